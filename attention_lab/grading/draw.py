@@ -1,0 +1,58 @@
+"""Fresh inputs for one submission, all drawn from one recorded seed."""
+
+from __future__ import annotations
+
+import torch
+
+# Sizes that no lesson's code uses (a test holds the lessons to it), so that a number
+# copied from the notebook never fits a hidden case by accident.
+FRESH_SIZES = (7, 9, 11, 13, 14, 15, 17, 18, 19, 21, 22, 23)
+
+
+class Draw:
+    """A source of sizes, tensors and masks that repeats itself for the same seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def sizes(self, count: int) -> tuple[int, ...]:
+        """`count` sizes (at most 12), all different from each other and from the notebook's numbers."""
+        order = torch.randperm(len(FRESH_SIZES), generator=self.generator).tolist()
+        return tuple(FRESH_SIZES[index] for index in order[:count])
+
+    def integer(self, low: int, high: int) -> int:
+        """A whole number from `low` to `high`, both included."""
+        return int(torch.randint(low, high + 1, (1,), generator=self.generator))
+
+    def integers(self, low: int, high: int, *shape: int) -> torch.Tensor:
+        """An int64 tensor of whole numbers from `low` to `high`, both included."""
+        return torch.randint(low, high + 1, shape, generator=self.generator)
+
+    def normal(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """Standard-normal numbers."""
+        return torch.randn(shape, generator=self.generator, dtype=torch.float64).to(dtype)
+
+    def uniform(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """Numbers between 0 and 1."""
+        return torch.rand(shape, generator=self.generator, dtype=torch.float64).to(dtype)
+
+    def weights(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """Attention weights: positive, and summing to 1 over the last dimension."""
+        raw = self.uniform(*shape, dtype=torch.float64) + 0.05
+        return (raw / raw.sum(dim=-1, keepdim=True)).to(dtype)
+
+    def mask(self, *shape: int, keep: float = 0.6) -> torch.Tensor:
+        """A boolean mask in which each row keeps at least one and, where it can, hides at least one."""
+        mask = torch.rand(shape, generator=self.generator) < keep
+        kept, hidden = torch.randint(shape[-1], (2, *shape[:-1], 1), generator=self.generator)
+        hidden = torch.where(hidden == kept, (hidden + 1) % shape[-1], hidden)
+        mask.scatter_(-1, hidden, False)
+        return mask.scatter_(-1, kept, True)
+
+    def permutation(self, length: int) -> torch.Tensor:
+        """A reordering of `length` positions that moves every one of them."""
+        shift = self.integer(1, length - 1) if length > 1 else 0
+        cycle = torch.randperm(length, generator=self.generator)
+        order = torch.empty_like(cycle)
+        order[cycle] = cycle.roll(shift)
+        return order

@@ -1,0 +1,116 @@
+"""What a lesson's checks are made of: exercises, their case groups and their mistakes.
+
+A file under ``checks/`` makes one `Exercise` per graded answer and hangs three kinds of
+functions on it with decorators: case groups (what is asked, and for how many points),
+mistakes (wrong answers with the sentence that helps) and other right ways to write it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from attention_lab.grading.draw import Draw
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a right answer may be from the reference, per dtype (as in `torch.allclose`)."""
+
+    float32: tuple[float, float] = (1e-4, 1e-5)  # (rtol, atol)
+    float64: tuple[float, float] = (1e-6, 1e-7)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call that the judge asks the student's kernel to make.
+
+    `gradients` asks for the gradient of every floating tensor argument as well.
+    `refuses` says that the call cannot work: the answer must raise `ValueError` with a
+    sentence that holds each of these numbers.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    gradients: bool = False
+    refuses: tuple[int, ...] | None = None
+
+
+def ask(*args: Any, gradients: bool = False, refuses: Sequence[int] | None = None, **kwargs: Any) -> Case:
+    """Write a case the way the call itself is written: ``ask(query, key, mask=mask)``."""
+    return Case(args, kwargs, gradients, tuple(refuses) if refuses is not None else None)
+
+
+Verify = Callable[[list[Case], list[Any]], str | None]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cases that stand or fall together, and what they are worth."""
+
+    name: str
+    points: float
+    make: Callable[[Draw], Iterable[Case]]
+    # For answers that no reference can predict (random numbers): looks at the values of a
+    # group and returns None, the name of a mistake, or a sentence. Replaces the comparison.
+    verify: Verify | None = None
+
+    def cases(self, draw: Draw) -> list[Case]:
+        return list(self.make(draw))
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong answer that students really write, with the sentence that helps most."""
+
+    name: str
+    message: str
+    answer: Callable[..., Any]
+
+
+@dataclass
+class Exercise:
+    """One graded answer: its cases, its mistakes, and how its result is talked about.
+
+    `results` names what is returned ("output", "weights"); `axes` names the axes of each
+    result from the last backwards, for messages ("queries", "keys"); `weights` says which
+    result has rows that sum to 1. `not_allowed` holds names of `attention_lab.grading.forbidden`.
+    """
+
+    name: str
+    results: tuple[str, ...]
+    axes: tuple[tuple[str, ...], ...] = ()
+    weights: int | None = None
+    not_allowed: tuple[str, ...] = ()
+    tolerance: Tolerance = Tolerance()
+    groups: list[Group] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+    right_answers: list[Callable[..., Any]] = field(default_factory=list)
+
+    @property
+    def points(self) -> float:
+        return sum(group.points for group in self.groups)
+
+    def group(self, name: str, points: float, verify: Verify | None = None) -> Callable[..., Any]:
+        """Add a case group: the decorated generator function takes a `Draw` and yields cases."""
+
+        def add(make: Callable[[Draw], Iterable[Case]]) -> Callable[[Draw], Iterable[Case]]:
+            self.groups.append(Group(name, points, make, verify))
+            return make
+
+        return add
+
+    def mistake(self, message: str) -> Callable[..., Any]:
+        """Add a mistake: the decorated function (or module) is the wrong answer itself."""
+
+        def add(answer: Callable[..., Any]) -> Callable[..., Any]:
+            self.mistakes.append(Mistake(answer.__name__, message, answer))
+            return answer
+
+        return add
+
+    def also_right(self, answer: Callable[..., Any]) -> Callable[..., Any]:
+        """Add a right answer written in another way: it must get full marks."""
+        self.right_answers.append(answer)
+        return answer
