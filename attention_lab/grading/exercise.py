@@ -73,8 +73,8 @@ class Mistake:
 class Exercise:
     """One graded answer: its cases, its mistakes, and how its result is talked about.
 
-    `results` names what is returned ("output", "weights"); `axes` names the axes of each
-    result from the last backwards, for messages ("queries", "keys"); `weights` says which
+    `results` names what is returned ("output", "weights"); `axes` names the last
+    axes of each result in their order, for messages ("queries", "keys"); `weights` says which
     result has rows that sum to 1. `not_allowed` holds names of `attention_lab.grading.forbidden`.
     """
 

@@ -1,0 +1,60 @@
+# On Linux, PyPI's torch brings CUDA along. For the small CPU build, let pip look there too:
+#   PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make demo
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lab build chromium
+.DELETE_ON_ERROR:
+
+bin   := .venv/bin
+ready := .venv/.attention-lab-ready
+root  := $(if $(filter 0,$(shell id -u)),,sudo -n)
+
+help:
+	@echo "make demo    grade an invented class and show its report   [LESSON=01_dot_product] [STUDENTS=24]"
+	@echo "make lab     open the course in JupyterLab"
+	@echo "make build   make release/ and solutions/ from source/"
+	@echo "make test    lint, types, build check, solution notebooks, tests"
+
+demo: $(ready)
+	@$(bin)/attention-lab demo $(if $(LESSON),--lesson $(LESSON)) $(if $(STUDENTS),--students $(STUDENTS))
+
+lab: $(ready)
+	@$(bin)/attention-lab lab
+
+build: $(ready)
+	@$(bin)/attention-lab build
+
+# pytest's summary is the last line printed. One thread for each worker: torch would start one a core.
+test: export OMP_NUM_THREADS = 1
+test: $(ready) chromium
+	$(bin)/ruff check
+	$(bin)/ruff format --check
+	$(bin)/mypy
+	$(bin)/attention-lab build --check
+	$(bin)/pytest -n 2 --dist loadfile --nbval solutions
+	$(bin)/pytest -n 2 --dist worksteal $(if $(shell command -v chromium 2>/dev/null),,-m "not browser") tests
+
+# The whole set-up, once, and again when pyproject.toml changes. torch goes first: by far the longest step.
+$(ready): pyproject.toml
+	@for python in python3.11 python3; do \
+	    $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; python=; \
+	done; \
+	test -n "$$python" || { echo "Attention Lab needs Python 3.11 or newer as python3.11 or python3."; exit 1; }; \
+	$$python -c 'import ensurepip' 2>/dev/null || { \
+	    echo "$$python cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv."; exit 1; }; \
+	echo "Set-up 1/3: $$($$python --version) in .venv"; \
+	$$python -m venv .venv
+	@torch=$$(grep -o 'torch==[0-9.]*' pyproject.toml); \
+	echo "Set-up 2/3: $$torch"; \
+	$(bin)/pip install -qq --disable-pip-version-check "$$torch"
+	@echo "Set-up 3/3: the other packages"
+	@$(bin)/pip install -qq --disable-pip-version-check -e ".[grading,test]"
+	@touch $@
+
+# The browser tests use the system's Chromium. Without it they are left out, but not in CI.
+chromium:
+	@command -v chromium >/dev/null || { \
+	    command -v apt-get >/dev/null && echo "Installing Chromium for the browser tests" && \
+	    $(root) apt-get -qq update && \
+	    $(root) env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y chromium >/dev/null; \
+	} || { echo "No Chromium: install the package chromium to run the tests marked 'browser'."; test -z "$$CI"; }

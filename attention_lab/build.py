@@ -1,0 +1,136 @@
+"""From `source/` to `release/` and `solutions/`, with nbgrader's own commands, and whether they are stale."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from attention_lab.grading.course import Course, CourseError, Lesson
+from attention_lab.grading.forms import course_config, read_source, released, solved
+
+
+def canonical(notebook: NotebookNode) -> str:
+    """A source notebook's one right form: no outputs, no widget state, ids equal to grade ids."""
+    for cell in notebook.cells:
+        marks = cell.metadata.get("nbgrader", {})
+        if "grade_id" in marks:
+            cell.id = marks["grade_id"]
+        marks.pop("checksum", None)
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+        for volatile in ("execution", "collapsed", "scrolled", "deletable", "editable"):
+            cell.metadata.pop(volatile, None)
+    kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+    notebook.metadata = NotebookNode(kernelspec=kernel, language_info={"name": "python"})
+    return nbformat.writes(notebook, version=4) + "\n"
+
+
+def build_lesson(lesson: Lesson, force: bool = False) -> list[str]:
+    """Bring a lesson's source into canonical form and remake what is stale; returns what was done."""
+    done = []
+    text = canonical(read_source(lesson.source_path))
+    if text != lesson.source_path.read_text():
+        lesson.source_path.write_text(text)
+        done.append("put the source into canonical form")
+    if force or release_is_stale(lesson):
+        _nbgrader(lesson, "generate_assignment")
+        done.append("made the release")
+    if force or solution_is_stale(lesson):
+        _nbgrader(lesson, "generate_solution")
+        broken = list(_errors(lesson.solution_path))
+        if broken:
+            raise CourseError(f"The solution of {lesson.folder} does not run: {broken[0]}.")
+        done.append("made and ran the solution")
+    return done
+
+
+def stale(lesson: Lesson) -> list[str]:
+    """What does not agree with the source, each in one sentence."""
+    problems = []
+    if canonical(read_source(lesson.source_path)) != lesson.source_path.read_text():
+        problems.append(f"{lesson.source_path} is not in canonical form.")
+    if release_is_stale(lesson):
+        problems.append(f"The release of {lesson.folder} is not what its source makes.")
+    if solution_is_stale(lesson):
+        problems.append(f"The solution of {lesson.folder} is not what its source makes.")
+    else:
+        problems += [f"{lesson.solution_path}: {error}." for error in _errors(lesson.solution_path)]
+    return problems
+
+
+def release_is_stale(lesson: Lesson) -> bool:
+    path = lesson.course.root / "release" / lesson.folder / f"{lesson.name}.ipynb"
+    wanted = released(read_source(lesson.source_path), course_config(lesson.course.root))
+    return not path.exists() or _parts(read_source(path)) != _parts(wanted) or _files_differ(lesson, path.parent)
+
+
+def solution_is_stale(lesson: Lesson) -> bool:
+    """Outputs are not compared here: running them again is what nbval does."""
+    path = lesson.solution_path
+    wanted = solved(read_source(lesson.source_path), course_config(lesson.course.root))
+    return not path.exists() or _parts(read_source(path)) != _parts(wanted) or _files_differ(lesson, path.parent)
+
+
+def is_registered(course: Course, lesson: Lesson) -> bool:
+    """Whether the gradebook knows the lesson; a fresh clone has a release but no gradebook."""
+    from nbgrader.api import Gradebook, MissingEntry
+
+    if not (course.root / "gradebook.db").exists():
+        return False
+    with Gradebook(f"sqlite:///{course.root / 'gradebook.db'}") as gradebook:
+        try:
+            gradebook.find_notebook(lesson.name, lesson.folder)
+        except MissingEntry:
+            return False
+    return True
+
+
+def register(lesson: Lesson) -> None:
+    """Enter the lesson into the gradebook, as nbgrader does when it makes the release."""
+    _nbgrader(lesson, "generate_assignment")
+
+
+def _parts(notebook: NotebookNode) -> list[tuple[str, str, str, str]]:
+    return [
+        (cell.id, cell.cell_type, cell.source, str(sorted(cell.metadata.get("nbgrader", {}).items())))
+        for cell in notebook.cells
+    ]
+
+
+def _files_differ(lesson: Lesson, folder: Path) -> bool:
+    """The files given beside the notebook."""
+    given = (file for file in lesson.source_path.parent.rglob("*") if file.is_file())
+    return any(
+        not (folder / file.relative_to(lesson.source_path.parent)).exists()
+        or (folder / file.relative_to(lesson.source_path.parent)).read_bytes() != file.read_bytes()
+        for file in given
+        if file.suffix != ".ipynb" and "__pycache__" not in file.parts and ".ipynb_checkpoints" not in file.parts
+    )
+
+
+def _errors(path: Path) -> Iterator[str]:
+    for cell in nbformat.read(path, as_version=4).cells:
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                yield f"cell {cell.id!r} stops with {output.ename}: {output.evalue}"
+
+
+def _nbgrader(lesson: Lesson, command: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "nbgrader", command, "--force", lesson.folder],
+        cwd=lesson.course.root,
+        capture_output=True,
+        text=True,
+        # nbgrader calls alembic by its name; it is installed beside the interpreter.
+        env=os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+    )
+    if run.returncode != 0:
+        raise CourseError(
+            f"`nbgrader {command} {lesson.folder}` failed; its last words: {run.stderr.strip()[-400:]}"
+        )

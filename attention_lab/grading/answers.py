@@ -1,0 +1,99 @@
+"""An answer as the judge sees it: data from a kernel, read once and checked on the way in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+
+from attention_lab.grading import respond
+from attention_lab.grading.exercise import Case
+
+Status = Literal["value", "raised", "missing", "late", "died", "unreadable"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of one call.
+
+    `gradients` holds one entry per floating tensor argument (None where no gradient flows), or
+    the sentence of the exception that the backward pass raised.
+    """
+
+    status: Status
+    value: Any = None
+    error: str = ""
+    message: str = ""
+    line: str = ""
+    changed: tuple[str, ...] = ()
+    gradients: dict[str, torch.Tensor | None] | str | None = None
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The answers to one group of calls, and the names of everything torch ran for them."""
+
+    answers: list[Answer]
+    ran: frozenset[str] = field(default_factory=frozenset)
+
+
+# Asks a kernel: (name of the exercise, packed-ready calls, whether to trace) -> Reply
+Ask = Callable[[str, list[dict[str, Any]], bool], Reply]
+
+
+def calls_for(cases: Sequence[Case], cotangents: Sequence[list[torch.Tensor] | None]) -> list[dict[str, Any]]:
+    """Cases in the words of the protocol."""
+    return [
+        {"args": list(case.args), "kwargs": case.kwargs, "cotangents": cotangent}
+        for case, cotangent in zip(cases, cotangents, strict=True)
+    ]
+
+
+def answers_of(function: Any, calls: list[dict[str, Any]]) -> list[Answer]:
+    """What a function in this process answers: the reference, a mistake, another right answer."""
+    return read_reply(respond.answer_calls(function, calls), len(calls)).answers
+
+
+def read_reply(reply: Any, expected: int) -> Reply:
+    """Read what a kernel sent; whatever is not of the agreed form is unreadable, never an error here."""
+    answers: list[Answer] = []
+    ran = frozenset[str]()
+    if isinstance(reply, dict):
+        sent = reply.get("answers")
+        if isinstance(sent, list):
+            answers = [_read_answer(entry) for entry in sent[:expected]]
+        names = reply.get("ran")
+        if isinstance(names, (list, tuple)):
+            ran = frozenset(name for name in names if isinstance(name, str))
+    answers += [Answer("late") for _ in range(expected - len(answers))]
+    return Reply(answers, ran)
+
+
+def _read_answer(entry: Any) -> Answer:
+    if not isinstance(entry, dict):
+        return Answer("unreadable", message="an answer that is not of the agreed form")
+    changed = tuple(str(name) for name in _list(entry.get("changed")))
+    if "missing" in entry:
+        return Answer("missing")
+    raised = entry.get("raised")
+    if isinstance(raised, dict):
+        error, message, line = (str(raised.get(key, "")) for key in ("type", "message", "line"))
+        if error == "KeyboardInterrupt":
+            return Answer("late", line=line)
+        return Answer("raised", error=error, message=message, line=line, changed=changed)
+    if "value" not in entry:
+        return Answer("unreadable", message="an answer that is not of the agreed form")
+    return Answer("value", entry["value"], changed=changed, gradients=_read_gradients(entry.get("gradients")))
+
+
+def _read_gradients(sent: Any) -> dict[str, torch.Tensor | None] | str | None:
+    if isinstance(sent, dict):
+        tensors = {name: value if isinstance(value, torch.Tensor) else None for name, value in sent.items()}
+        return {str(name): gradient for name, gradient in tensors.items()}
+    return sent if isinstance(sent, str) else None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

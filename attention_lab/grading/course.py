@@ -1,0 +1,178 @@
+"""Where a course keeps its parts, and how its checks and reference answers are loaded."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import nbformat
+
+from attention_lab.grading.exercise import Exercise
+
+# How the hidden region of a graded cell names its exercise.
+CHECK_CALL = re.compile(r"""^\s*check\(\s*["'](\w+)["']\s*\)""", re.MULTILINE)
+REFERENCE_ERROR = (
+    "The reference answers in {path} do not run: {error}. Mend the source notebook and run `make build`."
+)
+
+
+class CourseError(Exception):
+    """Something about the course itself is wrong; the message says what, where and what to do."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """A course directory. The folder names are nbgrader's, as `nbgrader_config.py` sets them."""
+
+    root: Path
+    source: str = "source"
+    solutions: str = "solutions"
+
+    @cached_property
+    def lessons(self) -> dict[str, Lesson]:
+        """The lessons by the name of their notebook, in the order of their folders."""
+        return {
+            notebook.stem: Lesson(self, notebook.parent.name, notebook.stem)
+            for notebook in sorted((self.root / self.source).glob("*/*.ipynb"))
+        }
+
+    def lessons_in(self, folder: str) -> list[Lesson]:
+        """The lessons of one assignment folder."""
+        return [lesson for lesson in self.lessons.values() if lesson.folder == folder]
+
+    def exercise(self, name: str) -> tuple[Lesson, Exercise]:
+        """The lesson that has an exercise of this name, and the exercise."""
+        for lesson in self.lessons.values():
+            if name in lesson.exercises:
+                return lesson, lesson.exercises[name]
+        raise CourseError(f"No file under {self.root / 'checks'} has an exercise called {name!r}.")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lesson: its folder (`01_dot_product`) and the name of its notebook (`dot_product`)."""
+
+    course: Course
+    folder: str
+    name: str
+
+    @property
+    def source_path(self) -> Path:
+        return self.course.root / self.course.source / self.folder / f"{self.name}.ipynb"
+
+    @property
+    def solution_path(self) -> Path:
+        return self.course.root / self.course.solutions / self.folder / f"{self.name}.ipynb"
+
+    @cached_property
+    def exercises(self) -> dict[str, Exercise]:
+        """What the grader asks: every `Exercise` of `checks/NAME.py` or of the files in `checks/NAME/`."""
+        checks = self.course.root / "checks" / self.name
+        files = sorted(checks.glob("*.py")) if checks.is_dir() else [checks.with_suffix(".py")]
+        found = {}
+        for file in files:
+            if file.exists():
+                module = _load(file, f"checks_of_{self.name}_{file.stem}")
+                found |= {value.name: value for value in vars(module).values() if isinstance(value, Exercise)}
+        return found
+
+    @cached_property
+    def reference(self) -> dict[str, Any]:
+        """The names that the solution notebook's set-up and answer cells define."""
+        return _run_solution(self.solution_path)
+
+    def problems(self) -> list[str]:
+        """What an author has to mend before anyone can be graded, each in one sentence."""
+        problems = []
+        for cell in nbformat.read(self.source_path, as_version=4).cells:
+            called = CHECK_CALL.search(cell.source)
+            marks = cell.metadata.get("nbgrader", {})
+            if not (called and marks.get("grade")):
+                continue
+            name, cell_id = called.group(1), marks["grade_id"]
+            if name not in self.exercises:
+                problems.append(
+                    f"The cell {cell_id!r} of {self.source_path} calls check({name!r}), "
+                    f"but checks/{self.name} has no such exercise."
+                )
+            elif self.exercises[name].points != marks["points"]:
+                problems.append(
+                    f"The cell {cell_id!r} of {self.source_path} is worth {marks['points']:g} points, but the "
+                    f"case groups of {name!r} add up to {self.exercises[name].points:g}."
+                )
+            else:
+                self.reference_answer(name)
+        return problems
+
+    def reference_answer(self, exercise: str) -> Callable[..., Any]:
+        try:
+            answer = self.reference[exercise]
+        except KeyError:
+            raise CourseError(
+                f"{self.solution_path} defines no {exercise!r}, but checks/{self.name} asks for it: "
+                "give the answer cell that name and run `make build`."
+            ) from None
+        return answer  # type: ignore[no-any-return]
+
+
+def find_course(start: Path) -> Course:
+    """The course around a folder: the nearest one above it that holds `checks/` and `source/`."""
+    for folder in (start, *start.parents):
+        if (folder / "checks").is_dir() and (folder / "source").is_dir():
+            return Course(folder)
+    raise CourseError(
+        f"{start} is not inside a course: no folder above it holds both checks/ and source/. "
+        "Run this from the course's own folder."
+    )
+
+
+@cache
+def open_course(root: Path, source: str = "source", solutions: str = "solutions") -> Course:
+    """The one `Course` of a folder in this process, so that checks and references load once."""
+    return Course(root, source, solutions)
+
+
+def _load(file: Path, name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise CourseError(f"{file} does not load: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _run_solution(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        raise CourseError(f"There is no solution notebook at {path}: run `make build`.")
+    # Answer cells must know their module's name, or a class defined in one cannot be found again.
+    module = ModuleType(f"reference_{path.stem}")
+    with _importing_from(path.parent):
+        for cell in nbformat.read(path, as_version=4).cells:
+            marks = cell.metadata.get("nbgrader", {})
+            given = marks.get("solution") or (marks.get("locked") and not marks.get("grade"))
+            if cell.cell_type == "code" and given:
+                try:
+                    exec(compile(cell.source, f"{path}#{cell.id}", "exec"), vars(module))
+                except Exception as error:
+                    raise CourseError(REFERENCE_ERROR.format(path=path, error=error)) from error
+    return vars(module)
+
+
+@contextmanager
+def _importing_from(folder: Path) -> Any:
+    """Lessons may bring files of their own, which their set-up cell imports."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))

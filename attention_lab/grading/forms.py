@@ -1,0 +1,76 @@
+"""The forms of a lesson: what students get, what is solved, what the grader runs.
+
+All of them are made from the source notebook by nbgrader's own preprocessors.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode
+from nbgrader.converters import GenerateAssignment, GenerateSolution
+from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, Execute, SaveCells
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
+
+from attention_lab.grading.course import CHECK_CALL
+
+
+def course_config(root: Path) -> Config:
+    """What `nbgrader_config.py` says, as nbgrader itself would read it."""
+    if not (root / "nbgrader_config.py").exists():
+        return Config()
+    return PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
+
+
+def read_source(path: Path) -> NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+def released(source: NotebookNode, config: Config) -> NotebookNode:
+    """What students get: no solutions, no hidden tests, no mark schemes."""
+    return _through(_preprocessors(GenerateAssignment, config, without=(SaveCells,)), source, config)
+
+
+def solved(source: NotebookNode, config: Config) -> NotebookNode:
+    """The solution notebook before it is executed."""
+    return _through(_preprocessors(GenerateSolution, config, without=(Execute,)), source, config)
+
+
+def graded(source: NotebookNode, config: Config) -> NotebookNode:
+    """What is run for a grade: as released, with mark schemes for the person who marks by hand.
+
+    A graded cell whose hidden region calls `check` loses that region and is marked with the
+    exercise's name: the judge, not the kernel, does what the region says. Any other hidden
+    region stays, and is run in the kernel as stock nbgrader does.
+    """
+    stages = (SaveCells, ClearHiddenTests, ClearMarkScheme)
+    notebook = _through(_preprocessors(GenerateAssignment, config, without=stages), source, config)
+    clear = ClearHiddenTests(config=config)
+    for cell, visible in zip(notebook.cells, released(source, config).cells, strict=True):
+        called = CHECK_CALL.search(cell.source) if cell.metadata.get("nbgrader", {}).get("grade") else None
+        if called is not None and cell.cell_type == "code":
+            clear.preprocess_cell(cell, ResourcesDict(), 0)
+            cell.metadata["attention_lab"] = {"check": called.group(1)}
+        # Checksums say whether an answer is still the stub, so they are those of the release.
+        if "nbgrader" in cell.metadata:
+            cell.metadata.nbgrader["checksum"] = visible.metadata.nbgrader.get("checksum")
+    return notebook
+
+
+def _preprocessors(converter: Any, config: Config, without: Sequence[type]) -> list[type]:
+    configured = config.get(converter.__name__, {}).get("preprocessors")
+    names = converter.preprocessors.default() if configured is None else configured
+    return [stage for stage in names if stage not in without]
+
+
+def _through(stages: Sequence[type], source: NotebookNode, config: Config) -> NotebookNode:
+    notebook, resources = copy.deepcopy(source), ResourcesDict()
+    for stage in stages:
+        notebook, resources = stage(config=config).preprocess(notebook, resources)
+    return notebook

@@ -1,0 +1,96 @@
+"""One rebuilt notebook in, one graded notebook out: run, ask, judge, record."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from attention_lab.grading.answers import Ask
+from attention_lab.grading.course import Lesson
+from attention_lab.grading.judge import judge
+from attention_lab.grading.kernel import Limits, StudentKernel, student_kernel
+from attention_lab.grading.record import neutralise, write_verdict
+from attention_lab.grading.verdict import Finding, GroupVerdict, Verdict
+
+KEY_FILE = ".grading-key"
+
+
+def grade(
+    notebook: NotebookNode, lesson: Lesson, folder: Path, seed: int, kernel_name: str, limits: Limits
+) -> list[Verdict]:
+    """Run a rebuilt notebook in a kernel of its own and write a verdict into each judged cell.
+
+    `folder` is the kernel's working folder. Cells that no `check` belongs to are run and left to
+    nbgrader's own reading of their outputs.
+    """
+    verdicts = []
+    with student_kernel(notebook, folder, kernel_name, limits) as kernel:
+        for index, cell in enumerate(notebook.cells):
+            if cell.cell_type != "code":
+                continue
+            _run(kernel, cell, index)
+            name = exercise_of(cell)
+            if name is not None:
+                verdicts.append(_judge_cell(cell, lesson, name, kernel.ask, seed))
+            else:
+                neutralise(cell)
+    return verdicts
+
+
+def refuse(notebook: NotebookNode, lesson: Lesson, reason: str) -> list[Verdict]:
+    """Nothing can be run: every judged cell gets 0, and the reason."""
+    verdicts = []
+    for cell in notebook.cells:
+        name = exercise_of(cell)
+        if name is not None:
+            groups = (GroupVerdict(g.name, g.points, False) for g in lesson.exercises[name].groups)
+            verdicts.append(Verdict(name, 0, tuple(groups), (Finding(reason),)))
+            write_verdict(cell, verdicts[-1])
+    return verdicts
+
+
+def exercise_of(cell: NotebookNode) -> str | None:
+    """The exercise that the judge is to ask about after this cell."""
+    return cell.metadata.get("attention_lab", {}).get("check")
+
+
+def submission_seed(root: Path, student: str, notebook: NotebookNode) -> int:
+    """Fresh inputs for every submission, and the same again when it is graded again.
+
+    Derived from what was handed in and from a key that only the course has, so that a student
+    can neither predict the inputs nor see the same ones twice.
+    """
+    digest = hmac.new(_course_key(root), student.encode(), hashlib.sha256)
+    for cell in notebook.cells:
+        digest.update(cell.cell_type.encode() + b"\0" + cell.source.encode("utf-8", "replace") + b"\0")
+    return int.from_bytes(digest.digest()[:6], "big")
+
+
+def _run(kernel: StudentKernel, cell: NotebookNode, index: int) -> None:
+    outcome = kernel.run_cell(cell, index)
+    neutralise(cell)
+    said = {
+        "died": "The kernel died while this cell ran; the rest of the notebook was run without it.",
+        "skipped": "The time for this notebook was used up before this cell.",
+    }.get(outcome)
+    if said is not None:
+        cell.outputs = [NotebookNode(output_type="error", ename=outcome, evalue=said, traceback=[said])]
+
+
+def _judge_cell(cell: NotebookNode, lesson: Lesson, name: str, ask: Ask, seed: int) -> Verdict:
+    verdict = judge(lesson.exercises[name], lesson.reference_answer(name), ask, seed)
+    write_verdict(cell, verdict)
+    return verdict
+
+
+def _course_key(root: Path) -> bytes:
+    """The course's own key, made once and kept beside its gradebook."""
+    file = root / KEY_FILE
+    if not file.exists():
+        file.touch(mode=0o600)
+        file.write_text(secrets.token_hex(32))
+    return file.read_bytes()

@@ -1,0 +1,198 @@
+"""The student's kernel: cells run in it, answers are asked of it, and it may hang or die at any time.
+
+A cell or an answer that kills the kernel costs itself only: a new kernel is started, the
+earlier cells are run again, and whatever killed the last one is left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_core.utils import run_sync
+from nbclient import NotebookClient
+from nbclient.exceptions import DeadKernelError
+from nbformat import NotebookNode
+
+from attention_lab.grading import respond
+from attention_lab.grading.answers import Answer, Reply, read_reply
+
+RESPONDER = Path(respond.__file__).read_text()
+LARGEST_REPLY = 64 * 2**20  # characters
+TOO_LATE = {
+    "ename": "TimeoutError",
+    "evalue": "This cell took too long and was stopped.",
+    "traceback": ["TimeoutError: This cell took too long and was stopped."],
+}
+
+Outcome = Literal["done", "late", "died", "skipped"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds allowed: for one cell, for one question, and for a whole notebook."""
+
+    cell: float = 30
+    answer: float = 10
+    notebook: float = 300
+    startup: float = 60
+
+
+class StudentKernel:
+    """One kernel for one notebook, started again as often as its code kills it."""
+
+    def __init__(self, notebook: NotebookNode, folder: Path, kernel_name: str, limits: Limits) -> None:
+        self.limits = limits
+        self.ends = time.monotonic() + limits.notebook
+        self._played: list[NotebookNode] = []
+        self._folder = folder
+        self._client = NotebookClient(
+            notebook,
+            kernel_name=kernel_name,
+            kernel_manager_class=AsyncKernelManager,
+            resources={"metadata": {"path": str(folder)}},
+            allow_errors=True,
+            interrupt_on_timeout=True,
+            error_on_timeout=TOO_LATE,
+            raise_on_iopub_timeout=False,
+            store_widget_state=False,
+            record_timing=False,
+            startup_timeout=int(limits.startup),
+        )
+
+    @property
+    def out_of_time(self) -> bool:
+        return time.monotonic() >= self.ends
+
+    def run_cell(self, cell: NotebookNode, index: int) -> Outcome:
+        """Run one code cell; its outputs are left in it."""
+        if self.out_of_time:
+            return "skipped"
+        outcome = self._execute(cell, index)
+        if outcome == "died":
+            self._start_again()
+        else:
+            self._played.append(cell)
+            if outcome == "late" and not self._listens():
+                self._played.pop()
+                self._start_again()
+        return outcome
+
+    def ask(self, name: str, calls: list[dict[str, Any]], trace: bool) -> Reply:
+        """Put calls to the answer `name`; whatever goes wrong becomes an answer that says so."""
+        if self.out_of_time:
+            return Reply([Answer("late")] * len(calls))
+        request = respond.pack({"target": name, "calls": calls, "trace": trace})
+        try:
+            return read_reply(self._ask(request), len(calls))
+        except TimeoutError:
+            if not self._interrupted():
+                self._start_again()
+            return Reply([Answer("late")] * len(calls))
+        except DeadKernelError:
+            self._start_again()
+            return Reply([Answer("died")] * len(calls))
+        except Exception as error:  # whatever a kernel sends must not stop the class
+            return Reply([Answer("unreadable", message=type(error).__name__)] * len(calls))
+
+    def start(self) -> None:
+        manager = self._client.create_kernel_manager()
+        # Sockets in a private folder, rather than ports that every user of the machine can reach.
+        self._sockets = TemporaryDirectory(prefix="attention-lab-")
+        manager.transport = "ipc"
+        manager.connection_file = str(Path(self._sockets.name) / "kernel.json")
+        manager.ip = str(Path(self._sockets.name) / "kernel")
+        self._client.start_new_kernel(cwd=str(self._folder))
+        self._client.start_new_kernel_client()
+
+    def stop(self) -> None:
+        if self._client.km is not None:
+            self._client._cleanup_kernel()
+            self._sockets.cleanup()
+        self._client.km = self._client.kc = None
+
+    def _execute(self, cell: NotebookNode, index: int) -> Outcome:
+        started = time.monotonic()
+        self._client.timeout = max(1, int(min(self.limits.cell, self.ends - started)))
+        try:
+            self._client.execute_cell(cell, index)
+        except DeadKernelError:
+            return "died"
+        stopped = any(output.get("ename") == TOO_LATE["ename"] for output in cell.outputs)
+        return "late" if stopped or time.monotonic() - started >= self._client.timeout else "done"
+
+    def _start_again(self) -> None:
+        """A fresh kernel in the state of the last one: every earlier cell but the killers, run again."""
+        self.stop()
+        self.start()
+        for cell in list(self._played):
+            if self.out_of_time or self._execute(copy.deepcopy(cell), 0) == "died":
+                break
+
+    def _listens(self) -> bool:
+        """Whether the kernel answers at all after it was interrupted."""
+        try:
+            self._evaluate("1", patience=3)
+        except (TimeoutError, DeadKernelError):
+            return False
+        return True
+
+    def _interrupted(self) -> bool:
+        run_sync(self._client.km.interrupt_kernel)()
+        return self._listens()
+
+    def _ask(self, request: str) -> Any:
+        namespace = {"__name__": "attention_lab_respond", "__file__": "<attention-lab>"}
+        # An expression that needs no name of the student's, so that shadowing one spoils nothing.
+        expression = (
+            f"(lambda space: (__import__('builtins').exec(__import__('builtins').compile("
+            f"{RESPONDER!r}, '<attention-lab>', 'exec'), space), space['respond']("
+            f"{request!r}, __import__('sys').modules['__main__'].__dict__))[1])({namespace!r})"
+        )
+        patience = max(1.0, min(self.limits.answer, self.ends - time.monotonic()))
+        printed = self._evaluate(expression, patience)
+        if len(printed) > LARGEST_REPLY:
+            raise ValueError("more than is read")
+        return respond.unpack(ast.literal_eval(printed))
+
+    def _evaluate(self, expression: str, patience: float) -> str:
+        """The printed form of an expression's value in the kernel.
+
+        Raises TimeoutError, DeadKernelError, or KeyError where the expression itself failed.
+        """
+        return run_sync(self._async_evaluate)(expression, patience)
+
+    async def _async_evaluate(self, expression: str, patience: float) -> str:
+        client, ends = self._client.kc, time.monotonic() + patience
+        sent = client.execute("", silent=True, store_history=False, user_expressions={"answer": expression})
+        while time.monotonic() < ends:
+            if not await self._client.km.is_alive():
+                raise DeadKernelError("Kernel died")
+            try:
+                message = await client.get_shell_msg(timeout=min(1.0, max(0.05, ends - time.monotonic())))
+            except Exception:  # queue.Empty: not yet
+                continue
+            if message["parent_header"].get("msg_id") == sent:
+                return str(message["content"]["user_expressions"]["answer"]["data"]["text/plain"])
+        raise TimeoutError
+
+
+@contextmanager
+def student_kernel(
+    notebook: NotebookNode, folder: Path, kernel_name: str, limits: Limits
+) -> Iterator[StudentKernel]:
+    """A started kernel, stopped on the way out."""
+    kernel = StudentKernel(notebook, folder, kernel_name, limits)
+    try:
+        kernel.start()
+        yield kernel
+    finally:
+        kernel.stop()

@@ -1,0 +1,155 @@
+"""Where the grader meets nbgrader: an exporter and two preprocessors, named in `nbgrader_config.py`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Float
+
+from attention_lab.grading import grade as grading
+from attention_lab.grading.course import Course, CourseError, Lesson, open_course
+from attention_lab.grading.forms import graded, read_source
+from attention_lab.grading.kernel import Limits
+from attention_lab.grading.rebuild import rebuild
+from attention_lab.grading.submission import Submission, read_submission
+
+LARGEST_EXTRA_FILE = 10 * 2**20  # bytes
+
+
+class SubmissionExporter(NotebookExporter):
+    """Reads submissions whatever state they are in, and finds those that stock nbgrader passes over.
+
+    For `Autograde.exporter_class`. A folder without the lesson's notebook is graded too: the
+    notebook may have another name, and where there is none the student is told so.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._include_every_folder()
+
+    def _include_every_folder(self) -> None:
+        converter = self.parent
+        coursedir = converter.coursedir
+        lessons = _course(coursedir).lessons_in(coursedir.assignment_id)
+        wanted = [lesson for lesson in lessons if coursedir.notebook_id in ("*", lesson.name)]
+        if not wanted:
+            return
+        for lesson in lessons:
+            _refuse_broken_lesson(lesson)
+        pattern = coursedir.format_path(
+            coursedir.submitted_directory, coursedir.student_id, coursedir.assignment_id
+        )
+        converter.assignments = {
+            str(folder): [str(folder / f"{lesson.name}.ipynb") for lesson in wanted]
+            for folder in sorted(Path("/").glob(pattern.lstrip("/")))
+            if folder.is_dir()
+        }
+
+    def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> Any:
+        coursedir = self.parent.coursedir
+        about = resources["nbgrader"]
+        submitted = coursedir.format_path(
+            coursedir.submitted_directory, about["student"], about["assignment"]
+        )
+        if Path(filename).parent != Path(submitted):
+            return super().from_filename(filename, resources=resources, **kwargs)
+        lesson = _lesson(_course(coursedir), about)
+        resources["attention_lab_submission"] = read_submission(Path(filename), _answer_ids(lesson))
+        resources["metadata"] = ResourcesDict(name=Path(filename).stem, path=str(Path(filename).parent))
+        return self.from_notebook_node(nbformat.v4.new_notebook(), resources=resources, **kwargs)
+
+
+class Rebuild(NbGraderPreprocessor):
+    """For `Autograde.sanitize_preprocessors`: the lesson's notebook with the student's cells put in."""
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        lesson = _lesson(_course(self.parent.parent.coursedir), resources["nbgrader"])
+        submission: Submission = resources["attention_lab_submission"]
+        form = graded(read_source(lesson.source_path), self.config)
+        rebuilt = rebuild(form, submission.cells)
+        student = resources["nbgrader"]["student"]
+        rebuilt.metadata["attention_lab"] = {
+            "seed": grading.submission_seed(lesson.course.root, student, rebuilt),
+            "reason": submission.reason,
+            "note": submission.note,
+        }
+        if submission.reason or submission.note:
+            self.log.warning("%s: %s", student, submission.reason or submission.note)
+            notice = nbformat.v4.new_markdown_cell(
+                f"**From the grader:** {submission.reason or submission.note}", id="from-the-grader"
+            )
+            rebuilt.cells.insert(0, notice)
+        return rebuilt, resources
+
+
+class RunAndJudge(NbGraderPreprocessor):
+    """For `Autograde.autograde_preprocessors`, in the place of `Execute`."""
+
+    cell_seconds = Float(30, help="Seconds that one cell may run.").tag(config=True)
+    answer_seconds = Float(10, help="Seconds that the answers to one case group may take.").tag(config=True)
+    notebook_seconds = Float(300, help="Seconds that a whole notebook may take.").tag(config=True)
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        lesson = _lesson(_course(self.parent.parent.coursedir), resources["nbgrader"])
+        about = nb.metadata["attention_lab"]
+        if about["reason"]:
+            grading.refuse(nb, lesson, about["reason"])
+            return nb, resources
+        limits = Limits(self.cell_seconds, self.answer_seconds, self.notebook_seconds)
+        kernel_name = nb.metadata.get("kernelspec", {}).get("name", "python3")
+        submitted = Path(resources["metadata"]["path"])
+        with TemporaryDirectory(prefix="attention-lab-") as folder:
+            _copy_plain_files(submitted, Path(folder))
+            verdicts = grading.grade(nb, lesson, Path(folder), about["seed"], kernel_name, limits)
+        for verdict in verdicts:
+            self.log.info("%s: %g of %g", verdict.exercise, verdict.points, verdict.max_points)
+        return nb, resources
+
+
+def _copy_plain_files(source: Path, target: Path) -> None:
+    """The lesson's given files and the student's own, but no links and nothing huge."""
+    for file in source.rglob("*"):
+        plain = file.is_file() and not file.is_symlink() and file.suffix != ".ipynb"
+        if plain and file.stat().st_size <= LARGEST_EXTRA_FILE:
+            copy = target / file.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
+
+
+def _course(coursedir: Any) -> Course:
+    return open_course(Path(coursedir.root), coursedir.source_directory, coursedir.solution_directory)
+
+
+def _lesson(course: Course, about: dict[str, str]) -> Lesson:
+    for lesson in course.lessons_in(about["assignment"]):
+        if lesson.name == about["notebook"]:
+            return lesson
+    raise CourseError(
+        f"There is no source notebook {about['notebook']}.ipynb in {course.source}/{about['assignment']}/."
+    )
+
+
+def _answer_ids(lesson: Lesson) -> set[str]:
+    cells = read_source(lesson.source_path).cells
+    marks = [cell.metadata.get("nbgrader", {}) for cell in cells]
+    return {mark["grade_id"] for mark in marks if mark.get("solution")}
+
+
+def _refuse_broken_lesson(lesson: Lesson) -> None:
+    """A mistake of the author's stops the class before the first student, in one sentence."""
+    try:
+        problems = lesson.problems()
+    except CourseError as error:
+        problems = [str(error)]
+    if problems:
+        raise SystemExit(f"Nothing was graded. {problems[0]}")
+
+

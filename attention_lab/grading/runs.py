@@ -1,0 +1,112 @@
+"""One case group: drawn, asked, and held against what the reference answers."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attention_lab.grading.answers import Answer, Ask, Reply, answers_of, calls_for
+from attention_lab.grading.compare import same_gradients, same_value
+from attention_lab.grading.draw import Draw
+from attention_lab.grading.exercise import Case, Exercise, Group
+from attention_lab.grading.forbidden import forbidden_step
+from attention_lab.grading.verdict import Finding
+
+
+@dataclass(frozen=True, eq=False)
+class GroupRun:
+    """One case group after it was asked: what was sent, what came back, what should have."""
+
+    group: Group
+    cases: list[Case]
+    calls: list[dict[str, Any]]
+    answers: list[Answer]
+    expected: list[Answer]
+    # What a rule other than the comparison says against it: a forbidden step, a verifier.
+    objection: Finding | None
+
+    def failing(self, exercise: Exercise) -> list[int]:
+        """The indices of the cases whose answers are wrong."""
+        if self.group.verify is not None:
+            return [] if self.objection is None else list(range(len(self.cases)))
+        return [
+            index
+            for index, case in enumerate(self.cases)
+            if not right(exercise, case, self.answers[index], self.expected[index])
+        ]
+
+    def agrees(self, exercise: Exercise) -> bool:
+        return self.objection is None and not self.failing(exercise)
+
+
+def run_group(
+    exercise: Exercise, group: Group, reference: Callable[..., Any], ask: Ask, seed: int
+) -> GroupRun:
+    """Draw a group's cases, ask for the answers and put the expected ones beside them."""
+    draw = Draw(group_seed(seed, exercise.name, group.name))
+    cases = group.cases(draw)
+    plain = calls_for(cases, [None] * len(cases))
+    cotangents = [
+        _cotangents(reference, call, draw) if case.gradients else None
+        for case, call in zip(cases, plain, strict=True)
+    ]
+    calls = calls_for(cases, cotangents)
+    reply = ask(exercise.name, calls, bool(exercise.not_allowed))
+    expected = [] if group.verify is not None else answers_of(reference, calls)
+    objection = _objection(exercise, group, cases, reply)
+    return GroupRun(group, cases, calls, reply.answers, expected, objection)
+
+
+def group_seed(seed: int, exercise: str, group: str) -> int:
+    """A seed of its own for each group, so that adding one group leaves the others' inputs alone."""
+    digest = hashlib.sha256(f"{seed}/{exercise}/{group}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def right(exercise: Exercise, case: Case, answer: Answer, expected: Answer) -> bool:
+    """Whether one answer is what the contract asks for."""
+    if case.refuses is not None:
+        return refuses_well(case.refuses, answer)
+    if answer.status != "value" or answer.changed:
+        return False
+    if not same_value(answer.value, expected.value, exercise.tolerance):
+        return False
+    return not case.gradients or same_gradients(answer, expected, exercise.tolerance)
+
+
+def refuses_well(numbers: Sequence[int], answer: Answer) -> bool:
+    """A ValueError whose sentence holds the clashing numbers."""
+    return (
+        answer.status == "raised"
+        and answer.error == "ValueError"
+        and all(re.search(rf"(?<!\d){number}(?!\d)", answer.message) for number in numbers)
+    )
+
+
+def _cotangents(reference: Callable[..., Any], call: dict[str, Any], draw: Draw) -> list[Any]:
+    """Random weights for the outputs, so that one backward pass sees every one of them."""
+    (expected,) = answers_of(reference, [call])
+    values = expected.value if isinstance(expected.value, (list, tuple)) else [expected.value]
+    return [draw.normal(*value.shape, dtype=value.dtype) for value in values if value.is_floating_point()]
+
+
+def _objection(exercise: Exercise, group: Group, cases: list[Case], reply: Reply) -> Finding | None:
+    forbidden = forbidden_step(exercise.not_allowed, reply.ran)
+    if forbidden is not None:
+        step, name = forbidden
+        return Finding(
+            f"`{exercise.name}` runs {step.called} (`{name}`), and this is the step you are asked to write.",
+            mistake="not_allowed",
+        )
+    if group.verify is None:
+        return None
+    if any(answer.status != "value" for answer in reply.answers):
+        return Finding("")  # nothing to verify; the measurement says why
+    said = group.verify(cases, [answer.value for answer in reply.answers])
+    if said is None:
+        return None
+    named = {mistake.name: mistake.message for mistake in exercise.mistakes}
+    return Finding(named[said], mistake=said) if said in named else Finding(said)

@@ -1,0 +1,140 @@
+"""How measurements are put into words that a student can act on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from attention_lab.grading.answers import Answer
+from attention_lab.grading.exercise import Case, Exercise
+from attention_lab.grading.respond import Unreadable
+
+
+def no_value(exercise: Exercise, answer: Answer) -> str:
+    """Why there is nothing to compare."""
+    name = exercise.name
+    if answer.status == "missing":
+        return f"There is no `{name}`: the cell that defines it did not run, or defines another name."
+    if answer.status == "late":
+        return f"`{name}` did not answer in time: look for a loop that never ends."
+    if answer.status == "died":
+        return f"The kernel died while `{name}` ran, so there is no answer to judge."
+    if answer.status == "unreadable":
+        return f"`{name}` sent back something that cannot be read: {answer.message}."
+    if answer.error == "NotImplementedError":
+        return f"`{name}` is not written yet."
+    where = f" at the line `{answer.line}`" if answer.line else ""
+    said = f": {answer.message.splitlines()[0]}" if answer.message.strip() else ""
+    return f"`{name}` stops with {answer.error}{where}{said}."
+
+
+def should_refuse(exercise: Exercise, case: Case) -> str:
+    numbers = listed([str(number) for number in case.refuses or ()])
+    return (
+        f"`{exercise.name}` returns an answer for {describe_call(case)}, which cannot work: "
+        f"raise a ValueError with a sentence that holds {numbers}."
+    )
+
+
+def changed_arguments(exercise: Exercise, reference: Callable[..., Any], changed: Sequence[str]) -> str:
+    names = listed([f"`{argument_name(reference, path)}`" for path in changed])
+    return f"`{exercise.name}` changes its input {names}: work on a new tensor and leave the caller's alone."
+
+
+def wrong_gradients(
+    exercise: Exercise, reference: Callable[..., Any], answer: Answer, expected: Answer
+) -> str:
+    """Which argument's gradient is missing, not finite, or other than it should be."""
+    if isinstance(answer.gradients, str):
+        return f"The values agree, but the backward pass stops: {answer.gradients}."
+    mine, right = answer.gradients or {}, expected.gradients
+    assert isinstance(right, dict)
+    for path, gradient in right.items():
+        name = argument_name(reference, path)
+        yours = mine.get(path)
+        if yours is None and gradient is not None and bool(gradient.any()):
+            return (
+                f"The values agree, but no gradient reaches `{name}`: "
+                "something on the way leaves torch or detaches."
+            )
+        if yours is not None and bool(yours.isnan().any()):
+            return (
+                f"The values agree, but the gradient of `{name}` is NaN: "
+                "a value that was cleaned up afterwards was NaN on the way."
+            )
+    return "The values agree, but their gradients differ from those of the formula."
+
+
+def wrong_kind(exercise: Exercise, value: Any, expected: Any) -> str:
+    """A None, a list, a number where something else was asked for."""
+    several = isinstance(expected, (list, tuple))
+    asked = "(" + ", ".join(exercise.results) + ")" if several else kind(expected)
+    if value is None:
+        return f"`{exercise.name}` returns nothing, and {asked} was asked for: is the `return` line missing?"
+    return f"`{exercise.name}` returns {kind(value)}, and {asked} was asked for."
+
+
+def wrong_shape(name: str, mine: torch.Tensor, right: torch.Tensor, axes: Sequence[str]) -> str:
+    named = f" (…, {', '.join(axes)})" if len(axes) < right.dim() else f" ({', '.join(axes)})"
+    sentence = f"{name} has shape {tuple(mine.shape)}, and {tuple(right.shape)} was asked for"
+    sentence += f":{named}." if axes else "."
+    if mine.dim() == right.dim() >= 2 and mine.mT.shape == right.shape:
+        sentence += " The last two axes have changed places."
+    return sentence
+
+
+def kind(value: Any) -> str:
+    if isinstance(value, Unreadable):
+        return f"an object of type {value.kind}"
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, (list, tuple)):
+        return f"a {type(value).__name__} of {len(value)}"
+    article = "an" if isinstance(value, int) and not isinstance(value, bool) else "a"
+    names = {float: "Python float", int: "int", bool: "Python bool", str: "string", dict: "dict"}
+    return "None" if value is None else f"{article} {names.get(type(value), type(value).__name__)}"
+
+
+def describe_call(case: Case) -> str:
+    """The shapes of a call's inputs: "(7, 9), (13, 9), mask (7, 13)"."""
+    parts = [short(value) for value in case.args]
+    parts += [f"{name}={short(value)}" for name, value in case.kwargs.items()]
+    return ", ".join(parts)
+
+
+def short(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"a {str(value.dtype).removeprefix('torch.')} tensor of shape {tuple(value.shape)}"
+    if isinstance(value, Unreadable):
+        return kind(value)
+    text = f"{value:.6g}" if isinstance(value, float) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def first_row(tensor: torch.Tensor, most: int = 5) -> str:
+    row = tensor.reshape(-1, tensor.shape[-1])[0] if tensor.dim() else tensor.reshape(1)
+    numbers = ", ".join(number(entry) for entry in row[:most])
+    return f"[{numbers}{', …' if row.numel() > most else ''}]"
+
+
+def number(entry: torch.Tensor) -> str:
+    value = entry.item()
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def listed(words: Sequence[str]) -> str:
+    """"a", "a and b", "a, b and c"."""
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}" if words else ""
+
+
+def argument_names(function: Callable[..., Any]) -> list[str]:
+    return list(inspect.signature(function).parameters)
+
+
+def argument_name(function: Callable[..., Any], path: str) -> str:
+    """The parameter behind a path of the protocol, such as "/args/0" or "/kwargs/mask"."""
+    _, kind_of_argument, name, *_ = path.split("/")
+    return argument_names(function)[int(name)] if kind_of_argument == "args" else name

@@ -1,0 +1,268 @@
+"""The course's sliders: sharpening, key width, and a walk through a mask.
+
+For each there is a function that returns its Figure, whose label (`figure.get_label()`) says in words
+what it shows, and a thin widget round it. A widget draws its figure once and then moves what changes.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ipywidgets as widgets
+import matplotlib
+import numpy as np
+import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure, SubFigure
+from PIL import Image
+from traitlets import Unicode
+
+from attention_lab.plots import (
+    ACCENT,
+    PALE,
+    STYLE,
+    Values,
+    highlight_row,
+    mask_grid,
+    number_text,
+    weight_bars,
+)
+
+LARGEST_FACTOR = 24.0
+LARGEST_WIDTH = 512
+_KEYS = 6  # how many keys the width slider draws
+
+# Brings a figure to a value of its slider, and returns what it then shows in words.
+Show = Callable[..., str]
+
+
+def entropy(weights: torch.Tensor) -> float:
+    """How widely the weights `(T_k,)` spread, in nats: 0 for a single key, log(T_k) when uniform."""
+    return float(torch.special.entr(weights.detach().double()).sum())
+
+
+def largest_gradient(weights: torch.Tensor) -> float:
+    """The largest entry of the softmax's Jacobian at the weights `(T_k,)`: at most 1/4.
+
+    It lies on the diagonal, where an entry is w (1 - w): beside it stands -w v, and v is part of 1 - w.
+    """
+    exact = weights.detach().double()
+    return float((exact * (1 - exact)).max())
+
+
+def _readings(weights: torch.Tensor) -> list[tuple[float, str]]:
+    """Entropy and largest gradient at the weights `(T_k,)`: each as a share of its maximum, and in words."""
+    nats, gradient, most = entropy(weights), largest_gradient(weights), math.log(len(weights))
+    share = nats / most if most > 0 else 1.0
+    digits = f"{gradient:.3f}" if gradient >= 0.001 or gradient == 0 else f"{gradient:.1e}"
+    return [
+        (share, f"entropy {nats:.3f} nats, {share:.0%} of the maximum"),
+        (gradient / 0.25, f"largest gradient {digits}, of at most 0.25"),
+    ]
+
+
+def sharpening_slider(scores: Values, *, labels: Sequence[str] | None = None) -> widgets.VBox:
+    """Move a factor from 1 (plain softmax) to 24 over the scores `(T_k,)` of one query."""
+    span = {"value": 1.0, "min": 1.0, "max": LARGEST_FACTOR, "step": 0.5}
+    slider = widgets.FloatSlider(description="sharpening factor", **span)
+    exact = widgets.BoundedFloatText(tooltip="sharpening factor", **span)
+    return _explorer(*_sharpening(scores, labels), slider, exact)
+
+
+def sharpening_figure(scores: Values, factor: float, *, labels: Sequence[str] | None = None) -> Figure:
+    """Bars of `softmax(factor · scores)` for the scores `(T_k,)`, with entropy and largest gradient."""
+    return _at(factor, *_sharpening(scores, labels))
+
+
+@matplotlib.rc_context(STYLE)
+def _sharpening(scores: Values, labels: Sequence[str] | None) -> tuple[Figure, Show]:
+    row = torch.as_tensor(scores).detach().double()
+    if row.ndim != 1 or len(row) == 0:
+        raise ValueError(
+            f"The slider takes one query's scores, (T_k,), not {tuple(row.shape)}: try scores[0]."
+        )
+    names = [f"key {place}" for place in range(len(row))] if labels is None else [f"'{it}'" for it in labels]
+    figure = _figure(min(9.0, max(5.0, 1.4 + 0.7 * len(row))), 4.2)
+    panel = _weights_panel(figure, len(row), labels)
+
+    def show(factor: float) -> str:
+        weights = torch.softmax(factor * row, dim=-1)
+        words = panel(weights, f"softmax({factor:g} · scores)" if factor != 1 else "softmax(scores)")
+        return f"Sharpening factor {factor:g}: {words}, on {names[int(weights.argmax())]}."
+
+    return figure, show
+
+
+def width_slider(*, seed: int = 0) -> widgets.VBox:
+    """Move d_k from 1 to 512 and compare the softmax of the products with that of the scaled ones."""
+    span = {"value": 64, "min": 1, "max": LARGEST_WIDTH}
+    slider = widgets.IntSlider(description="key width d_k", **span)
+    return _explorer(*_width(seed), slider, widgets.BoundedIntText(tooltip="key width d_k", **span))
+
+
+def width_figure(d_k: int, *, seed: int = 0) -> Figure:
+    """The weights of one random query without and with 1/√d_k, side by side."""
+    return _at(d_k, *_width(seed))
+
+
+@matplotlib.rc_context(STYLE)
+def _width(seed: int) -> tuple[Figure, Show]:
+    generator = torch.Generator().manual_seed(seed)
+    # Drawn once and cut to the first d_k numbers, so that the picture grows out of the one before.
+    query = torch.randn(LARGEST_WIDTH, generator=generator, dtype=torch.float64)
+    keys = torch.randn(_KEYS, LARGEST_WIDTH, generator=generator, dtype=torch.float64)
+    figure = _figure(9.0, 4.4)
+    halves: Any = figure.subfigures(1, 2, wspace=0.06)
+    plain, scaled = (_weights_panel(half, _KEYS, None) for half in halves)
+
+    def show(d_k: int) -> str:
+        if not 1 <= d_k <= LARGEST_WIDTH:
+            raise ValueError(f"d_k must be from 1 to {LARGEST_WIDTH}, not {d_k}.")
+        products = keys[:, :d_k] @ query[:d_k]  # (T_k,)
+        sentences = [f"Key width {d_k}."]
+        for panel, how, formula, scores in (
+            (plain, "Unscaled", "q·k", products),
+            (scaled, "Scaled", f"q·k / √{d_k}", products / math.sqrt(d_k)),
+        ):
+            span = f"scores from {scores.min():.1f} to {scores.max():.1f}"
+            words = panel(torch.softmax(scores, dim=-1), f"{how}: softmax({formula})\n{span}")
+            sentences.append(f"{how}, {span}: {words}.")
+        return " ".join(sentences)
+
+    return figure, show
+
+
+def mask_stepper(mask: Values, *, tokens: Sequence[str]) -> widgets.VBox:
+    """Walk through the queries of a mask `(T_q, T_k)`, `True` = may attend, by slider or by buttons."""
+    figure, show = _mask_walk(mask, tokens)
+    slider = widgets.IntSlider(0, min=0, max=len(mask) - 1, description="query")
+    back = widgets.Button(description="Previous", icon="arrow-left")
+    forward = widgets.Button(description="Next", icon="arrow-right")
+
+    def show_and_stop_at_ends(row: int) -> str:
+        back.disabled, forward.disabled = row == slider.min, row == slider.max
+        return show(row)
+
+    def move(step: int) -> None:
+        slider.value += step
+
+    back.on_click(lambda _: move(-1))
+    forward.on_click(lambda _: move(1))
+    return _explorer(figure, show_and_stop_at_ends, slider, back, forward)
+
+
+def mask_step_figure(mask: Values, row: int, *, tokens: Sequence[str]) -> Figure:
+    """The mask `(T_q, T_k)`, `True` = may attend, with the row of one query framed."""
+    return _at(row, *_mask_walk(mask, tokens))
+
+
+@matplotlib.rc_context(STYLE)
+def _mask_walk(mask: Values, tokens: Sequence[str]) -> tuple[Figure, Show]:
+    grid = torch.as_tensor(mask)
+    cell = min(0.56, 4.5 / max(len(tokens), len(grid)))
+    figure = _figure(max(2.4, cell * len(tokens)) + 1.2, cell * len(grid) + 1.2)
+    queries = tokens if grid.shape == (len(tokens), len(tokens)) else None
+    ax = mask_grid(grid, queries=queries, keys=tokens, ax=figure.subplots())
+
+    def show(row: int) -> str:
+        sentence = mask_sentence(grid, row, tokens)
+        highlight_row(ax, row, tuple(grid.shape))
+        return sentence
+
+    return figure, show
+
+
+def mask_sentence(mask: torch.Tensor, row: int, tokens: Sequence[str]) -> str:
+    """Which keys one query of the mask `(T_q, T_k)` may attend to."""
+    rows, columns = mask.shape
+    if not 0 <= row < rows:
+        raise ValueError(f"row must be one of the mask's queries, 0 to {rows - 1}, not {row}.")
+    twice = {token for token in tokens if list(tokens).count(token) > 1}
+    names = [f"'{token}'" + (f" at {place}" if token in twice else "") for place, token in enumerate(tokens)]
+    # A mask of one row broadcasts: it says the same of every query.
+    query = names[row] if rows == columns else f"query {row}" if rows > 1 else "every query"
+    seen = [name for name, may in zip(names, mask[row], strict=True) if may]
+    hidden = [name for name, may in zip(names, mask[row], strict=True) if not may]
+    if not seen:
+        return f"{query} may look at nothing: its weights are all zero."
+    sentence = f"{query} may look at {', '.join(seen)}; "
+    if rows == columns and torch.equal(mask, torch.ones_like(mask).tril()):
+        return (
+            sentence + f"{', '.join(hidden) or 'nothing'} {'are' if len(hidden) > 1 else 'is'} in its future."
+        )
+    return sentence + (f"it may not look at {', '.join(hidden)}." if hidden else "nothing is hidden from it.")
+
+
+def _weights_panel(figure: Figure | SubFigure, count: int, labels: Sequence[str] | None) -> Show:
+    """Bars for `count` weights and two gauges below: call the result with weights and a title."""
+    above, below = figure.subplots(2, 1, height_ratios=(3, 1))
+    weight_bars(torch.zeros(count), labels=labels, ax=above)
+    below.set(xlim=(0, 1), ylim=(-0.2, 1.8))
+    below.set_axis_off()
+    below.barh([1, 0], [1, 1], height=0.3, color=PALE)
+    levels = below.barh([1, 0], [0, 0], height=0.3, color=ACCENT)
+    texts = [below.text(0, y + 0.24, "", fontsize=9.5) for y in (1, 0)]
+
+    def show(weights: torch.Tensor, title: str) -> str:
+        above.title.set_text(title)
+        for place, weight in enumerate(weights.tolist()):
+            above.containers[0][place].set_height(weight)
+            if above.texts:  # many bars carry no numbers
+                above.texts[place].set_text(number_text(weight))
+                above.texts[place].xy = (place, weight)
+        readings = _readings(weights)
+        for level, text, (share, words) in zip(levels, texts, readings, strict=True):
+            level.set_width(share)
+            text.set_text(words)
+        return "; ".join([words for _, words in readings] + [f"largest weight {weights.max():.3f}"])
+
+    return show
+
+
+def _figure(width: float, height: float) -> Figure:
+    """A figure that pyplot knows nothing of: nothing to close, and nothing shown twice."""
+    return Figure(figsize=(width, height), dpi=144, layout="constrained", facecolor="white")
+
+
+def _at(value: float, figure: Figure, show: Show) -> Figure:
+    figure.set_label(show(value))
+    return figure
+
+
+class _Picture(widgets.Image):  # type: ignore[misc]
+    """An image whose tooltip is its name for screen readers: the browser asks for a `description` first."""
+
+    description = Unicode("").tag(sync=True)
+
+
+def _explorer(figure: Figure, show: Show, slider: widgets.Widget, *beside: widgets.Widget) -> widgets.VBox:
+    """A slider, the figure it moves, and the figure in words; a box `beside` it takes exact values."""
+    slider.style.description_width, slider.layout.width = "initial", "26em"
+    for companion in beside:
+        companion.layout.width = "7em"
+        if hasattr(companion, "value"):
+            slider.readout = False
+            widgets.link((slider, "value"), (companion, "value"))
+    picture = _Picture(
+        tooltip="The line below says what this picture shows.", width=96 * figure.get_figwidth()
+    )
+    picture.layout.max_width = "100%"
+    summary, canvas = widgets.HTML(), FigureCanvasAgg(figure)
+
+    def update(value: float) -> None:
+        words = _at(value, figure, show).get_label()
+        canvas.draw()
+        figure.set_layout_engine("none")  # the first picture fixes all places: nothing jumps, nothing waits
+        buffer = io.BytesIO()
+        # What `savefig` does at half its speed; quick rather than small.
+        Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3]).save(buffer, "png", compress_level=1)
+        picture.value = buffer.getvalue()
+        summary.value = f'<p role="status" aria-live="polite">{html.escape(str(words))}</p>'
+
+    slider.observe(lambda change: update(change["new"]), names="value")
+    update(slider.value)
+    return widgets.VBox([widgets.HBox([slider, *beside]), picture, summary])

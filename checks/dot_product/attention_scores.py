@@ -1,0 +1,230 @@
+"""What the grader asks about `attention_scores`, and the mistakes it can name."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from attention_lab.grading.exercise import Exercise, ask
+
+attention_scores = Exercise("attention_scores", results=("scores",), axes=(("queries", "keys"),))
+
+
+@attention_scores.group("one sentence with itself", points=1)
+def one_sentence(draw):
+    length, width = draw.sizes(2)
+    for dtype in (torch.float32, torch.float64):
+        yield ask(draw.normal(length, width, dtype=dtype), draw.normal(length, width, dtype=dtype))
+
+
+@attention_scores.group("more keys than queries, or fewer", points=1)
+def unequal_lengths(draw):
+    queries, keys, width = draw.sizes(3)
+    yield ask(draw.normal(queries, width), draw.normal(keys, width))
+    yield ask(draw.normal(keys, width), draw.normal(queries, width))
+    yield ask(draw.normal(1, width), draw.normal(keys, width))
+
+
+@attention_scores.group("batches, and batches of heads", points=2)
+def batches(draw):
+    batch, heads, queries, keys, width = draw.sizes(5)
+    yield ask(draw.normal(batch, queries, width), draw.normal(batch, keys, width))
+    yield ask(draw.normal(batch, heads, queries, width), draw.normal(batch, heads, keys, width))
+
+
+@attention_scores.group("all axes of one size", points=1)
+def equal_sizes(draw):
+    (size,) = draw.sizes(1)
+    yield ask(draw.normal(size, size), draw.normal(size, size))
+    yield ask(draw.normal(size, size, size), draw.normal(size, size, size))
+    yield ask(draw.normal(size, size, size, size), draw.normal(size, size, size, size))
+
+
+@attention_scores.group("gradients", points=1)
+def gradients(draw):
+    batch, queries, keys, width = draw.sizes(4)
+    yield ask(draw.normal(batch, queries, width), draw.normal(batch, keys, width), gradients=True)
+
+
+@attention_scores.mistake(
+    ".T turns round all the axes of key, not only the last two: right for one sentence, wrong for a batch, "
+    "whose sentences end up at the back. Swap the last two axes and leave those in front alone."
+)
+def capital_t(query, key):
+    return query @ key.permute(*reversed(range(key.dim())))
+
+
+@attention_scores.mistake(
+    "Axes 0 and 1 of key change places. Those are the last two only without a batch; in a batch, it is "
+    "the sentences that move. Count the axes from the end."
+)
+def first_two_axes(query, key):
+    return query @ key.transpose(0, 1)
+
+
+@attention_scores.mistake(
+    "Axes 1 and 2 of key change places. Those are the last two only in a batch: one sentence has no axis 2, "
+    "and with heads it is the wrong pair. Count the axes from the end."
+)
+def second_and_third_axes(query, key):
+    return query @ key.transpose(1, 2)
+
+
+@attention_scores.mistake(
+    "This works for (B, T, d) and nothing else: the number of axes is built in. One sentence has no batch "
+    "axis and heads bring a second one, so let any number of axes stand in front of the last two."
+)
+def batches_only(query, key):
+    return torch.bmm(query, key.transpose(-2, -1))
+
+
+@attention_scores.mistake(
+    "The table is transposed: your rows are keys and your columns queries. Row i belongs to query i, so the "
+    "query stands on the left of the product."
+)
+def keys_by_queries(query, key):
+    return key @ query.transpose(-2, -1)
+
+
+@attention_scores.mistake(
+    "Query and key are multiplied number by number and nothing is added up. A score is a dot product of one "
+    "query with one key, for every pair: use a matrix product."
+)
+def number_by_number(query, key):
+    return query * key
+
+
+@attention_scores.mistake(
+    "Only query i with key i is scored: one number per token, the diagonal of the table. Every query "
+    "meets every key, which makes (T_q, T_k) numbers; use a matrix product."
+)
+def the_diagonal_only(query, key):
+    return (query * key).sum(dim=-1)
+
+
+@attention_scores.mistake(
+    "The key is not transposed: the d of query meets the T_k of key, which fails unless the two are equal. "
+    "The last axis of both is d; turn key so that d meets d."
+)
+def key_not_turned(query, key):
+    return query @ key
+
+
+@attention_scores.mistake(
+    "The wrong axes meet: you summed over the tokens, and what is left is (d, d). Sum over d, so that one "
+    "number is left for each pair of query and key."
+)
+def width_by_width(query, key):
+    return query.transpose(-2, -1) @ key
+
+
+@attention_scores.mistake(
+    "The key is never used: changing it changes nothing, as the query is scored with itself. One side of "
+    "the product has to be the key."
+)
+def query_with_itself(query, key):
+    return query @ query.transpose(-2, -1)
+
+
+@attention_scores.mistake(
+    "The query is never used: changing it changes nothing, as the key is scored with itself. The left side "
+    "of the product has to be the query."
+)
+def key_with_itself(query, key):
+    return key @ key.transpose(-2, -1)
+
+
+@attention_scores.mistake(
+    "Every score is too small by the factor √d. The scaling comes in lesson 2; here the plain dot products "
+    "are asked for."
+)
+def already_scaled(query, key):
+    return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+
+
+@attention_scores.mistake(
+    "The rows sum to 1: these are weights already. Scores are the bare dot products, before any softmax."
+)
+def already_weights(query, key):
+    return torch.softmax(query @ key.transpose(-2, -1), dim=-1)
+
+
+@attention_scores.mistake(
+    "These are cosines: the lengths of query and key are divided out. A dot product keeps them, so leave "
+    "the vectors as they are."
+)
+def cosines(query, key):
+    return F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).transpose(-2, -1)
+
+
+@attention_scores.mistake(
+    "Sentences are mixed: with the batch flattened, every token is scored with those of all the others. "
+    "Leave the leading axes in place; each sentence keeps a table of its own."
+)
+def batch_flattened(query, key):
+    width = query.shape[-1]
+    return query.reshape(-1, width) @ key.reshape(-1, width).transpose(0, 1)
+
+
+@attention_scores.mistake(
+    "The table is made square, T_q by T_q, although there may be more keys than queries, or fewer. The "
+    "number of columns is the number of keys."
+)
+def square_table(query, key):
+    length = query.shape[-2]
+    columns = [(query * key[..., j : j + 1, :]).sum(dim=-1) for j in range(min(length, key.shape[-2]))]
+    columns += [torch.zeros_like(columns[0])] * (length - len(columns))
+    return torch.stack(columns, dim=-1)
+
+
+@attention_scores.mistake(
+    "The scores are written into a table made by torch.zeros, which is float32 whatever the input: float64 "
+    "loses its dtype. Make the table from query, or join the scores with torch.stack."
+)
+def table_of_float32(query, key):
+    scores = torch.zeros(*query.shape[:-1], key.shape[-2])
+    for j in range(key.shape[-2]):
+        scores[..., j] = (query * key[..., j : j + 1, :]).sum(dim=-1)
+    return scores
+
+
+@attention_scores.also_right
+def einsum(query, key):
+    return torch.einsum("...qd,...kd->...qk", query, key)
+
+
+@attention_scores.also_right
+def broadcast_and_sum(query, key):
+    return (query.unsqueeze(-2) * key.unsqueeze(-3)).sum(dim=-1)
+
+
+@attention_scores.also_right
+def turned_at_the_end(query, key):
+    return (key @ query.mT).mT
+
+
+@attention_scores.also_right
+def flattened_bmm(query, key):
+    flat = torch.bmm(query.reshape(-1, *query.shape[-2:]), key.reshape(-1, *key.shape[-2:]).transpose(1, 2))
+    return flat.reshape(*query.shape[:-1], key.shape[-2])
+
+
+@attention_scores.also_right
+def query_by_query(query, key):
+    rows = [(key @ query[..., i, :, None]).squeeze(-1) for i in range(query.shape[-2])]
+    return torch.stack(rows, dim=-2)
+
+
+@attention_scores.also_right
+def number_after_number(query, key):
+    scores = query.new_zeros(*query.shape[:-1], key.shape[-2])
+    for index in range(query.shape[-1]):
+        scores += query[..., :, None, index] * key[..., None, :, index]
+    return scores
+
+
+@attention_scores.also_right
+def sentence_by_sentence(query, key):
+    if query.dim() == 2:
+        return torch.mm(query, key.t())
+    return torch.stack([sentence_by_sentence(one, other) for one, other in zip(query, key, strict=True)])

@@ -1,0 +1,345 @@
+"""What the grader asks about `dot_product_attention`, and the mistakes it can name."""
+
+import math
+
+import torch
+
+from attention_lab.grading.exercise import Exercise, ask
+
+dot_product_attention = Exercise(
+    "dot_product_attention",
+    results=("output", "weights"),
+    axes=(("queries", "value width"), ("queries", "keys")),
+    weights=1,
+    not_allowed=("fused_attention",),
+)
+
+
+@dot_product_attention.group("self-attention: only a query", points=1)
+def self_attention(draw):
+    batch, length, width = draw.sizes(3)
+    for dtype in (torch.float32, torch.float64):
+        yield ask(draw.normal(length, width, dtype=dtype))
+    yield ask(draw.normal(batch, length, width))
+
+
+@dot_product_attention.group("query, key and value of their own sizes", points=2)
+def own_sizes(draw):
+    queries, keys, width, value_width = draw.sizes(4)
+    for dtype in (torch.float32, torch.float64):
+        query = draw.normal(queries, width, dtype=dtype)
+        yield ask(query, draw.normal(keys, width, dtype=dtype), draw.normal(keys, value_width, dtype=dtype))
+    yield ask(draw.normal(1, width), draw.normal(keys, width), draw.normal(keys, width))
+
+
+@dot_product_attention.group("key or value left out", points=1)
+def left_out(draw):
+    queries, keys, width, value_width = draw.sizes(4)
+    yield ask(draw.normal(queries, width), draw.normal(keys, width))
+    yield ask(draw.normal(queries, width), key=draw.normal(queries, width))
+    yield ask(draw.normal(queries, width), value=draw.normal(queries, value_width))
+
+
+@dot_product_attention.group("batches, and batches of heads", points=1)
+def batches(draw):
+    batch, heads, queries, keys, width, value_width = draw.sizes(6)
+    for leading in ((batch,), (batch, heads)):
+        yield ask(
+            draw.normal(*leading, queries, width),
+            draw.normal(*leading, keys, width),
+            draw.normal(*leading, keys, value_width),
+        )
+
+
+@dot_product_attention.group("all axes of one size", points=1)
+def equal_sizes(draw):
+    (size,) = draw.sizes(1)
+    for shape in ((size, size), (size, size, size)):
+        yield ask(draw.normal(*shape), draw.normal(*shape), draw.normal(*shape))
+
+
+@dot_product_attention.group("large scores", points=1)
+def large_scores(draw):
+    queries, keys, width, value_width = draw.sizes(4)
+    # Whole numbers: their dot products are exact in float32, in whatever order they are added.
+    query, key = (draw.integers(-9, 9, length, width).float() for length in (queries, keys))
+    yield ask(query, key, draw.normal(keys, value_width))
+    query, key = (100 * draw.normal(length, width, dtype=torch.float64) for length in (queries, keys))
+    yield ask(query, key, draw.normal(keys, value_width, dtype=torch.float64))
+
+
+@dot_product_attention.group("gradients", points=1)
+def gradients(draw):
+    queries, keys, width, value_width = draw.sizes(4)
+    query, key = draw.normal(queries, width) / 2, draw.normal(keys, width) / 2
+    yield ask(query, key, draw.normal(keys, value_width), gradients=True)
+
+
+@dot_product_attention.mistake(
+    "The columns of the weights sum to 1, the rows do not: the softmax ran over the queries. Row i is how "
+    "query i spreads its attention, so it belongs over the keys, the last axis of the scores."
+)
+def softmax_over_the_queries(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-2)
+    return weights @ value, weights
+
+
+@dot_product_attention.mistake(
+    "Right for one sentence, wrong for a batch: the softmax runs over dimension 1, which in a batch is the "
+    "queries. Count from the end: the keys are the last axis of the scores."
+)
+def softmax_over_dimension_one(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    weights = torch.softmax(query @ key.transpose(-2, -1), dim=1)
+    return weights @ value, weights
+
+
+@dot_product_attention.mistake(
+    "Right for small scores; for large ones exp overflows and the weights are NaN. Shift each row of scores "
+    "by its maximum before exp, or use your own softmax, if it does so."
+)
+def nothing_subtracted(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    exponentials = torch.exp(query @ key.transpose(-2, -1))
+    weights = exponentials / exponentials.sum(dim=-1, keepdim=True)
+    return weights @ value, weights
+
+
+@dot_product_attention.mistake(
+    "The key is never used for the scores: the query is scored with itself, and changing the key changes no "
+    "weight. Score the query with the key."
+)
+def query_with_itself(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    weights = torch.softmax(query @ query.transpose(-2, -1), dim=-1)
+    return weights @ value, weights
+
+
+@dot_product_attention.mistake(
+    "The weights are right, but they mix the keys: the value is never used, and changing it changes nothing. "
+    "The output is the weighted sum of the values."
+)
+def mixes_the_keys(query, key=None, value=None):
+    key = query if key is None else key
+    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
+    return weights @ key, weights
+
+
+@dot_product_attention.mistake(
+    "The scores are made with the value instead of the key, so the key changes nothing. Score the query with "
+    "the key; the value comes in only when it is mixed."
+)
+def scores_from_the_value(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    weights = torch.softmax(query @ value.transpose(-2, -1), dim=-1)
+    return weights @ value, weights
+
+
+@dot_product_attention.mistake(
+    "A value that is left out becomes the query in your answer. It should become the key: what is scored is "
+    "also what is mixed."
+)
+def value_from_the_query(query, key=None, value=None):
+    key = query if key is None else key
+    value = query if value is None else value
+    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
+    return weights @ value, weights
+
+
+@dot_product_attention.mistake(
+    "Where the key is left out but a value is given, your answer overwrites that value. Decide about key and "
+    "value separately, each by its own test for None."
+)
+def one_test_for_both(query, key=None, value=None):
+    if key is None:
+        key = value = query
+    elif value is None:
+        value = key
+    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
+    return weights @ value, weights
+
+
+@dot_product_attention.mistake(
+    "Where the key is left out, your answer still uses it as a tensor, and None is not one. Put the query "
+    "in the place of a missing key, and the key in the place of a missing value, first of all."
+)
+def none_not_replaced(query, key=None, value=None):
+    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
+    return weights @ value, weights
+
+
+@dot_product_attention.mistake(
+    "Python is asked whether a whole tensor is true, as in `key or query` or `if key`, and refuses: a tensor "
+    "of many numbers is neither. Ask whether the argument is None."
+)
+def truth_of_a_tensor(query, key=None, value=None):
+    key = key or query
+    value = value or key
+    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
+    return weights @ value, weights
+
+
+@dot_product_attention.mistake(
+    "Output and weights have changed places. Return (output, weights), in that order."
+)
+def weights_first(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
+    return weights, weights @ value
+
+
+@dot_product_attention.mistake(
+    "You return the output alone. Return the pair (output, weights): the weights are what one looks at."
+)
+def output_alone(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
+    return weights @ value
+
+
+@dot_product_attention.mistake(
+    "The output is right, but beside it you return the scores: these rows do not sum to 1. Return what "
+    "comes out of the softmax."
+)
+def scores_for_weights(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    scores = query @ key.transpose(-2, -1)
+    return torch.softmax(scores, dim=-1) @ value, scores
+
+
+@dot_product_attention.mistake(
+    "The values are mixed with the scores, and your rows of weights do not sum to 1: the softmax is missing. "
+    "Turn the scores into weights first."
+)
+def no_softmax(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    scores = query @ key.transpose(-2, -1)
+    return scores @ value, scores
+
+
+@dot_product_attention.mistake(
+    "The weights went through a softmax twice, which makes them nearly even. Once is enough."
+)
+def softmax_twice(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    weights = torch.softmax(torch.softmax(query @ key.transpose(-2, -1), dim=-1), dim=-1)
+    return weights @ value, weights
+
+
+@dot_product_attention.mistake(
+    "The scores are divided by √d, which makes the weights too even for this lesson. The scaling comes in "
+    "lesson 2; here use the plain dot products."
+)
+def already_scaled(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+@dot_product_attention.mistake(
+    "The weights are right, but they are transposed before they meet the value. Row i of the weights mixes "
+    "the values for query i: multiply the weights as they are."
+)
+def mixes_with_the_columns(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
+    return weights.transpose(-2, -1) @ value, weights
+
+
+@dot_product_attention.mistake(
+    "Right for one sentence, wrong for a batch: .T turns round all the axes of key, the batch too. Swap the "
+    "last two axes only."
+)
+def capital_t(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    weights = torch.softmax(query @ key.permute(*reversed(range(key.dim()))), dim=-1)
+    return weights @ value, weights
+
+
+@dot_product_attention.mistake(
+    "The key is not transposed: the d of query meets the T_k of key, which fails unless the two are equal. "
+    "Turn key so that d meets d."
+)
+def key_not_turned(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    weights = torch.softmax(query @ key, dim=-1)
+    return weights @ value, weights
+
+
+@dot_product_attention.also_right
+def einsum(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    weights = torch.softmax(torch.einsum("...qd,...kd->...qk", query, key), dim=-1)
+    return torch.einsum("...qk,...kv->...qv", weights, value), weights
+
+
+@dot_product_attention.also_right
+def flattened_bmm(query, key=None, value=None):
+    if key is None:
+        key = query
+    if value is None:
+        value = key
+    flat_query, flat_key, flat_value = (part.reshape(-1, *part.shape[-2:]) for part in (query, key, value))
+    weights = torch.bmm(flat_query, flat_key.mT).softmax(dim=2)
+    output = torch.bmm(weights, flat_value)
+    leading = query.shape[:-2]
+    return [output.reshape(*leading, *output.shape[1:]), weights.reshape(*leading, *weights.shape[1:])]
+
+
+@dot_product_attention.also_right
+def query_by_query(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    outputs, rows = [], []
+    for index in range(query.shape[-2]):
+        scores = (query[..., index, None, :] * key).sum(dim=-1)  # (..., T_k)
+        exponentials = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+        row = exponentials / exponentials.sum(dim=-1, keepdim=True)
+        outputs.append((row.unsqueeze(-1) * value).sum(dim=-2))
+        rows.append(row)
+    return torch.stack(outputs, dim=-2), torch.stack(rows, dim=-2)
+
+
+@dot_product_attention.also_right
+def keys_by_queries_until_the_end(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    columns = torch.nn.Softmax(dim=-2)(key @ query.mT)  # (..., T_k, T_q)
+    return (value.mT @ columns).mT, columns.mT
+
+
+@dot_product_attention.also_right
+def in_place_on_its_own(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    weights = torch.matmul(query, key.transpose(-1, -2))
+    weights -= weights.detach().max(dim=-1, keepdim=True).values
+    weights = weights.exp_()
+    weights = weights / weights.sum(dim=-1, keepdim=True)
+    return torch.matmul(weights, value), weights
+
+
+@dot_product_attention.also_right
+def divided_at_the_end(query, key=None, value=None):
+    key = query if key is None else key
+    value = key if value is None else value
+    scores = query @ key.mT
+    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    total = exponentials.sum(dim=-1, keepdim=True)
+    return exponentials @ value / total, exponentials / total

@@ -1,0 +1,184 @@
+"""What the grader asks about `project`, and the mistakes it can name."""
+
+import torch
+import torch.nn.functional as F
+
+from attention_lab.grading.exercise import Exercise, ask
+
+project = Exercise(
+    "project",
+    results=("query", "key", "value"),
+    axes=(("tokens", "query width"), ("tokens", "key width"), ("tokens", "value width")),
+)
+
+
+def _weights(draw, embed_dim, *widths, dtype=torch.float32):
+    return [draw.normal(embed_dim, width, dtype=dtype) for width in widths]
+
+
+@project.group("three widths", points=1)
+def three_widths(draw):
+    length, embed_dim, *widths = draw.sizes(5)
+    for dtype in (torch.float32, torch.float64):
+        x = draw.normal(length, embed_dim, dtype=dtype)
+        yield ask(x, *_weights(draw, embed_dim, *widths, dtype=dtype))
+
+
+@project.group("batches", points=1)
+def batches(draw):
+    batch, heads, length, embed_dim, width, value_width = draw.sizes(6)
+    yield ask(draw.normal(batch, length, embed_dim), *_weights(draw, embed_dim, width, width, value_width))
+    yield ask(
+        draw.normal(batch, heads, length, embed_dim), *_weights(draw, embed_dim, width, width, value_width)
+    )
+
+
+@project.group("all axes of one size", points=1)
+def equal_sizes(draw):
+    (size,) = draw.sizes(1)
+    yield ask(draw.normal(size, size), *_weights(draw, size, size, size, size))
+    yield ask(draw.normal(size, size, size), *_weights(draw, size, size, size, size))
+
+
+@project.group("gradients", points=1)
+def gradients(draw):
+    length, embed_dim, width, value_width = draw.sizes(4)
+    yield ask(
+        draw.normal(length, embed_dim), *_weights(draw, embed_dim, width, width, value_width), gradients=True
+    )
+
+
+@project.mistake(
+    "The key is made with w_query: changing w_key changes nothing. Each of the three has a weight of its own."
+)
+def key_by_the_query_weight(x, w_query, w_key, w_value):
+    return x @ w_query, x @ w_query, x @ w_value
+
+
+@project.mistake(
+    "The value is made with w_key: changing w_value changes nothing. Each of the three has a weight of its "
+    "own."
+)
+def value_by_the_key_weight(x, w_query, w_key, w_value):
+    return x @ w_query, x @ w_key, x @ w_key
+
+
+@project.mistake(
+    "All three are made with w_query: changing w_key or w_value changes nothing. Each of the three has a "
+    "weight of its own."
+)
+def all_by_the_query_weight(x, w_query, w_key, w_value):
+    return x @ w_query, x @ w_query, x @ w_query
+
+
+@project.mistake(
+    "The value is x itself: w_value is never used. Query, key and value are all three projected."
+)
+def value_not_projected(x, w_query, w_key, w_value):
+    return x @ w_query, x @ w_key, x
+
+
+@project.mistake(
+    "The weights are transposed, as nn.Linear stores them. Here a weight is (E, width), so the E of x meets "
+    "its first axis as it is: do not transpose."
+)
+def weights_transposed(x, w_query, w_key, w_value):
+    return x @ w_query.T, x @ w_key.T, x @ w_value.T
+
+
+@project.mistake(
+    "The product is the wrong way round: the last axis of the weight meets the tokens of x. The E of x, its "
+    "last axis, has to meet the E of the weight, its first: x stands on the left."
+)
+def weight_on_the_left(x, w_query, w_key, w_value):
+    return w_query @ x, w_key @ x, w_value @ x
+
+
+@project.mistake(
+    "Key and value are made one from the other: the query is projected again, then the key. All three start "
+    "from x."
+)
+def one_from_the_other(x, w_query, w_key, w_value):
+    query = x @ w_query
+    key = query @ w_key
+    return query, key, key @ w_value
+
+
+@project.mistake(
+    "The leading axes are gone: a batch comes back as one long list of tokens. Keep the shape of x, and "
+    "change its last axis only."
+)
+def batch_flattened(x, w_query, w_key, w_value):
+    tokens = x.reshape(-1, x.shape[-1])
+    return tokens @ w_query, tokens @ w_key, tokens @ w_value
+
+
+@project.mistake(
+    "Query and key have changed places: w_query makes the first result, w_key the second. Return (query, "
+    "key, value), in that order."
+)
+def key_first(x, w_query, w_key, w_value):
+    return x @ w_key, x @ w_query, x @ w_value
+
+
+@project.mistake(
+    "The value comes first: w_query makes the first result, w_key the second, w_value the third. Return "
+    "(query, key, value), in that order."
+)
+def value_first(x, w_query, w_key, w_value):
+    return x @ w_value, x @ w_key, x @ w_query
+
+
+@project.mistake(
+    "Tokens and weights are multiplied number by number. A projection mixes the numbers of a token: use a "
+    "matrix product, in which E vanishes."
+)
+def number_by_number(x, w_query, w_key, w_value):
+    return x * w_query, x * w_key, x * w_value
+
+
+@project.mistake(
+    "You return one tensor with query, key and value side by side. Return three tensors: (query, key, value)."
+)
+def side_by_side(x, w_query, w_key, w_value):
+    return torch.cat([x @ w_query, x @ w_key, x @ w_value], dim=-1)
+
+
+@project.mistake(
+    "The numbers are right, but no gradient reaches the weights: .detach(), .data or a new nn.Parameter or "
+    "torch.tensor made from them cuts the way back. Use x and the weights as they come."
+)
+def cut_off_from_the_gradient(x, w_query, w_key, w_value):
+    return x @ w_query.detach(), x @ w_key.detach(), x @ w_value.detach()
+
+
+@project.also_right
+def einsum(x, w_query, w_key, w_value):
+    return tuple(torch.einsum("...te,ew->...tw", x, weight) for weight in (w_query, w_key, w_value))
+
+
+@project.also_right
+def list_of_linear(x, w_query, w_key, w_value):
+    return [F.linear(x, weight.T) for weight in (w_query, w_key, w_value)]
+
+
+@project.also_right
+def one_product_then_split(x, w_query, w_key, w_value):
+    weights = (w_query, w_key, w_value)
+    return (x @ torch.cat(weights, dim=1)).split([weight.shape[1] for weight in weights], dim=-1)
+
+
+@project.also_right
+def flattened_and_back(x, w_query, w_key, w_value):
+    tokens = x.reshape(-1, x.shape[-1])
+    return tuple((tokens @ weight).view(*x.shape[:-1], -1) for weight in (w_query, w_key, w_value))
+
+
+@project.also_right
+def broadcast_and_sum(x, w_query, w_key, w_value):
+    return tuple((x.unsqueeze(-1) * weight).sum(dim=-2) for weight in (w_query, w_key, w_value))
+
+
+@project.also_right
+def tensordot(x, w_query, w_key, w_value):
+    return tuple(torch.tensordot(x, weight, dims=1) for weight in (w_query, w_key, w_value))

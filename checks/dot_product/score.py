@@ -1,0 +1,164 @@
+"""What the grader asks about `score`, and the mistakes it can name."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from attention_lab.grading.exercise import Exercise, ask
+
+score = Exercise("score", results=("scores",), axes=(("keys",),))
+
+
+@score.group("one query, several keys", points=1)
+def several_keys(draw):
+    length, width = draw.sizes(2)
+    for dtype in (torch.float32, torch.float64):
+        yield ask(draw.normal(width, dtype=dtype), draw.normal(length, width, dtype=dtype))
+
+
+@score.group("as many keys as numbers in each, and one key alone", points=1)
+def square_and_single(draw):
+    size, width = draw.sizes(2)
+    yield ask(draw.normal(size), draw.normal(size, size))
+    yield ask(draw.normal(width), draw.normal(1, width))
+
+
+@score.group("gradients", points=1)
+def gradients(draw):
+    length, width = draw.sizes(2)
+    yield ask(draw.normal(width), draw.normal(length, width), gradients=True)
+
+
+@score.mistake(
+    "The products of query and key are there, number by number, but they are not added up: a dot product "
+    "is one number per key, so sum over the d numbers of each key."
+)
+def not_added_up(query, key):
+    return query * key
+
+
+@score.mistake(
+    "You added along the wrong axis: what is left has one number per column of key instead of one per row. "
+    "Each row of key is one key, so it is the last axis that has to vanish."
+)
+def added_over_the_keys(query, key):
+    return (query * key).sum(dim=0)
+
+
+@score.mistake(
+    "All the scores are added into a single number. Each key needs a score of its own: sum over the last "
+    "axis only, so that T numbers are left."
+)
+def one_number_for_all(query, key):
+    return (query * key).sum()
+
+
+@score.mistake(
+    "You got one score back, that of the first key, although key has T rows: a return inside the loop ends "
+    "the function in its first round. Collect the scores of all rows, then return them."
+)
+def returns_in_the_loop(query, key):
+    for row in key:
+        return row @ query
+
+
+@score.mistake(
+    "Key is used on its side: this pairs the query with the columns of key, and the keys are its rows. It "
+    "fails outright unless T equals d; do not transpose key, and see that d meets d."
+)
+def columns_as_keys(query, key):
+    return query @ key
+
+
+@score.mistake(
+    "Each score is too small by the factor √d. The scaling comes in lesson 2; here the plain dot product "
+    "is asked for."
+)
+def already_scaled(query, key):
+    return key @ query / math.sqrt(key.shape[-1])
+
+
+@score.mistake(
+    "Each score is too small by the factor d: you took the mean of the products. A dot product is their sum."
+)
+def mean_of_the_products(query, key):
+    return (query * key).mean(dim=-1)
+
+
+@score.mistake(
+    "These are cosines: the lengths of query and key are divided out. A dot product keeps them, so leave "
+    "the vectors as they are."
+)
+def cosine(query, key):
+    return F.cosine_similarity(query.unsqueeze(0), key, dim=-1)
+
+
+@score.mistake(
+    "These numbers sum to 1: they are weights already. A score is the bare dot product; the softmax is "
+    "the next exercise."
+)
+def already_weights(query, key):
+    return torch.softmax(key @ query, dim=-1)
+
+
+@score.mistake(
+    "The numbers are right, but they stand in a column, (T, 1). One number per key is the shape (T,): drop "
+    "the axis that the sum or the product left behind."
+)
+def as_a_column(query, key):
+    return (query * key).sum(dim=-1, keepdim=True)
+
+
+@score.mistake(
+    "The numbers were taken out of torch and put into a new tensor: gradients no longer reach query and "
+    "key, and float64 becomes float32. Stay in torch throughout; torch.stack joins tensors and keeps both."
+)
+def rebuilt_from_plain_numbers(query, key):
+    return torch.tensor([(row @ query).item() for row in key])
+
+
+@score.mistake(
+    "These are squared distances between query and key: the best fit gets the smallest number. A dot "
+    "product multiplies the two vectors number by number and adds up; nothing is subtracted."
+)
+def squared_distance(query, key):
+    return ((query - key) ** 2).sum(dim=-1)
+
+
+@score.also_right
+def loop(query, key):
+    return torch.stack([torch.dot(query, row) for row in key])
+
+
+@score.also_right
+def broadcast_and_sum(query, key):
+    return (query * key).sum(dim=-1)
+
+
+@score.also_right
+def einsum(query, key):
+    return torch.einsum("d,td->t", query, key)
+
+
+@score.also_right
+def query_on_the_left(query, key):
+    return query @ key.T
+
+
+@score.also_right
+def as_matrices(query, key):
+    return torch.matmul(key, query.unsqueeze(-1)).squeeze(-1)
+
+
+@score.also_right
+def number_by_number(query, key):
+    total = key.new_zeros(key.shape[0])
+    for index in range(key.shape[1]):
+        total += query[index] * key[:, index]
+    return total
+
+
+@score.also_right
+def linear_layer(query, key):
+    return F.linear(query, key)

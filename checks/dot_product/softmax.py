@@ -1,0 +1,288 @@
+"""What the grader asks about `softmax`, and the mistakes it can name."""
+
+import torch
+
+from attention_lab.grading.exercise import Exercise, ask
+
+softmax = Exercise(
+    "softmax",
+    results=("weights",),
+    axes=(("queries", "keys"),),
+    weights=0,
+    not_allowed=("softmax",),
+)
+
+
+@softmax.group("one row of scores", points=1)
+def one_row(draw):
+    (length,) = draw.sizes(1)
+    for dtype in (torch.float32, torch.float64):
+        yield ask(draw.normal(length, dtype=dtype))
+
+
+@softmax.group("a table of scores", points=1)
+def table(draw):
+    rows, columns = draw.sizes(2)
+    for dtype in (torch.float32, torch.float64):
+        yield ask(draw.normal(rows, columns, dtype=dtype) * 3)
+
+
+@softmax.group("batches of tables", points=2)
+def batches(draw):
+    batch, heads, rows, columns = draw.sizes(4)
+    yield ask(draw.normal(batch, rows, columns))
+    yield ask(draw.normal(batch, heads, rows, columns))
+
+
+@softmax.group("all axes of one size, and a single score", points=1)
+def equal_sizes(draw):
+    (size,) = draw.sizes(1)
+    yield ask(draw.normal(size, size))
+    yield ask(draw.normal(size, size, size))
+    yield ask(draw.normal(size, 1))
+
+
+@softmax.group("large scores", points=2)
+def large(draw):
+    rows, columns = draw.sizes(2)
+    level = torch.where(torch.arange(rows) % 2 == 0, 1.0, -1.0).unsqueeze(-1)
+    # Digits are asked for only where every right formula has them: float32 near 100, float64 near 10,000.
+    yield ask(draw.normal(rows, columns) + 100 * level)
+    yield ask(draw.normal(rows, columns, dtype=torch.float64) + 10_000 * level.double())
+    # In float32 near 10,000 the gaps are wide: one key takes all.
+    order = torch.stack([draw.permutation(columns) for _ in range(rows)])
+    yield ask((order / (columns - 1) * 2 - 1) * 10_000)
+
+
+@softmax.group("gradients", points=1)
+def gradients(draw):
+    rows, columns = draw.sizes(2)
+    yield ask(draw.normal(rows, columns), gradients=True)
+
+
+@softmax.mistake(
+    "The columns sum to 1, the rows do not: row i is how query i spreads its attention over the keys. "
+    "Normalise over the last dimension, which is not the first."
+)
+def over_the_first_dimension(scores):
+    exponentials = torch.exp(scores - scores.amax(dim=0, keepdim=True))
+    return exponentials / exponentials.sum(dim=0, keepdim=True)
+
+
+@softmax.mistake(
+    "You normalise over the last dimension but one, the queries: the columns sum to 1, the rows do not, and "
+    "a single row of scores fails. Row i is how query i spreads its attention: use the last dimension."
+)
+def over_the_queries(scores):
+    exponentials = torch.exp(scores - scores.amax(dim=-2, keepdim=True))
+    return exponentials / exponentials.sum(dim=-2, keepdim=True)
+
+
+@softmax.mistake(
+    "Dimension 1 is the last one only for a plain table: a single row has none, and in a batch it is the "
+    "queries. Count from the end, so that the last dimension is meant whatever stands before it."
+)
+def over_dimension_one(scores):
+    exponentials = torch.exp(scores - scores.amax(dim=1, keepdim=True))
+    return exponentials / exponentials.sum(dim=1, keepdim=True)
+
+
+@softmax.mistake(
+    "Right for small scores; for large ones exp overflows to inf and the weights are NaN. Adding one number "
+    "to a whole row changes nothing, so shift each row first, until its largest score is 0."
+)
+def nothing_subtracted(scores):
+    exponentials = torch.exp(scores)
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@softmax.mistake(
+    "One maximum is subtracted from the whole tensor. A row far below it then has exponentials of 0 "
+    "throughout, and 0 / 0 is NaN: each row needs its own maximum."
+)
+def maximum_of_everything(scores):
+    exponentials = torch.exp(scores - scores.max())
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@softmax.mistake(
+    "The mean of each row is subtracted. The largest score then still stands far above 0, and for large "
+    "scores exp overflows: subtract the number that leaves nothing above 0."
+)
+def mean_subtracted(scores):
+    exponentials = torch.exp(scores - scores.mean(dim=-1, keepdim=True))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@softmax.mistake(
+    "The scores are clipped before exp: it no longer overflows, but large scores that differ get the same "
+    "weight. Shift each row by its own maximum instead; that loses nothing."
+)
+def clipped(scores):
+    exponentials = torch.exp(scores.clamp(-50, 50))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@softmax.mistake(
+    "The scores are divided by their maximum. That changes the gaps between them, and only gaps count: "
+    "subtract the maximum instead."
+)
+def divided_by_the_maximum(scores):
+    exponentials = torch.exp(scores / scores.amax(dim=-1, keepdim=True))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@softmax.mistake(
+    "Some weights are negative: the scores themselves are divided by their sum. Make them positive with exp "
+    "first, then divide by the sum of the exponentials."
+)
+def scores_over_their_sum(scores):
+    return scores / scores.sum(dim=-1, keepdim=True)
+
+
+@softmax.mistake(
+    "The sign of the scores is lost: a score of -2 gets as much as one of 2. Make the scores positive with "
+    "exp, which keeps their order, and not with abs."
+)
+def sizes_over_their_sum(scores):
+    return scores.abs() / scores.abs().sum(dim=-1, keepdim=True)
+
+
+@softmax.mistake(
+    "The whole tensor sums to 1, so each row sums to less: one sum was taken over everything. Every row has "
+    "a total of its own; sum over the last dimension only."
+)
+def one_sum_for_everything(scores):
+    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return exponentials / exponentials.sum()
+
+
+@softmax.mistake(
+    "The sum over the last dimension lost that dimension, so it no longer lines up with the rows: a table "
+    "fails, and a square one divides row i by the sums of other rows. Keep the dimension."
+)
+def sum_without_its_dimension(scores):
+    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return exponentials / exponentials.sum(dim=-1)
+
+
+@softmax.mistake(
+    "The largest number of every row is 1, and the rows sum to more: these are the exponentials. Divide "
+    "each row by its sum."
+)
+def not_normalised(scores):
+    return torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+
+
+@softmax.mistake(
+    "These are the logarithms of the weights, none of them above 0. Take exp once more at the end."
+)
+def logarithms(scores):
+    shifted = scores - scores.amax(dim=-1, keepdim=True)
+    return shifted - shifted.exp().sum(dim=-1, keepdim=True).log()
+
+
+@softmax.mistake(
+    "The squares of the weights sum to 1, not the weights: you divided by the length (norm) of the "
+    "exponentials. Divide by their sum."
+)
+def divided_by_the_norm(scores):
+    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return exponentials / exponentials.norm(dim=-1, keepdim=True)
+
+
+@softmax.mistake(
+    "The order is upside down: the largest score gets the smallest weight. The sign before exp is wrong; "
+    "subtract the maximum from the scores, not the scores from the maximum."
+)
+def upside_down(scores):
+    exponentials = torch.exp(scores.amax(dim=-1, keepdim=True) - scores)
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@softmax.mistake(
+    "Each weight is made from its own score alone, and the rows do not sum to 1: that is a sigmoid. In a "
+    "softmax the scores of a row compete; divide exp of each by the sum over its row."
+)
+def sigmoid(scores):
+    return torch.sigmoid(scores)
+
+
+@softmax.mistake(
+    "The weights are right, but the scores you were given are changed: -= or an underscore method writes "
+    "into the caller's tensor. Put the shifted scores into a new one."
+)
+def changes_the_scores(scores):
+    scores -= scores.amax(dim=-1, keepdim=True)
+    exponentials = torch.exp(scores)
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@softmax.mistake(
+    "float64 scores come back as float32: somewhere the dtype is fixed, by .float() or by a new tensor. "
+    "Let the result have the dtype of the scores."
+)
+def always_float32(scores):
+    scores = scores.float()
+    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@softmax.mistake(
+    "The weights are right, but no gradient reaches the scores: .detach(), .data, .numpy() or no_grad cut "
+    "the way back. Compute from the scores themselves."
+)
+def cut_off_from_the_gradient(scores):
+    scores = scores.detach()
+    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@softmax.also_right
+def by_logarithms(scores):
+    shifted = scores - scores.amax(dim=-1, keepdim=True)
+    return torch.exp(shifted - shifted.exp().sum(dim=-1, keepdim=True).log())
+
+
+@softmax.also_right
+def in_place_on_its_own(scores):
+    weights = scores.clone()
+    weights -= scores.max(dim=-1, keepdim=True).values.detach()
+    weights = weights.exp_()
+    return weights / weights.sum(-1, keepdim=True)
+
+
+@softmax.also_right
+def row_by_row(scores):
+    rows = []
+    for row in scores.reshape(-1, scores.shape[-1]):
+        exponentials = (row - row.max()).exp()
+        rows.append(exponentials / exponentials.sum())
+    return torch.stack(rows).reshape(scores.shape)
+
+
+@softmax.also_right
+def keys_first(scores):
+    scores = scores.movedim(-1, 0)
+    exponentials = torch.exp(scores - scores.amax(dim=0))
+    return (exponentials / exponentials.sum(dim=0)).movedim(0, -1)
+
+
+@softmax.also_right
+def by_gaps(scores):
+    gaps = scores.unsqueeze(-2) - scores.unsqueeze(-1)
+    return 1 / torch.exp(gaps).sum(dim=-1)
+
+
+@softmax.also_right
+def times_the_reciprocal(scores):
+    largest, _ = torch.max(scores, -1)
+    exponentials = torch.exp(scores - largest[..., None])
+    return torch.einsum("...k,...->...k", exponentials, exponentials.sum(-1).reciprocal())
+
+
+@softmax.also_right
+def logarithm_at_full_height(scores):
+    largest = scores.amax(dim=-1, keepdim=True)
+    total = largest + torch.log(torch.exp(scores - largest).sum(dim=-1, keepdim=True))
+    return torch.exp(scores - total)

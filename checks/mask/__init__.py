@@ -1,0 +1,1 @@
+"""Lesson 3, the mask: who may attend to whom."""

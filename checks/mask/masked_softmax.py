@@ -1,0 +1,249 @@
+"""What the grader asks about `masked_softmax`, and the mistakes it can name."""
+
+import torch
+import torch.nn.functional as F
+
+from attention_lab.grading.compare import same_value
+from attention_lab.grading.exercise import Exercise, Tolerance, ask
+
+EXACTLY = Tolerance((0.0, 0.0), (0.0, 0.0))
+
+masked_softmax = Exercise(
+    "masked_softmax",
+    results=("weights",),
+    axes=(("queries", "keys"),),
+    weights=0,
+)
+
+
+@masked_softmax.group("one sequence", points=2)
+def one_sequence(draw):
+    queries, keys = draw.sizes(2)
+    causal = torch.ones(keys, keys).tril().bool()
+    for dtype in (torch.float32, torch.float64):
+        yield ask(draw.normal(queries, keys, dtype=dtype), draw.mask(queries, keys))
+        yield ask(draw.normal(keys, keys, dtype=dtype), causal)
+
+
+@masked_softmax.group("batches and heads", points=1)
+def batches_and_heads(draw):
+    batch, queries, keys = draw.sizes(3)
+    for shape in ((queries, keys), (batch, 1, keys), (batch, queries, keys)):
+        yield ask(draw.normal(batch, queries, keys), draw.mask(*shape))
+    yield ask(draw.normal(batch, 2, queries, keys), draw.mask(queries, keys))
+    yield ask(draw.normal(keys, keys, keys), draw.mask(keys, 1, keys))
+
+
+def _zero_where_hidden(cases, values):
+    """None, a mistake's name or a sentence: exact zeros, which a comparison with a tolerance cannot see."""
+    objections = [_not_zero(*case.args, weights) for case, weights in zip(cases, values, strict=True)]
+    if not any(objections):
+        return None
+    for mistake in masked_softmax.mistakes:
+        theirs = [mistake.answer(case.args[0].clone(), case.args[1]) for case in cases]
+        if same_value(values, theirs, EXACTLY, equal_nan=True):
+            return mistake.name
+    return next(filter(None, objections))
+
+
+def _not_zero(scores, mask, weights):
+    if not isinstance(weights, torch.Tensor) or (weights.shape, weights.dtype) != (
+        scores.shape,
+        scores.dtype,
+    ):
+        return f"The weights should be a tensor like the scores: {tuple(scores.shape)}, {scores.dtype}."
+    most = weights[~mask.expand_as(scores)].abs().max().item()
+    if most != 0:
+        return f"A hidden key gets weight {most:.2g}. What is hidden must weigh exactly 0, not nearly."
+    if not torch.allclose(weights.sum(dim=-1), weights.new_ones(()), atol=1e-4):
+        return "Hidden keys weigh 0, but the weights of the visible ones do not sum to 1 in every row."
+    return None
+
+
+@masked_softmax.group("what is hidden weighs exactly 0", points=1, verify=_zero_where_hidden)
+def exactly_zero(draw):
+    batch, queries, keys = draw.sizes(3)
+    for dtype in (torch.float32, torch.float64):
+        yield ask(draw.normal(queries, keys, dtype=dtype), draw.mask(queries, keys))
+        yield ask(draw.normal(batch, queries, keys, dtype=dtype), draw.mask(batch, 1, keys))
+
+
+@masked_softmax.group("nothing to attend to", points=1)
+def nothing_to_attend_to(draw):
+    batch, queries, keys = draw.sizes(3)
+    for dtype in (torch.float32, torch.float64):
+        mask = draw.mask(queries, keys)
+        mask[draw.integer(0, queries - 1)] = False
+        yield ask(draw.normal(queries, keys, dtype=dtype), mask)
+    empty_sentence = draw.mask(batch, 1, keys)
+    empty_sentence[draw.integer(0, batch - 1)] = False
+    yield ask(draw.normal(batch, queries, keys), empty_sentence)
+    yield ask(draw.normal(1, 1), torch.tensor([[False]]))
+
+
+@masked_softmax.group("large scores, hidden and visible", points=1)
+def large_scores(draw):
+    queries, keys = draw.sizes(2)
+    mask = draw.mask(queries, keys)
+    yield ask(draw.normal(queries, keys) + 1000 * ~mask, mask)
+    # Hundreds apart, so that each row decides for one key however it is computed.
+    ranks = draw.normal(queries, keys).argsort(dim=-1)
+    yield ask(ranks * 800.0 - 8000, mask)
+    yield ask(ranks * 400.0 - 9900, mask)
+    yield ask(draw.normal(1, 1), torch.tensor([[True]]))
+
+
+@masked_softmax.group("gradients, also of a row with nothing to attend to", points=2)
+def gradients(draw):
+    batch, queries, keys = draw.sizes(3)
+    for dtype in (torch.float32, torch.float64):
+        yield ask(draw.normal(queries, keys, dtype=dtype), draw.mask(queries, keys), gradients=True)
+    empty = draw.mask(batch, queries, keys)
+    empty[draw.integer(0, batch - 1), draw.integer(0, queries - 1)] = False
+    yield ask(draw.normal(batch, queries, keys), empty, gradients=True)
+
+
+@masked_softmax.mistake(
+    'The meaning of True is inverted: the weight sits where `mask` is False. Here True means "may '
+    'attend", so it is the False entries that have to be hidden.'
+)
+def true_means_hidden(scores, mask):
+    weights = torch.softmax(scores.masked_fill(mask, float("-inf")), dim=-1)
+    return weights.masked_fill(mask, 0.0)
+
+
+@masked_softmax.mistake(
+    "Masked after the softmax: hidden weights are 0, but they had already taken their share, so the rows "
+    "sum to less than 1. Hide the *scores*, before the softmax, so that the visible keys share "
+    "everything."
+)
+def after_the_softmax(scores, mask):
+    return torch.softmax(scores, dim=-1) * mask
+
+
+@masked_softmax.mistake(
+    "Hidden scores are set to 0 (or multiplied by 0), and a score of 0 is an ordinary score: exp(0) = 1, "
+    "so hidden keys keep their weight. Only a score of minus infinity has an exponential of 0."
+)
+def fills_with_zero(scores, mask):
+    return torch.softmax(scores * mask, dim=-1)
+
+
+@masked_softmax.mistake(
+    "Nothing is hidden: these are the weights without any mask. `masked_fill` (without underscore) leaves"
+    " `scores` as it is and returns a new tensor, so keep what it returns and use it."
+)
+def result_thrown_away(scores, mask):
+    scores.masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores, dim=-1)
+
+
+@masked_softmax.mistake(
+    "Every weight is NaN: minus infinity times 0 is NaN, and it was multiplied with the entries that "
+    "should stay. Put -inf only where `mask` is False instead of multiplying."
+)
+def zero_times_infinity(scores, mask):
+    return torch.softmax(scores + (~mask).to(scores.dtype) * float("-inf"), dim=-1)
+
+
+@masked_softmax.mistake(
+    "The columns sum to 1, the rows do not: row i is how query i spreads its attention. Normalise over "
+    "the keys, the last dimension."
+)
+def over_the_queries(scores, mask):
+    return torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-2).masked_fill(~mask, 0.0)
+
+
+@masked_softmax.mistake(
+    "A row with nothing to attend to is NaN: all its scores are minus infinity, which the softmax cannot "
+    "normalise. Such a row should be all zeros: clear the hidden entries of the weights afterwards."
+)
+def empty_row_is_nan(scores, mask):
+    return torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1)
+
+
+@masked_softmax.mistake(
+    "A row with nothing to attend to comes out uniform: a fill of -1e9 hides a key only beside a higher "
+    "score, and where all are equal each gets 1/T. Such a row should be all zeros: clear the hidden "
+    "entries of the weights too."
+)
+def empty_row_is_uniform(scores, mask):
+    return torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1)
+
+
+@masked_softmax.mistake(
+    "The weights are right, but the gradient of a row with nothing to attend to is NaN: -inf was *added* "
+    "to the scores, so the backward pass leads straight through it. Replace the hidden scores instead of "
+    "adding to them."
+)
+def additive_mask(scores, mask):
+    bias = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores + bias, dim=-1).nan_to_num()
+
+
+@masked_softmax.mistake(
+    "Exponentials times the mask, divided by their sum, is 0/0 where nothing (or only underflow) is left;"
+    " clearing the NaN afterwards mends the weights, but the gradient stays NaN. Hide the *scores*, "
+    "before any exponential."
+)
+def exponentials_times_mask(scores, mask):
+    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True)) * mask
+    return (exponentials / exponentials.sum(dim=-1, keepdim=True)).nan_to_num()
+
+
+@masked_softmax.mistake(
+    "Hidden scores take part in the softmax and the rest is scaled up afterwards. When a hidden score is "
+    "much higher (by 1000 here), the visible weights underflow to 0 and nothing is left to scale up: hide"
+    " the scores first."
+)
+def scaled_up_afterwards(scores, mask):
+    weights = torch.softmax(scores, dim=-1) * mask
+    return weights / weights.sum(dim=-1, keepdim=True).clamp(min=1e-30)
+
+
+@masked_softmax.mistake(
+    "Hidden keys get a fixed score of about -100. Where the visible scores are thousands below zero,"
+    " that is the highest and takes all the weight; only minus infinity is below everything. And clear"
+    " the hidden weights of rows with no visible key."
+)
+def fixed_low_score(scores, mask):
+    return torch.softmax(scores.masked_fill(~mask, -100.0), dim=-1)
+
+
+@masked_softmax.also_right
+def with_where(scores, mask):
+    weights = torch.where(mask, scores, -torch.inf).softmax(dim=-1)
+    return torch.where(mask, weights, 0.0)
+
+
+@masked_softmax.also_right
+def with_nan_to_num(scores, mask):
+    return F.softmax(scores.masked_fill(mask == False, -torch.inf), -1).nan_to_num(nan=0.0)  # noqa: E712
+
+
+@masked_softmax.also_right
+def with_a_large_number_and_cleared(scores, mask):
+    return torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1) * mask
+
+
+@masked_softmax.also_right
+def by_hand(scores, mask):
+    kept = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    exponentials = torch.exp(kept - kept.amax(dim=-1, keepdim=True)) * mask
+    return exponentials / exponentials.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+@masked_softmax.also_right
+def row_by_row(scores, mask):
+    rows, keep = scores.reshape(-1, scores.shape[-1]), mask.expand_as(scores).reshape(-1, scores.shape[-1])
+    weights = torch.zeros_like(rows)
+    for row in range(len(rows)):
+        weights[row, keep[row]] = torch.softmax(rows[row, keep[row]], dim=0)
+    return weights.view(scores.shape)
+
+
+@masked_softmax.also_right
+def by_logarithms_in_place(scores, mask):
+    kept = scores.clone()
+    kept.masked_fill_(~mask, -torch.inf)
+    return torch.exp(kept - kept.logsumexp(dim=-1, keepdim=True)).masked_fill(~mask, 0.0)

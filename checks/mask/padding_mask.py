@@ -1,0 +1,202 @@
+"""What the grader asks about `padding_mask`, and the mistakes it can name."""
+
+import torch
+
+from attention_lab.grading.exercise import Exercise, ask
+
+padding_mask = Exercise(
+    "padding_mask",
+    results=("mask",),
+    axes=(("queries", "keys"),),
+)
+
+
+def _padded(draw, batch, length, pad_id, vocabulary, on_the_left=False):
+    """Token ids (B, T): each sentence keeps one token at least, the first one is as long as the batch.
+
+    The vocabulary is (lowest, highest); `pad_id` never stands for a token, whatever else is in it.
+    """
+    ids = draw.integers(*vocabulary, batch, length)
+    ids[ids == pad_id] = pad_id + 1
+    for sentence in range(1, batch):
+        padding = draw.integer(1, length - 1)
+        if on_the_left:
+            ids[sentence, :padding] = pad_id
+        else:
+            ids[sentence, length - padding :] = pad_id
+    return ids
+
+
+@padding_mask.group("padding with id 0", points=1)
+def padding_is_zero(draw):
+    batch, length = draw.sizes(2)
+    yield ask(_padded(draw, batch, length, 0, (1, 40)))
+    yield ask(_padded(draw, length, batch, 0, (1, 40)))
+
+
+@padding_mask.group("another pad_id", points=1)
+def another_pad_id(draw):
+    batch, length = draw.sizes(2)
+    last, middle = draw.integer(41, 60), draw.integer(20, 30)
+    # 0 is a word here, ids below and above the padding are too, and a negative id is as good as any
+    yield ask(_padded(draw, batch, length, last, (0, 40)), last)
+    yield ask(_padded(draw, batch, length, middle, (0, 40)), pad_id=middle)
+    yield ask(_padded(draw, batch, length, -1, (0, 3)), pad_id=-1)
+
+
+@padding_mask.group("padding on the left", points=1)
+def padding_on_the_left(draw):
+    batch, length = draw.sizes(2)
+    yield ask(_padded(draw, batch, length, 0, (1, 40), on_the_left=True))
+
+
+@padding_mask.group("equal sizes, one sentence, one token, nothing but padding", points=1)
+def edges(draw):
+    (size,) = draw.sizes(1)
+    yield ask(_padded(draw, size, size, 0, (1, 40)))
+    yield ask(_padded(draw, 1, size, 0, (1, 40)))
+    yield ask(torch.tensor([[0], [draw.integer(1, 40)]]))
+    empty = _padded(draw, size, size + 1, 0, (1, 40))
+    empty[draw.integer(0, size - 1)] = 0
+    yield ask(empty)
+
+
+@padding_mask.mistake(
+    'The meaning of True is inverted: your mask is True on the padding. Here True means "may attend", so '
+    "the real tokens are True and the padding is False."
+)
+def true_on_padding(token_ids, pad_id=0):
+    return (token_ids == pad_id).unsqueeze(1)
+
+
+@padding_mask.mistake(
+    "The values are right but the shape is (B, T). Without a dimension of size 1 for the queries in the "
+    "middle, broadcasting takes your sentences for query rows: the shape has to be (B, 1, T)."
+)
+def no_dimension_for_queries(token_ids, pad_id=0):
+    return token_ids != pad_id
+
+
+@padding_mask.mistake(
+    "The mask has shape (B, T, 1): it hides whole rows, the *queries* that are padding, and lets "
+    "everybody attend to padding keys. Keys lie on the last axis, so T belongs there and the 1 in the "
+    "middle."
+)
+def hides_query_rows(token_ids, pad_id=0):
+    return (token_ids != pad_id).unsqueeze(-1)
+
+
+@padding_mask.mistake(
+    "Query rows are masked as well: the shape is (B, T, T) and a padding query has nothing to attend to. "
+    "Only the keys are asked for, one row a sentence, `(B, 1, T)`."
+)
+def hides_queries_too(token_ids, pad_id=0):
+    real = token_ids != pad_id
+    return real.unsqueeze(1) & real.unsqueeze(2)
+
+
+@padding_mask.mistake(
+    "The mask is copied for every query: (B, T, T). Nothing is wrong with its values, but one row a "
+    "sentence is enough and asked for: a 1 in the middle, (B, 1, T), broadcasts over any number of "
+    "queries."
+)
+def copied_for_every_query(token_ids, pad_id=0):
+    length = token_ids.shape[1]
+    return (token_ids != pad_id).unsqueeze(1).repeat(1, length, 1)
+
+
+@padding_mask.mistake(
+    "`pad_id` is not used: 0 is taken for padding whatever the caller says. With another `pad_id`, 0 is "
+    "an ordinary word and the padding was left visible."
+)
+def always_zero(token_ids, pad_id=0):
+    return (token_ids != 0).unsqueeze(1)
+
+
+@padding_mask.mistake(
+    "Ids below `pad_id` are hidden as well. That is harmless while `pad_id` is 0; with a larger one real "
+    "words vanish. Only ids that are *equal* to it are padding."
+)
+def larger_than_pad_id(token_ids, pad_id=0):
+    return (token_ids > pad_id).unsqueeze(1)
+
+
+@padding_mask.mistake(
+    "The tokens of a sentence are counted, and that many True stand at its start: right only while the "
+    "padding is at the end. With padding on the left it hides words; look at each token where it stands."
+)
+def counts_from_the_left(token_ids, pad_id=0):
+    lengths = (token_ids != pad_id).sum(dim=1)
+    positions = torch.arange(token_ids.shape[1])
+    return (positions < lengths.unsqueeze(1)).unsqueeze(1)
+
+
+@padding_mask.mistake(
+    "The pattern is right but the dtype is an integer: `~` turns an integer 1 into -2. A mask is boolean,"
+    " True or False, nothing else."
+)
+def ones_and_zeros(token_ids, pad_id=0):
+    return (token_ids != pad_id).long().unsqueeze(1)
+
+
+@padding_mask.mistake(
+    "The pattern is right but the dtype is a float. A mask is boolean, True or False: it is asked, not "
+    "multiplied or added."
+)
+def floats(token_ids, pad_id=0):
+    return (token_ids != pad_id).float().unsqueeze(1)
+
+
+@padding_mask.mistake(
+    "The shape is (B, 1, 1, T), one dimension too many: that is the habit of libraries that lift a mask "
+    "over heads at once. Here (B, 1, T) is asked for, with one 1, for the queries."
+)
+def dimension_for_heads(token_ids, pad_id=0):
+    return (token_ids != pad_id)[:, None, None, :]
+
+
+@padding_mask.mistake(
+    "The 1 stands in front: (1, B, T). So the second axis, which belongs to the queries, holds the "
+    "sentences. The batch stays first, and the 1 goes between B and T."
+)
+def dimension_in_front(token_ids, pad_id=0):
+    return (token_ids != pad_id).unsqueeze(0)
+
+
+@padding_mask.also_right
+def by_indexing_with_none(token_ids, pad_id=0):
+    return token_ids[:, None, :].ne(pad_id)
+
+
+@padding_mask.also_right
+def by_loops(token_ids, pad_id=0):
+    batch, length = token_ids.shape
+    mask = torch.ones(batch, 1, length, dtype=torch.bool)
+    for sentence in range(batch):
+        for position in range(length):
+            if token_ids[sentence, position].item() == pad_id:
+                mask[sentence, 0, position] = False
+    return mask
+
+
+@padding_mask.also_right
+def by_negating(token_ids, pad_id=0):
+    batch, length = token_ids.shape
+    return (~(token_ids == pad_id)).view(batch, 1, length)
+
+
+@padding_mask.also_right
+def by_filling(token_ids, pad_id=0):
+    mask = torch.full_like(token_ids, True, dtype=torch.bool)
+    mask[token_ids == pad_id] = False
+    return mask.unsqueeze(-2)
+
+
+@padding_mask.also_right
+def by_stacking(token_ids, pad_id=0):
+    return torch.stack([(sentence != pad_id)[None] for sentence in token_ids])
+
+
+@padding_mask.also_right
+def by_lists(token_ids, pad_id=0):
+    return torch.tensor([[[token != pad_id for token in sentence]] for sentence in token_ids.tolist()])

@@ -1,0 +1,156 @@
+"""What the grader asks about `scaled_scores`, and the mistakes it can name."""
+
+import math
+
+import torch
+
+from attention_lab.grading.exercise import Exercise, ask
+
+scaled_scores = Exercise("scaled_scores", results=("scores",), axes=(("queries", "keys"),))
+
+
+@scaled_scores.group("one sentence", points=1)
+def one_sentence(draw):
+    queries, keys, d_k = draw.sizes(3)
+    for dtype in (torch.float32, torch.float64):
+        yield ask(draw.normal(queries, d_k, dtype=dtype), draw.normal(keys, d_k, dtype=dtype))
+
+
+@scaled_scores.group("batches and heads", points=2)
+def leading_dimensions(draw):
+    batch, heads, queries, keys, d_k = draw.sizes(5)
+    yield ask(draw.normal(batch, queries, d_k), draw.normal(batch, keys, d_k))
+    yield ask(draw.normal(batch, heads, queries, d_k), draw.normal(batch, heads, keys, d_k))
+
+
+@scaled_scores.group("equal sizes", points=1)
+def equal_sizes(draw):
+    size, d_k = draw.sizes(2)
+    yield ask(draw.normal(size, size), draw.normal(size, size))
+    yield ask(draw.normal(size, size, d_k), draw.normal(size, size, d_k))
+
+
+@scaled_scores.group("gradients", points=1)
+def gradients(draw):
+    batch, queries, keys, d_k = draw.sizes(4)
+    yield ask(draw.normal(batch, queries, d_k), draw.normal(batch, keys, d_k), gradients=True)
+
+
+@scaled_scores.mistake(
+    "The scores are divided by d_k, not by its square root, so they shrink as vectors grow wider. (Dividing "
+    "query and key by the root, both of them, comes to the same: divide once.)"
+)
+def divided_by_d_k(query, key):
+    return query @ key.transpose(-2, -1) / query.shape[-1]
+
+
+@scaled_scores.mistake(
+    "These are the plain dot products: the division by the root of the width d_k is missing, or its result "
+    "was not kept."
+)
+def not_scaled(query, key):
+    return query @ key.transpose(-2, -1)
+
+
+@scaled_scores.mistake(
+    "The scores are d_k times too large: they were multiplied by the root of d_k, which makes them louder. "
+    "Divide by it."
+)
+def multiplied_by_the_root(query, key):
+    return query @ key.transpose(-2, -1) * math.sqrt(query.shape[-1])
+
+
+@scaled_scores.mistake(
+    "The scores are divided by the root of the number of keys T_k, not of the width d_k. A score is a sum of "
+    "d_k products: look at the last axis of the query or the key."
+)
+def root_of_the_number_of_keys(query, key):
+    return query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2])
+
+
+@scaled_scores.mistake(
+    "Right for one sentence; in a batch the divisor is the root of axis 1, and that axis is no longer the "
+    "width d_k. Count the axis from the end."
+)
+def root_of_axis_one(query, key):
+    return query @ key.transpose(-2, -1) / math.sqrt(query.shape[1])
+
+
+@scaled_scores.mistake(
+    "The scores are divided by the root of the *first* axis of the query (the number of queries, or of "
+    "sentences in a batch). The width d_k is the last axis."
+)
+def root_of_the_first_axis(query, key):
+    return query @ key.transpose(-2, -1) / math.sqrt(len(query))
+
+
+@scaled_scores.mistake(
+    "The scores are divided by 8 at every width. That is the root for d_k = 64 only: take the width from "
+    "the tensors."
+)
+def hard_coded_8(query, key):
+    return query @ key.transpose(-2, -1) / 8
+
+
+@scaled_scores.mistake(
+    "The result is transposed: row i should hold the scores of *query* i with every key, so queries go down "
+    "and keys across."
+)
+def transposed(query, key):
+    return key @ query.transpose(-2, -1) / math.sqrt(query.shape[-1])
+
+
+@scaled_scores.mistake(
+    "Right for one sentence, wrong in a batch: `.T` turns *all* axes of the key round, the batch's too. "
+    "Swap only its last two."
+)
+def all_axes_reversed(query, key):
+    return query @ key.permute(*reversed(range(key.dim()))) / math.sqrt(query.shape[-1])
+
+
+@scaled_scores.mistake(
+    "These are weights: the rows sum to 1. The softmax comes in the next exercise; give the scaled scores as "
+    "they are."
+)
+def softmax_applied(query, key):
+    return torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+
+
+@scaled_scores.mistake(
+    "The numbers are right, but the caller's `query` has been divided too: an in-place operation changed the "
+    "argument. Make a new tensor."
+)
+def query_scaled_in_place(query, key):
+    with torch.no_grad():
+        query /= math.sqrt(query.shape[-1])
+    return query @ key.transpose(-2, -1)
+
+
+@scaled_scores.also_right
+def scales_the_query_first(query, key):
+    return (query * query.size(-1) ** -0.5) @ key.mT
+
+
+@scaled_scores.also_right
+def by_einsum(query, key):
+    return torch.einsum("...qd,...kd->...qk", query, key) / key.shape[-1] ** 0.5
+
+
+@scaled_scores.also_right
+def root_by_torch(query, key):
+    scores = torch.matmul(query, key.transpose(-1, -2))
+    return scores / torch.sqrt(torch.tensor(query.shape[-1], dtype=query.dtype))
+
+
+@scaled_scores.also_right
+def half_the_root_on_each(query, key):
+    quarter = query.shape[-1] ** 0.25
+    return torch.matmul(query / quarter, (key / quarter).transpose(-2, -1))
+
+
+@scaled_scores.also_right
+def key_by_key_in_place(query, key):
+    columns = [(query * key[..., i : i + 1, :]).sum(dim=-1) for i in range(key.shape[-2])]
+    scores = torch.stack(columns, dim=-1)
+    scores /= math.sqrt(query.shape[-1])
+    return scores

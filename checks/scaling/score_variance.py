@@ -1,0 +1,246 @@
+"""What the grader asks about `score_variance`: random, so a verifier judges in place of a comparison."""
+
+import math
+import statistics
+
+import torch
+
+from attention_lab.grading.exercise import Exercise, ask
+
+score_variance = Exercise("score_variance", results=("variance",))
+
+# What each slip turns a variance of d_k into.
+VARIANCE_OF = {
+    "standard_deviation": lambda d_k: math.sqrt(d_k),
+    "uniform_numbers": lambda d_k: d_k * 7 / 144,
+    "products_not_summed": lambda d_k: 1.0,
+    "products_averaged": lambda d_k: 1 / d_k,
+    "same_draw_twice": lambda d_k: 2.0 * d_k,
+}
+
+
+def not_floats(values):
+    """What is wrong with the kind of the values, if anything."""
+    if any(isinstance(value, torch.Tensor) for value in values):
+        return "returns_a_tensor"
+    odd = next((value for value in values if not isinstance(value, float) or not math.isfinite(value)), 0.0)
+    return None if odd == 0.0 else f"A finite Python float is asked for, this is {odd!r}."
+
+
+def near(values, targets, within):
+    """Whether every value is within a fraction of its target."""
+    return all(abs(value / target - 1) < within for value, target in zip(values, targets, strict=True))
+
+
+def spread_of_the_scores(cases, values):
+    """Within 10 % of d_k everywhere; otherwise the slip whose variance it is."""
+    wrong_kind = not_floats(values)
+    if wrong_kind:
+        return wrong_kind
+    widths = [case.args[0] for case in cases]
+    if near(values, widths, 0.1):
+        return "width_handed_back" if values == widths else None
+    for mistake, variance in VARIANCE_OF.items():
+        if near(values, [variance(d_k) for d_k in widths], 0.15):
+            return mistake
+    if 0.3 < statistics.mean(values) / 10_000 < 3:
+        return "summed_over_the_samples"
+    ratios = [value / d_k for value, d_k in zip(values, widths, strict=True)]
+    if 0.3 < statistics.mean(ratios) < 2.5 and max(ratios) > 1.15 * min(ratios):
+        return "one_query_for_all"
+    d_k, value = max(zip(widths, values, strict=True), key=lambda pair: abs(pair[1] / pair[0] - 1))
+    return f"The variance of q.k should be within 10 % of d_k; for d_k = {d_k} it came out as {value:.4g}."
+
+
+def one_answer_a_seed(_cases, values):
+    """First, second seed, first again; then the default seed twice."""
+    wrong_kind = not_floats(values)
+    if wrong_kind:
+        return wrong_kind
+    first, other, again, default, zero = values
+    if not math.isclose(first, again, rel_tol=1e-6) or not math.isclose(default, zero, rel_tol=1e-6):
+        return "seed_ignored"
+    return "always_the_same_seed" if first == other else None
+
+
+def as_many_as_asked(_cases, values):
+    """Few, more, and the default number of samples twice, all from one seed."""
+    wrong_kind = not_floats(values)
+    if wrong_kind:
+        return wrong_kind
+    few, more, default, ten_thousand = values
+    if few == more or more == ten_thousand:
+        return "samples_ignored"
+    if not math.isclose(default, ten_thousand, rel_tol=1e-6):
+        return "Without `samples` the answer should be the same as with samples=10_000 and the same seed."
+    return None
+
+
+@score_variance.group("the variance grows with the width", points=2, verify=spread_of_the_scores)
+def widths_of_all_sizes(draw):
+    for d_k in (*draw.sizes(9), draw.integer(40, 60)):
+        yield ask(d_k, seed=draw.integer(1, 100_000))
+
+
+@score_variance.group("the same seed, the same answer", points=1, verify=one_answer_a_seed)
+def seeds(draw):
+    (d_k,) = draw.sizes(1)
+    seed = draw.integer(1, 100_000)
+    for each in (seed, seed + draw.integer(1, 1_000), seed):
+        yield ask(d_k, samples=400, seed=each)
+    yield ask(d_k, samples=400)
+    yield ask(d_k, samples=400, seed=0)
+
+
+@score_variance.group("the number of samples", points=1, verify=as_many_as_asked)
+def numbers_of_samples(draw):
+    (d_k,) = draw.sizes(1)
+    seed = draw.integer(1, 100_000)
+    for samples in (draw.integer(40, 90), draw.integer(400, 900)):
+        yield ask(d_k, samples=samples, seed=seed)
+    yield ask(d_k, seed=seed)
+    yield ask(d_k, 10_000, seed)
+
+
+@score_variance.mistake(
+    "This is the square root of what is asked: it grows as √d_k, so it is the standard deviation of "
+    "the scores. Give the variance itself."
+)
+def standard_deviation(d_k, samples=10_000, seed=0):
+    torch.manual_seed(seed)
+    scores = (torch.randn(samples, d_k) * torch.randn(samples, d_k)).sum(dim=-1)
+    return scores.std().item()
+
+
+@score_variance.mistake(
+    "The variance came out near 0.05 · d_k. That is what numbers between 0 and 1 give: draw standard-normal "
+    "ones, with mean 0 and variance 1."
+)
+def uniform_numbers(d_k, samples=10_000, seed=0):
+    torch.manual_seed(seed)
+    scores = (torch.rand(samples, d_k) * torch.rand(samples, d_k)).sum(dim=-1)
+    return scores.var().item()
+
+
+@score_variance.mistake(
+    "The answer stays near 1 whatever d_k is. That is the variance of a single product, or of a score that "
+    "is already scaled: add up the d_k products of each pair first, do not scale them, and take the variance "
+    "of these sums."
+)
+def products_not_summed(d_k, samples=10_000, seed=0):
+    torch.manual_seed(seed)
+    return (torch.randn(samples, d_k) * torch.randn(samples, d_k)).var().item()
+
+
+@score_variance.mistake(
+    "The answer falls as 1/d_k: the d_k products of a pair were averaged. A dot product adds them up."
+)
+def products_averaged(d_k, samples=10_000, seed=0):
+    torch.manual_seed(seed)
+    scores = (torch.randn(samples, d_k) * torch.randn(samples, d_k)).mean(dim=-1)
+    return scores.var().item()
+
+
+@score_variance.mistake(
+    "The variance came out near 2 · d_k: query and key are the same numbers, so they are not independent. "
+    "Seed once, then draw two different tensors."
+)
+def same_draw_twice(d_k, samples=10_000, seed=0):
+    torch.manual_seed(seed)
+    query = torch.randn(samples, d_k)
+    torch.manual_seed(seed)
+    key = torch.randn(samples, d_k)
+    return (query * key).sum(dim=-1).var().item()
+
+
+@score_variance.mistake(
+    "The variance is near d_k on average but strays far from it on either side, more than the number of "
+    "samples allows: all scores share one query. Draw a query and a key for each pair."
+)
+def one_query_for_all(d_k, samples=10_000, seed=0):
+    torch.manual_seed(seed)
+    query, keys = torch.randn(d_k), torch.randn(samples, d_k)
+    return (keys @ query).var().item()
+
+
+@score_variance.mistake(
+    "The variance came out near the number of samples, not near d_k: the sum ran over the samples. "
+    "A score adds up the d_k products of one pair, and there are as many scores as samples."
+)
+def summed_over_the_samples(d_k, samples=10_000, seed=0):
+    torch.manual_seed(seed)
+    return (torch.randn(samples, d_k) * torch.randn(samples, d_k)).sum(dim=0).var().item()
+
+
+@score_variance.mistake(
+    "Two different values of `samples` gave exactly the same number: draw `samples` pairs, "
+    "not a number written into the function."
+)
+def samples_ignored(d_k, samples=10_000, seed=0):
+    torch.manual_seed(seed)
+    return (torch.randn(10_000, d_k) * torch.randn(10_000, d_k)).sum(dim=-1).var().item()
+
+
+@score_variance.mistake(
+    "The same seed gave two different numbers: `seed` has to be set inside the function, before "
+    "anything is drawn."
+)
+def seed_ignored(d_k, samples=10_000, seed=0):
+    return (torch.randn(samples, d_k) * torch.randn(samples, d_k)).sum(dim=-1).var().item()
+
+
+@score_variance.mistake(
+    "Two different seeds gave exactly the same number: use the argument `seed`, not a fixed one."
+)
+def always_the_same_seed(d_k, samples=10_000, seed=0):
+    torch.manual_seed(0)
+    return (torch.randn(samples, d_k) * torch.randn(samples, d_k)).sum(dim=-1).var().item()
+
+
+@score_variance.mistake(
+    "The answer is a tensor that holds one number; a Python float is asked for. A tensor with one number "
+    "can be turned into one."
+)
+def returns_a_tensor(d_k, samples=10_000, seed=0):
+    torch.manual_seed(seed)
+    return (torch.randn(samples, d_k) * torch.randn(samples, d_k)).sum(dim=-1).var()
+
+
+@score_variance.mistake(
+    "The answer is exactly d_k, whatever is drawn: that is the theory. Measure it, on pairs that you draw."
+)
+def width_handed_back(d_k, samples=10_000, seed=0):
+    return float(d_k)
+
+
+@score_variance.also_right
+def with_the_global_seed(d_k, samples=10_000, seed=0):
+    torch.manual_seed(seed)
+    query, key = torch.randn(samples, d_k), torch.randn(samples, d_k)
+    return torch.einsum("nd,nd->n", query, key).var().item()
+
+
+@score_variance.also_right
+def by_the_definition(d_k, samples=10_000, seed=0):
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        pairs = torch.randn(2, samples, d_k, dtype=torch.float64)
+    scores = torch.linalg.vecdot(pairs[0], pairs[1])
+    return float((scores**2).mean() - scores.mean() ** 2)
+
+
+@score_variance.also_right
+def product_by_product(d_k, samples=10_000, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.zeros(samples)
+    for _ in range(d_k):
+        scores += torch.randn(samples, generator=generator) * torch.randn(samples, generator=generator)
+    return torch.var(scores, correction=0).item()
+
+
+@score_variance.also_right
+def by_matrix_products(d_k, samples=10_000, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    query = torch.randn(samples, 1, d_k, generator=generator)
+    key = torch.randn(samples, d_k, 1, generator=generator)
+    return torch.bmm(query, key).squeeze().std().item() ** 2

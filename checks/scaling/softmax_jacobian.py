@@ -1,0 +1,175 @@
+"""What the grader asks about `softmax_jacobian`, and the mistakes it can name."""
+
+import torch
+
+from attention_lab.grading.exercise import Exercise, ask
+
+softmax_jacobian = Exercise(
+    "softmax_jacobian",
+    results=("jacobian",),
+    axes=(("weights", "scores"),),
+    not_allowed=("automatic_differentiation",),
+)
+
+
+@softmax_jacobian.group("one row of weights", points=1)
+def one_row(draw):
+    (keys,) = draw.sizes(1)
+    for dtype in (torch.float32, torch.float64):
+        yield ask(draw.weights(keys, dtype=dtype))
+
+
+@softmax_jacobian.group("many rows, batches and heads", points=2)
+def leading_dimensions(draw):
+    batch, heads, queries, keys = draw.sizes(4)
+    yield ask(draw.weights(queries, keys))
+    yield ask(draw.weights(batch, queries, keys))
+    yield ask(draw.weights(draw.integer(2, 4), heads, queries, keys))
+
+
+@softmax_jacobian.group("equal sizes", points=1)
+def equal_sizes(draw):
+    (size,) = draw.sizes(1)
+    yield ask(draw.weights(size, size))
+    yield ask(draw.weights(size, size, size))
+
+
+@softmax_jacobian.group("saturated weights", points=1)
+def saturated(draw):
+    queries, keys = draw.sizes(2)
+    yield ask(torch.eye(keys)[draw.integers(0, keys - 1, queries)])
+    yield ask(torch.softmax(30 * draw.normal(queries, keys, dtype=torch.float64), dim=-1))
+
+
+@softmax_jacobian.group("gradients", points=1)
+def gradients(draw):
+    queries, keys = draw.sizes(2)
+    yield ask(draw.weights(queries, keys), gradients=True)
+
+
+@softmax_jacobian.mistake(
+    "Only the diagonal is there: the entries off it are 0. When one score rises the *other* weights fall, so "
+    "entry (i, j) is -w_i · w_j."
+)
+def only_the_diagonal(weights):
+    return torch.diag_embed(weights * (1 - weights))
+
+
+@softmax_jacobian.mistake(
+    "All signs are turned round: the diagonal is negative here, but a weight rises with its own score. Swap "
+    "the two terms of the subtraction."
+)
+def signs_turned(weights):
+    return weights.unsqueeze(-1) * weights.unsqueeze(-2) - torch.diag_embed(weights)
+
+
+@softmax_jacobian.mistake(
+    "This is diag(w) alone: the product of the weights with themselves has still to be subtracted from it."
+)
+def product_forgotten(weights):
+    return torch.diag_embed(weights)
+
+
+@softmax_jacobian.mistake(
+    "This is -w wᵀ alone: every entry is negative and the rows sum to -w instead of 0. The weights on the "
+    "diagonal are missing."
+)
+def diagonal_forgotten(weights):
+    return -weights.unsqueeze(-1) * weights.unsqueeze(-2)
+
+
+@softmax_jacobian.mistake(
+    "The diagonal holds 1 - w_i², as if an identity matrix stood in place of diag(w). Put the weights on the "
+    "diagonal before you subtract."
+)
+def identity_for_the_diagonal(weights):
+    identity = torch.eye(weights.shape[-1], dtype=weights.dtype)
+    return identity - weights.unsqueeze(-1) * weights.unsqueeze(-2)
+
+
+@softmax_jacobian.mistake(
+    "One and the same number is subtracted from every entry of a row's matrix: w·w, a dot product. "
+    "The outer product w wᵀ is a matrix, a column of weights times a row of weights."
+)
+def inner_product(weights):
+    square = (weights * weights).sum(dim=-1)[..., None, None]
+    return torch.diag_embed(weights) - square
+
+
+@softmax_jacobian.mistake(
+    "The two terms are added: no entry is negative and the rows sum to 2w instead of 0. The outer product is "
+    "subtracted."
+)
+def product_added(weights):
+    return torch.diag_embed(weights) + weights.unsqueeze(-1) * weights.unsqueeze(-2)
+
+
+@softmax_jacobian.mistake(
+    "The softmax was taken once more: the argument already holds weights. Use them as they are."
+)
+def softmax_once_more(weights):
+    weights = torch.softmax(weights, dim=-1)
+    return torch.diag_embed(weights) - weights.unsqueeze(-1) * weights.unsqueeze(-2)
+
+
+@softmax_jacobian.mistake(
+    "Right for one row, an error for more: `torch.outer` takes vectors only, and `torch.diag` of a matrix "
+    "takes its diagonal out. Use functions that work on the last axis and leave the others alone."
+)
+def one_row_only(weights):
+    return torch.diag(weights) - torch.outer(weights, weights)
+
+
+@softmax_jacobian.mistake(
+    "This has the shape of the weights: only the slopes w_i (1 - w_i) of each weight in its own score. Every "
+    "weight reacts to every score, so each row of weights gives a (T, T) matrix."
+)
+def one_slope_a_weight(weights):
+    return weights * (1 - weights)
+
+
+@softmax_jacobian.mistake(
+    "The rows of weights are mixed: a matrix product summed over the queries. Each row has a Jacobian of its "
+    "own, from the outer product of that row with itself."
+)
+def rows_mixed(weights):
+    if weights.dim() == 1:
+        return torch.diag(weights) - torch.outer(weights, weights)
+    products = weights.transpose(-2, -1) @ weights
+    return torch.diag_embed(weights) - products.unsqueeze(-3)
+
+
+@softmax_jacobian.also_right
+def from_the_derivative(weights):
+    identity = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
+    return weights.unsqueeze(-1) * (identity - weights.unsqueeze(-2))
+
+
+@softmax_jacobian.also_right
+def by_einsum(weights):
+    return torch.diag_embed(weights) - torch.einsum("...i,...j->...ij", weights, weights)
+
+
+@softmax_jacobian.also_right
+def by_matrix_products_in_place(weights):
+    jacobian = -(weights[..., :, None] @ weights[..., None, :])
+    jacobian.diagonal(dim1=-2, dim2=-1).add_(weights)
+    return jacobian
+
+
+@softmax_jacobian.also_right
+def row_by_row(weights):
+    rows = weights.reshape(-1, weights.shape[-1])
+    each = [torch.diag(row) - torch.outer(row, row) for row in rows]
+    return torch.stack(each).reshape(*weights.shape, weights.shape[-1])
+
+
+@softmax_jacobian.also_right
+def entry_by_entry(weights):
+    size = weights.shape[-1]
+    entries = [
+        weights[..., i] * ((1.0 if i == j else 0.0) - weights[..., j])
+        for i in range(size)
+        for j in range(size)
+    ]
+    return torch.stack(entries, dim=-1).reshape(*weights.shape, size)

@@ -1,0 +1,43 @@
+"""The course, as nbgrader reads it. Attention Lab plugs in at nbgrader's own seams only."""
+
+from nbgrader.preprocessors import (
+    AssignLatePenalties,
+    CheckCellMetadata,
+    ClearHiddenTests,
+    ClearMarkScheme,
+    ClearOutput,
+    Execute,
+    LimitOutput,
+    LockCells,
+    OverwriteKernelspec,
+    SaveAutoGrades,
+)
+
+c = get_config()  # noqa: F821 - nbgrader provides it
+
+c.CourseDirectory.course_id = "attention-lab"
+c.CourseDirectory.solution_directory = "solutions"
+
+# Written questions carry their mark scheme in the locked cell that asks them.
+c.ClearMarkScheme.enforce_metadata = False
+
+# Solution notebooks are handed out after the deadline and run by CI: no hidden region, no widget state.
+c.GenerateSolution.preprocessors = [LockCells, ClearOutput, ClearHiddenTests, ClearMarkScheme, Execute]
+c.Execute.store_widget_state = False
+c.Execute.record_timing = False
+c.Execute.timeout = 300
+
+# Grading: student code never shares a process with an input generator, a reference or a verdict.
+c.Autograde.exporter_class = "attention_lab.grading.nbgrader_plugin.SubmissionExporter"
+c.Autograde.sanitize_preprocessors = [
+    "attention_lab.grading.nbgrader_plugin.Rebuild",
+    OverwriteKernelspec,
+    CheckCellMetadata,
+]
+c.Autograde.autograde_preprocessors = [
+    "attention_lab.grading.nbgrader_plugin.RunAndJudge",
+    LimitOutput,
+    SaveAutoGrades,
+    AssignLatePenalties,
+    CheckCellMetadata,
+]

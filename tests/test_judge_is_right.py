@@ -1,0 +1,103 @@
+"""The judge is right: right answers get full marks, every mistake loses points and is named first.
+
+Every exercise of every lesson is held to this, so a new lesson needs no test of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from attention_lab.grading import respond
+from attention_lab.grading.answers import Reply, read_reply
+from attention_lab.grading.course import open_course
+from attention_lab.grading.judge import judge
+
+COURSE = open_course(Path(__file__).parents[1])
+SEEDS = range(200)
+EXERCISES = [
+    pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
+    for lesson in COURSE.lessons.values()
+    for exercise in lesson.exercises.values()
+]
+MISTAKES = [
+    pytest.param(lesson, exercise, mistake, id=f"{lesson.name}-{exercise.name}-{mistake.name}")
+    for lesson in COURSE.lessons.values()
+    for exercise in lesson.exercises.values()
+    for mistake in exercise.mistakes
+]
+CENTRAL = {
+    "softmax",
+    "attention_scores",
+    "scaled_dot_product_attention",
+    "causal_mask",
+    "masked_softmax",
+    "masked_attention",
+}
+
+
+def asking(function):
+    """Put calls straight to a function, without a kernel between: the same protocol, many times faster."""
+
+    def ask(_name, calls, trace) -> Reply:
+        return read_reply(respond.answer_calls(function, calls, trace), len(calls))
+
+    return ask
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+@pytest.mark.lesson
+@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+def test_right_answers_get_full_marks_on_every_seed(lesson, exercise):
+    reference = lesson.reference_answer(exercise.name)
+    for answer in (reference, *exercise.right_answers):
+        for seed in SEEDS:
+            verdict = judge(exercise, reference, asking(answer), seed)
+            assert verdict.points == verdict.max_points, (
+                f"{answer.__name__}, seed {seed}: {verdict.findings}"
+            )
+
+
+@pytest.mark.lesson
+@pytest.mark.parametrize(("lesson", "exercise", "mistake"), MISTAKES)
+def test_every_mistake_loses_points_and_is_named_first_on_every_seed(lesson, exercise, mistake):
+    reference = lesson.reference_answer(exercise.name)
+    for seed in SEEDS:
+        verdict = judge(exercise, reference, asking(mistake.answer), seed)
+        assert verdict.points < verdict.max_points, f"seed {seed}: no point lost"
+        assert verdict.findings[0].mistake == mistake.name, f"seed {seed}: {verdict.findings}"
+
+
+@pytest.mark.lesson
+@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+def test_an_exercise_names_enough_mistakes_and_accepts_enough_styles(lesson, exercise):
+    assert len(exercise.mistakes) >= (10 if exercise.name in CENTRAL else 6)
+    assert len(exercise.right_answers) >= (5 if exercise.name in CENTRAL else 2)
+
+
+@pytest.mark.lesson
+@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+def test_messages_are_sentences_and_hold_no_code(lesson, exercise):
+    for mistake in exercise.mistakes:
+        assert mistake.message.endswith((".", "?")), mistake.name
+        assert len(mistake.message) <= 330, mistake.name
+        assert "return " not in mistake.message and "lambda" not in mistake.message, mistake.name
+    assert len({mistake.message for mistake in exercise.mistakes}) == len(exercise.mistakes)
+
+
+@pytest.mark.lesson
+@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+def test_no_answer_gets_no_points(lesson, exercise):
+    def not_written(*args, **kwargs):
+        raise NotImplementedError
+
+    for answer in (not_written, None, lambda *args, **kwargs: None):
+        verdict = judge(exercise, lesson.reference_answer(exercise.name), asking(answer), seed=1)
+        assert verdict.points == 0
+        assert verdict.message

@@ -1,0 +1,243 @@
+"""What the project says about installing itself is true."""
+
+import ast
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PACKAGE = ROOT / "attention_lab"
+GRADING = sorted((PACKAGE / "grading").rglob("*.py"))
+# What students have: everything of the package but the grader.
+STUDENTS = sorted(set(PACKAGE.rglob("*.py")) - set(GRADING))
+LESSONS = sorted(ROOT.glob("source/*/*.ipynb"))
+OWN = {"attention_lab", "checks", "tests", *(path.stem for path in ROOT.glob("tests/**/*.py"))}
+POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
+# Declared for what they do on the machine, not for an import of ours.
+PROGRAMS = {"jupyterlab", "nbgrader", "ipykernel"}
+
+
+def canonical(name: str) -> str:
+    """A distribution's name as the index compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def declared(*groups: str) -> set[str]:
+    """The base dependencies and those of the groups, without versions."""
+    requirements = list(PROJECT["dependencies"])
+    for group in groups:
+        requirements += PROJECT["optional-dependencies"][group]
+    return {canonical(re.match(r"[\w.-]+", requirement).group()) for requirement in requirements}
+
+
+def imported(code: str) -> Iterator[str]:
+    """Every module that the code imports, at its top or inside a function."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def lesson_code(notebook: Path) -> str:
+    """A lesson's code as students have it: without the hidden tests, without magics."""
+    cells = json.loads(notebook.read_text())["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    code = re.sub(r"### BEGIN HIDDEN TESTS.*?### END HIDDEN TESTS", "", code, flags=re.DOTALL)
+    return re.sub(r"^\s*[%!].*$", "", code, flags=re.MULTILINE)
+
+
+@functools.cache
+def distributions_of() -> dict[str, list[str]]:
+    return dict(metadata.packages_distributions())
+
+
+def needed(codes: Iterable[str]) -> set[str]:
+    """The distributions that the imports come from: neither Python's own nor the project's."""
+    modules = {name.partition(".")[0] for code in codes for name in imported(code)}
+    foreign = modules - set(sys.stdlib_module_names) - OWN
+    return {canonical(distributions_of().get(module, [module])[0]) for module in foreign}
+
+
+def texts(paths: Iterable[Path]) -> list[str]:
+    return [path.read_text() for path in paths]
+
+
+def test_a_students_machine_gets_what_the_package_imports():
+    assert needed(texts(STUDENTS)) <= declared()
+
+
+def test_a_students_machine_gets_what_the_lessons_import():
+    assert needed(map(lesson_code, LESSONS)) <= declared()
+
+
+def test_a_graders_machine_gets_what_the_grader_and_the_checks_import():
+    assert needed(texts([*GRADING, *ROOT.glob("checks/**/*.py")])) <= declared("grading")
+
+
+def test_the_tests_get_what_they_import():
+    assert needed(texts(ROOT.glob("tests/**/*.py"))) <= declared("grading", "test")
+
+
+def test_nothing_is_installed_that_nothing_imports():
+    used = needed([*texts(STUDENTS), *texts(GRADING), *map(lesson_code, LESSONS)])
+    assert declared("grading") - PROGRAMS <= used
+
+
+def test_only_the_grader_needs_the_group_grading():
+    only_grading = declared("grading") - declared()
+    assert not only_grading & needed([*texts(STUDENTS), *map(lesson_code, LESSONS)])
+
+
+@pytest.mark.parametrize("notebook", LESSONS, ids=lambda path: path.stem)
+def test_a_lesson_does_not_reach_for_the_grader(notebook):
+    assert not [name for name in imported(lesson_code(notebook)) if name.startswith("attention_lab.grading")]
+
+
+@pytest.mark.parametrize("path", STUDENTS, ids=lambda path: path.stem)
+def test_students_need_no_posix(path):
+    assert not {name.partition(".")[0] for name in imported(path.read_text())} & POSIX_ONLY
+
+
+def test_students_modules_load_where_the_grader_is_missing():
+    modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in STUDENTS]
+    code = (
+        "import importlib, sys\n"
+        "sys.modules['attention_lab.grading'] = None\n"  # importing it is then an ImportError
+        f"for name in {modules}: importlib.import_module(name.removesuffix('.__init__'))\n"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_one_version_of_torch():
+    files = ["pyproject.toml", "Makefile", "environment.yml", "README.md", *ROOT.glob("docs/*.md")]
+    pins = {pin for file in files for pin in re.findall(r"torch==(\d[\w.]*\w)", (ROOT / file).read_text())}
+    assert pins == {metadata.version("torch").partition("+")[0]}
+    # The Makefile looks for the one pin there.
+    assert (ROOT / "pyproject.toml").read_text().count("torch==") == 1
+
+
+def test_condas_environment_is_pyprojects():
+    environment = (ROOT / "environment.yml").read_text()
+    (python,) = re.findall(r"python=([\d.]+)", environment)
+    assert f">={python}" == PROJECT["requires-python"]
+    (groups,) = re.findall(r"^ +- -e \.\[(.+)\]$", environment, flags=re.MULTILINE)
+    assert set(groups.split(",")) <= set(PROJECT["optional-dependencies"])
+
+
+def readme_commands() -> list[str]:
+    """The command lines in the README's fenced blocks, without prompts and comments."""
+    readme = (ROOT / "README.md").read_text()
+    blocks = re.findall(r"^```\w*\n(.*?)^```", readme, flags=re.DOTALL | re.MULTILINE)
+    lines = "".join(blocks).splitlines()
+    return [re.sub(r"\s+#.*$", "", line.removeprefix("$ ")).strip() for line in lines]
+
+
+def test_ci_runs_the_readmes_test_command():
+    run = ROOT / ".ci" / "run"
+    assert os.access(run, os.X_OK)
+    command = run.read_text().splitlines()[-1].removeprefix("exec ")
+    assert command == "make test"
+    assert command in readme_commands()
+
+
+def test_every_make_command_of_the_readme_exists():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    verbs = {line.split()[1] for line in readme_commands() if line.startswith("make ")}
+    assert {"demo", "test"} <= verbs <= targets
+
+
+def git(*arguments: str) -> list[str]:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True).stdout.split()
+
+
+CLASS_DATA = ("submitted", "autograded", "feedback")
+COURSE = ("source", "release", "solutions")
+
+
+def test_nothing_is_in_git_that_gitignore_names():
+    assert git("ls-files", "--cached", "--ignored", "--exclude-standard")[:5] == []
+
+
+def test_a_classs_data_is_not_in_git():
+    assert set(git("ls-files", *CLASS_DATA)) <= {f"{folder}/README.md" for folder in CLASS_DATA}
+    private = [f"{folder}/ada/01_dot_product/dot_product.ipynb" for folder in CLASS_DATA]
+    private += ["gradebook.db", "gradebook.db-journal", ".grading-key", "demo/gradebook.db"]
+    assert git("check-ignore", "--no-index", *private) == private
+
+
+def test_what_the_course_is_made_of_is_not_ignored():
+    notebooks = [f"{folder}/01_dot_product/dot_product.ipynb" for folder in COURSE]
+    readmes = [f"{folder}/README.md" for folder in (*CLASS_DATA, *COURSE)]
+    assert git("check-ignore", "--no-index", *notebooks, *readmes, "checks/dot_product/softmax.py") == []
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Runs make in a folder that holds the Makefile, pyproject.toml and programs that we stand in for."""
+    for name in ("Makefile", "pyproject.toml"):
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    programs = tmp_path / "programs"
+    found = shutil.which("make")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"
+
+    def run(*arguments: str, extra: dict[str, str] | None = None, **scripts: str):
+        for name, body in scripts.items():
+            program(programs / name.replace("_", "."), body)
+        env = environment | (extra or {})
+        return subprocess.run([found, *arguments], cwd=tmp_path, env=env, capture_output=True, text=True)
+
+    return run
+
+
+def program(path: Path, body: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+
+
+def test_a_machine_that_is_set_up_starts_at_once(make, tmp_path):
+    program(tmp_path / ".venv/bin/attention-lab", 'echo "$@"')
+    stamp = tmp_path / ".venv/.attention-lab-ready"
+    stamp.touch()
+    begin = time.perf_counter()
+    done = make("demo", "STUDENTS=3")
+    assert done.stdout == "demo --students 3\n"
+    assert time.perf_counter() - begin < 2
+
+    os.utime(stamp, (0, 0))  # older than pyproject.toml: what it asks for may have changed
+    assert "pip install" in make("--dry-run", "demo").stdout
+
+
+def test_an_old_python_is_told_so_in_one_sentence(make):
+    done = make("demo", python3="exit 1", python3_11="exit 1")
+    assert done.returncode != 0
+    assert done.stdout == "Attention Lab needs Python 3.11 or newer as python3.11 or python3.\n"
+
+
+def test_a_python_without_venv_is_told_the_package(make):
+    done = make("demo", python3_11='case "$2" in *ensurepip*) exit 1;; esac')
+    assert done.returncode != 0
+    assert "python3-venv" in done.stdout
+    assert len(done.stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("ci", "passes"), [("", True), ("true", False)])
+def test_only_ci_insists_on_chromium(make, tmp_path, ci, passes):
+    done = make("chromium", extra={"PATH": str(tmp_path), "CI": ci})
+    assert done.stdout == "No Chromium: install the package chromium to run the tests marked 'browser'.\n"
+    assert (done.returncode == 0) == passes
