@@ -67,14 +67,18 @@ def stale(lesson: Lesson) -> list[str]:
 def release_is_stale(lesson: Lesson) -> bool:
     path = lesson.course.root / "release" / lesson.folder / f"{lesson.name}.ipynb"
     wanted = released(read_source(lesson.source_path), course_config(lesson.course.root))
-    return not path.exists() or _parts(read_source(path)) != _parts(wanted) or _files_differ(lesson, path.parent)
+    return (
+        not path.exists() or _parts(read_source(path)) != _parts(wanted) or _files_differ(lesson, path.parent)
+    )
 
 
 def solution_is_stale(lesson: Lesson) -> bool:
     """Outputs are not compared here: running them again is what nbval does."""
     path = lesson.solution_path
     wanted = solved(read_source(lesson.source_path), course_config(lesson.course.root))
-    return not path.exists() or _parts(read_source(path)) != _parts(wanted) or _files_differ(lesson, path.parent)
+    return (
+        not path.exists() or _parts(read_source(path)) != _parts(wanted) or _files_differ(lesson, path.parent)
+    )
 
 
 def is_registered(course: Course, lesson: Lesson) -> bool:
@@ -110,7 +114,9 @@ def _files_differ(lesson: Lesson, folder: Path) -> bool:
         not (folder / file.relative_to(lesson.source_path.parent)).exists()
         or (folder / file.relative_to(lesson.source_path.parent)).read_bytes() != file.read_bytes()
         for file in given
-        if file.suffix != ".ipynb" and "__pycache__" not in file.parts and ".ipynb_checkpoints" not in file.parts
+        if file.suffix != ".ipynb"
+        and "__pycache__" not in file.parts
+        and ".ipynb_checkpoints" not in file.parts
     )
 
 

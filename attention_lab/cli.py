@@ -32,7 +32,9 @@ def main() -> None:
 @app.command()
 def build(
     lesson: Annotated[str, typer.Argument(help="One lesson (02_scaling); all of them by default.")] = "*",
-    check: Annotated[bool, typer.Option("--check", help="Change nothing; fail if anything is stale.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail if anything is stale.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Remake what is up to date as well.")] = False,
 ) -> None:
     """Make release/ and solutions/ from source/."""
@@ -55,6 +57,29 @@ def build(
         console.print(f"{each.folder}: {', '.join(done) or 'up to date'}", highlight=False)
         for problem in each.problems():
             raise CourseError(problem)
+
+
+@app.command()
+def demo(
+    lesson: Annotated[str, typer.Option(help="The lesson that the class hands in.")] = "01_dot_product",
+    students: Annotated[int, typer.Option(min=1, help="How many students hand it in.")] = 24,
+) -> None:
+    """Build the course and grade a simulated class with nbgrader."""
+    from attention_lab.demo import run_demo
+
+    build("*")
+    run_demo(choose(find_course(Path.cwd()), lesson)[0], students, console)
+
+
+@app.command()
+def lab(
+    folder: Annotated[Path, typer.Option(help="Where the student's copy is kept.")] = Path("build/lab"),
+) -> None:
+    """Open JupyterLab on a student's copy of the release."""
+    from attention_lab.lab import open_lab
+
+    build("*")
+    open_lab(find_course(Path.cwd()), folder, console)
 
 
 def choose(course: Course, pattern: str) -> list[Lesson]:

@@ -48,8 +48,10 @@ def same_tensor(
     """`torch.allclose` with the tolerance of the dtype, after shape and dtype."""
     if tensor.shape != other.shape or tensor.dtype != other.dtype:
         return False
+    if torch.equal(tensor, other):
+        return True
     if not tensor.is_floating_point():
-        return torch.equal(tensor, other)
+        return False
     rtol, atol = tolerance.float64 if tensor.dtype == torch.float64 else tolerance.float32
     return torch.allclose(tensor, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
 

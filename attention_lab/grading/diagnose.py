@@ -18,9 +18,11 @@ MOST_FINDINGS = 3
 
 def diagnose(exercise: Exercise, reference: Callable[..., Any], runs: list[GroupRun]) -> list[Finding]:
     """The findings of a judgement, the most telling first."""
-    failing = [run for run in runs if not run.agrees(exercise)]
+    failing = [run for run in runs if not run.agrees]
     objections = [run.objection for run in failing if run.objection is not None and run.objection.sentence]
-    findings = [*objections, *_from_comparisons(exercise, reference, runs, failing)]
+    objected = [run for run in failing if run.objection is not None and run.objection.sentence]
+    rest = [run for run in failing if run not in objected]
+    findings = [*objections, *_from_comparisons(exercise, reference, runs, rest)]
     unique = list({finding.sentence: finding for finding in findings}.values())
     return unique[:MOST_FINDINGS]
 
@@ -28,28 +30,25 @@ def diagnose(exercise: Exercise, reference: Callable[..., Any], runs: list[Group
 def _from_comparisons(
     exercise: Exercise, reference: Callable[..., Any], runs: list[GroupRun], failing: list[GroupRun]
 ) -> list[Finding]:
+    """What the failing groups show: a mistake behind all of them, or else one finding for each."""
     compared = [run for run in runs if run.group.verify is None]
+    wrong = [run for run in failing if run.group.verify is None]
 
     @cache
     def behaves_like(mistake_index: int, run_index: int) -> bool:
         return explains(exercise, exercise.mistakes[mistake_index], compared[run_index])
 
-    everywhere = range(len(compared))
-    for index, mistake in enumerate(exercise.mistakes):
-        if compared and all(behaves_like(index, run) for run in everywhere):
-            first = next(run for run in compared if run in failing) if failing else compared[0]
-            return [_named(exercise, mistake, first)]
+    if wrong:
+        for index, mistake in enumerate(exercise.mistakes):
+            if all(behaves_like(index, run) for run in range(len(compared))):
+                return [_named(exercise, mistake, wrong[0])]
 
     findings = []
     for run in failing:
-        if run.objection is not None and run.objection.sentence:
-            continue
         explaining = None
-        if run.group.verify is None and run.failing(exercise):
+        if run in wrong:
             position = compared.index(run)
-            explaining = next(
-                (m for i, m in enumerate(exercise.mistakes) if behaves_like(i, position)), None
-            )
+            explaining = next((m for i, m in enumerate(exercise.mistakes) if behaves_like(i, position)), None)
         findings.append(
             _named(exercise, explaining, run) if explaining else _measured(exercise, reference, run)
         )
@@ -58,11 +57,10 @@ def _from_comparisons(
 
 def explains(exercise: Exercise, mistake: Mistake, run: GroupRun) -> bool:
     """Whether the mistake gives exactly the student's answers in a group of cases."""
-    failing = run.failing(exercise)
-    if any(run.answers[index].status not in ("value", "raised") for index in range(len(run.answers))):
+    if any(answer.status not in ("value", "raised") for answer in run.answers):
         return False
     # Exceptions of one type have many causes: where nothing but exceptions speaks, they must read alike.
-    only_exceptions = all(run.answers[index].status == "raised" for index in failing)
+    only_exceptions = all(run.answers[index].status == "raised" for index in run.wrong)
     for call, answer in zip(run.calls, run.answers, strict=True):
         (theirs,) = answers_of(mistake.answer, [call])
         if not same_answer(answer, theirs, exercise.tolerance):
@@ -77,15 +75,12 @@ def _named(exercise: Exercise, mistake: Mistake, run: GroupRun) -> Finding:
 
 
 def _measured(exercise: Exercise, reference: Callable[..., Any], run: GroupRun) -> Finding:
-    wrong = run.failing(exercise) or [0]
-    index = wrong[0]
+    index = run.wrong[0] if run.wrong else 0
     expected = run.expected[index] if run.expected else Answer("value")
     sentence = measure(exercise, reference, run.cases[index], run.answers[index], expected)
     return Finding(sentence, evidence=_evidence(exercise, run))
 
 
 def _evidence(exercise: Exercise, run: GroupRun) -> str:
-    wrong = run.failing(exercise)
-    if not wrong or run.answers[wrong[0]].status != "value":
-        return ""
-    return evidence_of(exercise, run.cases[wrong[0]], run.answers[wrong[0]])
+    shown = [index for index in run.wrong if run.answers[index].status == "value"]
+    return evidence_of(exercise, run.cases[shown[0]], run.answers[shown[0]]) if shown else ""

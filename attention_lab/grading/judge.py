@@ -23,7 +23,7 @@ def judge(exercise: Exercise, reference: Callable[..., Any], ask: Ask, seed: int
         # One hung or dead answer is waited for; the rest of the exercise is not.
         given_up = given_up or any(answer.status in ("late", "died") for answer in run.answers)
         runs.append(run)
-    verdicts = tuple(GroupVerdict(run.group.name, run.group.points, run.agrees(exercise)) for run in runs)
+    verdicts = tuple(GroupVerdict(run.group.name, run.group.points, run.agrees) for run in runs)
     findings = diagnose(exercise, reference, runs) if not all(group.agrees for group in verdicts) else ()
     return Verdict(exercise.name, seed, verdicts, tuple(findings))
 

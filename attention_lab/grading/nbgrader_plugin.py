@@ -151,5 +151,3 @@ def _refuse_broken_lesson(lesson: Lesson) -> None:
         problems = [str(error)]
     if problems:
         raise SystemExit(f"Nothing was graded. {problems[0]}")
-
-

@@ -28,18 +28,11 @@ class GroupRun:
     # What a rule other than the comparison says against it: a forbidden step, a verifier.
     objection: Finding | None
 
-    def failing(self, exercise: Exercise) -> list[int]:
-        """The indices of the cases whose answers are wrong."""
-        if self.group.verify is not None:
-            return [] if self.objection is None else list(range(len(self.cases)))
-        return [
-            index
-            for index, case in enumerate(self.cases)
-            if not right(exercise, case, self.answers[index], self.expected[index])
-        ]
+    wrong: tuple[int, ...]  # the indices of the cases whose answers are wrong
 
-    def agrees(self, exercise: Exercise) -> bool:
-        return self.objection is None and not self.failing(exercise)
+    @property
+    def agrees(self) -> bool:
+        return self.objection is None and not self.wrong
 
 
 def run_group(
@@ -57,7 +50,12 @@ def run_group(
     reply = ask(exercise.name, calls, bool(exercise.not_allowed))
     expected = [] if group.verify is not None else answers_of(reference, calls)
     objection = _objection(exercise, group, cases, reply)
-    return GroupRun(group, cases, calls, reply.answers, expected, objection)
+    if group.verify is not None:
+        wrong = tuple(range(len(cases))) if objection is not None else ()
+    else:
+        triples = zip(cases, reply.answers, expected, strict=True)
+        wrong = tuple(index for index, triple in enumerate(triples) if not right(exercise, *triple))
+    return GroupRun(group, cases, calls, reply.answers, expected, objection, wrong)
 
 
 def group_seed(seed: int, exercise: str, group: str) -> int:

@@ -126,7 +126,7 @@ def number(entry: torch.Tensor) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """"a", "a and b", "a, b and c"."""
+    """ "a", "a and b", "a, b and c"."""
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}" if words else ""
 
 

@@ -37,8 +37,8 @@ def gradients(draw):
 
 
 @scaled_scores.mistake(
-    "The scores are divided by d_k, not by its square root, so they shrink as vectors grow wider. (Dividing "
-    "query and key by the root, both of them, comes to the same: divide once.)"
+    "The scores are divided by d_k, not by its square root, so they shrink as vectors grow wider. Dividing "
+    "query and key by the root, both of them, comes to the same: divide once."
 )
 def divided_by_d_k(query, key):
     return query @ key.transpose(-2, -1) / query.shape[-1]
