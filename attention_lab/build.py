@@ -28,7 +28,8 @@ def canonical(notebook: NotebookNode) -> str:
             cell.metadata.pop(volatile, None)
     kernel = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
     notebook.metadata = NotebookNode(kernelspec=kernel, language_info={"name": "python"})
-    return nbformat.writes(notebook, version=4) + "\n"
+    text: str = nbformat.writes(notebook, version=4)
+    return text + "\n"
 
 
 def build_lesson(lesson: Lesson, force: bool = False) -> list[str]:

@@ -21,28 +21,20 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.image import imsave
 from traitlets import Unicode
 
-from attention_lab.plots import (
-    ACCENT,
-    PALE,
-    STYLE,
-    Values,
-    highlight_row,
-    mask_grid,
-    number_text,
-    weight_bars,
-)
+from attention_lab import plots
 
 LARGEST_FACTOR = 24.0
 LARGEST_WIDTH = 512
+# As a Figure of its own, without pyplot, nothing has to be closed and nothing is shown twice.
+_FIGURE: dict[str, Any] = {"dpi": 144, "layout": "constrained", "facecolor": "white"}
 _KEYS = 6  # how many keys the width slider draws
 
-# Brings a figure to a value of its slider, and returns what it then shows in words.
-Show = Callable[..., str]
+Show = Callable[..., str]  # brings a figure to a value of its slider, and says what it then shows
 
 
 def entropy(weights: torch.Tensor) -> float:
     """How widely the weights `(T_k,)` spread, in nats: 0 for a single key, log(T_k) when uniform."""
-    return float(torch.special.entr(weights.detach().double()).sum())
+    return float(torch.special.entr(weights.detach().double()).sum()) + 0.0  # never -0
 
 
 def largest_gradient(weights: torch.Tensor) -> float:
@@ -65,7 +57,7 @@ def _readings(weights: torch.Tensor) -> list[tuple[float, str]]:
     ]
 
 
-def sharpening_slider(scores: Values, *, labels: Sequence[str] | None = None) -> widgets.VBox:
+def sharpening_slider(scores: plots.Values, *, labels: Sequence[str] | None = None) -> widgets.VBox:
     """Move a factor from 1 (plain softmax) to 24 over the scores `(T_k,)` of one query."""
     span = {"value": 1.0, "min": 1.0, "max": LARGEST_FACTOR, "step": 0.5}
     slider = widgets.FloatSlider(description="sharpening factor", **span)
@@ -73,26 +65,24 @@ def sharpening_slider(scores: Values, *, labels: Sequence[str] | None = None) ->
     return _explorer(*_sharpening(scores, labels), slider, exact)
 
 
-def sharpening_figure(scores: Values, factor: float, *, labels: Sequence[str] | None = None) -> Figure:
+def sharpening_figure(scores: plots.Values, factor: float, *, labels: Sequence[str] | None = None) -> Figure:
     """Bars of `softmax(factor · scores)` for the scores `(T_k,)`, with entropy and largest gradient."""
     return _at(factor, *_sharpening(scores, labels))
 
 
-@matplotlib.rc_context(STYLE)
-def _sharpening(scores: Values, labels: Sequence[str] | None) -> tuple[Figure, Show]:
+@matplotlib.rc_context(plots.STYLE)
+def _sharpening(scores: plots.Values, labels: Sequence[str] | None) -> tuple[Figure, Show]:
     row = torch.as_tensor(scores).detach().double()
     if row.ndim != 1 or len(row) == 0:
-        raise ValueError(
-            f"The slider takes one query's scores, (T_k,), not {tuple(row.shape)}: try scores[0]."
-        )
-    names = [f"key {place}" for place in range(len(row))] if labels is None else [f"'{it}'" for it in labels]
-    figure = _figure(min(9.0, max(5.0, 1.4 + 0.7 * len(row))), 4.2)
+        raise ValueError(f"scores must be those of one query, (T_k,), not {tuple(row.shape)}: try scores[0].")
+    names = [f"'{label}'" for label in labels or []] or [f"key {place}" for place in range(len(row))]
+    figure = Figure((min(9.0, max(5.0, 1.4 + 0.7 * len(row))), 4.2), **_FIGURE)
     panel = _weights_panel(figure, len(row), labels)
 
     def show(factor: float) -> str:
         weights = torch.softmax(factor * row, dim=-1)
         words = panel(weights, f"softmax({factor:g} · scores)" if factor != 1 else "softmax(scores)")
-        return f"Sharpening factor {factor:g}: {words}, on {names[int(weights.argmax())]}."
+        return f"Sharpening factor {factor:g}: most to {names[int(weights.argmax())]}, {words}."
 
     return figure, show
 
@@ -109,13 +99,13 @@ def width_figure(d_k: int, *, seed: int = 0) -> Figure:
     return _at(d_k, *_width(seed))
 
 
-@matplotlib.rc_context(STYLE)
+@matplotlib.rc_context(plots.STYLE)
 def _width(seed: int) -> tuple[Figure, Show]:
     generator = torch.Generator().manual_seed(seed)
     # Drawn once and cut to the first d_k numbers, so that the picture grows out of the one before.
     query = torch.randn(LARGEST_WIDTH, generator=generator, dtype=torch.float64)
     keys = torch.randn(_KEYS, LARGEST_WIDTH, generator=generator, dtype=torch.float64)
-    figure = _figure(9.0, 4.4)
+    figure = Figure((9.0, 4.4), **_FIGURE)
     halves: Any = figure.subfigures(1, 2, wspace=0.06)
     plain, scaled = (_weights_panel(half, _KEYS, None) for half in halves)
 
@@ -124,19 +114,18 @@ def _width(seed: int) -> tuple[Figure, Show]:
             raise ValueError(f"d_k must be from 1 to {LARGEST_WIDTH}, not {d_k}.")
         products = keys[:, :d_k] @ query[:d_k]  # (T_k,)
         sentences = [f"Key width {d_k}."]
-        for panel, how, formula, scores in (
-            (plain, "Unscaled", "q·k", products),
-            (scaled, "Scaled", f"q·k / √{d_k}", products / math.sqrt(d_k)),
-        ):
+        unscaled = (plain, "Unscaled: softmax(q·k)", products)
+        divided = (scaled, f"Scaled: softmax(q·k / √{d_k})", products / math.sqrt(d_k))
+        for panel, title, scores in (unscaled, divided):
             span = f"scores from {scores.min():.1f} to {scores.max():.1f}"
-            words = panel(torch.softmax(scores, dim=-1), f"{how}: softmax({formula})\n{span}")
-            sentences.append(f"{how}, {span}: {words}.")
+            words = panel(torch.softmax(scores, dim=-1), f"{title}\n{span}")
+            sentences.append(f"{title}, {span}, {words}.")
         return " ".join(sentences)
 
     return figure, show
 
 
-def mask_stepper(mask: Values, *, tokens: Sequence[str]) -> widgets.VBox:
+def mask_stepper(mask: plots.Values, *, tokens: Sequence[str]) -> widgets.VBox:
     """Walk through the queries of a mask `(T_q, T_k)`, `True` = may attend, by slider or by buttons."""
     figure, show = _mask_walk(mask, tokens)
     slider = widgets.IntSlider(0, min=0, max=len(mask) - 1, description="query")
@@ -147,30 +136,27 @@ def mask_stepper(mask: Values, *, tokens: Sequence[str]) -> widgets.VBox:
         back.disabled, forward.disabled = row == slider.min, row == slider.max
         return show(row)
 
-    def move(step: int) -> None:
-        slider.value += step
-
-    back.on_click(lambda _: move(-1))
-    forward.on_click(lambda _: move(1))
+    back.on_click(lambda _: setattr(slider, "value", slider.value - 1))
+    forward.on_click(lambda _: setattr(slider, "value", slider.value + 1))
     return _explorer(figure, show_and_stop_at_ends, slider, back, forward)
 
 
-def mask_step_figure(mask: Values, row: int, *, tokens: Sequence[str]) -> Figure:
+def mask_step_figure(mask: plots.Values, row: int, *, tokens: Sequence[str]) -> Figure:
     """The mask `(T_q, T_k)`, `True` = may attend, with the row of one query framed."""
     return _at(row, *_mask_walk(mask, tokens))
 
 
-@matplotlib.rc_context(STYLE)
-def _mask_walk(mask: Values, tokens: Sequence[str]) -> tuple[Figure, Show]:
+@matplotlib.rc_context(plots.STYLE)
+def _mask_walk(mask: plots.Values, tokens: Sequence[str]) -> tuple[Figure, Show]:
     grid = torch.as_tensor(mask)
     cell = min(0.56, 4.5 / max(len(tokens), len(grid)))
-    figure = _figure(max(2.4, cell * len(tokens)) + 1.2, cell * len(grid) + 1.2)
+    figure = Figure((max(2.4, cell * len(tokens)) + 1.2, cell * len(grid) + 1.2), **_FIGURE)
     queries = tokens if grid.shape == (len(tokens), len(tokens)) else None
-    ax = mask_grid(grid, queries=queries, keys=tokens, ax=figure.subplots())
+    ax = plots.mask_grid(grid, queries=queries, keys=tokens, ax=figure.subplots())
 
     def show(row: int) -> str:
         sentence = mask_sentence(grid, row, tokens)
-        highlight_row(ax, row, tuple(grid.shape))
+        plots.highlight_row(ax, row, tuple(grid.shape))
         for patch in ax.patches:
             patch.set_animated(True)
         return sentence
@@ -187,28 +173,23 @@ def mask_sentence(mask: torch.Tensor, row: int, tokens: Sequence[str]) -> str:
     names = [f"'{token}'" + (f" at {place}" if token in twice else "") for place, token in enumerate(tokens)]
     # A mask of one row broadcasts: it says the same of every query.
     query = names[row] if rows == columns else f"query {row}" if rows > 1 else "every query"
-    seen = [name for name, may in zip(names, mask[row], strict=True) if may]
+    seen = ", ".join(name for name, may in zip(names, mask[row], strict=True) if may)
     hidden = [name for name, may in zip(names, mask[row], strict=True) if not may]
-    if not seen:
-        return f"{query} may look at nothing: its weights are all zero."
-    sentence = f"{query} may look at {', '.join(seen)}; "
+    rest = f"it may not look at {', '.join(hidden)}" if hidden else "nothing is hidden from it"
     if rows == columns and torch.equal(mask, torch.ones_like(mask).tril()):
-        return (
-            sentence + f"{', '.join(hidden) or 'nothing'} {'are' if len(hidden) > 1 else 'is'} in its future."
-        )
-    return sentence + (f"it may not look at {', '.join(hidden)}." if hidden else "nothing is hidden from it.")
+        rest = f"{', '.join(hidden) or 'nothing'} {'are' if len(hidden) > 1 else 'is'} in its future"
+    return f"{query} may look at {seen}; {rest}." if seen else f"{query} may look at nothing."
 
 
 def _weights_panel(figure: Figure | SubFigure, count: int, labels: Sequence[str] | None) -> Show:
     """Bars for `count` weights and two gauges below: call the result with weights and a title."""
     above, below = figure.subplots(2, 1, height_ratios=(3, 1))
-    weight_bars(torch.zeros(count), labels=labels, ax=above)
+    plots.weight_bars(torch.zeros(count), labels=labels, ax=above)
     below.set(xlim=(0, 1), ylim=(-0.2, 1.8))
     below.set_axis_off()
-    below.barh([1, 0], [1, 1], height=0.3, color=PALE)
-    levels = below.barh([1, 0], [0, 0], height=0.3, color=ACCENT)
+    below.barh([1, 0], [1, 1], height=0.3, color=plots.PALE)
+    levels = below.barh([1, 0], [0, 0], height=0.3, color=plots.ACCENT)
     texts = [below.text(0, y + 0.24, "", fontsize=9.5) for y in (1, 0)]
-
     for artist in (above.title, *above.patches, *above.texts, *levels, *texts):
         artist.set_animated(True)
 
@@ -217,20 +198,15 @@ def _weights_panel(figure: Figure | SubFigure, count: int, labels: Sequence[str]
         for place, weight in enumerate(weights.tolist()):
             above.containers[0][place].set_height(weight)
             if above.texts:  # many bars carry no numbers
-                above.texts[place].set_text(number_text(weight))
+                above.texts[place].set_text(plots.number_text(weight))
                 above.texts[place].xy = (place, weight)
         readings = _readings(weights)
         for level, text, (share, words) in zip(levels, texts, readings, strict=True):
             level.set_width(share)
             text.set_text(words)
-        return "; ".join([words for _, words in readings] + [f"largest weight {weights.max():.3f}"])
+        return f"largest weight {weights.max():.3f}; " + "; ".join(words for _, words in readings)
 
     return show
-
-
-def _figure(width: float, height: float) -> Figure:
-    """A figure that pyplot knows nothing of: nothing to close, and nothing shown twice."""
-    return Figure(figsize=(width, height), dpi=144, layout="constrained", facecolor="white")
 
 
 def _at(value: float, figure: Figure, show: Show) -> Figure:
@@ -238,23 +214,17 @@ def _at(value: float, figure: Figure, show: Show) -> Figure:
     return figure
 
 
-class _Picture(widgets.Image):  # type: ignore[misc]
-    """An image whose tooltip is its name for screen readers: the browser asks for a `description` first."""
-
-    description = Unicode("").tag(sync=True)
-
-
 def _explorer(figure: Figure, show: Show, slider: widgets.Widget, *beside: widgets.Widget) -> widgets.VBox:
     """A slider, the figure it moves, and the figure in words; a box `beside` it takes exact values."""
     slider.style.description_width, slider.layout.width = "initial", "26em"
     for companion in beside:
         companion.layout.width = "7em"
-        if hasattr(companion, "value"):
-            slider.readout = False
-            widgets.link((slider, "value"), (companion, "value"))
-    picture = _Picture(
-        tooltip="The line below says what this picture shows.", width=96 * figure.get_figwidth()
-    )
+    if "value" in beside[0].traits():
+        slider.readout = False
+        widgets.link((slider, "value"), (beside[0], "value"))
+    picture = widgets.Image(tooltip="The line below says what is shown.", width=96 * figure.get_figwidth())
+    # Its name for screen readers is the tooltip, which the browser sets where there is a description.
+    picture.add_traits(description=Unicode("").tag(sync=True))
     picture.layout.max_width = "100%"
     summary = widgets.HTML()
 

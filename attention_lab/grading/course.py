@@ -77,7 +77,7 @@ class Lesson:
         """What the grader asks: every `Exercise` of `checks/NAME.py` or of the files in `checks/NAME/`."""
         checks = self.course.root / "checks" / self.name
         files = sorted(checks.glob("*.py")) if checks.is_dir() else [checks.with_suffix(".py")]
-        found = {}
+        found: dict[str, Exercise] = {}
         for file in files:
             if file.exists():
                 module = _load(file, f"checks_of_{self.name}_{file.stem}")
@@ -105,8 +105,8 @@ class Lesson:
                 )
             elif self.exercises[name].points != marks["points"]:
                 problems.append(
-                    f"The cell {cell_id!r} of {self.source_path} is worth {marks['points']:g} points, but the "
-                    f"case groups of {name!r} add up to {self.exercises[name].points:g}."
+                    f"The cell {cell_id!r} of {self.source_path} is worth {marks['points']:g} points, "
+                    f"but the case groups of {name!r} add up to {self.exercises[name].points:g}."
                 )
             else:
                 self.reference_answer(name)
@@ -120,7 +120,7 @@ class Lesson:
                 f"{self.solution_path} defines no {exercise!r}, but checks/{self.name} asks for it: "
                 "give the answer cell that name and run `make build`."
             ) from None
-        return answer  # type: ignore[no-any-return]
+        return answer
 
 
 def find_course(start: Path) -> Course:

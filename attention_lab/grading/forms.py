@@ -29,7 +29,8 @@ def course_config(root: Path) -> Config:
 
 
 def read_source(path: Path) -> NotebookNode:
-    return nbformat.read(path, as_version=4)
+    notebook: NotebookNode = nbformat.read(path, as_version=4)
+    return notebook
 
 
 def released(source: NotebookNode, config: Config) -> NotebookNode:

@@ -55,7 +55,8 @@ def refuse(notebook: NotebookNode, lesson: Lesson, reason: str) -> list[Verdict]
 
 def exercise_of(cell: NotebookNode) -> str | None:
     """The exercise that the judge is to ask about after this cell."""
-    return cell.metadata.get("attention_lab", {}).get("check")
+    name: str | None = cell.metadata.get("attention_lab", {}).get("check")
+    return name
 
 
 def submission_seed(root: Path, student: str, notebook: NotebookNode) -> int:

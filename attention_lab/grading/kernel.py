@@ -53,7 +53,9 @@ class StudentKernel:
         self.limits = limits
         self.ends = time.monotonic() + limits.notebook
         self._played: list[NotebookNode] = []
+        self._late_cells = 0
         self._folder = folder
+        self._manager: Any = None
         self._client = NotebookClient(
             notebook,
             kernel_name=kernel_name,
@@ -104,7 +106,7 @@ class StudentKernel:
             return Reply([Answer("unreadable", message=type(error).__name__)] * len(calls))
 
     def start(self) -> None:
-        manager = self._client.create_kernel_manager()
+        manager = self._manager = self._client.create_kernel_manager()
         # Sockets in a private folder, rather than ports that every user of the machine can reach.
         self._sockets = TemporaryDirectory(prefix="attention-lab-")
         manager.transport = "ipc"
@@ -121,13 +123,18 @@ class StudentKernel:
 
     def _execute(self, cell: NotebookNode, index: int) -> Outcome:
         started = time.monotonic()
-        self._client.timeout = max(1, int(min(self.limits.cell, self.ends - started)))
+        # Whoever wrote one endless loop often calls it again further down: each costs less patience.
+        patience = self.limits.cell / (1 + self._late_cells)
+        self._client.timeout = max(2, int(min(patience, self.ends - started)))
         try:
             self._client.execute_cell(cell, index)
         except DeadKernelError:
             return "died"
         stopped = any(output.get("ename") == TOO_LATE["ename"] for output in cell.outputs)
-        return "late" if stopped or time.monotonic() - started >= self._client.timeout else "done"
+        if stopped or time.monotonic() - started >= self._client.timeout:
+            self._late_cells += 1
+            return "late"
+        return "done"
 
     def _start_again(self) -> None:
         """A fresh kernel in the state of the last one: every earlier cell but the killers, run again."""
@@ -146,7 +153,7 @@ class StudentKernel:
         return True
 
     def _interrupted(self) -> bool:
-        run_sync(self._client.km.interrupt_kernel)()
+        run_sync(self._manager.interrupt_kernel)()
         return self._listens()
 
     def _ask(self, request: str) -> Any:
@@ -171,10 +178,11 @@ class StudentKernel:
         return run_sync(self._async_evaluate)(expression, patience)
 
     async def _async_evaluate(self, expression: str, patience: float) -> str:
-        client, ends = self._client.kc, time.monotonic() + patience
+        client: Any = self._client.kc
+        ends = time.monotonic() + patience
         sent = client.execute("", silent=True, store_history=False, user_expressions={"answer": expression})
         while time.monotonic() < ends:
-            if not await self._client.km.is_alive():
+            if not await self._manager.is_alive():
                 raise DeadKernelError("Kernel died")
             try:
                 message = await client.get_shell_msg(timeout=min(1.0, max(0.05, ends - time.monotonic())))

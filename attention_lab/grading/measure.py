@@ -48,8 +48,7 @@ def _wrong_value(
     several = isinstance(expected, (list, tuple))
     if several != isinstance(value, (list, tuple)) or (several and len(value) != len(expected)):
         return wording.wrong_kind(exercise, value, expected)
-    pairs = zip(value, expected, strict=True) if several else [(value, expected)]
-    pairs = list(pairs)
+    pairs = list(zip(value, expected, strict=True)) if several else [(value, expected)]
     agreeing = [
         name
         for name, (mine, right) in zip(exercise.results, pairs, strict=False)
@@ -123,11 +122,11 @@ def _float_measurements(
         yield f"Every number in {name} is {factor:.4g} times what it should be."
     hidden = (right == 0) & (mine.abs() > 1e-6)
     if is_weights and bool(hidden.any()):
-        position = hidden.nonzero()[0].tolist()
+        position = tuple(hidden.nonzero()[0].tolist())
         ahead = len(position) > 1 and bool((right.triu(1) == 0).all()) and position[-1] > position[-2]
-        place = f"query {position[-2]}, key {position[-1]}" if len(position) > 1 else f"position {position}"
+        place = f"query {position[-2]}, key {position[-1]}" if len(position) > 1 else f"position {list(position)}"
         what = "looks into the future" if ahead else "attends where the mask forbids it"
-        yield f"{name} {what}: {wording.number(mine[tuple(position)])} at {place}, where 0 is right."
+        yield f"{name} {what}: {wording.number(mine[position])} at {place}, where 0 is right."
 
 
 def constant_factor(mine: torch.Tensor, right: torch.Tensor) -> float | None:

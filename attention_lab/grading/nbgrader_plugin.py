@@ -36,7 +36,7 @@ class SubmissionExporter(NotebookExporter):
         self._include_every_folder()
 
     def _include_every_folder(self) -> None:
-        converter = self.parent
+        converter: Any = self.parent
         coursedir = converter.coursedir
         lessons = _course(coursedir).lessons_in(coursedir.assignment_id)
         wanted = [lesson for lesson in lessons if coursedir.notebook_id in ("*", lesson.name)]
@@ -54,7 +54,8 @@ class SubmissionExporter(NotebookExporter):
         }
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> Any:
-        coursedir = self.parent.coursedir
+        converter: Any = self.parent
+        coursedir = converter.coursedir
         about = resources["nbgrader"]
         submitted = coursedir.format_path(
             coursedir.submitted_directory, about["student"], about["assignment"]
@@ -67,7 +68,7 @@ class SubmissionExporter(NotebookExporter):
         return self.from_notebook_node(nbformat.v4.new_notebook(), resources=resources, **kwargs)
 
 
-class Rebuild(NbGraderPreprocessor):
+class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
     """For `Autograde.sanitize_preprocessors`: the lesson's notebook with the student's cells put in."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
@@ -90,7 +91,7 @@ class Rebuild(NbGraderPreprocessor):
         return rebuilt, resources
 
 
-class RunAndJudge(NbGraderPreprocessor):
+class RunAndJudge(NbGraderPreprocessor):  # type: ignore[misc]
     """For `Autograde.autograde_preprocessors`, in the place of `Execute`."""
 
     cell_seconds = Float(30, help="Seconds that one cell may run.").tag(config=True)

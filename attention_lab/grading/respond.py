@@ -12,6 +12,9 @@ import json
 import linecache
 import os
 import sys
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
 
 import torch
 from safetensors.torch import load, save
@@ -27,20 +30,20 @@ LIBRARIES = (os.path.dirname(torch.__file__), os.path.dirname(json.__file__), "<
 # ---- packing: plain values as JSON, tensors as safetensors, nothing else -------------------
 
 
-def pack(value):
+def pack(value: Any) -> str:
     """Turn plain values and tensors into text; anything else becomes the name of its type."""
-    tensors = {}
+    tensors: dict[str, torch.Tensor] = {}
     tree = json.dumps(_to_tree(value, tensors, 0))
     return tree + "\n" + base64.b64encode(save(tensors)).decode()
 
 
-def unpack(text):
+def unpack(text: str) -> Any:
     """The value that `pack` packed. Raises ValueError or KeyError for anything else."""
     tree, _, blob = text.partition("\n")
     return _from_tree(json.loads(tree), load(base64.b64decode(blob)))
 
 
-def _to_tree(value, tensors, depth):
+def _to_tree(value: Any, tensors: dict[str, torch.Tensor], depth: int) -> dict[str, Any]:
     kind = type(value)
     if depth > DEEPEST_NEST:
         return {"other": "something nested too deeply"}
@@ -60,14 +63,14 @@ def _to_tree(value, tensors, depth):
     return {"other": f"{kind.__module__}.{kind.__qualname__}"[:LONGEST_TEXT]}
 
 
-def _tensor_to_tree(tensor, tensors):
+def _tensor_to_tree(tensor: torch.Tensor, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
     tensor = tensor.detach()
     if tensor.layout != torch.strided or tensor.is_complex() or tensor.is_quantized:
         return {"other": f"a tensor of layout {tensor.layout} and dtype {tensor.dtype}"}
     if tensor.numel() > LARGEST_TENSOR:
         return {"other": f"a tensor of {tensor.numel()} elements, which is more than is read"}
     # A transposed view arrives as a transposed view, so that contiguity can be tested.
-    order = sorted(range(tensor.dim()), key=lambda axis: -tensor.stride(axis))
+    order = sorted(range(tensor.dim()), key=lambda axis: -tensor.stride()[axis])
     base = tensor.permute(order)
     name = str(len(tensors))
     tensors[name] = base.clone(memory_format=torch.contiguous_format).cpu()
@@ -75,7 +78,7 @@ def _tensor_to_tree(tensor, tensors):
     return {"tensor": name, "order": back} if back != sorted(back) else {"tensor": name}
 
 
-def _from_tree(tree, tensors):
+def _from_tree(tree: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Any:
     (kind,) = tree.keys() - {"order"}
     content = tree[kind]
     if kind == "tensor":
@@ -95,27 +98,28 @@ def _from_tree(tree, tensors):
 class Unreadable:
     """Stands for a returned object that is neither a plain value nor an ordinary tensor."""
 
-    def __init__(self, kind):
+    def __init__(self, kind: str) -> None:
         self.kind = kind
 
 
 # ---- answering ------------------------------------------------------------------------------
 
 
-def respond(text, namespace):
+def respond(text: str, namespace: dict[str, Any]) -> str:
     """Answer one packed request against the student's namespace; return the packed answers."""
     request = unpack(text)
     return pack(answer_calls(namespace.get(request["target"]), request["calls"], request["trace"]))
 
 
-def answer_calls(function, calls, trace=False):
+def answer_calls(function: Any, calls: list[dict[str, Any]], trace: bool = False) -> dict[str, Any]:
     """Call `function` once per call: a dict per call says what came of it, and what ran meanwhile."""
     if not callable(function):
         return {"answers": [{"missing": True} for _ in calls], "ran": []}
     if trace:
         with Recording():  # what torch loads at its first traced call is not the student's doing
             torch.zeros(1) + 1
-    answers, recording = [], Recording() if trace else None
+    answers: list[dict[str, Any]] = []
+    recording = Recording() if trace else None
     for call in calls:
         answers.append(_answer(function, call, recording))
         if answers[-1].get("raised", {}).get("type") == "KeyboardInterrupt":
@@ -123,7 +127,9 @@ def answer_calls(function, calls, trace=False):
     return {"answers": answers, "ran": sorted(recording.ran)[:LONGEST_LIST] if recording else []}
 
 
-def _answer(function, call, recording):
+def _answer(
+    function: Callable[..., Any], call: dict[str, Any], recording: "Recording | None"
+) -> dict[str, Any]:
     needs_gradients = call["cotangents"] is not None
     given = {"args": call["args"], "kwargs": call["kwargs"]}
     taken = _copy(given, needs_gradients)
@@ -134,7 +140,7 @@ def _answer(function, call, recording):
             with recording:
                 value = function(*taken["args"], **taken["kwargs"])
     except BaseException as error:
-        answer = {"raised": describe_error(error)}
+        answer: dict[str, Any] = {"raised": describe_error(error)}
     else:
         answer = {"value": value}
         if needs_gradients:
@@ -145,7 +151,7 @@ def _answer(function, call, recording):
     return answer
 
 
-def _gradients(value, cotangents, taken):
+def _gradients(value: Any, cotangents: list[torch.Tensor], taken: dict[str, Any]) -> dict[str, Any] | str:
     """The gradient of sum(output * cotangent) for each floating argument, None where none flows."""
     inputs = [(name, tensor) for name, tensor in _tensors(taken) if tensor.requires_grad]
     outputs = [tensor for _, tensor in _tensors(value) if tensor.is_floating_point()]
@@ -157,13 +163,13 @@ def _gradients(value, cotangents, taken):
     if not pairs:
         return {name: None for name, _ in inputs}
     try:
-        torch.autograd.backward(*map(list, zip(*pairs, strict=True)))
+        torch.autograd.backward([output for output, _ in pairs], [cotangent for _, cotangent in pairs])
     except Exception as error:
         return describe_error(error)["message"]
     return {name: tensor.grad for name, tensor in inputs}
 
 
-def describe_error(error):
+def describe_error(error: BaseException) -> dict[str, str]:
     """Type, message and the student's own line of an exception."""
     line, trace = "", error.__traceback__
     while trace is not None:
@@ -178,7 +184,7 @@ def describe_error(error):
     return {"type": type(error).__name__[:100], "message": message[:LONGEST_TEXT], "line": line[:200]}
 
 
-def _copy(value, needs_gradients):
+def _copy(value: Any, needs_gradients: bool) -> Any:
     if isinstance(value, torch.Tensor):
         copy = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value)
         return copy.requires_grad_(needs_gradients and value.is_floating_point())
@@ -189,7 +195,7 @@ def _copy(value, needs_gradients):
     return value
 
 
-def _tensors(value, name=""):
+def _tensors(value: Any, name: str = "") -> Iterator[tuple[str, torch.Tensor]]:
     """(name, tensor) for every tensor in nested lists, tuples and dicts."""
     if isinstance(value, torch.Tensor):
         yield name, value
@@ -201,7 +207,7 @@ def _tensors(value, name=""):
             yield from _tensors(entry, f"{name}/{key}")
 
 
-def _identical(given, taken):
+def _identical(given: torch.Tensor, taken: torch.Tensor | None) -> bool:
     return (
         isinstance(taken, torch.Tensor)
         and given.shape == taken.shape
@@ -217,15 +223,15 @@ class Recording(TorchDispatchMode):
     sees calls that leave no operator of their own, such as the start of a backward pass.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.ran = set()
+        self.ran: set[str] = set()
 
-    def __torch_dispatch__(self, operator, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.ran.add(str(operator))
         return operator(*args, **(kwargs or {}))
 
-    def _profile(self, frame, event, argument):
+    def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "c_call":
             if (getattr(argument, "__module__", None) or "torch").startswith("torch"):
                 self.ran.add("C " + argument.__name__)
@@ -234,11 +240,11 @@ class Recording(TorchDispatchMode):
             if isinstance(module, str) and module.startswith("torch."):
                 self.ran.add(f"{module}.{frame.f_code.co_qualname}")
 
-    def __enter__(self):
-        entered = super().__enter__()
+    def __enter__(self) -> "Recording":
+        super().__enter__()
         sys.setprofile(self._profile)
-        return entered
+        return self
 
-    def __exit__(self, *details):
+    def __exit__(self, *details: Any) -> None:
         sys.setprofile(None)
-        return super().__exit__(*details)
+        super().__exit__(*details)

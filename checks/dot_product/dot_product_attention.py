@@ -44,11 +44,8 @@ def left_out(draw):
 def batches(draw):
     batch, heads, queries, keys, width, value_width = draw.sizes(6)
     for leading in ((batch,), (batch, heads)):
-        yield ask(
-            draw.normal(*leading, queries, width),
-            draw.normal(*leading, keys, width),
-            draw.normal(*leading, keys, value_width),
-        )
+        query, key = draw.normal(*leading, queries, width), draw.normal(*leading, keys, width)
+        yield ask(query, key, draw.normal(*leading, keys, value_width))
 
 
 @dot_product_attention.group("all axes of one size", points=1)
@@ -121,24 +118,12 @@ def query_with_itself(query, key=None, value=None):
 
 
 @dot_product_attention.mistake(
-    "The weights are right, but they mix the keys: the value is never used, and changing it changes nothing. "
-    "The output is the weighted sum of the values."
+    "The weights are right, but they mix the keys. The output is the weighted sum of the values."
 )
 def mixes_the_keys(query, key=None, value=None):
     key = query if key is None else key
     weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
     return weights @ key, weights
-
-
-@dot_product_attention.mistake(
-    "The scores are made with the value instead of the key, so the key changes nothing. Score the query with "
-    "the key; the value comes in only when it is mixed."
-)
-def scores_from_the_value(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
-    weights = torch.softmax(query @ value.transpose(-2, -1), dim=-1)
-    return weights @ value, weights
 
 
 @dot_product_attention.mistake(
@@ -166,15 +151,6 @@ def one_test_for_both(query, key=None, value=None):
 
 
 @dot_product_attention.mistake(
-    "Where the key is left out, your answer still uses it as a tensor, and None is not one. Put the query "
-    "in the place of a missing key, and the key in the place of a missing value, first of all."
-)
-def none_not_replaced(query, key=None, value=None):
-    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
-    return weights @ value, weights
-
-
-@dot_product_attention.mistake(
     "Python is asked whether a whole tensor is true, as in `key or query` or `if key`, and refuses: a tensor "
     "of many numbers is neither. Ask whether the argument is None."
 )
@@ -185,35 +161,12 @@ def truth_of_a_tensor(query, key=None, value=None):
     return weights @ value, weights
 
 
-@dot_product_attention.mistake(
-    "Output and weights have changed places. Return (output, weights), in that order."
-)
+@dot_product_attention.mistake("Output and weights have changed places: return (output, weights).")
 def weights_first(query, key=None, value=None):
     key = query if key is None else key
     value = key if value is None else value
     weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
     return weights, weights @ value
-
-
-@dot_product_attention.mistake(
-    "You return the output alone. Return the pair (output, weights): the weights are what one looks at."
-)
-def output_alone(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
-    weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
-    return weights @ value
-
-
-@dot_product_attention.mistake(
-    "The output is right, but beside it you return the scores: these rows do not sum to 1. Return what "
-    "comes out of the softmax."
-)
-def scores_for_weights(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
-    scores = query @ key.transpose(-2, -1)
-    return torch.softmax(scores, dim=-1) @ value, scores
 
 
 @dot_product_attention.mistake(
@@ -225,16 +178,6 @@ def no_softmax(query, key=None, value=None):
     value = key if value is None else value
     scores = query @ key.transpose(-2, -1)
     return scores @ value, scores
-
-
-@dot_product_attention.mistake(
-    "The weights went through a softmax twice, which makes them nearly even. Once is enough."
-)
-def softmax_twice(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
-    weights = torch.softmax(torch.softmax(query @ key.transpose(-2, -1), dim=-1), dim=-1)
-    return weights @ value, weights
 
 
 @dot_product_attention.mistake(
@@ -259,28 +202,6 @@ def mixes_with_the_columns(query, key=None, value=None):
     return weights.transpose(-2, -1) @ value, weights
 
 
-@dot_product_attention.mistake(
-    "Right for one sentence, wrong for a batch: .T turns round all the axes of key, the batch too. Swap the "
-    "last two axes only."
-)
-def capital_t(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
-    weights = torch.softmax(query @ key.permute(*reversed(range(key.dim()))), dim=-1)
-    return weights @ value, weights
-
-
-@dot_product_attention.mistake(
-    "The key is not transposed: the d of query meets the T_k of key, which fails unless the two are equal. "
-    "Turn key so that d meets d."
-)
-def key_not_turned(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
-    weights = torch.softmax(query @ key, dim=-1)
-    return weights @ value, weights
-
-
 @dot_product_attention.also_right
 def einsum(query, key=None, value=None):
     key = query if key is None else key
@@ -291,28 +212,21 @@ def einsum(query, key=None, value=None):
 
 @dot_product_attention.also_right
 def flattened_bmm(query, key=None, value=None):
-    if key is None:
-        key = query
-    if value is None:
-        value = key
+    key = query if key is None else key
+    value = key if value is None else value
     flat_query, flat_key, flat_value = (part.reshape(-1, *part.shape[-2:]) for part in (query, key, value))
     weights = torch.bmm(flat_query, flat_key.mT).softmax(dim=2)
-    output = torch.bmm(weights, flat_value)
-    leading = query.shape[:-2]
-    return [output.reshape(*leading, *output.shape[1:]), weights.reshape(*leading, *weights.shape[1:])]
+    pair = torch.bmm(weights, flat_value), weights
+    return [part.reshape(*query.shape[:-2], *part.shape[1:]) for part in pair]
 
 
 @dot_product_attention.also_right
 def query_by_query(query, key=None, value=None):
     key = query if key is None else key
     value = key if value is None else value
-    outputs, rows = [], []
-    for index in range(query.shape[-2]):
-        scores = (query[..., index, None, :] * key).sum(dim=-1)  # (..., T_k)
-        exponentials = (scores - scores.amax(dim=-1, keepdim=True)).exp()
-        row = exponentials / exponentials.sum(dim=-1, keepdim=True)
-        outputs.append((row.unsqueeze(-1) * value).sum(dim=-2))
-        rows.append(row)
+    scores = [(query[..., index, None, :] * key).sum(dim=-1) for index in range(query.shape[-2])]
+    rows = [torch.softmax(row, dim=-1) for row in scores]
+    outputs = [(row.unsqueeze(-1) * value).sum(dim=-2) for row in rows]
     return torch.stack(outputs, dim=-2), torch.stack(rows, dim=-2)
 
 
@@ -333,13 +247,3 @@ def in_place_on_its_own(query, key=None, value=None):
     weights = weights.exp_()
     weights = weights / weights.sum(dim=-1, keepdim=True)
     return torch.matmul(weights, value), weights
-
-
-@dot_product_attention.also_right
-def divided_at_the_end(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
-    scores = query @ key.mT
-    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
-    total = exponentials.sum(dim=-1, keepdim=True)
-    return exponentials @ value / total, exponentials / total

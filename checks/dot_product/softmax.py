@@ -106,15 +106,6 @@ def maximum_of_everything(scores):
 
 
 @softmax.mistake(
-    "The mean of each row is subtracted. The largest score then still stands far above 0, and for large "
-    "scores exp overflows: subtract the number that leaves nothing above 0."
-)
-def mean_subtracted(scores):
-    exponentials = torch.exp(scores - scores.mean(dim=-1, keepdim=True))
-    return exponentials / exponentials.sum(dim=-1, keepdim=True)
-
-
-@softmax.mistake(
     "The scores are clipped before exp: it no longer overflows, but large scores that differ get the same "
     "weight. Shift each row by its own maximum instead; that loses nothing."
 )
@@ -124,28 +115,11 @@ def clipped(scores):
 
 
 @softmax.mistake(
-    "The scores are divided by their maximum. That changes the gaps between them, and only gaps count: "
-    "subtract the maximum instead."
-)
-def divided_by_the_maximum(scores):
-    exponentials = torch.exp(scores / scores.amax(dim=-1, keepdim=True))
-    return exponentials / exponentials.sum(dim=-1, keepdim=True)
-
-
-@softmax.mistake(
     "Some weights are negative: the scores themselves are divided by their sum. Make them positive with exp "
     "first, then divide by the sum of the exponentials."
 )
 def scores_over_their_sum(scores):
     return scores / scores.sum(dim=-1, keepdim=True)
-
-
-@softmax.mistake(
-    "The sign of the scores is lost: a score of -2 gets as much as one of 2. Make the scores positive with "
-    "exp, which keeps their order, and not with abs."
-)
-def sizes_over_their_sum(scores):
-    return scores.abs() / scores.abs().sum(dim=-1, keepdim=True)
 
 
 @softmax.mistake(
@@ -180,15 +154,6 @@ def not_normalised(scores):
 def logarithms(scores):
     shifted = scores - scores.amax(dim=-1, keepdim=True)
     return shifted - shifted.exp().sum(dim=-1, keepdim=True).log()
-
-
-@softmax.mistake(
-    "The squares of the weights sum to 1, not the weights: you divided by the length (norm) of the "
-    "exponentials. Divide by their sum."
-)
-def divided_by_the_norm(scores):
-    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
-    return exponentials / exponentials.norm(dim=-1, keepdim=True)
 
 
 @softmax.mistake(
@@ -272,13 +237,6 @@ def keys_first(scores):
 def by_gaps(scores):
     gaps = scores.unsqueeze(-2) - scores.unsqueeze(-1)
     return 1 / torch.exp(gaps).sum(dim=-1)
-
-
-@softmax.also_right
-def times_the_reciprocal(scores):
-    largest, _ = torch.max(scores, -1)
-    exponentials = torch.exp(scores - largest[..., None])
-    return torch.einsum("...k,...->...k", exponentials, exponentials.sum(-1).reciprocal())
 
 
 @softmax.also_right
