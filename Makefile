@@ -31,7 +31,7 @@ test: $(ready) chromium
 	$(bin)/ruff format --check
 	$(bin)/mypy
 	$(bin)/attention-lab build --check
-	$(bin)/pytest -n 2 --dist loadfile --nbval solutions
+	$(bin)/pytest -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg solutions
 	$(bin)/pytest -n 2 --dist worksteal $(if $(shell command -v chromium 2>/dev/null),,-m "not browser") tests
 
 # The whole set-up, once, and again when pyproject.toml changes. torch goes first: by far the longest step.

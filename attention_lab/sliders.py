@@ -61,7 +61,7 @@ def sharpening_slider(scores: plots.Values, *, labels: Sequence[str] | None = No
     """Move a factor from 1 (plain softmax) to 24 over the scores `(T_k,)` of one query."""
     span = {"value": 1.0, "min": 1.0, "max": LARGEST_FACTOR, "step": 0.5}
     slider = widgets.FloatSlider(description="sharpening factor", **span)
-    exact = widgets.BoundedFloatText(tooltip="sharpening factor", **span)
+    exact = widgets.BoundedFloatText(description="type factor", **span)
     return _explorer(*_sharpening(scores, labels), slider, exact)
 
 
@@ -91,7 +91,7 @@ def width_slider(*, seed: int = 0) -> widgets.VBox:
     """Move d_k from 1 to 512 and compare the softmax of the products with that of the scaled ones."""
     span = {"value": 64, "min": 1, "max": LARGEST_WIDTH}
     slider = widgets.IntSlider(description="key width d_k", **span)
-    return _explorer(*_width(seed), slider, widgets.BoundedIntText(tooltip="key width d_k", **span))
+    return _explorer(*_width(seed), slider, widgets.BoundedIntText(description="type d_k", **span))
 
 
 def width_figure(d_k: int, *, seed: int = 0) -> Figure:
@@ -218,9 +218,9 @@ def _explorer(figure: Figure, show: Show, slider: widgets.Widget, *beside: widge
     """A slider, the figure it moves, and the figure in words; a box `beside` it takes exact values."""
     slider.style.description_width, slider.layout.width = "initial", "26em"
     for companion in beside:
-        companion.layout.width = "7em"
+        companion.layout.width = "9em"
     if "value" in beside[0].traits():
-        slider.readout = False
+        slider.readout, beside[0].style.description_width = False, "initial"
         widgets.link((slider, "value"), (beside[0], "value"))
     picture = widgets.Image(tooltip="The line below says what is shown.", width=96 * figure.get_figwidth())
     # Its name for screen readers is the tooltip, which the browser sets where there is a description.
@@ -236,7 +236,8 @@ def _explorer(figure: Figure, show: Show, slider: widgets.Widget, *beside: widge
         buffer = io.BytesIO()
         imsave(buffer, canvas.buffer_rgba(), format="png", pil_kwargs={"compress_level": 1})
         picture.value = buffer.getvalue()
-        summary.value = f'<p role="status" aria-live="polite">{html.escape(str(figure.get_label()))}</p>'
+        words = html.escape(str(figure.get_label()))
+        summary.value = f'<p role="status" aria-live="polite" style="line-height: 1.4">{words}</p>'
 
     _at(slider.value, figure, show)  # so that the layout leaves room for every text
     canvas: Any = FigureCanvasAgg(figure)

@@ -46,7 +46,12 @@ Ask = Callable[[str, list[dict[str, Any]], bool], Reply]
 def calls_for(cases: Sequence[Case], cotangents: Sequence[list[torch.Tensor] | None]) -> list[dict[str, Any]]:
     """Cases in the words of the protocol."""
     return [
-        {"args": list(case.args), "kwargs": case.kwargs, "cotangents": cotangent}
+        {
+            "args": list(case.args),
+            "kwargs": case.kwargs,
+            "cotangents": cotangent,
+            "build": None if case.build is None else vars(case.build) | {"look": list(case.build.look)},
+        }
         for case, cotangent in zip(cases, cotangents, strict=True)
     ]
 

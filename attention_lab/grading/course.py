@@ -80,7 +80,9 @@ class Lesson:
         found: dict[str, Exercise] = {}
         for file in files:
             if file.exists():
-                module = _load(file, f"checks_of_{self.name}_{file.stem}")
+                # Checks may import the files that the lesson brings along, as its set-up cell does.
+                with _importing_from(self.source_path.parent):
+                    module = _load(file, f"checks_of_{self.name}_{file.stem}")
                 found |= {value.name: value for value in vars(module).values() if isinstance(value, Exercise)}
         return found
 

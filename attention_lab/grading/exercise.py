@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
 from attention_lab.grading.draw import Draw
+from attention_lab.grading.packing import Made
 
 
 @dataclass(frozen=True)
@@ -23,24 +26,64 @@ class Tolerance:
 
 
 @dataclass(frozen=True)
+class Build:
+    """How a module is made before it is called; see `build`."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    state: dict[str, torch.Tensor] | None
+    double: bool
+    eval: bool
+    look: tuple[str, ...]
+
+
+def build(
+    *args: Any,
+    state: dict[str, torch.Tensor] | None = None,
+    double: bool = False,
+    eval: bool = False,
+    look: Sequence[str] = ("result",),
+    **kwargs: Any,
+) -> Build:
+    """Make a module the way it is written: ``build(embed_dim, num_heads, bias=True, state=weights)``.
+
+    `state` holds the weights to load, one for each parameter: other names or shapes raise.
+    `look` says what to send back: "result" of the call, "result again" (of a second call),
+    names and shapes of "parameters", "buffers", their "buffer values", the "state" (state_dict)
+    and "attributes" (child modules and their types). One "result" is the value itself, anything
+    else a dict. Without "result" the module is only made.
+    """
+    return Build(args, kwargs, state, double, eval, tuple(look))
+
+
+@dataclass(frozen=True)
 class Case:
     """One call that the judge asks the student's kernel to make.
 
-    `gradients` asks for the gradient of every floating tensor argument as well.
+    `gradients` asks for the gradient of every floating tensor argument (and parameter) as well.
     `refuses` says that the call cannot work: the answer must raise `ValueError` with a
-    sentence that holds each of these numbers.
+    sentence that holds each of these numbers. `build` is there when the answer is a module.
     """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
     gradients: bool = False
     refuses: tuple[int, ...] | None = None
+    build: Build | None = None
 
 
-def ask(*args: Any, gradients: bool = False, refuses: Sequence[int] | None = None, **kwargs: Any) -> Case:
+def ask(
+    *args: Any,
+    gradients: bool = False,
+    refuses: Sequence[int] | None = None,
+    build: Build | None = None,
+    **kwargs: Any,
+) -> Case:
     """Write a case the way the call itself is written: ``ask(query, key, mask=mask)``."""
-    return Case(args, kwargs, gradients, tuple(refuses) if refuses is not None else None)
+    return Case(args, kwargs, gradients, tuple(refuses) if refuses is not None else None, build)
 
+
+__all__ = ["Build", "Case", "Exercise", "Group", "Made", "Mistake", "Tolerance", "ask", "build"]
 
 Verify = Callable[[list[Case], list[Any]], str | None]
 

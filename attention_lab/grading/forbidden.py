@@ -1,6 +1,6 @@
 """Ready-made steps that an exercise asks students to write themselves.
 
-What counts is what ran when the exercise was called (see `respond.Recording`), not how it was
+What counts is what ran when the exercise was called (see `recording.Recording`), not how it was
 spelt: every alias, method, module and relative of a step ends in one of these operators.
 """
 
@@ -55,6 +55,7 @@ STEPS = {
         ),
     ),
     "fused_attention": Step("torch's ready-made attention", _FUSED_ATTENTION),
+    "building_layers": Step("a layer's own constructor", ("torch.nn.modules.*.__init__",)),
     "automatic_differentiation": Step(
         "automatic differentiation",
         (

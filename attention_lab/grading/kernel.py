@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,10 +23,14 @@ from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
-from attention_lab.grading import respond
+from attention_lab.grading import packing, recording, respond
 from attention_lab.grading.answers import Answer, Reply, read_reply
 
-RESPONDER = Path(respond.__file__).read_text()
+# One text, so the imports of its parts from each other are dropped.
+RESPONDER = "".join(
+    re.sub(r"^from attention_lab\..*$", "", Path(str(part.__file__)).read_text(), flags=re.MULTILINE)
+    for part in (packing, recording, respond)
+)
 LARGEST_REPLY = 64 * 2**20  # characters
 TOO_LATE = {
     "ename": "TimeoutError",
@@ -92,7 +97,7 @@ class StudentKernel:
         """Put calls to the answer `name`; whatever goes wrong becomes an answer that says so."""
         if self.out_of_time:
             return Reply([Answer("late")] * len(calls))
-        request = respond.pack({"target": name, "calls": calls, "trace": trace})
+        request = packing.pack({"target": name, "calls": calls, "trace": trace})
         try:
             return read_reply(self._ask(request), len(calls))
         except TimeoutError:
@@ -103,7 +108,7 @@ class StudentKernel:
             self._start_again()
             return Reply([Answer("died")] * len(calls))
         except Exception as error:  # whatever a kernel sends must not stop the class
-            return Reply([Answer("unreadable", message=type(error).__name__)] * len(calls))
+            return Reply([Answer("unreadable", message=str(error)[:200])] * len(calls))
 
     def start(self) -> None:
         manager = self._manager = self._client.create_kernel_manager()
@@ -168,7 +173,7 @@ class StudentKernel:
         printed = self._evaluate(expression, patience)
         if len(printed) > LARGEST_REPLY:
             raise ValueError("more than is read")
-        return respond.unpack(ast.literal_eval(printed))
+        return packing.unpack(ast.literal_eval(printed))
 
     def _evaluate(self, expression: str, patience: float) -> str:
         """The printed form of an expression's value in the kernel.
@@ -189,7 +194,10 @@ class StudentKernel:
             except Exception:  # queue.Empty: not yet
                 continue
             if message["parent_header"].get("msg_id") == sent:
-                return str(message["content"]["user_expressions"]["answer"]["data"]["text/plain"])
+                answer = message["content"]["user_expressions"]["answer"]
+                if answer["status"] != "ok":
+                    raise ValueError(f"{answer.get('ename')}: {answer.get('evalue')}")
+                return str(answer["data"]["text/plain"])
         raise TimeoutError
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from attention_lab.grading import wording
 from attention_lab.grading.answers import Answer, answers_of, calls_for
 from attention_lab.grading.compare import same_gradients, same_tensor, same_value
 from attention_lab.grading.exercise import Case, Exercise
-from attention_lab.grading.respond import Unreadable
+from attention_lab.grading.packing import Unreadable
 
 
 def measure(
@@ -45,6 +46,8 @@ def evidence_of(exercise: Exercise, case: Case, answer: Answer) -> str:
 def _wrong_value(
     exercise: Exercise, reference: Callable[..., Any], case: Case, value: Any, expected: Any
 ) -> str:
+    if isinstance(expected, dict) and isinstance(value, dict):
+        return _wrong_look(exercise, reference, case, value, expected)
     several = isinstance(expected, (list, tuple))
     if several != isinstance(value, (list, tuple)) or (several and len(value) != len(expected)):
         return wording.wrong_kind(exercise, value, expected)
@@ -67,6 +70,24 @@ def _wrong_value(
     return f"`{exercise.name}` does not return what the exercise asks for."
 
 
+def _wrong_look(
+    exercise: Exercise,
+    reference: Callable[..., Any],
+    case: Case,
+    value: dict[str, Any],
+    expected: dict[str, Any],
+) -> str:
+    """A module that was looked at from several sides: the first side that differs."""
+    for side, right in expected.items():
+        mine = value.get(side)
+        if same_value(mine, right, exercise.tolerance):
+            continue
+        if side.startswith("result"):
+            return _wrong_value(exercise, reference, case, mine, right)
+        return wording.wrong_parts(exercise, side, mine, right)
+    return f"`{exercise.name}` is not made as the exercise asks."
+
+
 def _measurements(
     exercise: Exercise,
     reference: Callable[..., Any],
@@ -87,7 +108,8 @@ def _measurements(
     if mine.dtype != right.dtype:
         yield f"{name} has dtype {_dtype(mine)}, and {_dtype(right)} was asked for."
     if mine.is_floating_point():
-        yield from _float_measurements(exercise, name, mine, right, is_weights=index == exercise.weights)
+        is_weights = index == exercise.weights
+        yield from _float_measurements(exercise, name, mine, right, is_weights, _has_mask(case))
     yield from _argument_measurements(exercise, reference, case, mine, index, name)
     position = _largest_difference(mine, right)
     yield (
@@ -97,7 +119,7 @@ def _measurements(
 
 
 def _float_measurements(
-    exercise: Exercise, name: str, mine: torch.Tensor, right: torch.Tensor, is_weights: bool
+    exercise: Exercise, name: str, mine: torch.Tensor, right: torch.Tensor, is_weights: bool, masked: bool
 ) -> Iterator[str]:
     tolerance = exercise.tolerance
     for kind, where in (("NaN", mine.isnan()), ("infinite", mine.isinf() & ~right.isinf())):
@@ -121,12 +143,19 @@ def _float_measurements(
     if factor is not None:
         yield f"Every number in {name} is {factor:.4g} times what it should be."
     hidden = (right == 0) & (mine.abs() > 1e-6)
-    if is_weights and bool(hidden.any()):
+    if is_weights and masked and bool(hidden.any()):
         position = tuple(hidden.nonzero()[0].tolist())
         ahead = len(position) > 1 and bool((right.triu(1) == 0).all()) and position[-1] > position[-2]
-        place = f"query {position[-2]}, key {position[-1]}" if len(position) > 1 else f"position {list(position)}"
+        place = (
+            f"query {position[-2]}, key {position[-1]}" if len(position) > 1 else f"position {list(position)}"
+        )
         what = "looks into the future" if ahead else "attends where the mask forbids it"
         yield f"{name} {what}: {wording.number(mine[position])} at {place}, where 0 is right."
+
+
+def _has_mask(case: Case) -> bool:
+    values = [*case.args, *case.kwargs.values()]
+    return any(isinstance(value, torch.Tensor) and value.dtype == torch.bool for value in values)
 
 
 def constant_factor(mine: torch.Tensor, right: torch.Tensor) -> float | None:
@@ -145,12 +174,12 @@ def _argument_measurements(
     """Does the answer equal the right one for fewer arguments? Then the argument is not used."""
     names = wording.argument_names(reference)
     for position in range(len(case.args) - 1, 0, -1):
-        shorter = Case(case.args[:position], {})
+        shorter = replace(case, args=case.args[:position], kwargs={}, gradients=False)
         if _gives(reference, shorter, index, mine, exercise):
             yield f"{name} is the same as if `{names[position]}` had not been given: it is not used."
     for keyword in case.kwargs:
         rest = {key: value for key, value in case.kwargs.items() if key != keyword}
-        if _gives(reference, Case(case.args, rest), index, mine, exercise):
+        if _gives(reference, replace(case, kwargs=rest, gradients=False), index, mine, exercise):
             yield f"{name} is the same as if `{keyword}` had not been given: it is not used."
 
 

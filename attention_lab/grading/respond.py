@@ -1,108 +1,26 @@
-"""The only part of the grader that runs in the student's kernel.
+"""What runs in the student's kernel: it takes inputs, calls the answer and sends back raw results.
 
-The text of this file is sent there with every question, so it imports nothing of ours and
-nothing of the course is needed beside it. It takes inputs, calls the student's answer and
-sends back raw results. It knows no reference, compares nothing and decides nothing: whoever
-tampers with it only spoils their own answers. The grader's process uses the same functions
-to pack its questions, and to run references and mistakes on the same inputs.
+The text of this file (with `packing` and `recording`) is sent along with every question, so
+nothing of the course is needed beside the kernel. It knows no reference, compares nothing and
+decides nothing: whoever tampers with it only spoils their own answers. The grader's process
+uses the same functions to run references and mistakes on the same inputs.
 """
 
-import base64
 import json
 import linecache
+import math
 import os
-import sys
 from collections.abc import Callable, Iterator
-from types import FrameType
+from contextlib import nullcontext
 from typing import Any
 
 import torch
-from safetensors.torch import load, save
-from torch.utils._python_dispatch import TorchDispatchMode
 
-LARGEST_TENSOR = 2**22  # elements
-LONGEST_TEXT = 2_000  # characters
-LONGEST_LIST = 10_000  # entries
-DEEPEST_NEST = 6
+from attention_lab.grading.packing import LONGEST_LIST, Made, pack, unpack
+from attention_lab.grading.recording import Recording
+
+LONGEST_MESSAGE = 2_000  # characters
 LIBRARIES = (os.path.dirname(torch.__file__), os.path.dirname(json.__file__), "<attention-lab>")
-
-
-# ---- packing: plain values as JSON, tensors as safetensors, nothing else -------------------
-
-
-def pack(value: Any) -> str:
-    """Turn plain values and tensors into text; anything else becomes the name of its type."""
-    tensors: dict[str, torch.Tensor] = {}
-    tree = json.dumps(_to_tree(value, tensors, 0))
-    return tree + "\n" + base64.b64encode(save(tensors)).decode()
-
-
-def unpack(text: str) -> Any:
-    """The value that `pack` packed. Raises ValueError or KeyError for anything else."""
-    tree, _, blob = text.partition("\n")
-    return _from_tree(json.loads(tree), load(base64.b64decode(blob)))
-
-
-def _to_tree(value: Any, tensors: dict[str, torch.Tensor], depth: int) -> dict[str, Any]:
-    kind = type(value)
-    if depth > DEEPEST_NEST:
-        return {"other": "something nested too deeply"}
-    if kind in (torch.Tensor, torch.nn.Parameter):
-        return _tensor_to_tree(value, tensors)
-    if value is None or kind in (bool, int):
-        return {"plain": value}
-    if isinstance(value, float):
-        return {"plain": float(value)}
-    if isinstance(value, str):
-        return {"plain": value[:LONGEST_TEXT]}
-    if isinstance(value, (list, tuple)) and len(value) <= LONGEST_LIST:
-        name = "tuple" if isinstance(value, tuple) else "list"
-        return {name: [_to_tree(entry, tensors, depth + 1) for entry in value]}
-    if isinstance(value, dict) and len(value) <= LONGEST_LIST:
-        return {"dict": [[str(key), _to_tree(entry, tensors, depth + 1)] for key, entry in value.items()]}
-    return {"other": f"{kind.__module__}.{kind.__qualname__}"[:LONGEST_TEXT]}
-
-
-def _tensor_to_tree(tensor: torch.Tensor, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
-    tensor = tensor.detach()
-    if tensor.layout != torch.strided or tensor.is_complex() or tensor.is_quantized:
-        return {"other": f"a tensor of layout {tensor.layout} and dtype {tensor.dtype}"}
-    if tensor.numel() > LARGEST_TENSOR:
-        return {"other": f"a tensor of {tensor.numel()} elements, which is more than is read"}
-    # A transposed view arrives as a transposed view, so that contiguity can be tested.
-    order = sorted(range(tensor.dim()), key=lambda axis: -tensor.stride()[axis])
-    base = tensor.permute(order)
-    name = str(len(tensors))
-    tensors[name] = base.clone(memory_format=torch.contiguous_format).cpu()
-    back = [order.index(axis) for axis in range(tensor.dim())]
-    return {"tensor": name, "order": back} if back != sorted(back) else {"tensor": name}
-
-
-def _from_tree(tree: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Any:
-    (kind,) = tree.keys() - {"order"}
-    content = tree[kind]
-    if kind == "tensor":
-        return tensors[content].permute(tree["order"]) if "order" in tree else tensors[content]
-    if kind in ("list", "tuple"):
-        entries = [_from_tree(entry, tensors) for entry in content]
-        return tuple(entries) if kind == "tuple" else entries
-    if kind == "dict":
-        return {str(key): _from_tree(entry, tensors) for key, entry in content}
-    if kind == "plain" and (content is None or type(content) in (bool, int, float, str)):
-        return content
-    if kind == "other":
-        return Unreadable(str(content))
-    raise ValueError(f"not something a kernel may send: {kind}")
-
-
-class Unreadable:
-    """Stands for a returned object that is neither a plain value nor an ordinary tensor."""
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-
-
-# ---- answering ------------------------------------------------------------------------------
 
 
 def respond(text: str, namespace: dict[str, Any]) -> str:
@@ -128,27 +46,81 @@ def answer_calls(function: Any, calls: list[dict[str, Any]], trace: bool = False
 
 
 def _answer(
-    function: Callable[..., Any], call: dict[str, Any], recording: "Recording | None"
+    function: Callable[..., Any], call: dict[str, Any], recording: Recording | None
 ) -> dict[str, Any]:
     needs_gradients = call["cotangents"] is not None
     given = {"args": call["args"], "kwargs": call["kwargs"]}
-    taken = _copy(given, needs_gradients)
     try:
-        if recording is None:
-            value = function(*taken["args"], **taken["kwargs"])
-        else:
-            with recording:
+        taken = _copy(given, needs_gradients)
+        with recording or nullcontext():
+            if call.get("build") is None:
                 value = function(*taken["args"], **taken["kwargs"])
+            else:
+                module = _build(function, call["build"])
+                taken["parameters"] = dict(module.named_parameters())
+                value = _use(module, call["build"]["look"], taken)
     except BaseException as error:
         answer: dict[str, Any] = {"raised": describe_error(error)}
     else:
         answer = {"value": value}
         if needs_gradients:
             answer["gradients"] = _gradients(value, call["cotangents"], taken)
-    answer["changed"] = [
-        name for name, tensor in _tensors(given) if not _identical(tensor, dict(_tensors(taken)).get(name))
-    ]
+        answer["value"] = _detached(value)
+    after = dict(_tensors(taken))
+    answer["changed"] = [name for name, tensor in _tensors(given) if not _identical(tensor, after.get(name))]
     return answer
+
+
+def _build(module_class: Callable[..., Any], build: dict[str, Any]) -> Any:
+    """The student's module: constructed, given the judge's weights, in the dtype and mode asked for."""
+    module = module_class(*build["args"], **build["kwargs"])
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"it builds an object of type {type(module).__name__}, not an nn.Module")
+    if build["double"]:
+        module.double()
+    if build["state"] is not None:
+        own = {name: tuple(parameter.shape) for name, parameter in module.named_parameters()}
+        sent = {name: tuple(tensor.shape) for name, tensor in build["state"].items()}
+        if own != sent:
+            raise WrongParametersError(own, sent)
+        module.load_state_dict(build["state"], strict=False)
+    return module.train(not build["eval"])
+
+
+class WrongParametersError(Exception):
+    """The module's parameters do not fit the weights that the judge sent."""
+
+    def __init__(self, own: dict[str, Any], sent: dict[str, Any]) -> None:
+        missing = [name for name in sent if name not in own]
+        extra = [name for name in own if name not in sent]
+        shapes = [
+            f"{name} {own[name]} instead of {sent[name]}"
+            for name in sent
+            if own.get(name, sent[name]) != sent[name]
+        ]
+        parts = (("missing", missing), ("too many", extra), ("of another shape", shapes))
+        super().__init__("; ".join(f"{what}: {', '.join(names)}" for what, names in parts if names))
+
+
+def _use(module: Any, look: list[str], taken: dict[str, Any]) -> Any:
+    """What the judge wants to look at: the result of a call, or how the module is made."""
+    seen: dict[str, Any] = {}
+    if "result" in look:
+        seen["result"] = module(*taken["args"], **taken["kwargs"])
+    if "result again" in look:
+        seen["result again"] = module(*taken["args"], **taken["kwargs"])
+    if "parameters" in look:
+        seen["parameters"] = {name: list(tensor.shape) for name, tensor in module.named_parameters()}
+    if "buffers" in look:
+        seen["buffers"] = {name: [str(t.dtype), list(t.shape)] for name, t in module.named_buffers()}
+    if "buffer values" in look:
+        seen["buffer values"] = {name: tensor.detach() for name, tensor in module.named_buffers()}
+    if "state" in look:
+        seen["state"] = {name: tensor.detach() for name, tensor in module.state_dict().items()}
+    if "attributes" in look:
+        children = {name: type(child).__name__ for name, child in module.named_children()}
+        seen["attributes"] = dict(sorted(children.items()))
+    return seen["result"] if look == ["result"] else seen
 
 
 def _gradients(value: Any, cotangents: list[torch.Tensor], taken: dict[str, Any]) -> dict[str, Any] | str:
@@ -181,10 +153,12 @@ def describe_error(error: BaseException) -> dict[str, str]:
         message = str(error)
     except Exception:
         message = ""
-    return {"type": type(error).__name__[:100], "message": message[:LONGEST_TEXT], "line": line[:200]}
+    return {"type": type(error).__name__[:100], "message": message[:LONGEST_MESSAGE], "line": line[:200]}
 
 
 def _copy(value: Any, needs_gradients: bool) -> Any:
+    if isinstance(value, Made):
+        return _make(value)
     if isinstance(value, torch.Tensor):
         copy = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value)
         return copy.requires_grad_(needs_gradients and value.is_floating_point())
@@ -193,6 +167,21 @@ def _copy(value: Any, needs_gradients: bool) -> Any:
     if isinstance(value, dict):
         return {key: _copy(entry, needs_gradients) for key, entry in value.items()}
     return value
+
+
+def _detached(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.detach()
+    if isinstance(value, dict):
+        return {key: _detached(entry) for key, entry in value.items()}
+    return type(value)(map(_detached, value)) if type(value) in (list, tuple) else value
+
+
+def _make(value: Made) -> Any:
+    """Run the judge's own code for an argument that is no plain value: a callable, a torch module."""
+    space = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math, **value.given}
+    exec(compile(value.code, "<attention-lab>", "exec"), space)
+    return space["made"]
 
 
 def _tensors(value: Any, name: str = "") -> Iterator[tuple[str, torch.Tensor]]:
@@ -214,37 +203,3 @@ def _identical(given: torch.Tensor, taken: torch.Tensor | None) -> bool:
         and given.dtype == taken.dtype
         and bool(((given == taken) | ((given != given) & (taken != taken))).all())
     )
-
-
-class Recording(TorchDispatchMode):
-    """Notes which torch operators and functions run, however they are called.
-
-    The dispatcher sees operators under any alias, from C++ or from scripted code; the profile
-    sees calls that leave no operator of their own, such as the start of a backward pass.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ran: set[str] = set()
-
-    def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.ran.add(str(operator))
-        return operator(*args, **(kwargs or {}))
-
-    def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
-        if event == "c_call":
-            if (getattr(argument, "__module__", None) or "torch").startswith("torch"):
-                self.ran.add("C " + argument.__name__)
-        elif event == "call":
-            module = frame.f_globals.get("__name__") or ""
-            if isinstance(module, str) and module.startswith("torch."):
-                self.ran.add(f"{module}.{frame.f_code.co_qualname}")
-
-    def __enter__(self) -> "Recording":
-        super().__enter__()
-        sys.setprofile(self._profile)
-        return self
-
-    def __exit__(self, *details: Any) -> None:
-        sys.setprofile(None)
-        super().__exit__(*details)

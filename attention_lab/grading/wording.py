@@ -10,7 +10,7 @@ import torch
 
 from attention_lab.grading.answers import Answer
 from attention_lab.grading.exercise import Case, Exercise
-from attention_lab.grading.respond import Unreadable
+from attention_lab.grading.packing import Made, Unreadable
 
 
 def no_value(exercise: Exercise, answer: Answer) -> str:
@@ -26,6 +26,8 @@ def no_value(exercise: Exercise, answer: Answer) -> str:
         return f"`{name}` sent back something that cannot be read: {answer.message}."
     if answer.error == "NotImplementedError":
         return f"`{name}` is not written yet."
+    if answer.error == "WrongParametersError":
+        return f"The parameters of `{name}` are not those the exercise names ({answer.message})."
     where = f" at the line `{answer.line}`" if answer.line else ""
     said = f": {answer.message.splitlines()[0]}" if answer.message.strip() else ""
     return f"`{name}` stops with {answer.error}{where}{said}."
@@ -77,6 +79,20 @@ def wrong_kind(exercise: Exercise, value: Any, expected: Any) -> str:
     return f"`{exercise.name}` returns {kind(value)}, and {asked} was asked for."
 
 
+def wrong_parts(exercise: Exercise, side: str, mine: Any, right: Any) -> str:
+    """Parameters, buffers or attributes with other names, shapes or types than they should have."""
+    if not isinstance(mine, dict) or not isinstance(right, dict):
+        return f"The {side} of `{exercise.name}` are {short(mine)}, and {short(right)} was asked for."
+    missing = [f"`{name}`" for name in right if name not in mine]
+    extra = [f"`{name}`" for name in mine if name not in right]
+    if missing or extra:
+        lacks = f"lack {listed(missing)}" if missing else ""
+        has = f"have {listed(extra)} too many" if extra else ""
+        return f"The {side} of `{exercise.name}` {' and '.join(filter(None, (lacks, has)))}."
+    name = next(name for name in right if short(mine[name]) != short(right[name]) or mine[name] is None)
+    return f"Of the {side} of `{exercise.name}`, `{name}` is {short(mine[name])}, not {short(right[name])}."
+
+
 def wrong_shape(name: str, mine: torch.Tensor, right: torch.Tensor, axes: Sequence[str]) -> str:
     named = f" (…, {', '.join(axes)})" if len(axes) < right.dim() else f" ({', '.join(axes)})"
     sentence = f"{name} has shape {tuple(mine.shape)}, and {tuple(right.shape)} was asked for"
@@ -100,9 +116,15 @@ def kind(value: Any) -> str:
 
 def describe_call(case: Case) -> str:
     """The shapes of a call's inputs: "(7, 9), (13, 9), mask (7, 13)"."""
-    parts = [short(value) for value in case.args]
-    parts += [f"{name}={short(value)}" for name, value in case.kwargs.items()]
-    return ", ".join(parts)
+    call = _arguments(case.args, case.kwargs)
+    if case.build is None:
+        return call
+    made = f"a module made with ({_arguments(case.build.args, case.build.kwargs)})"
+    return f"{made} and {call}" if call else made
+
+
+def _arguments(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    return ", ".join([short(value) for value in args] + [f"{name}={short(kwargs[name])}" for name in kwargs])
 
 
 def short(value: Any) -> str:
@@ -110,6 +132,8 @@ def short(value: Any) -> str:
         return f"a {str(value.dtype).removeprefix('torch.')} tensor of shape {tuple(value.shape)}"
     if isinstance(value, Unreadable):
         return kind(value)
+    if isinstance(value, Made):
+        return "an object"
     text = f"{value:.6g}" if isinstance(value, float) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -131,6 +155,9 @@ def listed(words: Sequence[str]) -> str:
 
 
 def argument_names(function: Callable[..., Any]) -> list[str]:
+    """The parameters of a function, or of a module's `forward`."""
+    if inspect.isclass(function):
+        return list(inspect.signature(function.forward).parameters)[1:]  # type: ignore[attr-defined]
     return list(inspect.signature(function).parameters)
 
 

@@ -1,0 +1,98 @@
+"""What an invented class writes with: for each exercise its stub, its right answers and its mistakes."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+import nbformat
+from nbformat import NotebookNode
+
+from attention_lab.demo.transplant import ChecksFile
+from attention_lab.grading.course import Lesson
+from attention_lab.grading.exercise import Exercise
+
+
+@dataclass(frozen=True)
+class Material:
+    """The texts of answer cells for one exercise.
+
+    The reference may call the student's earlier answers; `right` and `mistakes` stand on their own.
+    """
+
+    exercise: Exercise
+    stub: str
+    reference: str
+    right: list[str] = field(default_factory=list)
+    mistakes: dict[str, str] = field(default_factory=dict)
+
+
+def material_of(lesson: Lesson, release: NotebookNode) -> dict[str, Material]:
+    """The material for every exercise of a lesson, in the order of its notebook."""
+    solution = nbformat.read(lesson.solution_path, as_version=4)
+    references, stubs = _answer_cells(solution), _answer_cells(release)
+    found = {
+        name: Material(lesson.exercises[name], stub, references[name])
+        for name, stub in stubs.items()
+        if name in lesson.exercises
+    }
+    for text in _checks_texts(lesson):
+        file = ChecksFile(text, _given_names(release))
+        for exercise, _name, cell in file.answers("also_right"):
+            found[exercise].right.append(with_docstring(cell, exercise, found[exercise].stub))
+        for exercise, name, cell in file.answers("mistake"):
+            found[exercise].mistakes[name] = with_docstring(cell, exercise, found[exercise].stub)
+    for name, material in found.items():
+        if not _names_in(material.reference) & (found.keys() - {name}):
+            material.right.append(material.reference)
+    return found
+
+
+def with_docstring(cell: str, name: str, stub: str) -> str:
+    """The answer with the docstring that its author found in the stub and had no reason to delete."""
+    docstring = _body_of(stub, name)[0]
+    first = _body_of(cell, name)[0]
+    is_docstring = isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
+    shares_a_line = cell.splitlines()[first.lineno - 1][: first.col_offset].strip() != ""
+    if not is_docstring or shares_a_line:
+        return cell
+    given = stub.splitlines()[docstring.lineno - 1 : docstring.end_lineno]
+    lines = cell.splitlines()
+    return "\n".join([*lines[: first.lineno - 1], *given, *lines[first.lineno - 1 :]])
+
+
+def _body_of(cell: str, name: str) -> list[ast.stmt]:
+    for statement in ast.parse(cell).body:
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and statement.name == name:
+            return statement.body
+    raise ValueError(f"the cell defines no {name}")
+
+
+def _answer_cells(notebook: NotebookNode) -> dict[str, str]:
+    return {
+        cell.metadata.nbgrader["grade_id"]: cell.source
+        for cell in notebook.cells
+        if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("solution")
+    }
+
+
+def _checks_texts(lesson: Lesson) -> list[str]:
+    checks = lesson.course.root / "checks" / lesson.name
+    files = sorted(checks.glob("*.py")) if checks.is_dir() else [checks.with_suffix(".py")]
+    return [file.read_text(encoding="utf-8") for file in files]
+
+
+def _given_names(release: NotebookNode) -> frozenset[str]:
+    """What the set-up cell imports."""
+    return frozenset(
+        alias.asname or alias.name.partition(".")[0]
+        for cell in release.cells
+        if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade_id") == "setup"
+        for statement in ast.parse(cell.source).body
+        if isinstance(statement, (ast.Import, ast.ImportFrom))
+        for alias in statement.names
+    )
+
+
+def _names_in(source: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}

@@ -1,0 +1,163 @@
+"""From a checks file to an answer cell: the text of a mistake or a right answer, under the exercise's name.
+
+The text is moved, not rewritten, so that it reads as its author wrote it.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+Definition = ast.FunctionDef | ast.ClassDef
+
+
+class ChecksFile:
+    """The source of one file under `checks/`, and the answers that hang on its exercises.
+
+    `given` holds the names that every answer may rely on: those of the lesson's set-up cell.
+    """
+
+    def __init__(self, text: str, given: frozenset[str]) -> None:
+        self._given = given
+        self._lines = text.splitlines()
+        self._statements = ast.parse(text).body
+
+    @cached_property
+    def exercises(self) -> dict[str, str]:
+        """The names of the file's exercises by the variables that hold them."""
+        return {
+            target.id: str(ast.literal_eval(statement.value.args[0]))
+            for statement in self._statements
+            if isinstance(statement, ast.Assign)
+            and isinstance(statement.value, ast.Call)
+            and isinstance(statement.value.func, ast.Name)
+            and statement.value.func.id == "Exercise"
+            for target in statement.targets
+            if isinstance(target, ast.Name)
+        }
+
+    def answers(self, role: str) -> Iterator[tuple[str, str, str]]:
+        """(exercise, name of the answer, text of its cell) for everything decorated with `role`.
+
+        `role` is "mistake" or "also_right".
+        """
+        for statement in self._statements:
+            if isinstance(statement, Definition):
+                for decorator in statement.decorator_list:
+                    exercise, found = self._hangs_on(decorator)
+                    if found == role:
+                        yield exercise, statement.name, self._cell(statement, exercise)
+
+    def _hangs_on(self, decorator: ast.expr) -> tuple[str, str]:
+        """The exercise and the role of `@exercise.role` or `@exercise.role(...)`; empty for any other."""
+        hook = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if isinstance(hook, ast.Attribute) and isinstance(hook.value, ast.Name):
+            exercise = self.exercises.get(hook.value.id)
+            return (exercise, hook.attr) if exercise else ("", "")
+        return "", ""
+
+    def _cell(self, definition: Definition, exercise: str) -> str:
+        """The definition under the exercise's name, after the file's own helpers that it uses."""
+        needed = self._needed_by(self._undecorated(definition))
+        # Two answers may bring helpers of one name from two files: each keeps its own.
+        renamed = {
+            name: f"{name}_for_{exercise}"
+            for statement in needed
+            if not isinstance(statement, (ast.Import, ast.ImportFrom))
+            for name in _bound_by(statement)
+        }
+        renamed[definition.name] = exercise
+        parts = [self._text(statement, renamed) for statement in (*needed, self._undecorated(definition))]
+        return "\n\n\n".join(parts)
+
+    def _undecorated(self, definition: Definition) -> Definition:
+        """Without the exercise's decorators; others, such as `torch.no_grad`, belong to the answer."""
+        bare = copy.copy(definition)
+        bare.decorator_list = [each for each in definition.decorator_list if not self._hangs_on(each)[0]]
+        return bare
+
+    @cached_property
+    def _helpers(self) -> dict[str, ast.stmt]:
+        """What the file binds for itself, by name: no exercise, no case group, nothing of the set-up cell."""
+        helpers: dict[str, ast.stmt] = {}
+        for statement in self._statements:
+            is_group = isinstance(statement, Definition) and any(
+                self._hangs_on(decorator)[1] == "group" for decorator in statement.decorator_list
+            )
+            if not is_group:
+                bare = self._undecorated(statement) if isinstance(statement, Definition) else statement
+                helpers |= dict.fromkeys(_bound_by(bare), bare)
+        return {
+            name: statement
+            for name, statement in helpers.items()
+            if name not in self.exercises and name not in self._given
+        }
+
+    def _needed_by(self, definition: ast.stmt) -> list[ast.stmt]:
+        """The helpers that a definition uses, and those that they use, in the order of the file."""
+        needed: list[ast.stmt] = []
+        waiting = [definition]
+        while waiting:
+            for name in _free_names(waiting.pop()):
+                helper = self._helpers.get(name)
+                known = helper is None or helper.lineno in [each.lineno for each in (definition, *needed)]
+                if helper is not None and not known:
+                    needed.append(helper)
+                    waiting.append(helper)
+        return sorted(needed, key=lambda statement: statement.lineno)
+
+    def _text(self, statement: ast.stmt, renamed: Mapping[str, str]) -> str:
+        """The statement's own lines, with names replaced where the syntax tree has them as names."""
+        lines = {number: self._lines[number - 1].encode() for number in _line_numbers(statement)}
+        places = [place for node in ast.walk(statement) for place in self._places(node) if place[2] in renamed]
+        for line, column, name in sorted(places, reverse=True):
+            text = lines[line]
+            lines[line] = text[:column] + renamed[name].encode() + text[column + len(name.encode()) :]
+        return "\n".join(line.decode() for line in lines.values())
+
+    def _places(self, node: ast.AST) -> Iterator[tuple[int, int, str]]:
+        """(line, column in bytes, name) of a name, or of the name that a definition gives."""
+        if isinstance(node, ast.Name):
+            yield node.lineno, node.col_offset, node.id
+        elif isinstance(node, Definition):
+            line = self._lines[node.lineno - 1]
+            found = re.search(rf"\b(?:def|class)\s+({re.escape(node.name)})\b", line)
+            if found is not None:
+                yield node.lineno, len(line[: found.start(1)].encode()), node.name
+
+
+def _line_numbers(statement: ast.stmt) -> list[int]:
+    """A statement's lines, its remaining decorators first."""
+    decorators = statement.decorator_list if isinstance(statement, Definition) else []
+    return [
+        number
+        for node in (*decorators, statement)
+        for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    ]
+
+
+def _bound_by(statement: ast.stmt) -> list[str]:
+    """The names that a statement of a module binds."""
+    if isinstance(statement, Definition):
+        return [statement.name]
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return [alias.asname or alias.name.partition(".")[0] for alias in statement.names]
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return [
+            node.id
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        ]
+    return []
+
+
+def _free_names(statement: ast.stmt) -> set[str]:
+    """The names that a statement reads and neither binds nor takes as arguments."""
+    nodes = list(ast.walk(statement))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return {node.id for node in names} - own

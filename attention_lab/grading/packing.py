@@ -1,0 +1,105 @@
+"""Plain values as JSON, tensors as safetensors, and nothing else: how questions and answers travel.
+
+Part of what runs in the student's kernel, see `respond`.
+"""
+
+import base64
+import json
+from typing import Any
+
+import torch
+from safetensors.torch import load, save
+
+LARGEST_TENSOR = 2**22  # elements
+LONGEST_TEXT = 20_000  # characters
+LONGEST_LIST = 10_000  # entries
+DEEPEST_NEST = 8
+
+
+def pack(value: Any) -> str:
+    """Turn plain values and tensors into text; anything else becomes the name of its type."""
+    tensors: dict[str, torch.Tensor] = {}
+    tree = json.dumps(_to_tree(value, tensors, 0))
+    return tree + "\n" + base64.b64encode(save(tensors)).decode()
+
+
+def unpack(text: str) -> Any:
+    """The value that `pack` packed. Raises ValueError or KeyError for anything else."""
+    tree, _, blob = text.partition("\n")
+    return _from_tree(json.loads(tree), load(base64.b64decode(blob)))
+
+
+def _to_tree(value: Any, tensors: dict[str, torch.Tensor], depth: int) -> dict[str, Any]:
+    kind = type(value)
+    if depth > DEEPEST_NEST:
+        return {"other": "something nested too deeply"}
+    if kind in (torch.Tensor, torch.nn.Parameter):
+        return _tensor_to_tree(value, tensors)
+    if value is None or kind in (bool, int):
+        return {"plain": value}
+    if isinstance(value, float):
+        return {"plain": float(value)}
+    if isinstance(value, str):
+        return {"plain": value[:LONGEST_TEXT]}
+    if isinstance(value, (list, tuple)) and len(value) <= LONGEST_LIST:
+        name = "tuple" if isinstance(value, tuple) else "list"
+        return {name: [_to_tree(entry, tensors, depth + 1) for entry in value]}
+    if isinstance(value, dict) and len(value) <= LONGEST_LIST:
+        return {"dict": [[str(key), _to_tree(entry, tensors, depth + 1)] for key, entry in value.items()]}
+    if isinstance(value, Made):
+        return {"made": [value.code, _to_tree(value.given, tensors, depth + 1)]}
+    return {"other": f"{kind.__module__}.{kind.__qualname__}"[:LONGEST_TEXT]}
+
+
+def _tensor_to_tree(tensor: torch.Tensor, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
+    tensor = tensor.detach()
+    if tensor.layout != torch.strided or tensor.is_complex() or tensor.is_quantized:
+        return {"other": f"a tensor of layout {tensor.layout} and dtype {tensor.dtype}"}
+    if tensor.numel() > LARGEST_TENSOR:
+        return {"other": f"a tensor of {tensor.numel()} elements, which is more than is read"}
+    # A transposed view arrives as a transposed view, so that contiguity can be tested.
+    order = sorted(range(tensor.dim()), key=lambda axis: -tensor.stride()[axis])
+    base = tensor.permute(order)
+    name = str(len(tensors))
+    tensors[name] = base.clone(memory_format=torch.contiguous_format).cpu()
+    back = [order.index(axis) for axis in range(tensor.dim())]
+    return {"tensor": name, "order": back} if back != sorted(back) else {"tensor": name}
+
+
+def _from_tree(tree: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Any:
+    (kind,) = tree.keys() - {"order"}
+    content = tree[kind]
+    if kind == "tensor":
+        return tensors[content].permute(tree["order"]) if "order" in tree else tensors[content]
+    if kind in ("list", "tuple"):
+        entries = [_from_tree(entry, tensors) for entry in content]
+        return tuple(entries) if kind == "tuple" else entries
+    if kind == "dict":
+        return {str(key): _from_tree(entry, tensors) for key, entry in content}
+    if kind == "plain" and (content is None or type(content) in (bool, int, float, str)):
+        return content
+    if kind == "made":
+        code, given = content
+        return Made(str(code), _from_tree(given, tensors))
+    if kind == "other":
+        return Unreadable(str(content))
+    raise ValueError(f"not something a kernel may send: {kind}")
+
+
+class Made:
+    """An argument that the judge's own code makes in the kernel: `code` defines the name `made`.
+
+    For callables and torch modules, which do not travel. `given` holds plain values and tensors
+    that the code finds as names, beside torch, nn, F and math. In an answer it means nothing.
+    """
+
+    def __init__(self, code: str, given: dict[str, Any] | None = None) -> None:
+        self.code = code
+        self.given = given or {}
+
+
+class Unreadable:
+    """Stands for a returned object that is neither a plain value nor an ordinary tensor."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind

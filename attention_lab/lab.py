@@ -1,0 +1,105 @@
+"""JupyterLab on a student's copy of the lessons."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from attention_lab.grading.course import Course
+
+# Validate runs the whole notebook; nbgrader would give a cell 30 seconds, too few for training on a slow machine.
+VALIDATE_CONFIG = "c = get_config()\nc.Execute.timeout = 300\n"
+# Of nbgrader's parts students need the Validate button; the others are for authors or for a shared server.
+SERVER_PARTS = [
+    f"nbgrader.server_extensions.{part}" for part in ("assignment_list", "course_list", "formgrader")
+]
+BROWSER_PARTS = [
+    f"@jupyter/nbgrader:{part}"
+    for part in ("menu", "assignment-list", "course-list", "create-assignment", "formgrader")
+]
+
+
+def open_lab(course: Course, folder: Path, console: Console) -> None:
+    """Bring the lessons into `folder` and run JupyterLab there until it is stopped."""
+    try:
+        from jupyterlab.labapp import LabApp  # type: ignore[import-untyped]
+    except ModuleNotFoundError as error:
+        from attention_lab.grading.course import CourseError
+
+        raise CourseError(
+            f"JupyterLab is not installed beside this Python ({error.name} is missing): "
+            f"run `{sys.executable} -m pip install -e .` in {course.root}."
+        ) from None
+    add_missing_lessons(course, folder, console)
+    console.print("JupyterLab starts. Save your work there, and stop it here with Ctrl-C.")
+    with chdir(folder), _student_settings():
+        LabApp.launch_instance(_options())
+    console.print(f"JupyterLab has stopped. What you saved is in {folder}.", highlight=False)
+
+
+def add_missing_lessons(course: Course, folder: Path, console: Console) -> None:
+    """Copy each released lesson whose folder is not there yet; nothing in `folder` is ever changed."""
+    names = sorted({lesson.folder for lesson in course.lessons.values()})
+    kept = [name for name in names if (folder / name).exists()]
+    added = [name for name in names if name not in kept]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in added:
+        _copy_whole(course.root / "release" / name, folder / name)
+    if added:
+        console.print(f"Added to {folder}: {', '.join(added)}.", highlight=False)
+    if kept:
+        console.print(
+            f"Kept as you left them in {folder}: {', '.join(kept)}. To start one afresh, rename its folder.",
+            highlight=False,
+        )
+
+
+def _copy_whole(source: Path, target: Path) -> None:
+    """Copy a folder so that it is there whole or not at all, whenever the copying is interrupted."""
+    unfinished = target.with_name(f".{target.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    shutil.copytree(source, unfinished, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    unfinished.rename(target)
+
+
+@contextmanager
+def _student_settings() -> Iterator[None]:
+    """Settings for this JupyterLab alone: what is configured on the machine stays as it is."""
+    before = os.environ.get("JUPYTER_CONFIG_PATH")
+    with TemporaryDirectory(prefix="attention-lab-") as folder:
+        settings = Path(folder)
+        (settings / "labconfig").mkdir()
+        (settings / "nbgrader_config.py").write_text(VALIDATE_CONFIG)
+        server = {"ServerApp": {"jpserver_extensions": dict.fromkeys(SERVER_PARTS, False)}}
+        (settings / "jupyter_server_config.json").write_text(json.dumps(server))
+        browser = {"disabledExtensions": dict.fromkeys(BROWSER_PARTS, True)}
+        (settings / "labconfig/page_config.json").write_text(json.dumps(browser))
+        os.environ["JUPYTER_CONFIG_PATH"] = folder if before is None else f"{folder}{os.pathsep}{before}"
+        try:
+            yield
+        finally:
+            del os.environ["JUPYTER_CONFIG_PATH"]
+            if before is not None:
+                os.environ["JUPYTER_CONFIG_PATH"] = before
+
+
+def _options() -> list[str]:
+    options = [
+        "--Application.log_level=WARN",  # what is left is the address, and what goes wrong
+        "--ServerApp.answer_yes=True",  # Ctrl-C stops it without a question
+    ]
+    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        options.append("--no-browser")  # on a server: a text browser would take over the terminal
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        options.append("--allow-root")  # in a container there may be no other user
+    return options

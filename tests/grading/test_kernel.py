@@ -1,0 +1,154 @@
+"""A cell or an answer may hang, or kill its kernel: it costs itself, and nothing else."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+
+from attention_lab.grading.answers import Reply, calls_for
+from attention_lab.grading.exercise import ask
+from attention_lab.grading.kernel import Limits, StudentKernel, student_kernel
+
+PATIENT = Limits(cell=60, answer=60, notebook=240)
+HURRIED = Limits(cell=1, answer=1, notebook=240)
+LOOP = "while True:\n    pass"
+DIE = "import os\nos._exit(1)"
+# Nothing but killing it ends this one: the interrupt is ignored.
+DEAF = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n    time.sleep(0.1)"
+
+
+@contextmanager
+def running(folder: Path, *sources: str) -> Iterator[tuple[StudentKernel, list[str], nbformat.NotebookNode]]:
+    """A kernel that has run these cells, what came of each, and the notebook."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    with student_kernel(notebook, folder, "python3", PATIENT) as kernel:
+        outcomes = []
+        for index, cell in enumerate(list(notebook.cells)):
+            # Only what never ends is hurried, so that a slow machine fails no test.
+            kernel.limits = HURRIED if cell.source in (LOOP, DEAF) else PATIENT
+            outcomes.append(kernel.run_cell(cell, index))
+            kernel.limits = PATIENT
+        yield kernel, outcomes, notebook
+
+
+def printed(notebook: nbformat.NotebookNode, index: int) -> str:
+    return "".join(output.get("text", "") for output in notebook.cells[index].outputs)
+
+
+def put(kernel: StudentKernel, name: str, *inputs: torch.Tensor) -> Reply:
+    cases = [ask(given) for given in inputs]
+    return kernel.ask(name, calls_for(cases, [None] * len(cases)), False)
+
+
+def test_a_loop_without_end_is_stopped_and_the_names_before_it_are_kept(tmp_path):
+    with running(tmp_path, "kept = 7", LOOP, "print(kept)") as (_, outcomes, notebook):
+        assert outcomes == ["done", "late", "done"]
+        assert notebook.cells[1].outputs[-1].ename == "KeyboardInterrupt"
+        assert printed(notebook, 2) == "7\n"
+
+
+@pytest.mark.parametrize(("killer", "outcome"), [(DIE, "died"), (DEAF, "late")], ids=["dead", "deaf"])
+def test_a_lost_kernel_comes_back_in_the_state_it_had_without_what_killed_it(tmp_path, killer, outcome):
+    cells = ("order = [1]", "order.append(2)", "order.append(3)\n" + killer, "print(order)")
+    if killer == DEAF:
+        cells = (*cells[:2], killer, cells[3])
+    with running(tmp_path, *cells) as (_, outcomes, notebook):
+        assert outcomes == ["done", "done", outcome, "done"]
+        assert printed(notebook, 3) == "[1, 2]\n"
+
+
+def test_cells_that_are_run_again_leave_the_notebook_as_it_was(tmp_path):
+    with running(tmp_path, "first = 1", "print(first)", DIE, "third = 3") as (_, outcomes, notebook):
+        assert outcomes == ["done", "done", "died", "done"]
+        assert [cell.source for cell in notebook.cells] == ["first = 1", "print(first)", DIE, "third = 3"]
+        assert printed(notebook, 1) == "1\n"
+
+
+def test_every_death_is_survived(tmp_path):
+    with running(tmp_path, "a = 1", DIE, "b = 2", DIE, "print(a, b)") as (_, outcomes, notebook):
+        assert outcomes == ["done", "died", "done", "died", "done"]
+        assert printed(notebook, 4) == "1 2\n"
+
+
+@pytest.mark.parametrize(
+    "leaver",
+    ["exit()", "import threading, os\nthreading.Timer(0.2, os._exit, (1,)).start()"],
+    ids=["exit", "timer"],
+)
+def test_a_kernel_that_leaves_between_cells_takes_no_other_cell_with_it(tmp_path, leaver):
+    cells = ("a = 1", leaver, "import time\ntime.sleep(1)\nb = 2", "print(a, b)")
+    with running(tmp_path, *cells) as (kernel, _, notebook):
+        assert printed(notebook, 3) == "1 2\n"
+        assert not kernel.out_of_time
+
+
+def test_sys_exit_is_an_error_like_any_other(tmp_path):
+    with running(tmp_path, "import sys\nsys.exit(1)", "print('here')") as (_, outcomes, notebook):
+        assert outcomes == ["done", "done"]
+        assert printed(notebook, 1) == "here\n"
+
+
+ANSWERS = f"""
+import torch
+def right(x):
+    return x + 1
+def hangs(x):
+    {LOOP.replace(chr(10), chr(10) + "    ")}
+def dies(x):
+    {DIE.replace(chr(10), chr(10) + "    ")}
+def deaf(x):
+    {DEAF.replace(chr(10), chr(10) + "    ")}
+def questions(x):
+    return input("how many? ")
+def half(x):
+    if len(x) == 2:
+        while True:
+            pass
+    return x
+"""
+
+
+def test_an_answer_that_hangs_or_kills_its_kernel_leaves_the_others_their_answers(tmp_path):
+    with running(tmp_path, ANSWERS) as (kernel, _, _notebook):
+        for name, status in (("hangs", "late"), ("dies", "died"), ("deaf", "late"), ("half", "late")):
+            assert put(kernel, "right", torch.ones(2)).answers[0].value.tolist() == [2.0, 2.0]
+            kernel.limits = Limits(cell=60, answer=60 if name == "dies" else 1, notebook=240)
+            replies = put(kernel, name, torch.ones(1), torch.ones(2)).answers
+            assert [reply.status for reply in replies] == [status, status], name
+            kernel.limits = PATIENT
+        assert put(kernel, "right", torch.ones(2)).answers[0].status == "value"
+        assert put(kernel, "absent", torch.ones(2)).answers[0].status == "missing"
+        (asked,) = put(kernel, "questions", torch.ones(2)).answers
+        assert asked.status == "raised"
+
+
+def test_when_the_time_for_a_notebook_is_used_up_cells_are_skipped_and_answers_are_late(tmp_path):
+    with running(tmp_path, "def right(x):\n    return x") as (kernel, _, _notebook):
+        cell = nbformat.v4.new_code_cell("print('too late')")
+        kernel.ends = 0  # the clock has long passed it
+        assert kernel.run_cell(copy.deepcopy(cell), 0) == "skipped"
+        assert put(kernel, "right", torch.ones(1)).answers[0].status == "late"
+
+
+def test_a_notebook_cannot_take_longer_than_its_budget_by_being_late_again_and_again(tmp_path):
+    cells = [nbformat.v4.new_code_cell(LOOP) for _ in range(20)]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    with student_kernel(notebook, tmp_path, "python3", Limits(cell=1, answer=1, notebook=4)) as kernel:
+        outcomes = [kernel.run_cell(cell, index) for index, cell in enumerate(list(notebook.cells))]
+    assert outcomes[0] == "late"
+    assert outcomes[-10:] == ["skipped"] * 10
+
+
+def test_no_kernel_and_no_socket_is_left_behind(tmp_path):
+    with running(tmp_path, "a = 1") as (kernel, _, _notebook):
+        manager, sockets = kernel._manager, Path(kernel._sockets.name)
+        process = manager.provisioner.process
+        assert sockets.exists()
+    assert process.poll() is not None
+    assert not sockets.exists()

@@ -1,0 +1,211 @@
+"""A course of one tiny lesson, whose kernels are ready in no time, and classes that hand it in."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook
+
+from attention_lab.build import canonical
+from attention_lab.grading.course import Course, open_course
+from attention_lab.grading.forms import course_config, released, solved
+
+ROOT = Path(__file__).parents[2]
+FOLDER, NAME = "01_tiny", "tiny"
+FULL = {"double": 2, "row_sums": 2, "biggest": 1}
+NOTHING = dict.fromkeys(FULL, 0)
+
+# What the grader asks. The animals stand nowhere else, so that a leak of any of it is seen.
+CHECKS = """
+import torch
+
+from attention_lab.grading.exercise import Exercise, ask
+
+double = Exercise("double", results=("doubled",))
+row_sums = Exercise("row_sums", results=("sums",))
+biggest = Exercise("biggest", results=("biggest",))
+
+
+@double.group("zebra vectors", points=1)
+def vectors(draw):
+    (width,) = draw.sizes(1)
+    yield ask(draw.normal(width))
+    yield ask(draw.normal(width, dtype=torch.float64))
+
+
+@double.group("zebra gradients", points=1)
+def gradients(draw):
+    rows, columns = draw.sizes(2)
+    yield ask(draw.normal(rows, columns), gradients=True)
+
+
+@double.mistake("Not one quagga was doubled: every number comes back as it went in.")
+def unchanged(x):
+    return x * 1
+
+
+@row_sums.group("zebra tables", points=1)
+def tables(draw):
+    rows, columns = draw.sizes(2)
+    yield ask(draw.normal(rows, columns))
+
+
+@row_sums.group("zebra refusals", points=1)
+def refusals(draw):
+    (width,) = draw.sizes(1)
+    yield ask(draw.normal(width), refuses=(width,))
+
+
+@biggest.group("zebra lists", points=1)
+def lists(draw):
+    yield ask(draw.normal(draw.sizes(1)[0]))
+"""
+
+
+def source() -> NotebookNode:
+    """The lesson as its author writes it."""
+    return nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_markdown_cell("# A tiny lesson\n\nThree exercises.", id="title"),
+            _marked("setup", "import math\n\nimport torch", locked=True),
+            _answer("double", "(x)", "return 2 * x  # okapi"),
+            _test(
+                "double", 2, "assert double(torch.ones(3)).tolist() == [2.0, 2.0, 2.0], 'twice one is two'"
+            ),
+            nbformat.v4.new_code_cell("print('shown', double(torch.ones(3)))", id="shown"),
+            _answer(
+                "row_sums",
+                "(x)",
+                "if x.dim() != 2:\n"
+                '        raise ValueError(f"a table was asked for, not {tuple(x.shape)}")\n'
+                "    return x.sum(dim=-1)  # okapi",
+            ),
+            _test("row_sums", 2, "print(row_sums(torch.ones(3, 4)))"),
+            _answer("biggest", "(x)", "return x.max()  # okapi"),
+            _test("biggest", 1, "assert biggest(torch.tensor([1.0, 3.0])) == 3, 'three is more than one'"),
+            nbformat.v4.new_markdown_cell("That was all.", id="end"),
+        ]
+    )
+
+
+def _marked(cell_id: str, text: str, **marks: Any) -> NotebookNode:
+    plain = {"grade": False, "locked": False, "solution": False, "task": False, "schema_version": 3}
+    return nbformat.v4.new_code_cell(
+        text, id=cell_id, metadata={"nbgrader": plain | {"grade_id": cell_id} | marks}
+    )
+
+
+def _answer(name: str, signature: str, body: str) -> NotebookNode:
+    body = f"    ### BEGIN SOLUTION\n    {body}\n    ### END SOLUTION"
+    text = f'def {name}{signature}:\n    """Docstring."""\n{body}'
+    return _marked(name, text, solution=True)
+
+
+def _test(name: str, points: float, visible: str) -> NotebookNode:
+    hidden = f'from attention_lab.grading import check\ncheck("{name}")'
+    text = f"{visible}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS"
+    return _marked(f"test_{name}", text, grade=True, locked=True, points=points, cell_type="code")
+
+
+def nbgrader(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run nbgrader's own command in a course, as an instructor does."""
+    return subprocess.run(
+        [sys.executable, "-m", "nbgrader", *arguments],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        # nbgrader calls alembic by its name; it is installed beside the interpreter.
+        env=os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+    )
+
+
+def make_course(root: Path, config: str | None = None) -> Course:
+    """The tiny course in a folder of its own, its lesson entered into a gradebook."""
+    (root / "source" / FOLDER).mkdir(parents=True)
+    (root / "source" / FOLDER / "tiny.ipynb").write_text(canonical(source()))
+    (root / "checks").mkdir()
+    (root / "checks" / "tiny.py").write_text(CHECKS)
+    own = (ROOT / "nbgrader_config.py").read_text() if config is None else config
+    (root / "nbgrader_config.py").write_text(own)
+    (root / "solutions" / FOLDER).mkdir(parents=True)
+    nbformat.write(solved(source(), course_config(root)), root / "solutions" / FOLDER / "tiny.ipynb")
+    made = nbgrader(root, "generate_assignment", FOLDER)
+    assert made.returncode == 0, made.stderr
+    return open_course(root)
+
+
+def release() -> NotebookNode:
+    """The lesson as students get it."""
+    return released(source(), course_config(ROOT))
+
+
+def answered(**answers: str) -> NotebookNode:
+    """The release with right answers in it, or the given ones in their place."""
+    right = {cell.id: cell.source for cell in solved(source(), course_config(ROOT)).cells}
+    notebook = release()
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("solution"):
+            cell.source = answers.get(cell.id, right[cell.id].replace("  # okapi", ""))
+    return notebook
+
+
+def cell_of(notebook: NotebookNode, cell_id: str) -> NotebookNode:
+    return next(cell for cell in notebook.cells if cell.id == cell_id)
+
+
+def without(notebook: NotebookNode, *cell_ids: str) -> NotebookNode:
+    notebook.cells = [cell for cell in notebook.cells if cell.id not in cell_ids]
+    return notebook
+
+
+def after(notebook: NotebookNode, cell_id: str, *cells: NotebookNode | str) -> NotebookNode:
+    """Put cells behind another one (text becomes a code cell); "" is the start."""
+    position = [cell.id for cell in notebook.cells].index(cell_id) + 1 if cell_id else 0
+    made = [nbformat.v4.new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
+    notebook.cells[position:position] = made
+    return notebook
+
+
+def hand_in(root: Path, student: str, work: NotebookNode | bytes | None, name: str = "tiny.ipynb") -> Path:
+    """Put a notebook, or whatever bytes stand for one, into a student's folder; returns the folder."""
+    folder = root / "submitted" / student / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    if work is not None:
+        (folder / name).write_bytes(work if isinstance(work, bytes) else json.dumps(work).encode())
+    return folder
+
+
+class GradedClass:
+    """What nbgrader's command left of a class: its gradebook, its autograded notebooks."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def notebook(self, student: str) -> NotebookNode:
+        return nbformat.read(self.root / "autograded" / student / FOLDER / "tiny.ipynb", as_version=4)
+
+    def points(self, student: str) -> dict[str, float]:
+        """Points by exercise, from the database."""
+        with Gradebook(f"sqlite:///{self.root / 'gradebook.db'}") as gradebook:
+            grades = gradebook.find_submission_notebook(NAME, FOLDER, student).grades
+            return {grade.name.removeprefix("test_"): grade.auto_score for grade in grades}
+
+    def verdict(self, student: str, exercise: str) -> dict[str, Any]:
+        """What the judge recorded in the graded cell."""
+        cell = cell_of(self.notebook(student), f"test_{exercise}")
+        (recorded,) = [output for output in cell.outputs if "attention_lab" in output.get("metadata", {})]
+        return recorded.metadata["attention_lab"]
+
+    def reason(self, student: str, exercise: str) -> str:
+        return " ".join(finding["sentence"] for finding in self.verdict(student, exercise)["findings"])
+
+    def printed(self, student: str, cell_id: str) -> str:
+        outputs = cell_of(self.notebook(student), cell_id).outputs
+        return "".join(output.get("text", "") for output in outputs)

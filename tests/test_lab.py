@@ -1,0 +1,103 @@
+"""`make lab` adds lessons to a student's folder and never touches what is there."""
+
+import io
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from attention_lab.grading.course import Course, CourseError
+from attention_lab.lab import add_missing_lessons, open_lab
+
+SECOND = "02_second/second.ipynb"
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course of two lessons, with everything in it that students must not get."""
+    root = tmp_path / "course"
+    for name in ("01_first/first.ipynb", SECOND):
+        for folder in ("source", "release", "solutions"):
+            path = root / folder / name
+            path.parent.mkdir(parents=True)
+            path.write_text(f"{folder} of {path.stem}")
+    (root / "release/README.md").write_text("for authors")
+    (root / "release/02_second/layers.py").write_text("given = True")
+    for litter in ("__pycache__/layers.pyc", ".ipynb_checkpoints/second-checkpoint.ipynb"):
+        path = root / "release/02_second" / litter
+        path.parent.mkdir()
+        path.write_text("litter")
+    return Course(root)
+
+
+def files_in(folder: Path) -> dict[str, str]:
+    return {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*") if file.is_file()}
+
+
+def copy(course: Course, folder: Path) -> str:
+    """Copies the lessons; returns what the student reads, on one line."""
+    console = Console(file=io.StringIO(), width=1000)
+    add_missing_lessons(course, folder, console)
+    return console.file.getvalue()
+
+
+def test_students_get_the_lessons_and_nothing_else(course, tmp_path):
+    said = copy(course, tmp_path / "new/lab")
+    assert files_in(tmp_path / "new/lab") == {
+        "01_first/first.ipynb": "release of first",
+        SECOND: "release of second",
+        "02_second/layers.py": "given = True",
+    }
+    assert "Added" in said and "01_first, 02_second" in said
+    assert "Kept" not in said
+
+
+def test_work_that_is_there_is_kept_and_only_missing_lessons_are_added(course, tmp_path):
+    lab = tmp_path / "lab"
+    copy(course, lab)
+    (lab / SECOND).write_text("three evenings of work")
+    (lab / "02_second/layers.py").unlink()
+    (lab / "02_second/notes.txt").write_text("mine")
+    shutil.rmtree(lab / "01_first")
+
+    said = copy(course, lab)
+    assert files_in(lab / "02_second") == {
+        "second.ipynb": "three evenings of work",
+        "notes.txt": "mine",
+    }
+    assert files_in(lab / "01_first") == {"first.ipynb": "release of first"}
+    added, kept = said.splitlines()
+    assert "01_first" in added and "02_second" not in added
+    assert "02_second" in kept and "01_first" not in kept
+
+
+def test_a_lesson_that_was_renamed_comes_afresh(course, tmp_path):
+    lab = tmp_path / "lab"
+    copy(course, lab)
+    (lab / SECOND).write_text("work")
+    (lab / "02_second").rename(lab / "my second")
+    copy(course, lab)
+    assert (lab / SECOND).read_text() == "release of second"
+    assert (lab / "my second/second.ipynb").read_text() == "work"
+
+
+def test_a_copy_that_was_interrupted_is_made_again_whole(course, tmp_path, monkeypatch):
+    def interrupted(source, target, **options):
+        target.mkdir()
+        (target / "half").write_text("")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "copytree", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            copy(course, tmp_path / "lab")
+    copy(course, tmp_path / "lab")
+    assert sorted(files_in(tmp_path / "lab")) == ["01_first/first.ipynb", "02_second/layers.py", SECOND]
+
+
+def test_a_missing_jupyterlab_is_said_in_a_sentence(course, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)  # importing it is then an error
+    with pytest.raises(CourseError, match="JupyterLab is not installed.*pip install"):
+        open_lab(course, tmp_path / "lab", Console(file=io.StringIO()))

@@ -1,0 +1,111 @@
+"""What a lesson says: its headings, exercises, hints, pictures and links."""
+
+import ast
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from attention_lab.grading.course import open_course
+from attention_lab.grading.forms import read_source
+
+COURSE = open_course(Path(__file__).parents[1])
+LESSONS = list(COURSE.lessons.values())
+SOLUTION = re.compile(r"[ ]*### BEGIN SOLUTION\n(.*?)[ ]*### END SOLUTION", re.DOTALL)
+SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTALL)
+EXERCISE_HEADING = re.compile(r"^## Exercise (\d+)\.(\d+) · `(\w+)`$", re.MULTILINE)
+FACTS_LINE = re.compile(
+    r"^Difficulty ●{1,3}○{0,2} · Importance ●{1,3}○{0,2} · about \d+ minutes$", re.MULTILINE
+)
+DETAILS = re.compile(r"<details>\s*<summary>(.+?)</summary>(.*?)</details>", re.DOTALL)
+SHOWS = re.compile(r"\bplt\.show\(\)|^\w+_(slider|stepper)\(", re.MULTILINE)
+LESSON_LINK = re.compile(r"\]\(\.\./((\d\d)_\w+)/(\w+)\.ipynb\)")
+
+pytestmark = pytest.mark.lesson
+every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+
+
+def lesson_number(lesson):
+    return int(lesson.folder.split("_")[0])
+
+
+@every_lesson
+def test_headings_are_one_title_and_no_skipped_level(lesson):
+    cells = read_source(lesson.source_path).cells
+    text = "\n".join(SCHEME.sub("", cell.source) for cell in cells if cell.cell_type == "markdown")
+    levels = [len(marks) for marks in re.findall(r"^(#+) ", text, re.MULTILINE)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(deeper <= level + 1 for level, deeper in zip(levels, levels[1:], strict=False))
+
+
+@every_lesson
+def test_the_first_paragraph_says_how_long_the_lesson_takes(lesson):
+    title = read_source(lesson.source_path).cells[0]
+    (minutes,) = re.findall(r"(\d+)\s+minutes", title.source)
+    assert 20 <= int(minutes) <= 60
+
+
+@every_lesson
+def test_every_exercise_is_announced_with_its_effort_and_two_hints(lesson):
+    notebook = read_source(lesson.source_path)
+    announced = []
+    for position, cell in enumerate(notebook.cells):
+        for number, place, name in EXERCISE_HEADING.findall(cell.source):
+            announced.append(name)
+            assert (int(number), int(place)) == (lesson_number(lesson), len(announced)), name
+            text = cell.source[cell.source.index(f"## Exercise {number}.{place}") :]
+            assert len(FACTS_LINE.findall(text)) == 1, f"{name}: difficulty, importance, minutes"
+            hints = DETAILS.findall(text)
+            assert len(hints) >= 2, name
+            assert all("Hint" in summary and body.strip() for summary, body in hints), name
+            following = [after.id for after in notebook.cells[position + 1 : position + 3]]
+            assert following == [name, f"test_{name}"]
+    assert sorted(announced) == sorted(lesson.exercises)
+
+
+@every_lesson
+def test_no_hint_holds_the_whole_solution(lesson):
+    notebook = read_source(lesson.source_path)
+    answers = {cell.id: cell.source for cell in notebook.cells}
+    for cell in notebook.cells:
+        for _, _, name in EXERCISE_HEADING.findall(cell.source):
+            hints = squeezed(" ".join(body for _, body in DETAILS.findall(cell.source)))
+            (solution,) = SOLUTION.findall(answers[name])
+            assert squeezed(bare_code(solution)) not in hints, name
+
+
+def bare_code(solution):
+    """The code of a solution as a hint would give it away: no comments, no `return` in front."""
+    body = ast.unparse(ast.parse(f"def answer():\n{solution}")).split("\n", 1)[1]
+    return re.sub(r"^return ", "", textwrap.dedent(body), flags=re.MULTILINE)
+
+
+def squeezed(text):
+    return re.sub(r"\s+", "", text)
+
+
+@every_lesson
+def test_a_picture_or_slider_has_prose_beside_it(lesson):
+    cells = read_source(lesson.source_path).cells
+    for position, cell in enumerate(cells):
+        if cell.cell_type != "code" or not SHOWS.search(cell.source):
+            continue
+        beside = [neighbour for neighbour in cells[position - 1 : position + 2] if neighbour is not cell]
+        paragraphs = [
+            paragraph
+            for neighbour in beside
+            if neighbour.cell_type == "markdown"
+            for paragraph in neighbour.source.split("\n\n")
+            if not paragraph.startswith(("#", "|", "$", "<", "!"))
+        ]
+        assert any(re.search(r"\w[.?!:]\W*(\s|$)", paragraph) for paragraph in paragraphs), cell.id
+
+
+@every_lesson
+def test_links_lead_to_lessons_that_exist_or_to_the_announced_next_one(lesson):
+    existing = {(each.folder, each.name) for each in LESSONS}
+    last = max(map(lesson_number, LESSONS))
+    for cell in read_source(lesson.source_path).cells:
+        for folder, number, name in LESSON_LINK.findall(cell.source):
+            assert (folder, name) in existing or int(number) == last + 1, f"{cell.id}: {folder}/{name}"

@@ -1,0 +1,212 @@
+"""Every lesson is made the way docs/writing-a-lesson.md says, and no solution reaches its release."""
+
+import ast
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from attention_lab.build import canonical
+from attention_lab.grading.course import open_course
+from attention_lab.grading.draw import FRESH_SIZES
+from attention_lab.grading.forms import read_source
+
+COURSE = open_course(Path(__file__).parents[1])
+LESSONS = list(COURSE.lessons.values())
+SET_UP_IMPORTS = {"math": "math", "torch": "torch", "torch.nn": "nn", "torch.nn.functional": "F"}
+HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", re.DOTALL)
+SOLUTION = re.compile(r"[ ]*### BEGIN SOLUTION\n(.*?)[ ]*### END SOLUTION", re.DOTALL)
+SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTALL)
+CHECK = re.compile(r'^check\("(\w+)"\)$', re.MULTILINE)
+MARKS = {  # (grade, locked, solution) of the cells that nbgrader knows
+    ("code", "setup"): (False, True, False),
+    ("code", "answer"): (False, False, True),
+    ("code", "graded"): (True, True, False),
+    ("markdown", "question"): (False, True, False),
+    ("markdown", "written answer"): (True, False, True),
+}
+
+pytestmark = pytest.mark.lesson
+every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+
+
+def marks_of(cell):
+    return cell.metadata.get("nbgrader", {})
+
+
+def code_of(cell):
+    """A code cell without magics, which are no Python."""
+    return re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.MULTILINE)
+
+
+def release_of(lesson):
+    return nbformat.read(COURSE.root / "release" / lesson.folder / f"{lesson.name}.ipynb", as_version=4)
+
+
+def answer_cells(notebook):
+    return {c.id: c for c in notebook.cells if c.cell_type == "code" and marks_of(c).get("solution")}
+
+
+def graded_code_cells(notebook):
+    return [c for c in notebook.cells if c.cell_type == "code" and marks_of(c).get("grade")]
+
+
+@every_lesson
+def test_the_source_is_in_canonical_form_without_outputs_or_widget_state(lesson):
+    text = lesson.source_path.read_text()
+    assert canonical(nbformat.reads(text, as_version=4)) == text, "run `make build`"
+    notebook = read_source(lesson.source_path)
+    assert "widgets" not in notebook.metadata
+    for cell in notebook.cells:
+        assert not cell.get("outputs"), cell.id
+        assert set(cell.metadata) <= {"nbgrader", "tags"}, cell.id
+
+
+@every_lesson
+def test_every_cell_has_an_id_of_its_own_and_graders_know_it_by_that_id(lesson):
+    cells = read_source(lesson.source_path).cells
+    ids = [cell.id for cell in cells]
+    assert len(set(ids)) == len(ids)
+    for cell in cells:
+        assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", cell.id)
+        if marks_of(cell):
+            assert marks_of(cell)["grade_id"] == cell.id
+
+
+@every_lesson
+def test_cells_are_marked_for_nbgrader_as_their_part_asks(lesson):
+    for cell in read_source(lesson.source_path).cells:
+        marks = marks_of(cell)
+        if not marks:
+            continue
+        part = (
+            ("setup" if cell.id == "setup" else "graded" if cell.id.startswith("test_") else "answer")
+            if cell.cell_type == "code"
+            else ("question" if cell.id.endswith("_question") else "written answer")
+        )
+        flags = (marks["grade"], marks["locked"], marks["solution"])
+        assert flags == MARKS[cell.cell_type, part], f"{cell.id}, {part}"
+        assert (marks["schema_version"], marks["task"]) == (3, False), cell.id
+        assert ("points" in marks) == marks["grade"], cell.id
+
+
+@every_lesson
+def test_the_set_up_cell_comes_first_and_imports_what_answers_may_rely_on(lesson):
+    code = [cell for cell in read_source(lesson.source_path).cells if cell.cell_type == "code"]
+    assert code[0].id == "setup"
+    imported = {
+        alias.name: alias.asname or alias.name
+        for node in ast.walk(ast.parse(code[0].source))
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    assert imported.items() >= SET_UP_IMPORTS.items()
+
+
+@every_lesson
+def test_no_number_in_the_code_is_a_size_that_the_grader_draws(lesson):
+    for cell in read_source(lesson.source_path).cells:
+        if cell.cell_type == "code":
+            constants = (n.value for n in ast.walk(ast.parse(code_of(cell))) if isinstance(n, ast.Constant))
+            clashing = {n for n in constants if type(n) is int and n in FRESH_SIZES}
+            assert not clashing, f"{cell.id}: {clashing} may be a hidden case's size"
+
+
+@every_lesson
+def test_every_graded_cell_hides_one_check_worth_what_its_groups_are_worth(lesson):
+    for cell in graded_code_cells(read_source(lesson.source_path)):
+        (hidden,) = HIDDEN.findall(cell.source)
+        (name,) = CHECK.findall(cell.source)
+        assert CHECK.findall(hidden) == [name], f"{cell.id}: the check stands outside the hidden region"
+        assert cell.id == f"test_{name}"
+        assert lesson.exercises[name].points == marks_of(cell)["points"], cell.id
+        visible = HIDDEN.sub("", cell.source)
+        assert "assert " in visible, f"{cell.id} shows the student no test"
+
+
+@every_lesson
+def test_every_exercise_has_an_answer_cell_and_a_graded_cell(lesson):
+    notebook = read_source(lesson.source_path)
+    names = set(lesson.exercises)
+    assert names
+    assert set(answer_cells(notebook)) == names
+    assert {cell.id for cell in graded_code_cells(notebook)} == {f"test_{name}" for name in names}
+
+
+@every_lesson
+def test_an_answer_cell_is_one_documented_definition_with_one_solution(lesson):
+    for name, cell in answer_cells(read_source(lesson.source_path)).items():
+        (node,) = ast.parse(cell.source).body
+        assert isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name
+        assert re.search(r"returns?\b|->", ast.get_docstring(node) or ""), f"{name}: what is returned?"
+        assert SOLUTION.findall(cell.source), name
+
+
+@every_lesson
+def test_only_cells_that_show_a_slider_are_left_out_of_the_comparison(lesson):
+    for cell in read_source(lesson.source_path).cells:
+        if cell.cell_type == "code":
+            ignored = "nbval-ignore-output" in cell.metadata.get("tags", [])
+            assert ignored == bool(calls(cell) & sliders_of(lesson)), cell.id
+
+
+@every_lesson
+def test_cells_that_draw_end_by_showing_what_they_drew(lesson):
+    for cell in nbformat.read(lesson.solution_path, as_version=4).cells:
+        drawn = any("image/png" in output.get("data", {}) for output in cell.get("outputs", []))
+        if drawn:
+            assert "plt.show()" in cell.source, cell.id
+
+
+def sliders_of(lesson):
+    """The names that the set-up cell imports because they show a widget."""
+    (setup,) = (cell for cell in read_source(lesson.source_path).cells if cell.id == "setup")
+    return {
+        alias.asname or alias.name
+        for node in ast.walk(ast.parse(setup.source))
+        if isinstance(node, ast.ImportFrom) and node.module in ("attention_lab.sliders", "ipywidgets")
+        for alias in node.names
+    }
+
+
+def calls(cell):
+    tree = ast.parse(code_of(cell))
+    return {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+
+
+@every_lesson
+def test_the_release_holds_nothing_that_only_graders_may_see(lesson):
+    text = (COURSE.root / "release" / lesson.folder / f"{lesson.name}.ipynb").read_text()
+    for secret in ("BEGIN SOLUTION", "HIDDEN TESTS", "MARK SCHEME", "attention_lab.grading", "check("):
+        assert secret not in text, secret
+    source = read_source(lesson.source_path)
+    schemes = [line for cell in source.cells for part in SCHEME.findall(cell.source) for line in lines(part)]
+    models = [
+        line
+        for cell in source.cells
+        if cell.cell_type == "markdown" and marks_of(cell).get("grade")
+        for line in lines(cell.source)
+    ]
+    release = release_of(lesson)
+    everything = "\n".join(cell.source for cell in release.cells)
+    for line in (*schemes, *models):
+        assert line not in everything
+    for cell in release.cells:
+        assert not cell.get("outputs"), cell.id
+    assert "widgets" not in release.metadata
+
+
+@every_lesson
+def test_the_release_leaves_every_answer_to_be_written(lesson):
+    solutions = answer_cells(read_source(lesson.source_path))
+    for name, cell in answer_cells(release_of(lesson)).items():
+        ast.parse(cell.source)
+        assert "raise NotImplementedError" in cell.source, name
+        for solution in SOLUTION.findall(solutions[name].source):
+            leaked = [line for line in lines(solution) if line in cell.source]
+            assert not leaked, name
+
+
+def lines(text):
+    return [line.strip() for line in text.splitlines() if len(line.strip()) > 3]

@@ -1,0 +1,106 @@
+"""The course's worked numbers, to four digits: from the reference answers, and in the stored outputs."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+import torch.nn as nn
+
+from attention_lab.grading.course import open_course
+
+COURSE = open_course(Path(__file__).parents[1])
+
+pytestmark = pytest.mark.lesson
+
+
+def answer(lesson, name):
+    return COURSE.lessons[lesson].reference_answer(name)
+
+
+def assert_prints(tensor, numbers):
+    """The tensor is these numbers, as torch prints them: rounded to four digits."""
+    torch.testing.assert_close(tensor, torch.tensor(numbers), rtol=0, atol=5.1e-5)
+
+
+@pytest.fixture
+def four_tokens():
+    """ "I am learning this", and the three projections drawn after it."""
+    torch.manual_seed(42)
+    return torch.rand(4, 3), (torch.rand(3, 2), torch.rand(3, 2), torch.rand(3, 2))
+
+
+@pytest.fixture
+def three_tokens():
+    """Query, key and value of the three tokens of width 5, each (1, 3, 16)."""
+    torch.manual_seed(89)
+    x = torch.randn(1, 3, 5)
+    layers = [nn.Linear(5, 16, bias=False) for _ in range(3)]
+    with torch.no_grad():
+        return [layer(x) for layer in layers]
+
+
+def test_one_token_scores_weights_and_mixes_the_four(four_tokens):
+    tokens, _ = four_tokens
+    scores = answer("dot_product", "score")(tokens[2], tokens)
+    assert_prints(scores, [1.3127, 1.1213, 1.5807, 1.3343])
+    weights = answer("dot_product", "softmax")(scores)
+    assert_prints(weights, [0.2407, 0.1987, 0.3146, 0.2459])
+    context = answer("dot_product", "context_vector")(weights, tokens)
+    assert_prints(context, [0.5165, 0.7774, 0.6536])
+
+
+def test_all_tokens_at_once_hold_the_same_numbers_in_row_two(four_tokens):
+    tokens, _ = four_tokens
+    assert_prints(
+        answer("dot_product", "attention_scores")(tokens, tokens)[2], [1.3127, 1.1213, 1.5807, 1.3343]
+    )
+    output, weights = answer("dot_product", "dot_product_attention")(tokens)
+    assert_prints(weights[2], [0.2407, 0.1987, 0.3146, 0.2459])
+    assert_prints(output[2], [0.5165, 0.7774, 0.6536])
+
+
+def test_projected_tokens_score_and_mix_scaled(four_tokens):
+    tokens, widths = four_tokens
+    query, key, value = answer("dot_product", "project")(tokens, *widths)
+    assert_prints(query[2], [1.6442, 1.0264])
+    assert_prints(answer("dot_product", "score")(query[2], key), [2.2888, 2.1945, 2.2514, 1.7783])
+    for lesson, name in (("scaling", "scaled_dot_product_attention"), ("mask", "masked_attention")):
+        output, weights = answer(lesson, name)(query, key, value)
+        assert_prints(weights[2], [0.2773, 0.2594, 0.2700, 0.1933])
+        assert_prints(output[2], [0.6762, 0.3120])
+
+
+def test_three_tokens_through_one_layer(three_tokens):
+    rows = [[0.3668, 0.3001, 0.3331], [0.2955, 0.4472, 0.2573], [0.3729, 0.2933, 0.3338]]
+    for lesson, name in (("scaling", "scaled_dot_product_attention"), ("mask", "masked_attention")):
+        _, weights = answer(lesson, name)(*three_tokens)
+        assert_prints(weights[0], rows)
+
+
+def test_sharpened_twelve_times_the_first_row_decides(three_tokens):
+    query, key, _ = three_tokens
+    scores = answer("scaling", "scaled_scores")(query, key)
+    assert_prints(answer("scaling", "sharpen")(scores, 12)[0, 0], [0.7122, 0.0640, 0.2237])
+
+
+@pytest.mark.parametrize(
+    ("lesson", "numbers"),
+    [
+        ("dot_product", "1.3127 1.1213 1.5807 1.3343"),
+        ("dot_product", "0.2407 0.1987 0.3146 0.2459"),
+        ("dot_product", "0.5165 0.7774 0.6536"),
+        ("dot_product", "1.6442 1.0264"),
+        ("dot_product", "2.2888 2.1945 2.2514 1.7783"),
+        ("dot_product", "0.2773 0.2594 0.2700 0.1933"),
+        ("dot_product", "0.6762 0.3120"),
+        ("scaling", "0.3668 0.3001 0.3331 0.2955 0.4472 0.2573 0.3729 0.2933 0.3338"),
+        ("scaling", "0.7122 0.0640 0.2237"),
+        ("mask", "1.3127 1.1213 1.5807 1.3343"),
+    ],
+)
+def test_a_reader_of_the_solution_sees_the_numbers(lesson, numbers):
+    cells = nbformat.read(COURSE.lessons[lesson].solution_path, as_version=4).cells
+    printed = " ".join(o.get("text", "") for cell in cells for o in cell.get("outputs", []))
+    assert numbers in " ".join(re.findall(r"\d+\.\d{4}\b", printed))
