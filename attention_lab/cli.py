@@ -1,15 +1,15 @@
-"""The `attention-lab` command."""
+"""The `attention-lab` command. What only instructors need is imported where it is used."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from attention_lab.build import build_lesson, is_registered, register, stale
-from attention_lab.grading.course import Course, CourseError, Lesson, find_course
+if TYPE_CHECKING:
+    from attention_lab.grading.course import Course, Lesson
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 console = Console()
@@ -22,6 +22,8 @@ def attention_lab() -> None:
 
 def main() -> None:
     """Run the command; a broken course or a wrong name ends in one sentence, not in a traceback."""
+    from attention_lab.grading.course import CourseError
+
     try:
         app()
     except CourseError as error:
@@ -38,8 +40,11 @@ def build(
     force: Annotated[bool, typer.Option("--force", help="Remake what is up to date as well.")] = False,
 ) -> None:
     """Make release/ and solutions/ from source/."""
-    course = find_course(Path.cwd())
-    chosen = choose(course, lesson)
+    from attention_lab.build import build_lesson, is_registered, register, stale
+    from attention_lab.grading.course import CourseError
+
+    course = _course()
+    chosen = _choose(course, lesson)
     if check:
         problems = [problem for each in chosen for problem in (*stale(each), *each.problems())]
         for problem in problems:
@@ -67,8 +72,9 @@ def demo(
     """Build the course and grade a simulated class with nbgrader."""
     from attention_lab.demo import run_demo
 
-    build("*")
-    run_demo(choose(find_course(Path.cwd()), lesson)[0], students, console)
+    chosen = _choose(_course(), lesson)[0]
+    build(chosen.folder)
+    run_demo(chosen, students, console)
 
 
 @app.command()
@@ -78,12 +84,19 @@ def lab(
     """Open JupyterLab on a student's copy of the release."""
     from attention_lab.lab import open_lab
 
-    build("*")
-    open_lab(find_course(Path.cwd()), folder, console)
+    open_lab(_course(), folder, console)
 
 
-def choose(course: Course, pattern: str) -> list[Lesson]:
+def _course() -> Course:
+    from attention_lab.grading.course import find_course
+
+    return find_course(Path.cwd())
+
+
+def _choose(course: Course, pattern: str) -> list[Lesson]:
     """The lessons whose folder or notebook has this name, `*` for all."""
+    from attention_lab.grading.course import CourseError
+
     lessons = list(course.lessons.values())
     chosen = [each for each in lessons if pattern in ("*", each.folder, each.name)]
     if not chosen:

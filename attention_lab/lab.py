@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from attention_lab.grading.course import Course
 
-# Validate runs the whole notebook; nbgrader would give a cell 30 seconds, too few for training on a slow machine.
+# Validate runs the whole notebook. nbgrader would give a cell 30 seconds: too few to train on a slow machine.
 VALIDATE_CONFIG = "c = get_config()\nc.Execute.timeout = 300\n"
 # Of nbgrader's parts students need the Validate button; the others are for authors or for a shared server.
 SERVER_PARTS = [
@@ -95,7 +95,7 @@ def _student_settings() -> Iterator[None]:
 
 def _options() -> list[str]:
     options = [
-        "--Application.log_level=WARN",  # what is left is the address, and what goes wrong
+        "--Application.log_level=ERROR",  # what is left is the address, and what goes wrong
         "--ServerApp.answer_yes=True",  # Ctrl-C stops it without a question
     ]
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):

@@ -19,8 +19,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PACKAGE = ROOT / "attention_lab"
-GRADING = sorted((PACKAGE / "grading").rglob("*.py"))
-# What students have: everything of the package but the grader.
+# What instructors have besides: the grader, and what builds the course and shows it off.
+GRADING = sorted([*PACKAGE.glob("grading/*.py"), *PACKAGE.glob("demo/*.py"), PACKAGE / "build.py"])
+# What students have: everything else of the package.
 STUDENTS = sorted(set(PACKAGE.rglob("*.py")) - set(GRADING))
 LESSONS = sorted(ROOT.glob("source/*/*.ipynb"))
 OWN = {"attention_lab", "checks", "tests", *(path.stem for path in ROOT.glob("tests/**/*.py"))}
@@ -117,6 +118,7 @@ def test_students_modules_load_where_the_grader_is_missing():
     code = (
         "import importlib, sys\n"
         "sys.modules['attention_lab.grading'] = None\n"  # importing it is then an ImportError
+        "sys.modules['attention_lab.build'] = None\n"
         f"for name in {modules}: importlib.import_module(name.removesuffix('.__init__'))\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Literal
@@ -78,7 +78,13 @@ class Writer:
             self.endless_loop,
             self.dead_kernel,
         )
-        usual = (self.one_mistake, self.another_way, self.several_mistakes, self.one_mistake, self.partly_done)
+        usual = (
+            self.one_mistake,
+            self.another_way,
+            self.several_mistakes,
+            self.one_mistake,
+            self.partly_done,
+        )
         kinds = islice((*unusual, *islice(cycle(usual), count)), count)
         return [write() for write in kinds]
 
@@ -113,7 +119,7 @@ class Writer:
         return HandIn("cells moved, deleted", self._right(), self._everything_right, arrange=turn_round)
 
     def own_helpers(self) -> HandIn:
-        helpers = {f"{name}_helper": answer for name, answer in self._right().items()}
+        helpers = self._right()
         answers = {name: call_helper(self._material[name].stub, name) for name in self._names}
 
         def arrange(notebook: NotebookNode) -> None:
@@ -179,22 +185,16 @@ def call_helper(stub: str, name: str) -> str:
 
 
 def insert_helpers(notebook: NotebookNode, helpers: dict[str, str]) -> None:
-    """Put each helper into a cell of its own before the answer that calls it."""
-    notebook.cells = list(_with_helpers(notebook, helpers))
-
-
-def _with_helpers(notebook: NotebookNode, helpers: dict[str, str]) -> Iterator[NotebookNode]:
+    """Put each helper, named `NAME_helper`, into a cell of its own before the answer that calls it."""
+    cells = []
     for cell in notebook.cells:
-        name = str(cell.metadata.get("nbgrader", {}).get("grade_id"))
-        if f"{name}_helper" in helpers:
-            text = helpers[f"{name}_helper"]
-            yield nbformat.v4.new_code_cell(rename_definition(text, name, f"{name}_helper"))
-        yield cell
-
-
-def rename_definition(cell: str, name: str, new: str) -> str:
-    """Another name for what a cell defines, and for its own uses of it (`super(NAME, self)`, recursion)."""
-    return re.sub(rf"(?<![\w.]){re.escape(name)}(?!\w)", new, cell)
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if name in helpers:
+            # Its own uses of the name as well: `super(NAME, self)`, recursion.
+            text = re.sub(rf"(?<![\w.]){name}(?!\w)", f"{name}_helper", helpers[name])
+            cells.append(nbformat.v4.new_code_cell(text, id=f"{name}-helper"))
+        cells.append(cell)
+    notebook.cells = cells
 
 
 def turn_round(notebook: NotebookNode) -> None:

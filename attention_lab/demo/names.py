@@ -19,24 +19,54 @@ DIFFICULT = (
     "Ἑλένη Παππά",
 )
 GIVEN = (
-    "Amara Aroha Beatriz Chidi Daniela Emre Farida Giorgos Hana Ibrahim Ji-woo Kofi Leilani Mateo Nadia "
-    "Oluwaseun Priya Quentin Rania Søren Tomás Ulla Viktor Wanjiru Ximena Yusuf Zsófia"
-).split()
+    "Amara",
+    "Aroha",
+    "Beatriz",
+    "Chidi",
+    "Daniela",
+    "Emre",
+    "Farida",
+    "Giorgos",
+    "Hana",
+    "Ibrahim",
+    "Ji-woo",
+    "Kofi",
+    "Leilani",
+    "Mateo",
+    "Nadia",
+    "Priya",
+    "Rania",
+    "Søren",
+    "Viktor",
+    "Zsófia",
+)
 FAMILY = (
-    "Abebe Bergström Cohen Dubois Eriksen Fernández García Haddad Ivanova Jankowski Kowalczyk Lindqvist "
-    "Mbeki Novák Okafor Petrov Quispe Rossi Sato Tanaka Usman Varga Watanabe Yılmaz Zhang"
-).split()
+    "Abebe",
+    "Cohen",
+    "Dubois",
+    "Fernández",
+    "Haddad",
+    "Ivanova",
+    "Kowalczyk",
+    "Lindqvist",
+    "Mbeki",
+    "Novák",
+    "Okafor",
+    "Quispe",
+    "Rossi",
+    "Tanaka",
+    "Watanabe",
+    "Yılmaz",
+)
 
 
 def invented_names(count: int, seed: int) -> list[str]:
-    """`count` different names, the same ones for the same seed; the difficult ones are spread among the rest."""
-    chance = random.Random(seed)
-    ordinary = [f"{given} {family}" for given, family in itertools.product(GIVEN, FAMILY)]
-    chance.shuffle(ordinary)
-    if count > len(ordinary):
-        ordinary += [f"{name} {number}" for number in range(2, 2 + count // len(ordinary)) for name in ordinary]
-    names: list[str] = []
-    for position, name in enumerate(ordinary[:count]):
-        difficult = position // 2 if position % 2 == 0 else len(DIFFICULT)
-        names.append(DIFFICULT[difficult] if difficult < len(DIFFICULT) else name)
-    return names
+    """`count` different names, the same ones for the same seed; every second is difficult while they last."""
+    pairs = itertools.product(itertools.count(1), GIVEN, FAMILY)
+    ordinary = [
+        f"{given} {family}" if turn == 1 else f"{given} {family} {turn}"
+        for turn, given, family in itertools.islice(pairs, max(count, len(GIVEN) * len(FAMILY)))
+    ]
+    random.Random(seed).shuffle(ordinary)
+    between = itertools.chain.from_iterable(zip(DIFFICULT, ordinary, strict=False))
+    return [*between, *ordinary[len(DIFFICULT) :]][:count]

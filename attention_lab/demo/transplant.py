@@ -112,7 +112,9 @@ class ChecksFile:
     def _text(self, statement: ast.stmt, renamed: Mapping[str, str]) -> str:
         """The statement's own lines, with names replaced where the syntax tree has them as names."""
         lines = {number: self._lines[number - 1].encode() for number in _line_numbers(statement)}
-        places = [place for node in ast.walk(statement) for place in self._places(node) if place[2] in renamed]
+        places = [
+            place for node in ast.walk(statement) for place in self._places(node) if place[2] in renamed
+        ]
         for line, column, name in sorted(places, reverse=True):
             text = lines[line]
             lines[line] = text[:column] + renamed[name].encode() + text[column + len(name.encode()) :]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from nbformat import NotebookNode
 
 from attention_lab.grading.answers import Ask
-from attention_lab.grading.course import Lesson
+from attention_lab.grading.course import CourseError, Lesson
 from attention_lab.grading.judge import judge
 from attention_lab.grading.kernel import Limits, StudentKernel, student_kernel
 from attention_lab.grading.record import neutralise, write_verdict
@@ -92,6 +94,16 @@ def _course_key(root: Path) -> bytes:
     """The course's own key, made once and kept beside its gradebook."""
     file = root / KEY_FILE
     if not file.exists():
-        file.touch(mode=0o600)
-        file.write_text(secrets.token_hex(32))
-    return file.read_bytes()
+        # Written aside and then linked, so that of several graders one wins and none reads half a key.
+        draft = root / f"{KEY_FILE}-{secrets.token_hex(8)}"
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+            stream.write(secrets.token_hex(32))
+        with suppress(FileExistsError):
+            os.link(draft, file)
+        draft.unlink()
+    key = file.read_bytes()
+    if not key:
+        raise CourseError(
+            f"{file} is empty: put back this course's key, or delete the file to get a new one."
+        )
+    return key

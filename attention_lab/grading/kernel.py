@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
+import nbformat
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import run_sync
 from nbclient import NotebookClient
@@ -31,6 +32,7 @@ RESPONDER = "".join(
     re.sub(r"^from attention_lab\..*$", "", Path(str(part.__file__)).read_text(), flags=re.MULTILINE)
     for part in (packing, recording, respond)
 )
+SETTLE = 0.05  # seconds in which a kernel that was told to exit is gone
 LARGEST_REPLY = 64 * 2**20  # characters
 TOO_LATE = {
     "ename": "TimeoutError",
@@ -57,12 +59,13 @@ class StudentKernel:
     def __init__(self, notebook: NotebookNode, folder: Path, kernel_name: str, limits: Limits) -> None:
         self.limits = limits
         self.ends = time.monotonic() + limits.notebook
-        self._played: list[NotebookNode] = []
+        self._played: list[tuple[int, NotebookNode]] = []
         self._late_cells = 0
         self._folder = folder
         self._manager: Any = None
         self._client = NotebookClient(
-            notebook,
+            # nbclient keeps executed cells in its notebook; cells that are run again belong in no one's.
+            nbformat.v4.new_notebook(cells=list(notebook.cells)),
             kernel_name=kernel_name,
             kernel_manager_class=AsyncKernelManager,
             resources={"metadata": {"path": str(folder)}},
@@ -71,6 +74,7 @@ class StudentKernel:
             error_on_timeout=TOO_LATE,
             raise_on_iopub_timeout=False,
             store_widget_state=False,
+            shutdown_kernel="immediate",
             record_timing=False,
             startup_timeout=int(limits.startup),
         )
@@ -85,12 +89,14 @@ class StudentKernel:
             return "skipped"
         outcome = self._execute(cell, index)
         if outcome == "died":
+            # A cell before this one may have ended the kernel (`exit()` takes effect after its reply).
             self._start_again()
-        else:
-            self._played.append(cell)
-            if outcome == "late" and not self._listens():
-                self._played.pop()
-                self._start_again()
+            cell.outputs = []
+            outcome = self._execute(cell, index)
+        if outcome == "died" or (outcome == "late" and not self._listens()):
+            self._start_again()
+        if outcome == "done":
+            self._played.append((index, cell))
         return outcome
 
     def ask(self, name: str, calls: list[dict[str, Any]], trace: bool) -> Reply:
@@ -143,11 +149,21 @@ class StudentKernel:
 
     def _start_again(self) -> None:
         """A fresh kernel in the state of the last one: every earlier cell but the killers, run again."""
-        self.stop()
-        self.start()
-        for cell in list(self._played):
-            if self.out_of_time or self._execute(copy.deepcopy(cell), 0) == "died":
-                break
+        while True:
+            self.stop()
+            self.start()
+            killer = next((entry for entry in self._played if not self._survives(*entry)), None)
+            if killer is None:
+                return
+            self._played.remove(killer)
+
+    def _survives(self, index: int, cell: NotebookNode) -> bool:
+        if self.out_of_time:
+            return True
+        if self._execute(copy.deepcopy(cell), index) == "died":
+            return False
+        time.sleep(SETTLE)
+        return self._listens()
 
     def _listens(self) -> bool:
         """Whether the kernel answers at all after it was interrupted."""

@@ -1,0 +1,92 @@
+"""The demo's own course folder, made anew each time, and the class's files in it."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from attention_lab.build import register
+from attention_lab.demo.hand_ins import HandIn
+from attention_lab.grading.course import Course, CourseError, Lesson
+
+FOLDER = "demo"
+MARKER = ".attention-lab-demo"  # only a folder that holds it is ever removed
+LITTER = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
+SHORTER_LIMITS = """
+# The demo's invented students write endless loops on purpose: nobody wants to wait long for them.
+c.RunAndJudge.cell_seconds = 15
+c.RunAndJudge.answer_seconds = 5
+"""
+
+
+def fresh_course(lesson: Lesson) -> Lesson:
+    """The same lesson in a course folder of its own, with a release and a new gradebook."""
+    folder = lesson.course.root / FOLDER
+    if folder.is_symlink() or (folder.exists() and not (folder / MARKER).is_file()):
+        raise CourseError(f"{folder} is not a demo's folder, and is left alone: move it away and try again.")
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir()
+    (folder / MARKER).write_text("`make demo` removes this folder and makes it anew.\n")
+    root = lesson.course.root
+    needed = [
+        lesson.source_path.parent,
+        lesson.solution_path.parent,
+        *(root / "checks").glob(f"{lesson.name}.py"),
+        *(root / "checks").glob(lesson.name),
+    ]
+    for path in needed:
+        _copy(path, folder / path.relative_to(root))
+    config = (root / "nbgrader_config.py").read_text(encoding="utf-8")
+    (folder / "nbgrader_config.py").write_text(config + SHORTER_LIMITS, encoding="utf-8")
+    fresh = Lesson(Course(folder, lesson.course.source, lesson.course.solutions), lesson.folder, lesson.name)
+    register(fresh)
+    return fresh
+
+
+def read_release(lesson: Lesson) -> NotebookNode:
+    """The notebook that students get."""
+    release: NotebookNode = nbformat.read(_release_folder(lesson) / f"{lesson.name}.ipynb", as_version=4)
+    return release
+
+
+def submit(lesson: Lesson, student: str, hand_in: HandIn) -> None:
+    """Write one submission: the release, with the student's answers in it, in the form it was handed in."""
+    folder = lesson.course.root / "submitted" / student / lesson.folder
+    _copy(_release_folder(lesson), folder)
+    path = folder / f"{lesson.name}.ipynb"
+    notebook = filled_in(read_release(lesson), hand_in)
+    text: str = nbformat.writes(notebook, version=4)
+    if hand_in.form == "cut off":
+        text = text[: len(text) * 2 // 3]
+    path.write_text(text, encoding="utf-8")
+    if hand_in.form == "misnamed":
+        path.rename(folder / f"{lesson.name} (1) final.ipynb")
+
+
+def filled_in(release: NotebookNode, hand_in: HandIn) -> NotebookNode:
+    """A copy of the release with the answers in their cells, rearranged as the student has it."""
+    notebook = copy.deepcopy(release)
+    for cell in notebook.cells:
+        marks = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and marks.get("solution"):
+            cell.source = hand_in.answers.get(marks["grade_id"], cell.source)
+    if hand_in.arrange is not None:
+        hand_in.arrange(notebook)
+    return notebook
+
+
+def _release_folder(lesson: Lesson) -> Path:
+    return lesson.course.root / "release" / lesson.folder
+
+
+def _copy(path: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        shutil.copytree(path, target, ignore=LITTER)
+    else:
+        shutil.copyfile(path, target)

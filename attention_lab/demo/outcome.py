@@ -1,0 +1,117 @@
+"""What came of a submission, read from where nbgrader keeps it, and whether it is what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import nbformat
+from nbgrader.api import Gradebook, MissingEntry
+
+from attention_lab.demo.grading import Graded
+from attention_lab.demo.hand_ins import Expected, HandIn
+from attention_lab.grading.course import Lesson
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One exercise of one student: the gradebook's points and the verdict behind them."""
+
+    points: float
+    max_points: float
+    message: str = ""  # the first sentence about what is wrong
+    mistake: str | None = None
+
+    def is_as(self, expected: Expected) -> bool:
+        """Whether the verdict is the one that this answer deserves."""
+        if expected.outcome == "full":
+            return self.points == self.max_points
+        if expected.outcome == "none":
+            return self.points == 0
+        return self.points < self.max_points and self.mistake == expected.mistake
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One student: the hand-in, what was made of it, and what is not as it should be."""
+
+    student: str
+    hand_in: HandIn
+    graded: Graded
+    judged: Mapping[str, Judged] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    @property
+    def points(self) -> float:
+        return sum(each.points for each in self.judged.values())
+
+    @property
+    def as_expected(self) -> int:
+        """How many verdicts are."""
+        return sum(
+            name in self.judged and self.judged[name].is_as(expected)
+            for name, expected in self.hand_in.expected.items()
+        )
+
+    @property
+    def surprises(self) -> list[str]:
+        """Verdicts that differ from what was expected, each in a sentence."""
+        return [
+            f"{name}: expected {_described(expected)}, got {self.judged[name].points:g} of "
+            f"{self.judged[name].max_points:g} points ({self.judged[name].mistake or 'no named mistake'})."
+            for name, expected in self.hand_in.expected.items()
+            if name in self.judged and not self.judged[name].is_as(expected)
+        ]
+
+
+def outcome_of(lesson: Lesson, student: str, hand_in: HandIn, graded: Graded) -> Outcome:
+    """Read the gradebook and the autograded notebook of one student."""
+    points = gradebook_points(lesson, student)
+    verdicts = read_verdicts(lesson, student)
+    problems = [graded.problem] if graded.problem else []
+    judged = {}
+    for name in hand_in.expected:
+        grade_id, verdict = verdicts.get(name, ("", {}))
+        score = points.get(grade_id)
+        if score is None:
+            problems.append(f"{name} has no grade.")
+        elif score != verdict["points"]:
+            problems.append(
+                f"{name}: the verdict says {verdict['points']:g}, the gradebook {score:g} points."
+            )
+        else:
+            judged[name] = _judged(verdict)
+    return Outcome(student, hand_in, graded, judged, tuple(problems))
+
+
+def gradebook_points(lesson: Lesson, student: str) -> dict[str, float | None]:
+    """The automatic score of every graded cell, by its grade id; empty where nothing was graded."""
+    with Gradebook(f"sqlite:///{lesson.course.root / 'gradebook.db'}") as gradebook:
+        try:
+            submission = gradebook.find_submission_notebook(lesson.name, lesson.folder, student)
+        except MissingEntry:
+            return {}
+        return {grade.name: grade.auto_score for grade in submission.grades}
+
+
+def read_verdicts(lesson: Lesson, student: str) -> dict[str, tuple[str, dict[str, Any]]]:
+    """For each exercise the grade id of its cell and the verdict that the grader left there."""
+    path = lesson.course.root / "autograded" / student / lesson.folder / f"{lesson.name}.ipynb"
+    if not path.exists():
+        return {}
+    return {
+        output.metadata.attention_lab["exercise"]: (cell.id, output.metadata.attention_lab)
+        for cell in nbformat.read(path, as_version=4).cells
+        for output in cell.get("outputs", [])
+        if "attention_lab" in output.get("metadata", {})
+    }
+
+
+def _judged(verdict: Mapping[str, Any]) -> Judged:
+    first = next(iter(verdict["findings"]), {"sentence": "", "mistake": None})
+    return Judged(verdict["points"], verdict["max_points"], first["sentence"], first["mistake"])
+
+
+def _described(expected: Expected) -> str:
+    return {"full": "all points", "none": "none"}.get(expected.outcome, f"the mistake {expected.mistake!r}")

@@ -1,0 +1,112 @@
+"""The report that `make demo` prints."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from attention_lab.demo.grading import LOG
+from attention_lab.demo.outcome import Judged, Outcome
+from attention_lab.grading.course import Lesson
+from attention_lab.grading.exercise import Exercise
+
+
+def print_report(
+    console: Console, lesson: Lesson, outcomes: Sequence[Outcome], seconds: float, processes: int
+) -> None:
+    """Everything a reader wants to know of a graded class, its summary last."""
+    order = list(outcomes[0].hand_in.expected)
+    exercises = {name: lesson.exercises[name] for name in order}
+    console.print(legend(lesson, exercises))
+    console.print(table_of(exercises, outcomes))
+    for outcome in outcomes:
+        for problem in (*outcome.problems, *outcome.surprises):
+            console.print(Text(f"✗ {outcome.student} ({outcome.hand_in.kind}): {problem}", style="bold red"))
+    console.print(timing(outcomes, seconds, processes))
+    console.print(feedback_line(lesson, outcomes), soft_wrap=True)
+
+
+def legend(lesson: Lesson, exercises: Mapping[str, Exercise]) -> Text:
+    """The exercises behind the numbers at the head of the table."""
+    entries = [f"{number} {name} ({exercises[name].points:g})" for number, name in enumerate(exercises, 1)]
+    return Text.assemble((lesson.folder, "bold"), "  ", " · ".join(entries))
+
+
+def table_of(exercises: Mapping[str, Exercise], outcomes: Sequence[Outcome]) -> Table:
+    """A row for each student: points by exercise, total, seconds, and the first thing they are told."""
+    table = Table(padding=(0, 1, 0, 0), show_edge=False, row_styles=["", "on grey11"])
+    table.add_column("student, hand-in", max_width=26)
+    for number in range(1, len(exercises) + 1):
+        table.add_column(str(number), justify="right", no_wrap=True)
+    table.add_column("Σ", justify="right", no_wrap=True, style="bold")
+    table.add_column("s", justify="right", no_wrap=True, style="dim")
+    table.add_column("first message", ratio=1)
+    for outcome in outcomes:
+        points = [_points(outcome.judged.get(name)) for name in exercises]
+        total = f"{outcome.points:g}" if outcome.judged else "–"
+        time = f"{outcome.graded.seconds:.0f}"
+        who = Text.assemble(outcome.student, "\n", (outcome.hand_in.kind, "dim italic"))
+        table.add_row(who, *points, total, time, first_message(outcome))
+    return table
+
+
+def first_message(outcome: Outcome) -> Text:
+    """The first sentence that the student reads, after the number of its exercise."""
+    messages = [
+        (number, judged.message) for number, judged in enumerate(outcome.judged.values(), 1) if judged.message
+    ]
+    if outcome.problems:
+        return Text(outcome.problems[0], style="bold red")
+    if not messages:
+        return Text("right in every case", style="green")
+    number, message = messages[0]
+    said = _with_code(re.split(r"(?<=[.?])\s", message, maxsplit=1)[0])
+    concerns_all = len({text for _, text in messages}) == 1 and len(messages) == len(outcome.judged) > 1
+    return said if concerns_all else Text.assemble((f"{number}  ", "bold"), said)
+
+
+def timing(outcomes: Sequence[Outcome], seconds: float, processes: int) -> Text:
+    times = [outcome.graded.seconds for outcome in outcomes]
+    slowest = max(outcomes, key=lambda outcome: outcome.graded.seconds)
+    at_once = f", {processes} at a time" if processes > 1 else ""
+    return Text(
+        f"Graded {len(outcomes)} notebooks in {seconds:.0f} s{at_once}: {median(times):.1f} s for the median "
+        f"notebook, {max(times):.1f} s for the slowest ({slowest.hand_in.kind})."
+    )
+
+
+def feedback_line(lesson: Lesson, outcomes: Sequence[Outcome]) -> Text:
+    """Where to look next: the page of someone who made a mistake, if anyone did, and nbgrader's log."""
+    shown = max(outcomes, key=lambda outcome: (outcome.hand_in.kind == "one mistake", bool(outcome.judged)))
+    root = lesson.course.root
+    page = root / "feedback" / shown.student / lesson.folder / f"{lesson.name}.html"
+    return Text.assemble(
+        f"What {shown.student} reads: ",
+        (shlex.quote(_near(page)), f"bold link {page.as_uri()}"),
+        f"   (nbgrader's log: {_near(root / LOG)})",
+    )
+
+
+def _points(judged: Judged | None) -> Text:
+    if judged is None:
+        return Text("–", style="bold red")
+    style = "green" if judged.points == judged.max_points else "red" if judged.points == 0 else "yellow"
+    return Text(f"{judged.points:g}", style=style)
+
+
+def _with_code(sentence: str) -> Text:
+    """The sentence, with what stands between backticks set apart instead."""
+    parts = sentence.split("`")
+    return Text.assemble(*((part, "cyan" if index % 2 else "") for index, part in enumerate(parts)))
+
+
+def _near(path: Path) -> str:
+    """The path from the working folder where that is shorter."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

@@ -1,0 +1,258 @@
+"""Building a course: one folder and one file make a lesson; what is stale or broken is said in a sentence."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+
+from attention_lab import cli
+from attention_lab.build import build_lesson, canonical, stale
+from attention_lab.grading.course import Course
+
+ROOT = Path(__file__).parents[1]
+SOURCE = Path("source/01_tiny/tiny.ipynb")
+RELEASE = Path("release/01_tiny/tiny.ipynb")
+SOLUTION = Path("solutions/01_tiny/tiny.ipynb")
+CHECKS = Path("checks/tiny.py")
+TINY_CHECKS = """
+from attention_lab.grading.exercise import Exercise, ask
+
+double = Exercise("double", results=("doubled",))
+
+
+@double.group("vectors", points=2)
+def vectors(draw):
+    yield ask(draw.normal(*draw.sizes(1)))
+
+
+@double.mistake("Every number is squared: add it to itself instead.")
+def squared(x):
+    return x * x
+"""
+
+
+def marked(cell_id, text, **marks):
+    marks = {"grade": False, "locked": False, "solution": False} | marks
+    marks |= {"grade_id": cell_id, "schema_version": 3, "task": False}
+    return nbformat.v4.new_code_cell(text, id=cell_id, metadata={"nbgrader": marks})
+
+
+def tiny_source():
+    answer = "def double(x):\n    ### BEGIN SOLUTION\n    return x + x\n    ### END SOLUTION"
+    hidden = "from attention_lab.grading import check\ncheck('double')\n"
+    test = f"print(double(3))\n### BEGIN HIDDEN TESTS\n{hidden}### END HIDDEN TESTS"
+    return nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_markdown_cell("# A tiny lesson", id="title"),
+            marked("setup", "import torch", locked=True),
+            marked("double", answer, solution=True),
+            marked("test_double", test, grade=True, locked=True, points=2, cell_type="code"),
+        ]
+    )
+
+
+def lesson_of(root):
+    return Course(root).lessons["tiny"]
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """A course of one tiny lesson, one folder and one file, as `build` leaves it."""
+    root = tmp_path_factory.mktemp("built") / "course"
+    for path in (SOURCE, CHECKS):
+        (root / path).parent.mkdir(parents=True)
+    shutil.copy(ROOT / "nbgrader_config.py", root)
+    nbformat.write(tiny_source(), root / SOURCE)
+    (root / SOURCE.parent / "given.py").write_text("ANSWER = 42\n")
+    (root / CHECKS).write_text(TINY_CHECKS)
+    build_lesson(lesson_of(root))
+    return root
+
+
+@pytest.fixture
+def course(built, tmp_path, monkeypatch):
+    """A copy of the built course to spoil, and the working folder of the test."""
+    root = tmp_path / "course"
+    shutil.copytree(built, root)
+    monkeypatch.chdir(root)
+    return root
+
+
+@pytest.fixture
+def attention_lab(monkeypatch, capsys):
+    """The command: its exit code and what it says, line breaks aside."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["attention-lab", *arguments])
+        with pytest.raises(SystemExit) as exit:
+            cli.main()
+        said = capsys.readouterr()
+        assert "Traceback" not in said.out + said.err
+        return exit.value.code, re.sub(r"\s+", " ", said.out + said.err)
+
+    return run
+
+
+def test_a_built_course_is_up_to_date(course):
+    assert stale(lesson_of(course)) == []
+    assert lesson_of(course).problems() == []
+    assert build_lesson(lesson_of(course)) == []
+    printed = [o.text for c in nbformat.read(SOLUTION, as_version=4).cells for o in c.get("outputs", [])]
+    assert printed == ["6\n"]
+    for folder in (RELEASE.parent, SOLUTION.parent):
+        assert (folder / "given.py").read_text() == "ANSWER = 42\n"
+
+
+def test_a_new_lesson_is_graded_without_another_line_of_code(course):
+    for student, body in {"ada": "return 2 * x", "bob": "return x * x", "eve": ""}.items():
+        notebook = nbformat.read(RELEASE, as_version=4)
+        answer = next(cell for cell in notebook.cells if cell.id == "double")
+        answer.source = f"def double(x):\n    {body}" if body else answer.source
+        handed_in = course / "submitted" / student / "01_tiny" / "tiny.ipynb"
+        handed_in.parent.mkdir(parents=True)
+        nbformat.write(notebook, handed_in)
+    # nbgrader calls alembic by its name; it is installed beside the interpreter.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    run = subprocess.run(
+        [sys.executable, "-m", "nbgrader", "autograde", "01_tiny"],
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    with Gradebook("sqlite:///gradebook.db") as gradebook:
+        scores = {s.student.id: s.score for s in gradebook.assignment_submissions("01_tiny")}
+    assert scores == {"ada": 2, "bob": 0, "eve": 0}
+    assert "Every number is squared" in (course / "autograded/bob/01_tiny/tiny.ipynb").read_text()
+
+
+SPOILT = {
+    "source edited": (SOURCE, "x + x", "2 * x", "The solution of 01_tiny is not what"),
+    "source prose edited": (SOURCE, "A tiny lesson", "A small lesson", "The release of 01_tiny is not what"),
+    "source not canonical": (SOURCE, '"outputs": []', '"outputs":  []', "is not in canonical form"),
+    "release edited": (RELEASE, "import torch", "import math", "The release of 01_tiny is not what"),
+    "solution edited": (SOLUTION, "x + x", "2 * x", "The solution of 01_tiny is not what"),
+    "points edited": (RELEASE, '"points": 2', '"points": 3', "The release of 01_tiny is not what"),
+    "given file edited": (SOURCE.parent / "given.py", "42", "43", "The release of 01_tiny is not what"),
+    "its copy edited": (SOLUTION.parent / "given.py", "42", "43", "The solution of 01_tiny is not what"),
+}
+
+
+@pytest.mark.parametrize(("path", "old", "new", "said"), SPOILT.values(), ids=SPOILT)
+def test_check_names_what_is_stale_and_changes_nothing(course, attention_lab, path, old, new, said):
+    edit(course / path, old, new)
+    before = {file: file.read_bytes() for file in course.rglob("*.ipynb")}
+    code, sentences = attention_lab("build", "--check")
+    assert code == 1
+    assert said in sentences
+    assert "Run `make build`" in sentences
+    assert before == {file: file.read_bytes() for file in course.rglob("*.ipynb")}
+
+
+@pytest.mark.parametrize("made", [RELEASE, SOLUTION], ids=lambda path: path.parts[0])
+def test_a_file_that_is_no_longer_given_is_stale(course, made):
+    (course / SOURCE.parent / "given.py").unlink()
+    assert any(f"The {made.parts[0].removesuffix('s')} of" in problem for problem in stale(lesson_of(course)))
+
+
+def test_an_error_in_a_stored_output_is_a_problem(course):
+    notebook = nbformat.read(SOLUTION, as_version=4)
+    notebook.cells[-1].outputs = [
+        nbformat.v4.new_output("error", ename="NameError", evalue="no double", traceback=[])
+    ]
+    nbformat.write(notebook, SOLUTION)
+    (problem,) = stale(lesson_of(course))
+    assert "cell 'test_double' stops with NameError: no double" in problem
+
+
+def test_check_passes_a_course_that_is_up_to_date(course, attention_lab):
+    code, said = attention_lab("build", "--check")
+    assert code == 0
+    assert "1 lessons: release and solutions are what the sources make" in said
+
+
+def test_a_changed_lesson_is_built_anew_and_nothing_else_is(course, attention_lab):
+    edit(course / SOURCE, "A tiny lesson", "A small lesson")
+    code, said = attention_lab("build", "tiny")
+    assert code == 0
+    assert "made the release, made and ran the solution" in said
+    assert "A small lesson" in RELEASE.read_text() and "A small lesson" in SOLUTION.read_text()
+    assert attention_lab("build", "01_tiny") == (0, "01_tiny: up to date ")
+
+
+def test_a_solution_that_does_not_run_is_refused(course, attention_lab):
+    edit(course / SOURCE, "x + x", "x + y")
+    code, said = attention_lab("build")
+    assert code == 1
+    assert "The solution of 01_tiny does not run: cell 'test_double' stops with NameError" in said
+
+
+BROKEN = {
+    "points": (SOURCE, '"points": 2', '"points": 3', "3 points, but the case groups of 'double' add up to 2"),
+    "syntax": (CHECKS, "import Exercise", "import import", "does not load: SyntaxError"),
+    "exercise": (CHECKS, 'Exercise("double"', 'Exercise("triple"', "has no such exercise"),
+}
+
+
+@pytest.mark.parametrize(("path", "old", "new", "said"), BROKEN.values(), ids=BROKEN)
+def test_broken_checks_are_said_in_a_sentence(course, attention_lab, path, old, new, said):
+    edit(course / path, old, new)
+    code, sentences = attention_lab("build", "--check")
+    assert code == 1
+    assert said in sentences
+
+
+def test_a_lesson_without_checks_is_said_in_a_sentence(course, attention_lab):
+    (course / CHECKS).unlink()
+    code, said = attention_lab("build", "--check")
+    assert code == 1
+    assert "calls check('double'), but checks/tiny has no such exercise" in said
+
+
+def test_a_source_that_is_no_notebook_is_said_in_a_sentence(course, attention_lab):
+    (course / SOURCE).write_text("<<<<<<< HEAD\n")
+    code, said = attention_lab("build", "--check")
+    assert code == 1
+    assert "tiny.ipynb" in said
+
+
+def test_an_unknown_lesson_is_answered_with_those_there_are(course, attention_lab):
+    code, said = attention_lab("build", "02_huge")
+    assert code == 1
+    assert "There is no lesson '02_huge'. There are: 01_tiny." in said
+
+
+def test_outside_a_course_the_command_says_where_to_go(tmp_path, monkeypatch, attention_lab):
+    monkeypatch.chdir(tmp_path)
+    code, said = attention_lab("build")
+    assert code == 1
+    assert "is not inside a course" in said and "Run this from the course's own folder" in said
+
+
+def test_the_canonical_form_is_its_own_canonical_form():
+    messy = tiny_source()
+    messy.metadata.widgets = {"state": {"secret": "a captured output"}}
+    messy.metadata.kernelspec = {"name": "my-env", "display_name": "My env", "language": "python"}
+    for cell in messy.cells:
+        cell.id = f"other-{cell.id}"
+        cell.metadata |= {"collapsed": True, "editable": False, "tags": ["kept"]}
+    messy.cells[-1].outputs = [nbformat.v4.new_output("stream", text="a captured output")]
+    messy.cells[-1].metadata.nbgrader.checksum = "stale"
+    text = canonical(messy)
+    assert canonical(nbformat.reads(text, as_version=4)) == text
+    assert "captured" not in text and "My env" not in text and "stale" not in text
+    cells = nbformat.reads(text, as_version=4).cells
+    assert [cell.id for cell in cells] == ["other-title", "setup", "double", "test_double"]
+    assert all(cell.metadata.tags == ["kept"] for cell in cells)
