@@ -11,8 +11,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from attention_lab.grading.course import Course, CourseError, Lesson
-from attention_lab.grading.forms import course_config, read_source, released, solved
+from attention_lab.errors import CourseError
+from attention_lab.grading.course import Course, Lesson, read_notebook
+from attention_lab.grading.forms import course_config, released, solved
 
 
 def canonical(notebook: NotebookNode) -> str:
@@ -35,7 +36,7 @@ def canonical(notebook: NotebookNode) -> str:
 def build_lesson(lesson: Lesson, force: bool = False) -> list[str]:
     """Bring a lesson's source into canonical form and remake what is stale; returns what was done."""
     done = []
-    text = canonical(read_source(lesson.source_path))
+    text = canonical(read_notebook(lesson.source_path))
     if text != lesson.source_path.read_text():
         lesson.source_path.write_text(text)
         done.append("put the source into canonical form")
@@ -54,7 +55,7 @@ def build_lesson(lesson: Lesson, force: bool = False) -> list[str]:
 def stale(lesson: Lesson) -> list[str]:
     """What does not agree with the source, each in one sentence."""
     problems = []
-    if canonical(read_source(lesson.source_path)) != lesson.source_path.read_text():
+    if canonical(read_notebook(lesson.source_path)) != lesson.source_path.read_text():
         problems.append(f"{lesson.source_path} is not in canonical form.")
     if release_is_stale(lesson):
         problems.append(f"The release of {lesson.folder} is not what its source makes.")
@@ -67,19 +68,15 @@ def stale(lesson: Lesson) -> list[str]:
 
 def release_is_stale(lesson: Lesson) -> bool:
     path = lesson.course.root / "release" / lesson.folder / f"{lesson.name}.ipynb"
-    wanted = released(read_source(lesson.source_path), course_config(lesson.course.root))
-    return (
-        not path.exists() or _parts(read_source(path)) != _parts(wanted) or _files_differ(lesson, path.parent)
-    )
+    wanted = released(read_notebook(lesson.source_path), course_config(lesson.course.root))
+    return _differs(lesson, path, wanted)
 
 
 def solution_is_stale(lesson: Lesson) -> bool:
     """Outputs are not compared here: running them again is what nbval does."""
     path = lesson.solution_path
-    wanted = solved(read_source(lesson.source_path), course_config(lesson.course.root))
-    return (
-        not path.exists() or _parts(read_source(path)) != _parts(wanted) or _files_differ(lesson, path.parent)
-    )
+    wanted = solved(read_notebook(lesson.source_path), course_config(lesson.course.root))
+    return _differs(lesson, path, wanted)
 
 
 def is_registered(course: Course, lesson: Lesson) -> bool:
@@ -108,21 +105,24 @@ def _parts(notebook: NotebookNode) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def _files_differ(lesson: Lesson, folder: Path) -> bool:
-    """The files given beside the notebook."""
-    given = (file for file in lesson.source_path.parent.rglob("*") if file.is_file())
-    return any(
-        not (folder / file.relative_to(lesson.source_path.parent)).exists()
-        or (folder / file.relative_to(lesson.source_path.parent)).read_bytes() != file.read_bytes()
-        for file in given
-        if file.suffix != ".ipynb"
-        and "__pycache__" not in file.parts
-        and ".ipynb_checkpoints" not in file.parts
-    )
+def _differs(lesson: Lesson, path: Path, wanted: NotebookNode) -> bool:
+    """Whether the notebook at `path`, or a file given beside it, is not what the source makes."""
+    if not path.exists() or _parts(read_notebook(path)) != _parts(wanted):
+        return True
+    return _given_files(lesson.source_path.parent) != _given_files(path.parent)
+
+
+def _given_files(folder: Path) -> dict[str, bytes]:
+    passing = {"__pycache__", ".ipynb_checkpoints"}
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file() and file.suffix != ".ipynb" and not passing & set(file.parts)
+    }
 
 
 def _errors(path: Path) -> Iterator[str]:
-    for cell in nbformat.read(path, as_version=4).cells:
+    for cell in read_notebook(path).cells:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
                 yield f"cell {cell.id!r} stops with {output.ename}: {output.evalue}"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from attention_lab.errors import CourseError
+
 if TYPE_CHECKING:
     from attention_lab.grading.course import Course, Lesson
 
@@ -22,8 +24,6 @@ def attention_lab() -> None:
 
 def main() -> None:
     """Run the command; a broken course or a wrong name ends in one sentence, not in a traceback."""
-    from attention_lab.grading.course import CourseError
-
     try:
         app()
     except CourseError as error:
@@ -41,7 +41,6 @@ def build(
 ) -> None:
     """Make release/ and solutions/ from source/."""
     from attention_lab.build import build_lesson, is_registered, register, stale
-    from attention_lab.grading.course import CourseError
 
     course = _course()
     chosen = _choose(course, lesson)
@@ -95,8 +94,6 @@ def _course() -> Course:
 
 def _choose(course: Course, pattern: str) -> list[Lesson]:
     """The lessons whose folder or notebook has this name, `*` for all."""
-    from attention_lab.grading.course import CourseError
-
     lessons = list(course.lessons.values())
     chosen = [each for each in lessons if pattern in ("*", each.folder, each.name)]
     if not chosen:

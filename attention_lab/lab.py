@@ -34,7 +34,7 @@ def open_lab(course: Course, folder: Path, console: Console) -> None:
     try:
         from jupyterlab.labapp import LabApp  # type: ignore[import-untyped]
     except ModuleNotFoundError as error:
-        from attention_lab.grading.course import CourseError
+        from attention_lab.errors import CourseError
 
         raise CourseError(
             f"JupyterLab is not installed beside this Python ({error.name} is missing): "

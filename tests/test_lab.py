@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from attention_lab.grading.course import Course, CourseError
+from attention_lab.errors import CourseError
+from attention_lab.grading.course import Course
 from attention_lab.lab import add_missing_lessons, open_lab
 
 SECOND = "02_second/second.ipynb"

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attention_lab.grading.course import open_course
-from attention_lab.grading.forms import read_source
+from attention_lab.grading.course import open_course, read_notebook
 
 COURSE = open_course(Path(__file__).parents[1])
 LESSONS = list(COURSE.lessons.values())
@@ -32,7 +31,7 @@ def lesson_number(lesson):
 
 @every_lesson
 def test_headings_are_one_title_and_no_skipped_level(lesson):
-    cells = read_source(lesson.source_path).cells
+    cells = read_notebook(lesson.source_path).cells
     text = "\n".join(SCHEME.sub("", cell.source) for cell in cells if cell.cell_type == "markdown")
     levels = [len(marks) for marks in re.findall(r"^(#+) ", text, re.MULTILINE)]
     assert levels[0] == 1 and levels.count(1) == 1
@@ -41,14 +40,14 @@ def test_headings_are_one_title_and_no_skipped_level(lesson):
 
 @every_lesson
 def test_the_first_paragraph_says_how_long_the_lesson_takes(lesson):
-    title = read_source(lesson.source_path).cells[0]
+    title = read_notebook(lesson.source_path).cells[0]
     (minutes,) = re.findall(r"(\d+)\s+minutes", title.source)
     assert 20 <= int(minutes) <= 60
 
 
 @every_lesson
 def test_every_exercise_is_announced_with_its_effort_and_two_hints(lesson):
-    notebook = read_source(lesson.source_path)
+    notebook = read_notebook(lesson.source_path)
     announced = []
     for position, cell in enumerate(notebook.cells):
         for number, place, name in EXERCISE_HEADING.findall(cell.source):
@@ -66,7 +65,7 @@ def test_every_exercise_is_announced_with_its_effort_and_two_hints(lesson):
 
 @every_lesson
 def test_no_hint_holds_the_whole_solution(lesson):
-    notebook = read_source(lesson.source_path)
+    notebook = read_notebook(lesson.source_path)
     answers = {cell.id: cell.source for cell in notebook.cells}
     for cell in notebook.cells:
         for _, _, name in EXERCISE_HEADING.findall(cell.source):
@@ -87,7 +86,7 @@ def squeezed(text):
 
 @every_lesson
 def test_a_picture_or_slider_has_prose_beside_it(lesson):
-    cells = read_source(lesson.source_path).cells
+    cells = read_notebook(lesson.source_path).cells
     for position, cell in enumerate(cells):
         if cell.cell_type != "code" or not SHOWS.search(cell.source):
             continue
@@ -106,6 +105,6 @@ def test_a_picture_or_slider_has_prose_beside_it(lesson):
 def test_links_lead_to_lessons_that_exist_or_to_the_announced_next_one(lesson):
     existing = {(each.folder, each.name) for each in LESSONS}
     last = max(map(lesson_number, LESSONS))
-    for cell in read_source(lesson.source_path).cells:
+    for cell in read_notebook(lesson.source_path).cells:
         for folder, number, name in LESSON_LINK.findall(cell.source):
             assert (folder, name) in existing or int(number) == last + 1, f"{cell.id}: {folder}/{name}"

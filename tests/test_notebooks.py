@@ -8,9 +8,8 @@ import nbformat
 import pytest
 
 from attention_lab.build import canonical
-from attention_lab.grading.course import open_course
+from attention_lab.grading.course import open_course, read_notebook
 from attention_lab.grading.draw import FRESH_SIZES
-from attention_lab.grading.forms import read_source
 
 COURSE = open_course(Path(__file__).parents[1])
 LESSONS = list(COURSE.lessons.values())
@@ -56,7 +55,7 @@ def graded_code_cells(notebook):
 def test_the_source_is_in_canonical_form_without_outputs_or_widget_state(lesson):
     text = lesson.source_path.read_text()
     assert canonical(nbformat.reads(text, as_version=4)) == text, "run `make build`"
-    notebook = read_source(lesson.source_path)
+    notebook = read_notebook(lesson.source_path)
     assert "widgets" not in notebook.metadata
     for cell in notebook.cells:
         assert not cell.get("outputs"), cell.id
@@ -65,7 +64,7 @@ def test_the_source_is_in_canonical_form_without_outputs_or_widget_state(lesson)
 
 @every_lesson
 def test_every_cell_has_an_id_of_its_own_and_graders_know_it_by_that_id(lesson):
-    cells = read_source(lesson.source_path).cells
+    cells = read_notebook(lesson.source_path).cells
     ids = [cell.id for cell in cells]
     assert len(set(ids)) == len(ids)
     for cell in cells:
@@ -76,7 +75,7 @@ def test_every_cell_has_an_id_of_its_own_and_graders_know_it_by_that_id(lesson):
 
 @every_lesson
 def test_cells_are_marked_for_nbgrader_as_their_part_asks(lesson):
-    for cell in read_source(lesson.source_path).cells:
+    for cell in read_notebook(lesson.source_path).cells:
         marks = marks_of(cell)
         if not marks:
             continue
@@ -93,7 +92,7 @@ def test_cells_are_marked_for_nbgrader_as_their_part_asks(lesson):
 
 @every_lesson
 def test_the_set_up_cell_comes_first_and_imports_what_answers_may_rely_on(lesson):
-    code = [cell for cell in read_source(lesson.source_path).cells if cell.cell_type == "code"]
+    code = [cell for cell in read_notebook(lesson.source_path).cells if cell.cell_type == "code"]
     assert code[0].id == "setup"
     imported = {
         alias.name: alias.asname or alias.name
@@ -106,7 +105,7 @@ def test_the_set_up_cell_comes_first_and_imports_what_answers_may_rely_on(lesson
 
 @every_lesson
 def test_no_number_in_the_code_is_a_size_that_the_grader_draws(lesson):
-    for cell in read_source(lesson.source_path).cells:
+    for cell in read_notebook(lesson.source_path).cells:
         if cell.cell_type == "code":
             constants = (n.value for n in ast.walk(ast.parse(code_of(cell))) if isinstance(n, ast.Constant))
             clashing = {n for n in constants if type(n) is int and n in FRESH_SIZES}
@@ -115,7 +114,7 @@ def test_no_number_in_the_code_is_a_size_that_the_grader_draws(lesson):
 
 @every_lesson
 def test_every_graded_cell_hides_one_check_worth_what_its_groups_are_worth(lesson):
-    for cell in graded_code_cells(read_source(lesson.source_path)):
+    for cell in graded_code_cells(read_notebook(lesson.source_path)):
         (hidden,) = HIDDEN.findall(cell.source)
         (name,) = CHECK.findall(cell.source)
         assert CHECK.findall(hidden) == [name], f"{cell.id}: the check stands outside the hidden region"
@@ -127,7 +126,7 @@ def test_every_graded_cell_hides_one_check_worth_what_its_groups_are_worth(lesso
 
 @every_lesson
 def test_every_exercise_has_an_answer_cell_and_a_graded_cell(lesson):
-    notebook = read_source(lesson.source_path)
+    notebook = read_notebook(lesson.source_path)
     names = set(lesson.exercises)
     assert names
     assert set(answer_cells(notebook)) == names
@@ -136,7 +135,7 @@ def test_every_exercise_has_an_answer_cell_and_a_graded_cell(lesson):
 
 @every_lesson
 def test_an_answer_cell_is_one_documented_definition_with_one_solution(lesson):
-    for name, cell in answer_cells(read_source(lesson.source_path)).items():
+    for name, cell in answer_cells(read_notebook(lesson.source_path)).items():
         (node,) = ast.parse(cell.source).body
         assert isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name
         assert re.search(r"returns?\b|->", ast.get_docstring(node) or ""), f"{name}: what is returned?"
@@ -145,7 +144,7 @@ def test_an_answer_cell_is_one_documented_definition_with_one_solution(lesson):
 
 @every_lesson
 def test_only_cells_that_show_a_slider_are_left_out_of_the_comparison(lesson):
-    for cell in read_source(lesson.source_path).cells:
+    for cell in read_notebook(lesson.source_path).cells:
         if cell.cell_type == "code":
             ignored = "nbval-ignore-output" in cell.metadata.get("tags", [])
             assert ignored == bool(calls(cell) & sliders_of(lesson)), cell.id
@@ -161,7 +160,7 @@ def test_cells_that_draw_end_by_showing_what_they_drew(lesson):
 
 def sliders_of(lesson):
     """The names that the set-up cell imports because they show a widget."""
-    (setup,) = (cell for cell in read_source(lesson.source_path).cells if cell.id == "setup")
+    (setup,) = (cell for cell in read_notebook(lesson.source_path).cells if cell.id == "setup")
     return {
         alias.asname or alias.name
         for node in ast.walk(ast.parse(setup.source))
@@ -180,7 +179,7 @@ def test_the_release_holds_nothing_that_only_graders_may_see(lesson):
     text = (COURSE.root / "release" / lesson.folder / f"{lesson.name}.ipynb").read_text()
     for secret in ("BEGIN SOLUTION", "HIDDEN TESTS", "MARK SCHEME", "attention_lab.grading", "check("):
         assert secret not in text, secret
-    source = read_source(lesson.source_path)
+    source = read_notebook(lesson.source_path)
     schemes = [line for cell in source.cells for part in SCHEME.findall(cell.source) for line in lines(part)]
     models = [
         line
@@ -199,7 +198,7 @@ def test_the_release_holds_nothing_that_only_graders_may_see(lesson):
 
 @every_lesson
 def test_the_release_leaves_every_answer_to_be_written(lesson):
-    solutions = answer_cells(read_source(lesson.source_path))
+    solutions = answer_cells(read_notebook(lesson.source_path))
     for name, cell in answer_cells(release_of(lesson)).items():
         ast.parse(cell.source)
         assert "raise NotImplementedError" in cell.source, name

@@ -14,7 +14,8 @@ from attention_lab.demo.material import material_of
 from attention_lab.demo.names import invented_names
 from attention_lab.demo.outcome import outcome_of
 from attention_lab.demo.table import print_report
-from attention_lab.grading.course import CourseError, Lesson
+from attention_lab.errors import CourseError
+from attention_lab.grading.course import Lesson
 
 SEED = 42  # the same class every time
 

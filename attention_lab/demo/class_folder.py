@@ -11,7 +11,8 @@ from nbformat import NotebookNode
 
 from attention_lab.build import register
 from attention_lab.demo.hand_ins import HandIn
-from attention_lab.grading.course import Course, CourseError, Lesson
+from attention_lab.errors import CourseError
+from attention_lab.grading.course import Course, Lesson
 
 FOLDER = "demo"
 MARKER = ".attention-lab-demo"  # only a folder that holds it is ever removed

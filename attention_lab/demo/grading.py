@@ -1,4 +1,4 @@
-"""Grading the class with nbgrader's own code: a few processes, each of which loads torch and the checks once."""
+"""Grading the class with nbgrader's own code, in processes that load torch and the checks once each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from attention_lab.grading.course import CourseError, Lesson
+from attention_lab.errors import CourseError
+from attention_lab.grading.course import Lesson
 
 LOG = "nbgrader.log"
 MOST_PROCESSES = 4  # each holds torch twice: its own and its student's kernel
@@ -52,7 +53,7 @@ def grade_class(lesson: Lesson, students: Sequence[str], console: Console) -> di
         try:
             for in_hand, done in _through_the_pool(lesson, students):
                 graded |= {each.student: each for each in done}
-                progress.update(bar, description=" and ".join(in_hand), completed=len(graded))
+                progress.update(bar, description=" and ".join(in_hand) or "…", completed=len(graded))
         except BrokenProcessPool:
             log = lesson.course.root / LOG
             raise CourseError(f"A grading process ended unexpectedly; its last words are in {log}.") from None

@@ -62,11 +62,10 @@ FAMILY = (
 
 def invented_names(count: int, seed: int) -> list[str]:
     """`count` different names, the same ones for the same seed; every second is difficult while they last."""
-    pairs = itertools.product(itertools.count(1), GIVEN, FAMILY)
-    ordinary = [
-        f"{given} {family}" if turn == 1 else f"{given} {family} {turn}"
-        for turn, given, family in itertools.islice(pairs, max(count, len(GIVEN) * len(FAMILY)))
-    ]
+    ordinary = [f"{given} {family}" for given, family in itertools.product(GIVEN, FAMILY)]
+    if count > len(ordinary):
+        turns = range(2, 2 + count // len(ordinary))
+        ordinary += [f"{name} {number}" for number in turns for name in ordinary]
     random.Random(seed).shuffle(ordinary)
     between = itertools.chain.from_iterable(zip(DIFFICULT, ordinary, strict=False))
     return [*between, *ordinary[len(DIFFICULT) :]][:count]

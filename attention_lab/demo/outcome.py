@@ -109,7 +109,7 @@ def read_verdicts(lesson: Lesson, student: str) -> dict[str, tuple[str, dict[str
 
 
 def _judged(verdict: Mapping[str, Any]) -> Judged:
-    first = next(iter(verdict["findings"]), {"sentence": "", "mistake": None})
+    first: dict[str, Any] = next(iter(verdict["findings"]), {"sentence": "", "mistake": None})
     return Judged(verdict["points"], verdict["max_points"], first["sentence"], first["mistake"])
 
 

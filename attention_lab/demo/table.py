@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -41,7 +42,7 @@ def legend(lesson: Lesson, exercises: Mapping[str, Exercise]) -> Text:
 
 def table_of(exercises: Mapping[str, Exercise], outcomes: Sequence[Outcome]) -> Table:
     """A row for each student: points by exercise, total, seconds, and the first thing they are told."""
-    table = Table(padding=(0, 1, 0, 0), show_edge=False, row_styles=["", "on grey11"])
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("student, hand-in", max_width=26)
     for number in range(1, len(exercises) + 1):
         table.add_column(str(number), justify="right", no_wrap=True)
@@ -52,7 +53,7 @@ def table_of(exercises: Mapping[str, Exercise], outcomes: Sequence[Outcome]) -> 
         points = [_points(outcome.judged.get(name)) for name in exercises]
         total = f"{outcome.points:g}" if outcome.judged else "–"
         time = f"{outcome.graded.seconds:.0f}"
-        who = Text.assemble(outcome.student, "\n", (outcome.hand_in.kind, "dim italic"))
+        who = Text.assemble((outcome.student, "bold"), "\n", (outcome.hand_in.kind, "dim italic"))
         table.add_row(who, *points, total, time, first_message(outcome))
     return table
 

@@ -70,8 +70,9 @@ class ChecksFile:
             for name in _bound_by(statement)
         }
         renamed[definition.name] = exercise
-        parts = [self._text(statement, renamed) for statement in (*needed, self._undecorated(definition))]
-        return "\n\n\n".join(parts)
+        bare = self._undecorated(definition)
+        parts = [self._text(helper, renamed, _docstring_lines(helper)) for helper in needed]
+        return "\n\n\n".join([*parts, self._text(bare, renamed)])
 
     def _undecorated(self, definition: Definition) -> Definition:
         """Without the exercise's decorators; others, such as `torch.no_grad`, belong to the answer."""
@@ -109,15 +110,16 @@ class ChecksFile:
                     waiting.append(helper)
         return sorted(needed, key=lambda statement: statement.lineno)
 
-    def _text(self, statement: ast.stmt, renamed: Mapping[str, str]) -> str:
+    def _text(self, statement: ast.stmt, renamed: Mapping[str, str], left_out: range = range(0)) -> str:
         """The statement's own lines, with names replaced where the syntax tree has them as names."""
-        lines = {number: self._lines[number - 1].encode() for number in _line_numbers(statement)}
-        places = [
-            place for node in ast.walk(statement) for place in self._places(node) if place[2] in renamed
-        ]
+        numbers = [number for number in _line_numbers(statement) if number not in left_out]
+        lines = {number: self._lines[number - 1].encode() for number in numbers}
+        places = [place for node in ast.walk(statement) for place in self._places(node)]
         for line, column, name in sorted(places, reverse=True):
-            text = lines[line]
-            lines[line] = text[:column] + renamed[name].encode() + text[column + len(name.encode()) :]
+            before, rest = lines[line][:column], lines[line][column:]
+            # Python 3.11 misplaces what stands inside an f-string.
+            if name in renamed and rest.startswith(name.encode()):
+                lines[line] = before + renamed[name].encode() + rest[len(name.encode()) :]
         return "\n".join(line.decode() for line in lines.values())
 
     def _places(self, node: ast.AST) -> Iterator[tuple[int, int, str]]:
@@ -133,12 +135,18 @@ class ChecksFile:
 
 def _line_numbers(statement: ast.stmt) -> list[int]:
     """A statement's lines, its remaining decorators first."""
-    decorators = statement.decorator_list if isinstance(statement, Definition) else []
-    return [
-        number
-        for node in (*decorators, statement)
-        for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    ]
+    nodes: list[ast.expr | ast.stmt] = [statement]
+    if isinstance(statement, Definition):
+        nodes = [*statement.decorator_list, statement]
+    return [number for node in nodes for number in range(node.lineno, (node.end_lineno or node.lineno) + 1)]
+
+
+def _docstring_lines(statement: ast.stmt) -> range:
+    """The lines of a helper's docstring, which speaks of the checks and not of an answer."""
+    if not isinstance(statement, Definition) or ast.get_docstring(statement) is None:
+        return range(0)
+    docstring = statement.body[0]
+    return range(docstring.lineno, (docstring.end_lineno or docstring.lineno) + 1)
 
 
 def _bound_by(statement: ast.stmt) -> list[str]:

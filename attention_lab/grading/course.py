@@ -14,7 +14,9 @@ from types import ModuleType
 from typing import Any
 
 import nbformat
+from nbformat import NotebookNode
 
+from attention_lab.errors import CourseError
 from attention_lab.grading.exercise import Exercise
 
 # How the hidden region of a graded cell names its exercise.
@@ -22,10 +24,6 @@ CHECK_CALL = re.compile(r"""^\s*check\(\s*["'](\w+)["']\s*\)""", re.MULTILINE)
 REFERENCE_ERROR = (
     "The reference answers in {path} do not run: {error}. Mend the source notebook and run `make build`."
 )
-
-
-class CourseError(Exception):
-    """Something about the course itself is wrong; the message says what, where and what to do."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +36,12 @@ class Course:
 
     @cached_property
     def lessons(self) -> dict[str, Lesson]:
-        """The lessons by the name of their notebook, in the order of their folders."""
-        return {
-            notebook.stem: Lesson(self, notebook.parent.name, notebook.stem)
-            for notebook in sorted((self.root / self.source).glob("*/*.ipynb"))
-        }
+        """The lessons by the name of their notebook (with its folder, where another has that name)."""
+        lessons: dict[str, Lesson] = {}
+        for notebook in sorted((self.root / self.source).glob("*/*.ipynb")):
+            key = notebook.stem if notebook.stem not in lessons else f"{notebook.parent.name}/{notebook.stem}"
+            lessons[key] = Lesson(self, notebook.parent.name, notebook.stem)
+        return lessons
 
     def lessons_in(self, folder: str) -> list[Lesson]:
         """The lessons of one assignment folder."""
@@ -94,7 +93,7 @@ class Lesson:
     def problems(self) -> list[str]:
         """What an author has to mend before anyone can be graded, each in one sentence."""
         problems = []
-        for cell in nbformat.read(self.source_path, as_version=4).cells:
+        for cell in read_notebook(self.source_path).cells:
             called = CHECK_CALL.search(cell.source)
             marks = cell.metadata.get("nbgrader", {})
             if not (called and marks.get("grade")):
@@ -123,6 +122,18 @@ class Lesson:
                 "give the answer cell that name and run `make build`."
             ) from None
         return answer
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """A notebook of the course's own; CourseError if it is none."""
+    try:
+        notebook: NotebookNode = nbformat.read(path, as_version=4)
+    except Exception as error:  # a file can fail to be a notebook in many ways
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CourseError(
+            f"{path} cannot be read as a notebook ({reason[:200]}): mend it or restore it."
+        ) from error
+    return notebook
 
 
 def find_course(start: Path) -> Course:
@@ -159,7 +170,7 @@ def _run_solution(path: Path) -> dict[str, Any]:
     # Answer cells must know their module's name, or a class defined in one cannot be found again.
     module = ModuleType(f"reference_{path.stem}")
     with _importing_from(path.parent):
-        for cell in nbformat.read(path, as_version=4).cells:
+        for cell in read_notebook(path).cells:
             marks = cell.metadata.get("nbgrader", {})
             given = marks.get("solution") or (marks.get("locked") and not marks.get("grade"))
             if cell.cell_type == "code" and given:

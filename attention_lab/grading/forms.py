@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import nbformat
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.converters import GenerateAssignment, GenerateSolution
@@ -26,11 +25,6 @@ def course_config(root: Path) -> Config:
     if not (root / "nbgrader_config.py").exists():
         return Config()
     return PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
-
-
-def read_source(path: Path) -> NotebookNode:
-    notebook: NotebookNode = nbformat.read(path, as_version=4)
-    return notebook
 
 
 def released(source: NotebookNode, config: Config) -> NotebookNode:

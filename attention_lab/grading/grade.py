@@ -9,10 +9,12 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
+import nbformat
 from nbformat import NotebookNode
 
+from attention_lab.errors import CourseError
 from attention_lab.grading.answers import Ask
-from attention_lab.grading.course import CourseError, Lesson
+from attention_lab.grading.course import Lesson
 from attention_lab.grading.judge import judge
 from attention_lab.grading.kernel import Limits, StudentKernel, student_kernel
 from attention_lab.grading.record import neutralise, write_verdict
@@ -48,6 +50,9 @@ def refuse(notebook: NotebookNode, lesson: Lesson, reason: str) -> list[Verdict]
     verdicts = []
     for cell in notebook.cells:
         name = exercise_of(cell)
+        if name is None and cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade"):
+            # nbgrader gives a silent test full marks.
+            cell.outputs = [_error("NotRun", reason)]
         if name is not None:
             groups = (GroupVerdict(g.name, g.points, False) for g in lesson.exercises[name].groups)
             verdicts.append(Verdict(name, 0, tuple(groups), (Finding(reason),)))
@@ -81,7 +86,11 @@ def _run(kernel: StudentKernel, cell: NotebookNode, index: int) -> None:
         "skipped": "The time for this notebook was used up before this cell.",
     }.get(outcome)
     if said is not None:
-        cell.outputs = [NotebookNode(output_type="error", ename=outcome, evalue=said, traceback=[said])]
+        cell.outputs = [_error(outcome, said)]
+
+
+def _error(name: str, sentence: str) -> NotebookNode:
+    return nbformat.v4.new_output("error", ename=name, evalue=sentence, traceback=[sentence])
 
 
 def _judge_cell(cell: NotebookNode, lesson: Lesson, name: str, ask: Ask, seed: int) -> Verdict:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import os
 import shutil
+import stat
+from collections.abc import Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,9 +18,10 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Float
 
+from attention_lab.errors import CourseError
 from attention_lab.grading import grade as grading
-from attention_lab.grading.course import Course, CourseError, Lesson, open_course
-from attention_lab.grading.forms import graded, read_source
+from attention_lab.grading.course import Course, Lesson, open_course, read_notebook
+from attention_lab.grading.forms import graded
 from attention_lab.grading.kernel import Limits
 from attention_lab.grading.rebuild import rebuild
 from attention_lab.grading.submission import Submission, read_submission
@@ -38,6 +43,11 @@ class SubmissionExporter(NotebookExporter):
     def _include_every_folder(self) -> None:
         converter: Any = self.parent
         coursedir = converter.coursedir
+        # A student's files, and links above all, have no business beside the graded notebooks:
+        # nbgrader copies none of them, and the kernel's work folder gets the plain ones.
+        # (In a copy: the formgrader keeps one course directory for all that it does.)
+        coursedir = converter.coursedir = copy.copy(coursedir)
+        coursedir.ignore = [*coursedir.ignore, "*"]
         lessons = _course(coursedir).lessons_in(coursedir.assignment_id)
         wanted = [lesson for lesson in lessons if coursedir.notebook_id in ("*", lesson.name)]
         if not wanted:
@@ -57,10 +67,7 @@ class SubmissionExporter(NotebookExporter):
         converter: Any = self.parent
         coursedir = converter.coursedir
         about = resources["nbgrader"]
-        submitted = coursedir.format_path(
-            coursedir.submitted_directory, about["student"], about["assignment"]
-        )
-        if Path(filename).parent != Path(submitted):
+        if Path(filename).parent != _submitted_folder(coursedir, about):
             return super().from_filename(filename, resources=resources, **kwargs)
         lesson = _lesson(_course(coursedir), about)
         resources["attention_lab_submission"] = read_submission(Path(filename), _answer_ids(lesson))
@@ -74,7 +81,7 @@ class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         lesson = _lesson(_course(self.parent.parent.coursedir), resources["nbgrader"])
         submission: Submission = resources["attention_lab_submission"]
-        form = graded(read_source(lesson.source_path), self.config)
+        form = graded(read_notebook(lesson.source_path), self.config)
         rebuilt = rebuild(form, submission.cells)
         student = resources["nbgrader"]["student"]
         rebuilt.metadata["attention_lab"] = {
@@ -106,27 +113,50 @@ class RunAndJudge(NbGraderPreprocessor):  # type: ignore[misc]
             return nb, resources
         limits = Limits(self.cell_seconds, self.answer_seconds, self.notebook_seconds)
         kernel_name = nb.metadata.get("kernelspec", {}).get("name", "python3")
-        submitted = Path(resources["metadata"]["path"])
         with TemporaryDirectory(prefix="attention-lab-") as folder:
-            _copy_plain_files(submitted, Path(folder))
+            self._fill_work_folder(Path(folder), lesson, resources["nbgrader"])
             verdicts = grading.grade(nb, lesson, Path(folder), about["seed"], kernel_name, limits)
         for verdict in verdicts:
             self.log.info("%s: %g of %g", verdict.exercise, verdict.points, verdict.max_points)
         return nb, resources
 
+    def _fill_work_folder(self, folder: Path, lesson: Lesson, about: dict[str, str]) -> None:
+        """The student's own files, then the lesson's given ones over them."""
+        converter = self.parent.parent
+        kept = set(converter.exclude_overwriting.get(about["assignment"], []))
+        submitted = _submitted_folder(converter.coursedir, about)
+        _copy_plain_files(submitted, folder)
+        _copy_plain_files(lesson.source_path.parent, folder, leave_out=kept)
+        # nbgrader compares the time of a submission with that of its last grading.
+        if (submitted / "timestamp.txt").is_file():
+            autograded = converter.coursedir.format_path(
+                converter.coursedir.autograded_directory, about["student"], about["assignment"]
+            )
+            shutil.copyfile(submitted / "timestamp.txt", Path(autograded) / "timestamp.txt")
 
-def _copy_plain_files(source: Path, target: Path) -> None:
-    """The lesson's given files and the student's own, but no links and nothing huge."""
-    for file in source.rglob("*"):
-        plain = file.is_file() and not file.is_symlink() and file.suffix != ".ipynb"
-        if plain and file.stat().st_size <= LARGEST_EXTRA_FILE:
-            copy = target / file.relative_to(source)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, copy)
+
+def _copy_plain_files(source: Path, target: Path, leave_out: Collection[str] = ()) -> None:
+    """Copy what is a plain file of modest size: no links, no pipes, no notebooks, nothing huge."""
+    for folder, folders, names in os.walk(source):  # does not follow links
+        folders[:] = [name for name in folders if name not in ("__pycache__", ".ipynb_checkpoints")]
+        for file in (Path(folder) / name for name in names):
+            about, relative = file.lstat(), file.relative_to(source)
+            plain = stat.S_ISREG(about.st_mode) and about.st_size <= LARGEST_EXTRA_FILE
+            if not plain or file.suffix == ".ipynb" or str(relative) in leave_out:
+                continue
+            goal = target / relative
+            if goal.exists() and not goal.is_file():
+                continue
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, goal)
 
 
 def _course(coursedir: Any) -> Course:
     return open_course(Path(coursedir.root), coursedir.source_directory, coursedir.solution_directory)
+
+
+def _submitted_folder(coursedir: Any, about: dict[str, str]) -> Path:
+    return Path(coursedir.format_path(coursedir.submitted_directory, about["student"], about["assignment"]))
 
 
 def _lesson(course: Course, about: dict[str, str]) -> Lesson:
@@ -139,7 +169,7 @@ def _lesson(course: Course, about: dict[str, str]) -> Lesson:
 
 
 def _answer_ids(lesson: Lesson) -> set[str]:
-    cells = read_source(lesson.source_path).cells
+    cells = read_notebook(lesson.source_path).cells
     marks = [cell.metadata.get("nbgrader", {}) for cell in cells]
     return {mark["grade_id"] for mark in marks if mark.get("solution")}
 

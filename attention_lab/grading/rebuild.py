@@ -49,7 +49,7 @@ def _match(lesson: NotebookNode, cells: list[SubmittedCell]) -> list[int | None]
     by_mark = {
         cell.metadata.nbgrader["grade_id"]: at for at, cell in enumerate(lesson.cells) if _is_marked(cell)
     }
-    by_id = {cell.id: at for at, cell in enumerate(lesson.cells)}
+    by_id = {cell["id"]: at for at, cell in enumerate(lesson.cells) if "id" in cell}
     by_text = {cell.source.strip(): at for at, cell in enumerate(lesson.cells) if cell.source.strip()}
     found: list[int | None] = []
     for cell in cells:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -17,19 +18,29 @@ from attention_lab.grading.verdict import Finding, Verdict
 
 SHOWABLE = ("text/plain", "image/png", "image/jpeg")
 TERMINAL_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-MOST_TEXT = 20_000  # characters of one output
+LONGEST_TEXT = 2_000_000  # characters of one output, enough for a picture
+MOST_LINES = 100  # of a traceback
 
 
 def neutralise(cell: NotebookNode) -> None:
     """Keep of a cell's outputs only text and pictures: no HTML, script or widget of a student's."""
-    for output in cell.outputs:
-        if output.output_type == "stream":
-            output.text = _shortened(output.text)
-        elif "data" in output:
-            data = {kind: value for kind, value in output.data.items() if kind in SHOWABLE}
-            if "text/plain" in data:
-                data["text/plain"] = _shortened(data["text/plain"])
-            output.data, output.metadata = data, {}
+    cell.outputs = [_neutral(output) for output in cell.outputs]
+
+
+def _neutral(output: NotebookNode) -> NotebookNode:
+    kind = output.output_type
+    if kind == "stream":
+        name = "stderr" if output.get("name") == "stderr" else "stdout"
+        return nbformat.v4.new_output("stream", name=name, text=_text(output.get("text")))
+    if kind == "error":
+        trace = output.get("traceback")
+        lines = [_text(line) for line in trace[:MOST_LINES]] if isinstance(trace, list) else []
+        name, value = _text(output.get("ename")), _text(output.get("evalue"))
+        return nbformat.v4.new_output("error", ename=name, evalue=value, traceback=lines)
+    data = output.get("data")
+    shown = {mime: _text(data[mime]) for mime in SHOWABLE if mime in data} if isinstance(data, dict) else {}
+    extra = {"execution_count": None} if kind == "execute_result" else {}
+    return nbformat.v4.new_output(kind, data=shown, metadata={}, **extra)
 
 
 def write_verdict(cell: NotebookNode, verdict: Verdict) -> None:
@@ -81,11 +92,14 @@ def _harmless(output: NotebookNode) -> NotebookNode:
     """The same output in a form that nbgrader reads no points from."""
     if output.output_type == "error":
         text = TERMINAL_COLOURS.sub("", "\n".join(output.traceback)) + "\n"
-        return nbformat.v4.new_output("stream", name="stdout", text=_shortened(text))
+        return nbformat.v4.new_output("stream", name="stdout", text=text)
     if output.output_type == "stream":
         return nbformat.v4.new_output("stream", name="stdout", text=output.text)
     return nbformat.v4.new_output("display_data", data=output.data, metadata={})
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= MOST_TEXT else text[:MOST_TEXT] + "\n… (the rest is left out)\n"
+def _text(value: Any) -> str:
+    """Text that can be written to a file and read by a person; pictures pass, as they are text too."""
+    text = "".join(map(str, value)) if isinstance(value, list) else str(value or "")
+    text = text.encode("utf-8", "replace").decode()
+    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "\n… (the rest is left out)\n"

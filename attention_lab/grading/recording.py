@@ -4,6 +4,7 @@ Part of what runs in the student's kernel, see `respond`.
 """
 
 import sys
+import threading
 from types import FrameType
 from typing import Any
 
@@ -31,14 +32,16 @@ class Recording(TorchDispatchMode):
                 self.ran.add("C " + argument.__name__)
         elif event == "call":
             module = frame.f_globals.get("__name__") or ""
-            if isinstance(module, str) and module.startswith("torch."):
+            if isinstance(module, str) and module.startswith(("torch.", "scipy.")):
                 self.ran.add(f"{module}.{frame.f_code.co_qualname}")
 
     def __enter__(self) -> "Recording":
         super().__enter__()
         sys.setprofile(self._profile)
+        threading.setprofile(self._profile)
         return self
 
     def __exit__(self, *details: Any) -> None:
         sys.setprofile(None)
+        threading.setprofile(None)
         super().__exit__(*details)

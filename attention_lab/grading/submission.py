@@ -84,18 +84,23 @@ def _parse(path: Path) -> dict[str, Any]:
         raise _Unreadable(f"cannot be read: {error.strerror}") from error
     if size > LARGEST_FILE:
         raise _Unreadable(f"is larger than {LARGEST_FILE // 2**20} MiB: clear its outputs and try again")
-    if not raw.strip():
-        raise _Unreadable("is empty")
-    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
     try:
-        content = json.loads(raw.decode(encoding))
+        text = raw.decode(encoding).strip("\ufeff \r\n\t")
     except UnicodeDecodeError as error:
         raise _Unreadable("is not a notebook: it is not text") from error
+    if not text:
+        raise _Unreadable("is empty")
+    try:
+        content = json.loads(text)
     except json.JSONDecodeError as error:
-        cut_off = raw.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"{" and error.pos >= len(error.doc) - 2
-        if cut_off:
+        # An unterminated string is reported where it starts, anything else where the text ends.
+        at_the_end = error.msg.startswith("Unterminated") or error.pos >= len(text) - 1
+        if text.startswith("{") and at_the_end:
             raise _Unreadable("breaks off in the middle") from error
         raise _Unreadable(f"is not a notebook: {error.msg} in line {error.lineno}") from error
+    except ValueError as error:  # a number of thousands of digits
+        raise _Unreadable(f"is not a notebook: {error}") from error
     except RecursionError as error:
         raise _Unreadable("is not a notebook: it is nested too deeply") from error
     if not isinstance(content, dict):
@@ -125,7 +130,8 @@ def _cell(cell: dict[str, Any]) -> SubmittedCell:
     source = cell.get("source", "")
     if isinstance(source, list):
         source = "".join(part for part in source if isinstance(part, str))
-    source = source if isinstance(source, str) else ""
+    # What cannot be encoded (half of a surrogate pair) could not be written back.
+    source = source.encode("utf-8", "replace").decode() if isinstance(source, str) else ""
     metadata = cell.get("metadata")
     marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = marks.get("grade_id") if isinstance(marks, dict) else None

@@ -163,5 +163,9 @@ def argument_names(function: Callable[..., Any]) -> list[str]:
 
 def argument_name(function: Callable[..., Any], path: str) -> str:
     """The parameter behind a path of the protocol, such as "/args/0" or "/kwargs/mask"."""
-    _, kind_of_argument, name, *_ = path.split("/")
-    return argument_names(function)[int(name)] if kind_of_argument == "args" else name
+    parts, names = path.split("/"), argument_names(function)
+    if len(parts) < 3:
+        return path  # nothing that the protocol knows
+    if parts[1] == "args" and parts[2].isdecimal() and int(parts[2]) < len(names):
+        return names[int(parts[2])]
+    return parts[2]

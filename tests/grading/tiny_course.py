@@ -126,6 +126,12 @@ def nbgrader(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def succeed(root: Path, *arguments: str) -> None:
+    """Run nbgrader's own command, and let its last words be read where it fails."""
+    run = nbgrader(root, *arguments)
+    assert run.returncode == 0, run.stderr[-3000:]
+
+
 def make_course(root: Path, config: str | None = None) -> Course:
     """The tiny course in a folder of its own, its lesson entered into a gradebook."""
     (root / "source" / FOLDER).mkdir(parents=True)
@@ -136,8 +142,7 @@ def make_course(root: Path, config: str | None = None) -> Course:
     (root / "nbgrader_config.py").write_text(own)
     (root / "solutions" / FOLDER).mkdir(parents=True)
     nbformat.write(solved(source(), course_config(root)), root / "solutions" / FOLDER / "tiny.ipynb")
-    made = nbgrader(root, "generate_assignment", FOLDER)
-    assert made.returncode == 0, made.stderr
+    succeed(root, "generate_assignment", FOLDER)
     return open_course(root)
 
 

@@ -1,0 +1,1 @@
+"""What the grader asks in lesson 5, multi-head attention."""

@@ -1,0 +1,136 @@
+"""JupyterLab as `make lab` starts it, a browser in front of it, and a place for the pictures."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+ARTEFACTS = ROOT / "artefacts"
+# `README_PICTURES=1 pytest tests/browser` takes the README's pictures anew.
+README_PICTURES = ROOT / "docs/images" if os.environ.get("README_PICTURES") else ARTEFACTS
+CHROMIUM = "/usr/bin/chromium"
+QUIET = ["gpu", "background-networking", "component-update", "sync"]
+OPEN_LAB = """
+import sys
+from pathlib import Path
+from rich.console import Console
+from attention_lab.grading.course import Course
+from attention_lab.lab import open_lab
+open_lab(Course(Path(sys.argv[1])), Path("lessons"), Console())
+"""
+# JupyterLab asks its first visitor whether it may fetch news, and covers the page with the question.
+NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
+
+
+class Lab:
+    """A running JupyterLab, and the folder of the student who uses it."""
+
+    def __init__(self, home: Path, theme: str = "JupyterLab Light"):
+        self.folder = home / "lessons"
+        self.log = home / "log"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        settings = home / "config/lab/user-settings/@jupyterlab/apputils-extension"
+        settings.mkdir(parents=True)
+        (settings / "notification.jupyterlab-settings").write_text(json.dumps(NO_NEWS))
+        (settings / "themes.jupyterlab-settings").write_text(json.dumps({"theme": theme}))
+        own = {f"JUPYTER_{name.upper()}_DIR": str(home / name) for name in ("config", "data", "runtime")}
+        own |= {"HOME": str(home), "JUPYTER_PORT": str(self.port), "JUPYTER_IP": "127.0.0.1"}
+        own |= {"JUPYTER_TOKEN": "student", "OMP_NUM_THREADS": "1"}
+        hidden = ("DISPLAY", "WAYLAND_DISPLAY")  # no second browser
+        environment = {name: value for name, value in os.environ.items() if name not in hidden} | own
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", OPEN_LAB, ROOT],
+                cwd=home,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.port}/{path}?token=student"
+
+    def wait_until_it_answers(self) -> None:
+        deadline = time.monotonic() + 120
+        while True:
+            assert self.process.poll() is None, self.log.read_text()
+            try:
+                urllib.request.urlopen(self.url("api/status"), timeout=10).close()
+                return
+            except OSError:
+                assert time.monotonic() < deadline, self.log.read_text()
+                time.sleep(0.1)
+
+    def stop(self) -> None:
+        """As Ctrl-C does."""
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(60)
+        finally:
+            self.process.kill()
+
+
+@pytest.fixture(scope="module")
+def start_lab(tmp_path_factory):
+    """Starts JupyterLab with a theme, once for each, and stops it at the end."""
+    labs = {}
+
+    def start(theme: str = "JupyterLab Light") -> Lab:
+        if theme not in labs:
+            labs[theme] = Lab(tmp_path_factory.mktemp("home"), theme)
+            labs[theme].wait_until_it_answers()
+        return labs[theme]
+
+    yield start
+    for lab in labs.values():
+        lab.stop()
+    for lab in labs.values():
+        said = lab.log.read_text()
+        assert lab.process.returncode == 0 and "JupyterLab has stopped." in said, said
+
+
+@pytest.fixture(scope="module")
+def browser():
+    arguments = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in QUIET)]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser):
+    # One and a half device pixels to one of the page's: the lessons' pictures are then shown dot for dot.
+    context = browser.new_context(viewport={"width": 1340, "height": 1000}, device_scale_factor=1.5)
+    context.set_default_timeout(60_000)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def picture():
+    """Keeps a picture of a page, or of a part of it, under artefacts/."""
+
+    def keep(shown, name: str, folder: Path = ARTEFACTS) -> bytes:
+        folder.mkdir(parents=True, exist_ok=True)
+        return shown.screenshot(path=folder / f"{name}.png", animations="disabled")
+
+    return keep
+
+
+@pytest.fixture
+def readme_picture(picture):
+    """Keeps a picture that the README shows; in docs/images/ when that is asked for."""
+    return lambda shown, name: picture(shown, name, README_PICTURES)

@@ -1,0 +1,156 @@
+"""A student opens the lessons in JupyterLab, plays, errs, is told, mends it, and hands it in."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from lesson_page import LessonPage
+from nbgrader.api import Gradebook
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+ROOT = Path(__file__).resolve().parents[2]
+SCALING = "02_scaling/scaling.ipynb"
+
+
+def answers_of(notebook: str) -> dict[str, str]:
+    """The answer cells of a solution notebook, code and prose."""
+    cells = nbformat.read(ROOT / "solutions" / notebook, as_version=4).cells
+    return {cell.id: cell.source for cell in cells if cell.metadata.get("nbgrader", {}).get("solution")}
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course of its own, with an empty gradebook."""
+    for name in ("source", "solutions", "checks"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    nbgrader(tmp_path, "generate_assignment", "02_scaling")
+    return tmp_path
+
+
+def nbgrader(course: Path, *arguments: str) -> None:
+    # nbgrader calls alembic by its name; it is installed beside the interpreter.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *arguments],
+        cwd=course,
+        env=os.environ | {"PATH": path, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def hand_in(course: Path, student: str, notebook: bytes) -> None:
+    target = course / "submitted" / student / SCALING
+    target.parent.mkdir(parents=True)
+    target.write_bytes(notebook)
+
+
+def press_right(page, slider, times: int) -> None:
+    handle = slider.locator(".noUi-handle")
+    handle.focus()
+    for _ in range(times):
+        page.keyboard.press("ArrowRight")
+
+
+def test_a_slider_moves_by_keyboard_and_picture_and_words_follow(start_lab, page, readme_picture):
+    lesson = LessonPage(page, start_lab(), SCALING)
+    lesson.run_all()
+    shown = lesson.show("sharpening").locator(".jp-OutputArea-output")
+    words, image = shown.get_by_role("status"), shown.locator("img")
+    expect(words).to_contain_text("Sharpening factor 1:")
+    before, said = image.get_attribute("src"), words.text_content()
+    press_right(page, shown, times=4)
+    expect(words).to_contain_text("Sharpening factor 3:")
+    expect(image).not_to_have_attribute("src", before)
+    assert largest_weight(words.text_content()) > largest_weight(said)
+
+    # The picture that is shown has loaded, and is the new one.
+    shown = lesson.show("width_by_hand").locator(".jp-OutputArea-output")
+    seen = shown.locator("img").screenshot()
+    press_right(page, shown, times=8)
+    expect(shown.get_by_role("status")).to_contain_text("Key width 72.")
+    assert shown.locator("img").screenshot() != seen
+    readme_picture(lesson.show("width_by_hand"), "slider")
+
+
+def largest_weight(words: str) -> float:
+    return float(re.search(r"largest weight ([\d.]+)", words).group(1))
+
+
+@pytest.mark.timeout(900)
+def test_a_mistake_is_named_mended_and_the_lesson_earns_full_marks(
+    start_lab, page, picture, readme_picture, course
+):
+    lesson = LessonPage(page, start_lab(), SCALING)
+    answers = answers_of(SCALING)
+    wrong = answers["scaled_scores"].replace("math.sqrt(d_k)", "d_k")
+    assert wrong != answers["scaled_scores"]
+
+    lesson.write("scaled_scores", wrong)
+    said = lesson.validate()
+    picture(page, "validate-a-mistake")
+    assert "the example by hand: 10 / 2 = 5, not 2.5000" in said
+    lesson.close_dialog()
+    hand_in(course, "mistaken", lesson.path.read_bytes())
+
+    for cell_id, answer in answers.items():
+        lesson.write(cell_id, answer)
+    said = lesson.validate()
+    picture(page, "validate-success")
+    assert "Success" in said
+    lesson.close_dialog()
+    lesson.save()
+    hand_in(course, "mended", lesson.path.read_bytes())
+
+    nbgrader(course, "autograde", "02_scaling")
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
+        mended = gradebook.find_submission("02_scaling", "mended")
+        assert mended.max_code_score > 0
+        assert mended.code_score == mended.max_code_score
+        assert gradebook.find_submission("02_scaling", "mistaken").code_score < mended.code_score
+
+    nbgrader(course, "generate_feedback", "02_scaling", "--student=mistaken")
+    page.goto((course / "feedback/mistaken/02_scaling/scaling.html").as_uri())
+    picture(page, "feedback")
+
+
+def test_the_mask_is_walked_by_button_and_by_keyboard(start_lab, page, picture):
+    lesson = LessonPage(page, start_lab(), "03_mask/mask.ipynb")
+    lesson.run_all()
+    stepper = lesson.show("stepper").locator(".jp-OutputArea-output")
+    words, image = stepper.get_by_role("status"), stepper.locator("img")
+    expect(words).to_contain_text("'I' may look at 'I';")
+    first, seen = image.get_attribute("src"), image.screenshot()
+    expect(stepper.get_by_role("button", name="Previous")).to_be_disabled()
+
+    stepper.get_by_role("button", name="Next").click()
+    expect(words).to_contain_text("'am' may look at 'I', 'am';")
+    expect(image).not_to_have_attribute("src", first)
+    assert image.screenshot() != seen
+
+    press_right(page, stepper, times=2)
+    expect(words).to_contain_text(
+        "'this' may look at 'I', 'am', 'learning', 'this'; nothing is in its future."
+    )
+    expect(stepper.get_by_role("button", name="Next")).to_be_disabled()
+    picture(lesson.show("stepper"), "stepper")
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_the_first_lesson_runs_to_its_first_exercise_and_asks_for_the_answer(start_lab, page, picture, theme):
+    lesson = LessonPage(page, start_lab(theme), "01_dot_product/dot_product.ipynb")
+    lesson.run_all()
+    expect(lesson.cell("test_score")).to_contain_text("NotImplementedError", timeout=5000)
+    print(page.evaluate("[...document.querySelectorAll('.jp-OutputArea-output')].map(e=>e.className+' '+e.getAttribute('data-mime-type')+e.innerText.slice(0,80))"))
+    for number, cell_id in enumerate(("setup", "arrows-picture", "test_score")):
+        lesson.show(cell_id)
+        picture(page, f"first-lesson-{theme.split()[-1].lower()}-{number}")

@@ -1,0 +1,211 @@
+"""Whatever state the file is in, what a student wrote is read, or one sentence says why not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from nbgrader import tests as nbgrader_tests
+from tiny_course import FULL, answered, cell_of, release
+
+from attention_lab.grading.submission import LARGEST_FILE, Submission, read_submission
+
+STOCK_FILES = Path(nbgrader_tests.__file__).parent / "apps" / "files"
+
+
+def read(folder: Path, raw: bytes, name: str = "tiny.ipynb") -> Submission:
+    (folder / name).write_bytes(raw)
+    return read_submission(folder / "tiny.ipynb", FULL)
+
+
+def sources(submission: Submission) -> list[str]:
+    return [cell.source for cell in submission.cells]
+
+
+PLAIN = json.dumps(answered(), ensure_ascii=False, indent=1)
+WRITTEN = [cell.source for cell in answered().cells]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        PLAIN.encode(),
+        PLAIN.encode("utf-8-sig"),
+        PLAIN.encode("utf-16"),
+        b"\xfe\xff" + PLAIN.encode("utf-16-be"),
+        PLAIN.replace("\n", "\r\n").encode(),
+        ("\n\n" + PLAIN + "\n\n").encode(),
+    ],
+    ids=["plain", "byte order mark", "utf-16", "utf-16 big-endian", "windows", "blank lines"],
+)
+def test_encodings_and_line_ends_of_the_file_change_nothing(tmp_path, raw):
+    assert sources(read(tmp_path, raw)) == WRITTEN
+
+
+def test_line_ends_and_marks_inside_a_cell_are_put_right(tmp_path):
+    work = answered()
+    for cell in work.cells:
+        cell.source = "\ufeff" + cell.source.replace("\n", "\r\n")
+    assert sources(read(tmp_path, json.dumps(work).encode())) == WRITTEN
+    for cell in work.cells:
+        cell.source = cell.source.replace("\r\n", "\r")
+    assert sources(read(tmp_path, json.dumps(work).encode())) == WRITTEN
+
+
+def test_characters_that_cannot_be_written_again_are_replaced(tmp_path):
+    work = answered(double="def double(x):\n    return '\ud800'")
+    submission = read(tmp_path, json.dumps(work).encode())
+    for source in sources(submission):
+        source.encode("utf-8")
+    assert len(submission.cells) == len(WRITTEN)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metadata": {"widgets": {"x": "not widget state"}, "kernelspec": {"name": "other"}}},
+        {"metadata": None},
+        {"nbformat_minor": 99},
+        {"nbformat": "4"},
+        {"nbformat_minor": None},
+    ],
+    ids=["widgets", "no metadata", "future minor", "text for a number", "no minor"],
+)
+def test_metadata_of_the_notebook_means_nothing(tmp_path, change):
+    assert sources(read(tmp_path, json.dumps(answered() | change).encode())) == WRITTEN
+
+
+@pytest.mark.parametrize("strange", [None, 3, "text", [], {"nbgrader": 3}, {"nbgrader": {"grade_id": ["x"]}}])
+def test_metadata_of_a_cell_may_be_anything(tmp_path, strange):
+    work = json.loads(PLAIN)
+    for cell in work["cells"]:
+        cell["metadata"] = strange
+    submission = read(tmp_path, json.dumps(work).encode())
+    assert sources(submission) == WRITTEN
+    assert submission.answered == set(FULL)  # by their cell ids
+
+
+def test_cells_of_the_wrong_form_are_passed_over(tmp_path):
+    work = json.loads(PLAIN)
+    work["cells"][:0] = [None, "text", {}, {"cell_type": "code", "source": 3}, {"source": ["a\n", 3, "b"]}]
+    read_sources = sources(read(tmp_path, json.dumps(work).encode()))
+    assert read_sources[-len(WRITTEN) :] == WRITTEN
+    assert "a\nb" in read_sources
+
+
+def test_source_as_a_list_of_lines_is_joined(tmp_path):
+    work = json.loads(PLAIN)
+    for cell in work["cells"]:
+        cell["source"] = cell["source"].splitlines(keepends=True)
+    assert sources(read(tmp_path, json.dumps(work).encode())) == WRITTEN
+
+
+def test_repeated_and_missing_cell_ids_are_read(tmp_path):
+    work = json.loads(PLAIN)
+    for cell in work["cells"]:
+        cell["id"] = "same"
+    submission = read(tmp_path, json.dumps(work).encode())
+    assert sources(submission) == WRITTEN
+    assert submission.answered == set(FULL)  # by nbgrader's marks
+
+
+@pytest.mark.parametrize(
+    "name", ["test-v0.ipynb", "test-v1.ipynb", "test-v2.ipynb", "submitted-changed.ipynb"]
+)
+def test_nbgraders_own_notebooks_of_every_age_are_read(tmp_path, name):
+    (tmp_path / "tiny.ipynb").write_bytes((STOCK_FILES / name).read_bytes())
+    submission = read_submission(tmp_path / "tiny.ipynb", set())
+    assert submission.reason == ""
+    assert submission.cells
+
+
+def test_a_notebook_from_the_future_is_refused_with_the_reason(tmp_path):
+    reason = read(tmp_path, json.dumps(answered() | {"nbformat": 5}).encode()).reason
+    assert "newer than this grader reads" in reason
+
+
+@pytest.mark.parametrize("at", [0.3, 0.5, 0.9, 0.999])
+def test_a_file_that_breaks_off_is_said_to_break_off(tmp_path, at):
+    raw = PLAIN.encode()
+    assert "breaks off in the middle" in read(tmp_path, raw[: int(at * len(raw))]).reason
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"", "is empty"),
+        (b"\xef\xbb\xbf \n", "is empty"),
+        (b"\x00\x00\x00", "is not"),
+        (b"\xff\xfe\x00", "is not"),
+        (b"<html>a login page</html>", "is not a notebook"),
+        (b"[1, 2]", "holds no cells"),
+        (b"{}", "holds no cells"),
+        (b'{"nbformat": 3, "worksheets": 7}', "old notebook format"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"cells": ' + b"[" * 100_000, "nested too deeply"),
+        (b"9" * 10_000, "is not a notebook"),
+        (b"{" + b" " * LARGEST_FILE, "larger than"),
+    ],
+)
+def test_what_is_no_notebook_is_refused_in_one_sentence(tmp_path, raw, words):
+    reason = read(tmp_path, raw).reason
+    assert words in reason
+    assert reason.endswith(".")
+    assert "\n" not in reason
+    assert len(reason) < 200
+
+
+def test_a_folder_in_the_place_of_the_notebook_is_refused(tmp_path):
+    (tmp_path / "tiny.ipynb").mkdir()
+    assert "cannot be read" in read_submission(tmp_path / "tiny.ipynb", FULL).reason
+
+
+@pytest.mark.parametrize(
+    "name", ["tiny (1).ipynb", "tiny-Copy1.ipynb", "Untitled.ipynb", "anna's tiny.ipynb"]
+)
+def test_a_misnamed_notebook_is_found_and_the_name_is_mentioned(tmp_path, name):
+    submission = read(tmp_path, PLAIN.encode(), name)
+    assert sources(submission) == WRITTEN
+    assert repr(name) in submission.note
+
+
+def test_of_several_misnamed_notebooks_the_one_with_most_of_the_lesson_counts(tmp_path):
+    (tmp_path / "draft.ipynb").write_text(
+        json.dumps({"cells": [cell_of(release(), "double")], "nbformat": 4})
+    )
+    (tmp_path / "other.ipynb").write_text('{"cells": [], "nbformat": 4}')
+    assert sources(read(tmp_path, PLAIN.encode(), "tiny-Copy1.ipynb")) == WRITTEN
+
+
+def test_the_rightly_named_notebook_is_preferred_to_its_copies(tmp_path):
+    (tmp_path / "tiny-Copy1.ipynb").write_text(json.dumps(release()))
+    submission = read(tmp_path, PLAIN.encode())
+    assert sources(submission) == WRITTEN
+    assert submission.note == ""
+
+
+def test_a_copy_stands_in_for_an_unreadable_or_foreign_notebook_of_the_right_name(tmp_path):
+    (tmp_path / "tiny-Copy1.ipynb").write_text(PLAIN)
+    assert sources(read(tmp_path, b"")) == WRITTEN
+    other = {"cells": [{"cell_type": "code", "source": "1 + 1"}], "nbformat": 4}
+    submission = read(tmp_path, json.dumps(other).encode())
+    assert sources(submission) == WRITTEN
+    assert "'tiny-Copy1.ipynb'" in submission.note
+
+
+def test_another_lessons_notebook_under_this_name_is_told_apart(tmp_path):
+    other = {"cells": [{"cell_type": "code", "source": "def softmax(x): ..."}], "nbformat": 4}
+    assert "another notebook" in read(tmp_path, json.dumps(other).encode()).reason
+
+
+def test_a_notebook_that_lost_all_marks_but_defines_the_answers_is_accepted(tmp_path):
+    cells = [{"cell_type": "code", "source": "def double(x):\n    return 2 * x"}]
+    assert read(tmp_path, json.dumps({"cells": cells, "nbformat": 4}).encode()).reason == ""
+
+
+def test_a_folder_without_a_notebook_says_what_it_holds(tmp_path):
+    assert "it is empty" in read_submission(tmp_path / "tiny.ipynb", FULL).reason
+    (tmp_path / "answers.txt").touch()
+    assert "'answers.txt'" in read_submission(tmp_path / "tiny.ipynb", FULL).reason
+    assert "was handed in" in read_submission(tmp_path / "absent" / "tiny.ipynb", FULL).reason
