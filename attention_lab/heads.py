@@ -9,6 +9,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -50,16 +51,22 @@ def head_heatmaps(
         if place > 0:
             ax.set_ylabel("")
             ax.tick_params("y", labelleft=False)
-        if cell < 0.2:  # names of all places would lie over each other
-            for axis in (ax.xaxis, ax.yaxis):
-                ends = [0, len(axis.get_ticklocs()) - 1]
-                labels = [axis.get_ticklabels()[end].get_text() for end in ends]
-                axis.set_ticks([axis.get_ticklocs()[end] for end in ends], labels, parse_math=False)
-            ax.tick_params("x", labelrotation=0)
+        if cell < 0.2:  # the names of all places would lie over each other
+            _name_ends(ax, rows, columns, queries, keys)
     figure.colorbar(mesh, ax=list(axes[0]), label="weight", ticks=[0, 0.5, 1], fraction=0.03, pad=0.02)
     if title:
         figure.suptitle(title)
     return figure
+
+
+def _name_ends(
+    ax: Axes, rows: int, columns: int, queries: Sequence[str] | None, keys: Sequence[str] | None
+) -> None:
+    """Name the first and the last place of each axis only."""
+    for axis, count, names in ((ax.yaxis, rows, queries), (ax.xaxis, columns, keys)):
+        ends = sorted({0, count - 1})
+        labels = [str(end) if names is None else names[end] for end in ends]
+        axis.set_ticks([end + 0.5 for end in ends], labels, parse_math=False, rotation=0, ha="center")
 
 
 def _heads(weights: plots.Values) -> NDArray[Any]:

@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from attention_lab.errors import CourseError
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -34,8 +36,6 @@ def open_lab(course: Course, folder: Path, console: Console) -> None:
     try:
         from jupyterlab.labapp import LabApp  # type: ignore[import-untyped]
     except ModuleNotFoundError as error:
-        from attention_lab.errors import CourseError
-
         raise CourseError(
             f"JupyterLab is not installed beside this Python ({error.name} is missing): "
             f"run `{sys.executable} -m pip install -e .` in {course.root}."

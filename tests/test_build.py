@@ -105,9 +105,10 @@ def attention_lab(monkeypatch, capsys):
     return run
 
 
-def test_a_built_course_is_up_to_date(course):
-    assert stale(lesson_of(course)) == []
-    assert lesson_of(course).problems() == []
+def test_a_built_course_is_up_to_date(course, attention_lab):
+    code, said = attention_lab("build", "--check")
+    assert code == 0
+    assert "release and solutions are what the sources make" in said
     assert build_lesson(lesson_of(course)) == []
     printed = [o.text for c in nbformat.read(SOLUTION, as_version=4).cells for o in c.get("outputs", [])]
     assert printed == ["6\n"]
@@ -144,7 +145,6 @@ SPOILT = {
     "source not canonical": (SOURCE, '"outputs": []', '"outputs":  []', "is not in canonical form"),
     "release edited": (RELEASE, "import torch", "import math", "The release of 01_tiny is not what"),
     "solution edited": (SOLUTION, "x + x", "2 * x", "The solution of 01_tiny is not what"),
-    "points edited": (RELEASE, '"points": 2', '"points": 3', "The release of 01_tiny is not what"),
     "given file edited": (SOURCE.parent / "given.py", "42", "43", "The release of 01_tiny is not what"),
     "its copy edited": (SOLUTION.parent / "given.py", "42", "43", "The solution of 01_tiny is not what"),
 }
@@ -175,12 +175,6 @@ def test_an_error_in_a_stored_output_is_a_problem(course):
     nbformat.write(notebook, SOLUTION)
     (problem,) = stale(lesson_of(course))
     assert "cell 'test_double' stops with NameError: no double" in problem
-
-
-def test_check_passes_a_course_that_is_up_to_date(course, attention_lab):
-    code, said = attention_lab("build", "--check")
-    assert code == 0
-    assert "1 lessons: release and solutions are what the sources make" in said
 
 
 def test_a_changed_lesson_is_built_anew_and_nothing_else_is(course, attention_lab):
@@ -216,22 +210,19 @@ def test_broken_checks_are_said_in_a_sentence(course, attention_lab, path, old, 
 
 def test_a_lesson_without_checks_is_said_in_a_sentence(course, attention_lab):
     (course / CHECKS).unlink()
-    code, said = attention_lab("build", "--check")
-    assert code == 1
-    assert "calls check('double'), but checks/tiny has no such exercise" in said
+    assert attention_lab("build", "--check")[0] == 1
+    assert "checks/tiny has no such exercise" in lesson_of(course).problems()[0]
 
 
 def test_a_source_that_is_no_notebook_is_said_in_a_sentence(course, attention_lab):
     (course / SOURCE).write_text("<<<<<<< HEAD\n")
     code, said = attention_lab("build", "--check")
-    assert code == 1
-    assert "tiny.ipynb" in said
+    assert code == 1 and "tiny.ipynb" in said
 
 
 def test_an_unknown_lesson_is_answered_with_those_there_are(course, attention_lab):
     code, said = attention_lab("build", "02_huge")
-    assert code == 1
-    assert "There is no lesson '02_huge'. There are: 01_tiny." in said
+    assert code == 1 and "There is no lesson '02_huge'. There are: 01_tiny." in said
 
 
 def test_outside_a_course_the_command_says_where_to_go(tmp_path, monkeypatch, attention_lab):

@@ -1,4 +1,4 @@
-"""The heatmaps of several heads can be compared: one scale, one bar, and a sentence for what cannot be drawn."""
+"""The heatmaps of several heads can be compared, and what cannot be drawn is refused with advice."""
 
 import matplotlib
 
@@ -85,7 +85,7 @@ def test_names_and_title_are_what_the_caller_says(weights):
 
 def test_a_list_of_heads_is_as_good_as_a_tensor_and_gradients_do_not_matter(weights):
     weights.requires_grad_()
-    head_heatmaps([head for head in weights])
+    head_heatmaps(list(weights))
     head_heatmaps(weights)
     head_heatmaps(weights.detach().numpy())
 

@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from attention_lab.build import register
 from attention_lab.demo.hand_ins import HandIn
 from attention_lab.errors import CourseError
-from attention_lab.grading.course import Course, Lesson
+from attention_lab.grading.course import Course, Lesson, read_notebook
 
 FOLDER = "demo"
 MARKER = ".attention-lab-demo"  # only a folder that holds it is ever removed
@@ -20,7 +20,7 @@ LITTER = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
 SHORTER_LIMITS = """
 # The demo's invented students write endless loops on purpose: nobody wants to wait long for them.
 c.RunAndJudge.cell_seconds = 15
-c.RunAndJudge.answer_seconds = 5
+c.RunAndJudge.answer_seconds = 8
 """
 
 
@@ -51,8 +51,7 @@ def fresh_course(lesson: Lesson) -> Lesson:
 
 def read_release(lesson: Lesson) -> NotebookNode:
     """The notebook that students get."""
-    release: NotebookNode = nbformat.read(_release_folder(lesson) / f"{lesson.name}.ipynb", as_version=4)
-    return release
+    return read_notebook(_release_folder(lesson) / f"{lesson.name}.ipynb")
 
 
 def submit(lesson: Lesson, student: str, hand_in: HandIn) -> None:

@@ -42,18 +42,19 @@ def processes_for(students: int) -> int:
 def grade_class(lesson: Lesson, students: Sequence[str], console: Console) -> dict[str, Graded]:
     """Autograde and write the feedback of each student in this order, with a progress bar."""
     columns = (
-        TextColumn("Grading {task.description}", markup=False),
+        TextColumn("Grading"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
     )
     graded: dict[str, Graded] = {}
     with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task("…", total=len(students))
+        bar = progress.add_task("", total=len(students))
         try:
             for in_hand, done in _through_the_pool(lesson, students):
                 graded |= {each.student: each for each in done}
-                progress.update(bar, description=" and ".join(in_hand) or "…", completed=len(graded))
+                progress.update(bar, description=" and ".join(in_hand), completed=len(graded))
         except BrokenProcessPool:
             log = lesson.course.root / LOG
             raise CourseError(f"A grading process ended unexpectedly; its last words are in {log}.") from None

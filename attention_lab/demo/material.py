@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-import nbformat
 from nbformat import NotebookNode
 
 from attention_lab.demo.transplant import ChecksFile
-from attention_lab.grading.course import Lesson
+from attention_lab.grading.course import Lesson, read_notebook
 from attention_lab.grading.exercise import Exercise
 
 
@@ -29,7 +28,7 @@ class Material:
 
 def material_of(lesson: Lesson, release: NotebookNode) -> dict[str, Material]:
     """The material for every exercise of a lesson, in the order of its notebook."""
-    solution = nbformat.read(lesson.solution_path, as_version=4)
+    solution = read_notebook(lesson.solution_path)
     references, stubs = _answer_cells(solution), _answer_cells(release)
     found = {
         name: Material(lesson.exercises[name], stub, references[name])
@@ -53,12 +52,13 @@ def with_docstring(cell: str, name: str, stub: str) -> str:
     docstring = _body_of(stub, name)[0]
     first = _body_of(cell, name)[0]
     is_docstring = isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
-    shares_a_line = cell.splitlines()[first.lineno - 1][: first.col_offset].strip() != ""
+    lines = cell.splitlines()
+    starts = min([first.lineno, *(each.lineno for each in getattr(first, "decorator_list", []))]) - 1
+    shares_a_line = lines[first.lineno - 1][: first.col_offset].strip() != ""
     if not is_docstring or shares_a_line:
         return cell
     given = stub.splitlines()[docstring.lineno - 1 : docstring.end_lineno]
-    lines = cell.splitlines()
-    return "\n".join([*lines[: first.lineno - 1], *given, *lines[first.lineno - 1 :]])
+    return "\n".join([*lines[:starts], *given, *lines[starts:]])
 
 
 def _body_of(cell: str, name: str) -> list[ast.stmt]:

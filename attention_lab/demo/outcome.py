@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import nbformat
 from nbgrader.api import Gradebook, MissingEntry
 
 from attention_lab.demo.grading import Graded
 from attention_lab.demo.hand_ins import Expected, HandIn
-from attention_lab.grading.course import Lesson
+from attention_lab.grading.course import Lesson, read_notebook
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def read_verdicts(lesson: Lesson, student: str) -> dict[str, tuple[str, dict[str
         return {}
     return {
         output.metadata.attention_lab["exercise"]: (cell.id, output.metadata.attention_lab)
-        for cell in nbformat.read(path, as_version=4).cells
+        for cell in read_notebook(path).cells
         for output in cell.get("outputs", [])
         if "attention_lab" in output.get("metadata", {})
     }

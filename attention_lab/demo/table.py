@@ -36,7 +36,10 @@ def print_report(
 
 def legend(lesson: Lesson, exercises: Mapping[str, Exercise]) -> Text:
     """The exercises behind the numbers at the head of the table."""
-    entries = [f"{number} {name} ({exercises[name].points:g})" for number, name in enumerate(exercises, 1)]
+    entries = [
+        f"{number}\N{NO-BREAK SPACE}{name}\N{NO-BREAK SPACE}({exercises[name].points:g})"
+        for number, name in enumerate(exercises, 1)
+    ]
     return Text.assemble((lesson.folder, "bold"), "  ", " · ".join(entries))
 
 
@@ -91,7 +94,7 @@ def feedback_line(lesson: Lesson, outcomes: Sequence[Outcome]) -> Text:
     return Text.assemble(
         f"What {shown.student} reads: ",
         (shlex.quote(_near(page)), f"bold link {page.as_uri()}"),
-        f"   (nbgrader's log: {_near(root / LOG)})",
+        f"\nnbgrader's log: {_near(root / LOG)}",
     )
 
 

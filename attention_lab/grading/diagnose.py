@@ -43,16 +43,19 @@ def _from_comparisons(
             if all(behaves_like(index, run) for run in range(len(compared))):
                 return [_named(exercise, mistake, wrong[0])]
 
-    findings = []
-    for run in failing:
-        explaining = None
-        if run in wrong:
-            position = compared.index(run)
-            explaining = next((m for i, m in enumerate(exercise.mistakes) if behaves_like(i, position)), None)
-        findings.append(
-            _named(exercise, explaining, run) if explaining else _measured(exercise, reference, run)
-        )
-    return findings
+    findings, unexplained = [], list(failing)
+    while True:
+        # The mistake behind the most groups is the likeliest; of equals, the one listed first.
+        explained = {
+            index: [run for run in unexplained if run in wrong and behaves_like(index, compared.index(run))]
+            for index in range(len(exercise.mistakes))
+        }
+        best = max(explained, key=lambda index: len(explained[index]), default=None)
+        if best is None or not explained[best]:
+            break
+        findings.append(_named(exercise, exercise.mistakes[best], explained[best][0]))
+        unexplained = [run for run in unexplained if run not in explained[best]]
+    return findings + [_measured(exercise, reference, run) for run in unexplained]
 
 
 def explains(exercise: Exercise, mistake: Mistake, run: GroupRun) -> bool:

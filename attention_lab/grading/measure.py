@@ -19,6 +19,8 @@ def measure(
     exercise: Exercise, reference: Callable[..., Any], case: Case, answer: Answer, expected: Answer
 ) -> str:
     """One sentence on how `answer` misses `expected`."""
+    if case.refuses is not None and answer.status == "raised" and answer.error != "NotImplementedError":
+        return wording.refuses_badly(exercise, case, answer)
     if answer.status != "value":
         return wording.no_value(exercise, answer)
     if case.refuses is not None:
@@ -50,7 +52,11 @@ def _wrong_value(
         return _wrong_look(exercise, reference, case, value, expected)
     several = isinstance(expected, (list, tuple))
     if several != isinstance(value, (list, tuple)) or (several and len(value) != len(expected)):
-        return wording.wrong_kind(exercise, value, expected)
+        return wording.wrong_number(exercise, value, expected)
+    if several and all(
+        same_value(mine, right, exercise.tolerance) for mine, right in zip(value, expected[::-1], strict=True)
+    ):
+        return wording.wrong_order(exercise)
     pairs = list(zip(value, expected, strict=True)) if several else [(value, expected)]
     agreeing = [
         name
@@ -65,7 +71,7 @@ def _wrong_value(
             continue
         name = exercise.results[index] if index < len(exercise.results) else "result"
         sentence = next(_measurements(exercise, reference, case, index, name, mine, right))
-        rest = f" The {wording.listed(agreeing)} agree." if agreeing else ""
+        rest = f" {wording.agreement(agreeing)}" if agreeing else ""
         return sentence + rest
     return f"`{exercise.name}` does not return what the exercise asks for."
 
@@ -99,7 +105,8 @@ def _measurements(
 ) -> Iterator[str]:
     if not isinstance(mine, torch.Tensor) or not isinstance(right, torch.Tensor):
         if isinstance(mine, Unreadable) or type(mine) is not type(right):
-            yield wording.wrong_kind(exercise, mine, right)
+            several = len(exercise.results) > 1
+            yield wording.wrong_kind(name if several else f"`{exercise.name}`", mine, right, several)
         yield f"`{exercise.name}` gives {wording.short(mine)}, and {wording.short(right)} is right."
         return
     axes = exercise.axes[index] if index < len(exercise.axes) else ()

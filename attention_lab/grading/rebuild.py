@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -18,6 +19,7 @@ from nbformat import NotebookNode
 
 from attention_lab.grading.submission import SubmittedCell
 
+INVISIBLE_SPACE = "\u200b"
 MISSING_ANSWER = "# This answer cell was not in the submission."
 
 
@@ -34,6 +36,8 @@ def rebuild(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -> Noteboo
             chosen = answers.get(position)
             missing = MISSING_ANSWER if cell.cell_type == "code" else ""
             cell.source = cells[chosen].source if chosen is not None else missing
+            if cell.cell_type != "code":
+                cell.source = _tame(cell.source)
         rebuilt.cells.append(cell)
         rebuilt.cells += [
             _bare(extra, f"own-{position}-{number}") for number, extra in enumerate(own[position], 1)
@@ -133,7 +137,14 @@ def _bare(cell: SubmittedCell, cell_id: str) -> NotebookNode:
         "markdown": nbformat.v4.new_markdown_cell,
         "raw": nbformat.v4.new_raw_cell,
     }[cell.cell_type]
-    return make(cell.source, id=cell_id)
+    return make(cell.source if cell.cell_type == "code" else _tame(cell.source), id=cell_id)
+
+
+def _tame(text: str) -> str:
+    """Prose whose HTML is shown instead of obeyed, in the feedback page and in the formgrader."""
+    # An invisible space makes a tag, an entity or a script's address into plain text, in mathematics too.
+    text = re.sub(r"(<(?=[A-Za-z/!?])|&(?=#?\w+;))", f"\\1{INVISIBLE_SPACE}", text)
+    return re.sub(r"(javascript|vbscript|data)(?=\s*:)", f"\\1{INVISIBLE_SPACE}", text, flags=re.IGNORECASE)
 
 
 def _is_marked(cell: NotebookNode) -> bool:

@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 
 from attention_lab.grading.verdict import Finding, Verdict
 
+CELL = '<td style="padding: 0.1em 1em 0.1em 0; text-align: left">'
 SHOWABLE = ("text/plain", "image/png", "image/jpeg")
 TERMINAL_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 LONGEST_TEXT = 2_000_000  # characters of one output, enough for a picture
@@ -59,15 +60,14 @@ def write_verdict(cell: NotebookNode, verdict: Verdict) -> None:
 def as_html(verdict: Verdict) -> str:
     """The verdict as a student reads it: points, what is wrong, which groups agree."""
     rows = "".join(
-        f"<tr><td>{'✓' if group.agrees else '✗'}</td><td>{html.escape(group.name)}</td>"
-        f"<td>{group.points if group.agrees else 0:g} of {group.points:g}</td></tr>"
+        f"<tr>{CELL}{'✓' if group.agrees else '✗'}</td>{CELL}{html.escape(group.name)}</td>"
+        f"{CELL}{group.points if group.agrees else 0:g} of {group.points:g}</td></tr>"
         for group in verdict.groups
     )
     findings = "".join(_finding(finding) for finding in verdict.findings) or f"<p>{verdict.message}</p>"
     return (
         f"<h4>{html.escape(verdict.exercise)}: {verdict.points:g} of {verdict.max_points:g} points</h4>"
-        f"{findings}<table><thead><tr><th></th><th>asked</th><th>points</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table>"
+        f"{findings}<table>{rows}</table>"
     )
 
 

@@ -29,7 +29,7 @@ def no_value(exercise: Exercise, answer: Answer) -> str:
     if answer.error == "WrongParametersError":
         return f"The parameters of `{name}` are not those the exercise names ({answer.message})."
     where = f" at the line `{answer.line}`" if answer.line else ""
-    said = f": {answer.message.splitlines()[0]}" if answer.message.strip() else ""
+    said = f": {answer.message.splitlines()[0].rstrip('.')}" if answer.message.strip() else ""
     return f"`{name}` stops with {answer.error}{where}{said}."
 
 
@@ -38,6 +38,17 @@ def should_refuse(exercise: Exercise, case: Case) -> str:
     return (
         f"`{exercise.name}` returns an answer for {describe_call(case)}, which cannot work: "
         f"raise a ValueError with a sentence that holds {numbers}."
+    )
+
+
+def refuses_badly(exercise: Exercise, case: Case, answer: Answer) -> str:
+    numbers = listed([str(number) for number in case.refuses or ()])
+    if answer.error == "ValueError":
+        said = answer.message.rstrip(".") or "nothing"
+        return f"The ValueError of `{exercise.name}` says “{said}”: its sentence has to hold {numbers}."
+    return (
+        f"`{exercise.name}` stops with {answer.error} for {describe_call(case)}: "
+        f"raise a ValueError instead, with a sentence that holds {numbers}."
     )
 
 
@@ -51,7 +62,7 @@ def wrong_gradients(
 ) -> str:
     """Which argument's gradient is missing, not finite, or other than it should be."""
     if isinstance(answer.gradients, str):
-        return f"The values agree, but the backward pass stops: {answer.gradients}."
+        return f"The values agree, but the backward pass stops: {answer.gradients.rstrip('.')}."
     mine, right = answer.gradients or {}, expected.gradients
     assert isinstance(right, dict)
     for path, gradient in right.items():
@@ -70,13 +81,30 @@ def wrong_gradients(
     return "The values agree, but their gradients differ from those of the formula."
 
 
-def wrong_kind(exercise: Exercise, value: Any, expected: Any) -> str:
-    """A None, a list, a number where something else was asked for."""
+def wrong_number(exercise: Exercise, value: Any, expected: Any) -> str:
+    """One thing where several were asked for, or the other way round."""
     several = isinstance(expected, (list, tuple))
     asked = "(" + ", ".join(exercise.results) + ")" if several else kind(expected)
     if value is None:
         return f"`{exercise.name}` returns nothing, and {asked} was asked for: is the `return` line missing?"
     return f"`{exercise.name}` returns {kind(value)}, and {asked} was asked for."
+
+
+def wrong_kind(what: str, value: Any, expected: Any, is_part: bool) -> str:
+    """A list, a number, nothing, where a tensor was asked for."""
+    if value is None and not is_part:
+        return f"{what} returns nothing, and {kind(expected)} was asked for: is the `return` line missing?"
+    return f"{what} {'is' if is_part else 'returns'} {kind(value)}, and {kind(expected)} was asked for."
+
+
+def wrong_order(exercise: Exercise) -> str:
+    returned, asked = (", ".join(names) for names in (exercise.results[::-1], exercise.results))
+    return f"`{exercise.name}` returns ({returned}); ({asked}) was asked for, in this order."
+
+
+def agreement(names: Sequence[str]) -> str:
+    plural = len(names) > 1 or names[0].endswith("s")
+    return f"The {listed(names)} {'agree' if plural else 'agrees'}."
 
 
 def wrong_parts(exercise: Exercise, side: str, mine: Any, right: Any) -> str:

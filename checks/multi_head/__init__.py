@@ -1,1 +1,1 @@
-"""What the grader asks in lesson 5, multi-head attention."""
+"""Lesson 5, multi-head attention: several heads side by side."""

@@ -33,9 +33,9 @@ def edges(draw):
 
 
 @parameter_count.mistake(
-    "Too large by nearly a factor of `num_heads`: each head was counted as wide as the embedding. A head's "
-    "three projections lead from `embed_dim` to the head size, which is `num_heads` times smaller, and the "
-    "output projection takes in `embed_dim` numbers."
+    "Too large by nearly a factor of `num_heads`: each head was counted as wide as the embedding. A "
+    "head's three projections lead from `embed_dim` to the head size, which is `num_heads` times "
+    "smaller, and the output projection takes in `embed_dim` numbers."
 )
 def heads_as_wide_as_the_embedding(embed_dim, num_heads, bias):
     heads = num_heads * 3 * (embed_dim * embed_dim + bias * embed_dim)
@@ -43,8 +43,9 @@ def heads_as_wide_as_the_embedding(embed_dim, num_heads, bias):
 
 
 @parameter_count.mistake(
-    "Each head was counted as wide as the embedding, so the three projections come out `num_heads` times too "
-    "large (the output projection is right). A head leads from `embed_dim` to `embed_dim / num_heads` numbers."
+    "Each head was counted as wide as the embedding, so the three projections come out `num_heads` "
+    "times too large (the output projection is right). A head leads from `embed_dim` to `embed_dim / "
+    "num_heads` numbers."
 )
 def heads_too_wide_output_right(embed_dim, num_heads, bias):
     return (3 * num_heads + 1) * embed_dim * (embed_dim + bias)
@@ -59,16 +60,16 @@ def without_the_output(embed_dim, num_heads, bias):
 
 
 @parameter_count.mistake(
-    "Right without a bias, and the same number with one: `bias` changes nothing. Where it is true, each "
-    "projection has one more parameter for each number that it puts out."
+    "Right without a bias, and the same number with one: `bias` changes nothing. Where it is true, each"
+    " projection has one more parameter for each number that it puts out."
 )
 def bias_ignored(embed_dim, num_heads, bias):
     return 4 * embed_dim * embed_dim
 
 
 @parameter_count.mistake(
-    "Right with a bias, too large without one: the biases are counted even where `bias` is False. Count them "
-    "only where there are any."
+    "Right with a bias, too large without one: the biases are counted even where `bias` is False. Count"
+    " them only where there are any."
 )
 def bias_always(embed_dim, num_heads, bias):
     return 4 * embed_dim * (embed_dim + 1)
@@ -83,32 +84,32 @@ def no_bias_in_the_output(embed_dim, num_heads, bias):
 
 
 @parameter_count.mistake(
-    "Too small where there is a bias: only the output projection's was counted. `bias` goes to the query, key "
-    "and value of every head as well."
+    "Too small where there is a bias: only the output projection's was counted. `bias` goes to the "
+    "query, key and value of every head as well."
 )
 def no_bias_in_the_heads(embed_dim, num_heads, bias):
     return embed_dim * (4 * embed_dim + bias)
 
 
 @parameter_count.mistake(
-    "The weights are right, but the biases of a single head were counted for all: each of the `num_heads` "
-    "heads has three biases of its own, as long as the head is wide."
+    "The weights are right, but the biases of a single head were counted for all: each of the "
+    "`num_heads` heads has three biases of its own, as long as the head is wide."
 )
 def biases_of_one_head(embed_dim, num_heads, bias):
     return 4 * embed_dim * embed_dim + bias * (3 * (embed_dim // num_heads) + embed_dim)
 
 
 @parameter_count.mistake(
-    "A bias was counted as one number for each projection. It is a vector: one number for each output of the "
-    "projection."
+    "A bias was counted as one number for each projection. It is a vector: one number for each output "
+    "of the projection."
 )
 def bias_is_one_number(embed_dim, num_heads, bias):
     return 4 * embed_dim * embed_dim + bias * (3 * num_heads + 1)
 
 
 @parameter_count.mistake(
-    "This counts the query, key and value of one head and the output projection. There are `num_heads` heads, "
-    "each with three projections of its own."
+    "This counts the query, key and value of one head and the output projection. There are `num_heads` "
+    "heads, each with three projections of its own."
 )
 def one_head_only(embed_dim, num_heads, bias):
     head_size = embed_dim // num_heads
@@ -116,8 +117,8 @@ def one_head_only(embed_dim, num_heads, bias):
 
 
 @parameter_count.mistake(
-    "The heads were counted as if each saw only its own slice of the embedding. A head's projections take in "
-    "the whole vector, `embed_dim` numbers, and put out the head size."
+    "The heads were counted as if each saw only its own slice of the embedding. A head's projections "
+    "take in the whole vector, `embed_dim` numbers, and put out the head size."
 )
 def heads_see_a_slice(embed_dim, num_heads, bias):
     head_size = embed_dim // num_heads
@@ -125,8 +126,8 @@ def heads_see_a_slice(embed_dim, num_heads, bias):
 
 
 @parameter_count.mistake(
-    "The number is right, but it is a float: parameters are counted in whole numbers. `/` makes floats even "
-    "where nothing is left over; divide with `//`, or do not divide at all."
+    "The number is right, but it is a float: parameters are counted in whole numbers. `/` makes floats "
+    "even where nothing is left over; divide with `//`, or do not divide at all."
 )
 def a_float(embed_dim, num_heads, bias):
     return 3 * num_heads * (embed_dim / num_heads) * (embed_dim + bias) + embed_dim * (embed_dim + bias)

@@ -1,5 +1,6 @@
 """JupyterLab as `make lab` starts it, a browser in front of it, and a place for the pictures."""
 
+import functools
 import json
 import os
 import signal
@@ -123,9 +124,9 @@ def page(browser):
 def picture():
     """Keeps a picture of a page, or of a part of it, under artefacts/."""
 
-    def keep(shown, name: str, folder: Path = ARTEFACTS) -> bytes:
+    def keep(shown, name: str, folder: Path = ARTEFACTS, **options) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        return shown.screenshot(path=folder / f"{name}.png", animations="disabled")
+        shown.screenshot(path=folder / f"{name}.png", animations="disabled", **options)
 
     return keep
 
@@ -133,4 +134,4 @@ def picture():
 @pytest.fixture
 def readme_picture(picture):
     """Keeps a picture that the README shows; in docs/images/ when that is asked for."""
-    return lambda shown, name: picture(shown, name, README_PICTURES)
+    return functools.partial(picture, folder=README_PICTURES)

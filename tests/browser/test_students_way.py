@@ -11,7 +11,9 @@ import nbformat
 import pytest
 from lesson_page import LessonPage
 from nbgrader.api import Gradebook
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
+
+from attention_lab.grading.course import Course
 
 pytestmark = pytest.mark.browser
 
@@ -20,9 +22,10 @@ SCALING = "02_scaling/scaling.ipynb"
 
 
 def answers_of(notebook: str) -> dict[str, str]:
-    """The answer cells of a solution notebook, code and prose."""
+    """What a good student writes: the answer cells of the solution notebook, code and prose."""
     cells = nbformat.read(ROOT / "solutions" / notebook, as_version=4).cells
-    return {cell.id: cell.source for cell in cells if cell.metadata.get("nbgrader", {}).get("solution")}
+    answers = [cell for cell in cells if cell.metadata.get("nbgrader", {}).get("solution")]
+    return {cell.id: re.sub(r" *### (BEGIN|END) SOLUTION\n?", "", cell.source) for cell in answers}
 
 
 @pytest.fixture
@@ -54,6 +57,26 @@ def hand_in(course: Path, student: str, notebook: bytes) -> None:
     target.write_bytes(notebook)
 
 
+def open_feedback(page, file: Path) -> Locator:
+    """The code cells of a feedback page, read without the network that its fonts and formulas come from."""
+    page.route("**", lambda route: route.continue_() if "file:" in route.request.url else route.abort())
+    page.set_viewport_size({"width": 1000, "height": 1000})
+    page.goto(file.as_uri())
+    return page.locator(".code_cell")
+
+
+def message_of(exercise: str, mistake: str) -> str:
+    mistakes = Course(ROOT).exercise(exercise)[1].mistakes
+    return next(each.message for each in mistakes if each.name == mistake)
+
+
+def around(first: Locator, last: Locator) -> dict[str, float]:
+    """The part of a page from one element to a later one."""
+    top, bottom = first.bounding_box(), last.bounding_box()
+    height = bottom["y"] + bottom["height"] - top["y"]
+    return {"x": top["x"] - 10, "y": top["y"], "width": top["width"] + 20, "height": height + 10}
+
+
 def press_right(page, slider, times: int) -> None:
     handle = slider.locator(".noUi-handle")
     handle.focus()
@@ -79,7 +102,9 @@ def test_a_slider_moves_by_keyboard_and_picture_and_words_follow(start_lab, page
     press_right(page, shown, times=8)
     expect(shown.get_by_role("status")).to_contain_text("Key width 72.")
     assert shown.locator("img").screenshot() != seen
-    readme_picture(lesson.show("width_by_hand"), "slider")
+    page.keyboard.press("End")
+    expect(shown.get_by_role("status")).to_contain_text("Key width 512.")
+    readme_picture(shown, "slider")
 
 
 def largest_weight(words: str) -> float:
@@ -119,8 +144,11 @@ def test_a_mistake_is_named_mended_and_the_lesson_earns_full_marks(
         assert gradebook.find_submission("02_scaling", "mistaken").code_score < mended.code_score
 
     nbgrader(course, "generate_feedback", "02_scaling", "--student=mistaken")
-    page.goto((course / "feedback/mistaken/02_scaling/scaling.html").as_uri())
-    picture(page, "feedback")
+    feedback = open_feedback(page, course / "feedback/mistaken/02_scaling/scaling.html")
+    answer, verdict = (feedback.filter(has_text=text) for text in ("def scaled_scores(", "scaled_scores: 0 of"))
+    expect(verdict).to_contain_text(message_of("scaled_scores", "divided_by_d_k"))
+    picture(page, "feedback", full_page=True)
+    readme_picture(page, "named-mistake", full_page=True, clip=around(answer, verdict))
 
 
 def test_the_mask_is_walked_by_button_and_by_keyboard(start_lab, page, picture):
@@ -149,8 +177,10 @@ def test_the_mask_is_walked_by_button_and_by_keyboard(start_lab, page, picture):
 def test_the_first_lesson_runs_to_its_first_exercise_and_asks_for_the_answer(start_lab, page, picture, theme):
     lesson = LessonPage(page, start_lab(theme), "01_dot_product/dot_product.ipynb")
     lesson.run_all()
-    expect(lesson.cell("test_score")).to_contain_text("NotImplementedError", timeout=5000)
-    print(page.evaluate("[...document.querySelectorAll('.jp-OutputArea-output')].map(e=>e.className+' '+e.getAttribute('data-mime-type')+e.innerText.slice(0,80))"))
+    errors = page.locator('.jp-OutputArea-output[data-mime-type="application/vnd.jupyter.stderr"]')
+    expect(errors).to_have_count(1)
+    expect(errors).to_contain_text("NotImplementedError")
+    expect(lesson.cell("test_score").locator(errors)).to_have_count(1)
     for number, cell_id in enumerate(("setup", "arrows-picture", "test_score")):
         lesson.show(cell_id)
         picture(page, f"first-lesson-{theme.split()[-1].lower()}-{number}")

@@ -1,6 +1,7 @@
 """An answer that no named mistake explains gets the most specific sentence that can be measured."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -114,10 +115,10 @@ def backwards(back):
 
 
 def no_way_back(gradient):
-    raise RuntimeError("no way back")
+    raise RuntimeError("no way back.")
 
 
-def refusing_with(error):
+def raising(error):
     def answer(query, key=None, value=None):
         raise error
 
@@ -134,63 +135,116 @@ def leaks(query, key, mask):
     return weights @ key, weights
 
 
-def by_loops(query, key, value):
+def multiplied(query, key):
+    return query @ key.mT
+
+
+def detached(query, key, value):
     return attend(query.detach(), key, value)
 
 
+PAIR = r"\(output, weights\) was asked for"
+REFUSED = r"raise a ValueError .* \d+ and \d+"
+# What the student wrote, the cases that show it, and the sentence.
 SENTENCES = {
-    "nothing": (unequal, spoilt(lambda o, w: None), r"returns nothing, .*\(output, weights\).* `return`"),
-    "a list": (unequal, spoilt(lambda o, w: w.tolist()), r"returns a list of \d+, and \(output, weights\)"),
-    "one result": (unequal, spoilt(lambda o, w: o), r"returns a tensor of shape \(\d+, \d+\), and \(output, w"),
-    "three results": (unequal, spoilt(lambda o, w: (o, w, w)), r"returns a tuple of 3, and \(output, weights\)"),
-    "a float": (unequal, spoilt(lambda o, w: 1.5), r"returns a Python float, and \(output, weights\)"),
-    "a list inside": (unequal, spoilt(lambda o, w: (o, w.tolist())), r"weights.* list of \d+.* a tensor of shape"),
-    "an array": (unequal, spoilt(lambda o, w: (o, w.numpy())), r"ndarray, and a tensor of shape"),
+    "nothing": (unequal, spoilt(lambda o, w: None), f"returns nothing, and {PAIR}.* `return`"),
+    "a list": (unequal, spoilt(lambda o, w: w.tolist()), rf"returns a list of \d+, and {PAIR}"),
+    "one result": (unequal, spoilt(lambda o, w: o), f"returns a tensor of shape .*, and {PAIR}"),
+    "three results": (unequal, spoilt(lambda o, w: (o, w, w)), f"returns a tuple of 3, and {PAIR}"),
+    "a float": (unequal, spoilt(lambda o, w: 1.5), f"returns a Python float, and {PAIR}"),
+    "a list inside": (unequal, spoilt(lambda o, w: (o, w.tolist())), "weights.* list of .* a tensor"),
+    "an array": (unequal, spoilt(lambda o, w: (o, w.numpy())), "ndarray, and a tensor of shape"),
     "other shape": (
         unequal,
         spoilt(lambda o, w: (o, w[None])),
-        r"weights has shape \(1, \d+, \d+\), and \(\d+, \d+\) was asked for: \(queries, keys\)",
+        r"weights has shape \(1, .*\(queries, keys\)",
     ),
-    "axes turned": (unequal, spoilt(lambda o, w: (o, w.mT)), r"weights has shape .* have changed places"),
-    "transposed": (square, spoilt(lambda o, w: (o, w.mT)), r"weights is transposed"),
+    "both shapes": (unequal, spoilt(lambda o, w: (o[None], w[None])), "^weights has shape"),
+    "axes turned": (unequal, spoilt(lambda o, w: (o, w.mT)), "weights has shape .* changed places"),
+    "transposed": (square, spoilt(lambda o, w: (o, w.mT)), "weights is transposed"),
     "row sums": (
         unequal,
         spoilt(lambda o, w: (o, put(w, 2, w[2] / 2))),
-        r"rows of weights do not sum to 1: row \[2\] sums to 0\.5",
+        r"not sum to 1: row \[2\] sums to 0\.5",
     ),
-    "constant factor": (unequal, spoilt(lambda o, w: (8 * o, w)), r"Every number in output is 8 times"),
-    "NaN": (unequal, spoilt(lambda o, w: (o, put(w, 3, math.nan))), r"weights is NaN in row 3 \(\d+ of \d+"),
-    "infinite": (unequal, spoilt(lambda o, w: (put(o, (2, 1), math.inf), w)), r"output is infinite in row 2 \(1 of"),
-    "one number": (
-        unequal,
-        spoilt(lambda o, w: (put(o, (4, 1), 99.0), w)),
-        r"output has the right shape but other numbers: at \[4, 1\] yours is 99, and .* is right",
-    ),
-    "changed input": (unequal, changes_the_key, r"changes its input `key`"),
-    "the future": (causal, one_ahead, r"weights looks? into the future: .* at query 0, key 1, where 0"),
-    "mask ignored": (masked, lambda query, key, mask: attend(query, key), r"weights attends? where the mask forbids"),
-    "mask leaks": (masked, leaks, r"weights attends? where the mask forbids it: .* where 0 is right"),
-    "value ignored": (square, lambda q, k, v: attend(q, k), r"output is the same as if `value` had not been given"),
-    "key ignored": (square, lambda q, k, v: attend(q, None, v), r"`key`.*not used"),
-    "dtype": (in_float64, spoilt(lambda o, w: (o, w.float())), r"weights has dtype float32, and float64 was asked"),
-    "no gradient": (with_gradients, by_loops, r"no gradient reaches `query`"),
-    "NaN gradient": (with_gradients, backwards(lambda g: g * math.nan), r"gradient of `key` is NaN"),
-    "other gradient": (with_gradients, backwards(lambda g: g * 2), r"values agree, but their gradients differ"),
-    "no backward": (with_gradients, backwards(no_way_back), r"the backward pass stops: no way back\.$"),
-    "an exception": (unequal, refusing_with(KeyError("x")), r"stops with KeyError at the line `raise error`: 'x'\.$"),
-    "a stub": (unequal, refusing_with(NotImplementedError()), r"is not written yet"),
-    "no function": (unequal, None, r"There is no `attend`"),
-    "not refused": (clashing, lambda q, k: (q, q), r"returns an answer .* which cannot work: raise a ValueError"),
-    "refused by assert": (clashing, refusing_with(AssertionError("widths 3")), r"ValueError .*\d+ and \d+"),
-    "refused by torch": (clashing, lambda q, k: q @ k.mT, r"ValueError .*\d+ and \d+"),
-    "refused, no numbers": (clashing, refusing_with(ValueError("they clash")), r"they clash.*\d+ and \d+"),
+    "a factor": (unequal, spoilt(lambda o, w: (8 * o, w)), "Every number in output is 8 times"),
+    "NaN": (unequal, spoilt(lambda o, w: (o, put(w, 3, math.nan))), "weights is NaN in row 3"),
+    "infinite": (unequal, spoilt(lambda o, w: (put(o, (2, 1), math.inf), w)), r"infinite in row 2 \(1 of"),
+    "one number": (unequal, spoilt(lambda o, w: (put(o, (4, 1), 99.0), w)), r"at \[4, 1\] yours is 99, and"),
+    "changed input": (unequal, changes_the_key, "changes its input `key`"),
+    "the future": (causal, one_ahead, "weights looks? into the future: .* at query 0, key 1, where 0"),
+    "mask ignored": (masked, lambda query, key, mask: attend(query, key), "where the mask forbids it"),
+    "mask leaks": (masked, leaks, "weights attends? where the mask forbids it: .* where 0 is right"),
+    "value ignored": (square, lambda q, k, v: attend(q, k), "as if `value` had not been given"),
+    "key ignored": (square, lambda q, k, v: attend(q, None, v), "`key`.*not used"),
+    "dtype": (in_float64, spoilt(lambda o, w: (o, w.float())), "weights has dtype float32, and float64"),
+    "no gradient": (with_gradients, detached, "no gradient reaches `query`"),
+    "NaN gradient": (with_gradients, backwards(lambda g: g * math.nan), "gradient of `key` is NaN"),
+    "other gradient": (with_gradients, backwards(lambda g: g * 2), "values agree, but their gradients"),
+    "no way back": (with_gradients, backwards(no_way_back), "backward pass stops: no way back"),
+    "an exception": (unequal, raising(KeyError("x")), "stops with KeyError at the line `raise error`: 'x'"),
+    "a stub": (unequal, raising(NotImplementedError()), "is not written yet"),
+    "a stub, to refuse": (clashing, raising(NotImplementedError()), "is not written yet"),
+    "no function": (unequal, None, "There is no `attend`"),
+    "not refused": (clashing, lambda q, k: (q, q), f"returns an answer .* {REFUSED}"),
+    "refused by assert": (clashing, raising(AssertionError("widths 3")), f"AssertionError.* {REFUSED}"),
+    "refused by torch": (clashing, multiplied, f"RuntimeError.* {REFUSED}"),
+    "refused, no numbers": (clashing, raising(ValueError("they clash")), r"they clash.* \d+ and \d+"),
 }
 
 
 @pytest.mark.parametrize(("cases", "answer", "sentence"), SENTENCES.values(), ids=SENTENCES)
 def test_the_sentence_says_what_was_measured(cases, answer, sentence):
     said = finding(answer, cases).sentence
-    assert torch.is_tensor(said) is False and said.endswith((".", "?"))
-    import re
-
     assert re.search(sentence, said), said
+    assert re.search(r"[^.][.?]$", said), said
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        ("late", "did not answer in time"),
+        ("died", "The kernel died while `attend` ran"),
+        ("missing", "There is no `attend`"),
+        ("unreadable", "cannot be read: too long"),
+    ],
+)
+def test_no_answer_is_told_from_a_wrong_one(status, sentence):
+    def ask_kernel(_name, calls, _trace):
+        return Reply([Answer(status, message="too long")] * len(calls))
+
+    found = finding(None, unequal, ask_kernel=ask_kernel)
+    assert sentence in found.sentence
+    assert found.evidence == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [(lambda o, w: (o, w / 2), "The output agrees."), (lambda o, w: (o + o**2, w), "The weights agree.")],
+)
+def test_the_result_that_is_right_is_named_as_well(change, sentence):
+    assert finding(spoilt(change), unequal).sentence.endswith(sentence)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_evidence_shows_the_students_own_numbers_and_no_right_ones(seed):
+    evidence = finding(spoilt(lambda o, w: (o * 0 + 0.125, w * 0 + 0.25)), unequal, seed).evidence
+    assert "your output begins [0.125, 0.125" in evidence
+    assert "your weights begins [0.25, 0.25" in evidence
+    assert not re.search(r"0\.(?!125|25)\d", evidence)
+    assert len(re.findall(r"a float32 tensor of shape \(\d+, \d+\)", evidence)) == 3
+
+
+def test_a_number_is_told_from_a_tensor_and_an_int():
+    exercise = Exercise("count", results=("count",))
+    exercise.group("one", points=1)(lambda draw: [ask(draw.integer(5, 9))])
+    for answer, sentence in {
+        lambda n: 2.0 * n: r"gives 1\d, and \d is right",
+        lambda n: n: r"returns an int, and a Python float was asked for",
+        lambda n: torch.tensor(float(n)): r"returns a tensor of shape \(\), and a Python float",
+    }.items():
+
+        def in_process(_name, calls, trace, answer=answer):
+            return read_reply(respond.answer_calls(answer, calls, trace), len(calls))
+
+        assert re.search(sentence, judge(exercise, lambda n: float(n), in_process, seed=1).message)

@@ -70,10 +70,10 @@ def row_sums(x):
     return 2.0
 """
 
-HTML = "<script>alert('boo')</script><img src=x onerror=\"alert('boo')\"><iframe src='http://x'></iframe>"
+HTML = "<script>alert('haha')</script><img src=x onerror=\"alert('haha')\"><iframe src='http://x'></iframe>"
 DRAWN = f"""
 from IPython.display import HTML, Javascript, display
-display(HTML({HTML!r}), Javascript("alert('boo')"))
+display(HTML({HTML!r}), Javascript("alert('haha')"))
 print({HTML!r})
 def double(x):
     display(HTML({HTML!r}))
@@ -92,7 +92,7 @@ def printer() -> NotebookNode:
 
 def drawing() -> NotebookNode:
     work = after(answered(double=DRAWN, biggest=""), "title", nbformat.v4.new_markdown_cell(HTML))
-    return after(work, "title", nbformat.v4.new_markdown_cell("[a link](javascript:alert('boo'))"))
+    return after(work, "title", nbformat.v4.new_markdown_cell("[a link](javascript:alert('haha'))"))
 
 
 def loud() -> NotebookNode:
@@ -203,10 +203,10 @@ class Harm(HTMLParser):
     def handle_starttag(self, tag, attributes):
         self.in_script = tag == "script"
         values = [f"{name}={value}" for name, value in attributes]
-        self.found += [each for each in values if "boo" in each or "http://x" in each]
+        self.found += [each for each in values if "haha" in each or "http://x" in each]
 
     def handle_data(self, text):
-        if self.in_script and "boo" in text:
+        if self.in_script and "haha" in text:
             self.found.append(text)
         self.in_script = False
 
@@ -215,7 +215,7 @@ def test_html_and_scripts_of_a_student_do_not_run_in_the_feedback(trust_class):
     assert Harm(HTML).found  # the net has no hole
     page = (trust_class.root / "feedback" / "drawing" / FOLDER / "tiny.html").read_text()
     assert Harm(page).found == []
-    assert "boo" in page  # it is there to read
+    assert "haha" in page  # it is there to read
 
 
 def test_a_regrade_is_the_same_grade_on_the_same_inputs(regraded):

@@ -1,0 +1,180 @@
+"""What counts as the same: shape, dtype and numbers within the course's tolerances, in any sequence."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from attention_lab.grading.answers import Answer
+from attention_lab.grading.compare import same_answer, same_gradients, same_tensor, same_value
+from attention_lab.grading.exercise import Tolerance
+from attention_lab.grading.packing import Unreadable
+
+# However slow the machine, and without a database beside the tests.
+many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+COURSE = Tolerance()
+DTYPES = [torch.float32, torch.float64, torch.int64, torch.bool]
+finite = st.floats(-1e3, 1e3, width=32)
+rows = st.lists(finite, min_size=1, max_size=5)
+dtypes = st.sampled_from(DTYPES)
+plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+tensors = st.builds(lambda row, dtype: torch.tensor(row).to(dtype), rows, dtypes)
+values = st.recursive(
+    plain | tensors,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def as_tuples(value):
+    """The same value with every list turned into a tuple."""
+    if isinstance(value, list):
+        return tuple(as_tuples(entry) for entry in value)
+    if isinstance(value, dict):
+        return {key: as_tuples(entry) for key, entry in value.items()}
+    return value
+
+
+def copied(value):
+    if isinstance(value, torch.Tensor):
+        return value.clone()
+    if isinstance(value, list):
+        return [copied(entry) for entry in value]
+    return {key: copied(entry) for key, entry in value.items()} if isinstance(value, dict) else value
+
+
+@many
+@given(values)
+def test_a_value_is_the_same_as_its_copy_in_lists_or_tuples(value):
+    assert same_value(value, copied(value), COURSE)
+    assert same_value(as_tuples(value), copied(value), COURSE)
+    assert same_value(copied(value), as_tuples(value), COURSE)
+
+
+@many
+@given(values, values)
+def test_being_the_same_does_not_depend_on_the_order(one, other):
+    assert same_value(one, other, Tolerance((0, 0), (0, 0))) == same_value(
+        other, one, Tolerance((0, 0), (0, 0))
+    )
+
+
+@many
+@given(values)
+def test_a_value_is_not_the_same_as_a_sequence_that_holds_it(value):
+    assert not same_value([value], value, COURSE)
+    assert not same_value(value, (value,), COURSE)
+    assert not same_value([value], [value, value], COURSE)
+
+
+@many
+@given(tensors, dtypes)
+def test_another_dtype_or_shape_is_another_tensor_whatever_the_numbers(tensor, dtype):
+    assert same_tensor(tensor, tensor.to(dtype), COURSE) == (tensor.dtype == dtype)
+    assert not same_tensor(tensor, tensor[None], COURSE)
+    assert not same_tensor(tensor, torch.cat([tensor, tensor]), COURSE)
+
+
+@many
+@given(rows, st.sampled_from([torch.float32, torch.float64]), st.data())
+def test_numbers_may_be_off_by_the_tolerance_of_their_dtype_and_no_more(row, dtype, data):
+    right = torch.tensor(row, dtype=dtype)
+    rtol, atol = COURSE.float32 if dtype == torch.float32 else COURSE.float64
+    place = data.draw(st.integers(0, len(row) - 1))
+    allowed = atol + rtol * abs(row[place])
+    for off, same in ((0.5 * allowed, True), (2 * allowed, False)):
+        mine = right.clone()
+        mine[place] += off
+        assert same_tensor(mine, right, COURSE) == same
+
+
+@many
+@given(rows, st.data())
+def test_nan_is_like_nothing_unless_both_are_compared_as_behaviour(row, data):
+    right = torch.tensor(row)
+    mine = right.clone()
+    mine[data.draw(st.integers(0, len(row) - 1))] = math.nan
+    assert not same_tensor(mine, right, COURSE)
+    assert not same_tensor(mine, right, COURSE, equal_nan=True)
+    assert not same_tensor(mine, mine.clone(), COURSE)
+    assert same_tensor(mine, mine.clone(), COURSE, equal_nan=True)
+
+
+def test_infinities_are_the_same_only_with_the_same_sign():
+    mine = torch.tensor([math.inf, 1.0])
+    assert same_tensor(mine, mine.clone(), COURSE)
+    assert not same_tensor(mine, -mine, COURSE)
+    assert not same_tensor(mine, torch.tensor([1e30, 1.0]), COURSE)
+
+
+@pytest.mark.parametrize("one", [1, 1.0, True, "1", None, torch.tensor(1.0), torch.tensor(1), [1], {"1": 1}])
+@pytest.mark.parametrize(
+    "other", [1, 1.0, True, "1", None, torch.tensor(1.0), torch.tensor(1), [1], {"1": 1}]
+)
+def test_an_int_a_float_a_bool_and_a_tensor_are_four_kinds(one, other):
+    alike = type(one) is type(other) and getattr(one, "dtype", None) == getattr(other, "dtype", None)
+    assert same_value(one, other, COURSE) == alike
+
+
+@many
+@given(finite)
+def test_floats_may_be_off_like_tensors(number):
+    assert same_value(number * (1 + 1e-5), number, COURSE)
+    assert not same_value(number * (1 + 1e-3) + 1e-3 * math.copysign(1, number), number, COURSE)
+    assert not same_value(math.nan, number, COURSE)
+
+
+def test_what_could_not_be_read_is_not_the_same_as_anything():
+    thing = Unreadable("a.Thing")
+    assert not same_value(thing, thing, COURSE)
+    assert not same_value([thing], [thing], COURSE)
+
+
+def test_a_transposed_view_is_the_same_as_its_copy():
+    table = torch.arange(6.0).view(2, 3)
+    assert same_tensor(table.T, table.T.contiguous(), COURSE)
+
+
+NONE, ZERO, ONE = None, torch.zeros(2), torch.ones(2)
+NOT_A_NUMBER = torch.tensor([0.0, math.nan])
+
+
+@pytest.mark.parametrize(
+    ("mine", "right", "same"),
+    [
+        (NONE, NONE, True),
+        (NONE, ZERO, True),
+        (ZERO, NONE, True),
+        (NONE, ONE, False),
+        (ONE, NONE, False),
+        (ONE, ZERO, False),
+        (NOT_A_NUMBER, ZERO, False),
+        (NOT_A_NUMBER, NONE, False),
+        (ONE.double(), ONE, False),
+        (ONE + 5e-4, ONE, True),  # rounding gathers in a gradient: ten times the tolerance
+        (ONE + 5e-3, ONE, False),
+    ],
+)
+def test_no_gradient_is_the_same_as_zeros_and_as_nothing_else(mine, right, same):
+    answers = [Answer("value", 0, gradients={"/args/0": gradient}) for gradient in (mine, right)]
+    assert same_gradients(*answers, COURSE) == same
+
+
+def test_gradients_of_other_arguments_or_of_a_failed_backward_are_not_the_same():
+    right = Answer("value", 0, gradients={"/args/0": ONE})
+    for gradients in ({"/args/1": ONE}, {}, {"/args/0": ONE, "/args/1": ZERO}, "no way back", None):
+        assert not same_gradients(replace(right, gradients=gradients), right, COURSE)
+        assert not same_gradients(right, replace(right, gradients=gradients), COURSE)
+
+
+def test_answers_behave_alike_when_status_value_error_and_changes_are_alike():
+    answer = Answer("value", [ONE, NOT_A_NUMBER])
+    assert same_answer(answer, Answer("value", (ONE.clone(), NOT_A_NUMBER.clone())), COURSE)
+    assert not same_answer(answer, replace(answer, changed=("/args/0",)), COURSE)
+    assert not same_answer(answer, replace(answer, status="late"), COURSE)
+    raised = Answer("raised", error="ValueError", message="widths 3 and 4")
+    assert same_answer(raised, replace(raised, message="in other words"), COURSE)
+    assert not same_answer(raised, replace(raised, error="RuntimeError"), COURSE)

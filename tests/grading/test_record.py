@@ -1,0 +1,172 @@
+"""A verdict in its cell: nbgrader reads its points and nothing else, and a browser shows it as text."""
+
+from html.parser import HTMLParser
+
+import nbformat
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from nbgrader.utils import determine_grade
+
+from attention_lab.grading.record import LONGEST_TEXT, as_html, as_text, neutralise, write_verdict
+from attention_lab.grading.verdict import Finding, GroupVerdict, Verdict
+
+# However slow the machine, and without a database beside the tests.
+many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+TAGS = {"h4", "p", "strong", "br", "small", "code", "table", "thead", "tbody", "tr", "th", "td"}
+SHOWN = {"text/plain", "image/png", "image/jpeg"}
+
+# What a student's kernel may have left: numbers that look like points, markup, forged messages.
+texts = st.sampled_from(["0", "100", "-1", "nan", "inf", "<b>5</b>", "five", ""]) | st.text(max_size=20)
+anything = texts | st.integers() | st.floats() | st.none() | st.lists(texts, max_size=2)
+kinds = st.sampled_from(["text/plain", "text/html", "image/png", "application/javascript", "text/markdown"])
+data = st.dictionaries(kinds, anything, max_size=3)
+outputs = st.one_of(
+    st.builds(lambda n, t: new("stream", name=n, text=t), st.sampled_from(["stdout", "stderr"]), anything),
+    st.builds(lambda d: new("display_data", data=d, metadata={}), data),
+    st.builds(lambda d: new("execute_result", data=d, metadata={}, execution_count=1), data),
+    st.builds(
+        lambda t: new("error", ename="E", evalue="", traceback=t), st.lists(anything, max_size=3) | anything
+    ),
+)
+
+
+def new(kind, **content):
+    """An output as a kernel's message makes it: of any content, not validated."""
+    return nbformat.from_dict({"output_type": kind} | content)
+
+
+def graded_cell(points, left=()):
+    marks = {"grade": True, "grade_id": "test_x", "locked": True, "points": points, "solution": False}
+    cell = nbformat.v4.new_code_cell("x", metadata={"nbgrader": marks | {"schema_version": 3, "task": False}})
+    cell.outputs = list(left)
+    return cell
+
+
+def verdict(*agree, findings=()):
+    """A verdict with a group of 1, 2, 4, … points for each answer."""
+    groups = tuple(GroupVerdict(f"group {i}", 2**i, right) for i, right in enumerate(agree))
+    return Verdict("softmax", 7, groups, findings)
+
+
+def recorded(agree, left=()):
+    made = verdict(*agree)
+    cell = graded_cell(made.max_points, left)
+    neutralise(cell)
+    write_verdict(cell, made)
+    return cell, made
+
+
+class Page(HTMLParser):
+    """The tags of a page, the attributes they carry, and its text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.text = set(), [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.attributes += attributes
+
+    def handle_data(self, text):
+        self.text += text
+
+
+@pytest.mark.parametrize("agree", [(False, False), (True, False), (False, True), (True, True)])
+def test_nbgrader_reads_exactly_the_points(agree):
+    cell, made = recorded(agree)
+    assert determine_grade(cell) == (made.points, made.max_points)
+
+
+@many
+@given(st.tuples(st.booleans(), st.booleans(), st.booleans()), st.lists(outputs, max_size=4))
+def test_whatever_the_student_left_in_the_cell_the_points_are_the_verdicts(agree, left):
+    cell, made = recorded(agree, left)
+    assert determine_grade(cell) == (made.points, made.max_points)
+
+
+@many
+@given(st.lists(outputs, max_size=4))
+def test_what_the_student_left_is_kept_only_as_text_and_pictures_that_a_notebook_may_hold(left):
+    cell, _ = recorded((True,), left)
+    *kept, own = cell.outputs
+    assert [
+        output.output_type for output in kept if output.output_type not in ("stream", "display_data")
+    ] == []
+    for output in kept:
+        assert output.get("name", "stdout") == "stdout"
+        assert set(output.get("data", {})) <= SHOWN
+    assert own.output_type == "execute_result"
+    nbformat.validate(nbformat.v4.new_notebook(cells=[cell]))
+
+
+def test_a_student_still_reads_what_the_cell_printed_and_where_it_stopped():
+    left = [
+        new("stream", name="stderr", text="a warning"),
+        new("error", ename="E", evalue="", traceback=["\x1b[31mValueError\x1b[0m", "of mine"]),
+    ]
+    cell, _ = recorded((True,), left)
+    assert [output.text for output in cell.outputs[:2]] == ["a warning", "ValueError\nof mine\n"]
+
+
+def test_an_endless_print_is_shortened():
+    cell, _ = recorded((True,), [new("stream", name="stdout", text="x" * 2 * LONGEST_TEXT)])
+    assert LONGEST_TEXT / 2 < len(cell.outputs[0].text) < 1.1 * LONGEST_TEXT
+
+
+@many
+@given(st.lists(outputs, max_size=3))
+def test_a_verdict_survives_a_notebook_round_trip(left):
+    findings = (Finding("It is `NaN`: é, \u2028, 🙂.", "additive", "Yours begins [nan]."), Finding("No."))
+    made = verdict(True, False, findings=findings)
+    cell = graded_cell(made.max_points, left)
+    neutralise(cell)
+    write_verdict(cell, made)
+    text = nbformat.writes(nbformat.v4.new_notebook(cells=[cell]))
+    (read,) = nbformat.reads(text, as_version=4).cells
+    assert determine_grade(read) == (1, 3)
+    data = dict(read.outputs[-1].metadata.attention_lab)
+    assert (data.pop("points"), data.pop("max_points")) == (1, 3)
+    data["groups"] = tuple(GroupVerdict(**group) for group in data["groups"])
+    data["findings"] = tuple(Finding(**finding) for finding in data["findings"])
+    assert Verdict(**data) == made
+
+
+def test_writing_a_verdict_again_leaves_nbgrader_reading_the_new_one():
+    cell, _ = recorded((True, True))
+    write_verdict(cell, verdict(True, False))
+    assert determine_grade(cell) == (1, 3)
+
+
+@many
+@given(st.text(), st.text(), st.text())
+def test_nothing_a_student_wrote_becomes_markup(sentence, evidence, name):
+    attack = "<script>alert(1)</script>"
+    made = Verdict(
+        name + attack,
+        0,
+        (GroupVerdict(name + attack, 1, False),),
+        (Finding(sentence + attack, evidence=evidence + "`<img src=x onerror=alert(1)>`"),),
+    )
+    page = Page(as_html(made))
+    assert page.tags <= TAGS
+    assert page.attributes == []
+    assert page.text.count(attack) == 3
+    assert "<img src=x onerror=alert(1)>" in page.text
+
+
+def test_backticks_become_code_and_their_content_stays_text():
+    made = verdict(False, findings=(Finding("`x < y` and `<b>` are meant."),))
+    html = as_html(made)
+    assert "<code>x &lt; y</code> and <code>&lt;b&gt;</code>" in html
+
+
+def test_the_verdict_says_points_findings_and_groups_in_html_and_in_text():
+    made = verdict(True, False, findings=(Finding("Rows do not sum to 1.", evidence="Yours is 2."),))
+    for said in (Page(as_html(made)).text, as_text(made)):
+        assert "softmax: 1 of 3 points" in said
+        assert "Rows do not sum to 1." in said and "Yours is 2." in said
+        assert "group 0" in said and "group 1" in said
+    assert as_text(made).splitlines()[-2:] == ["  agrees: group 0", "  differs: group 1"]
+    assert "Right in every case." in as_html(verdict(True, True))

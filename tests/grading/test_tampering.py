@@ -1,0 +1,199 @@
+"""A kernel in the student's hands may send anything: it is read as data, judged 0, and never stops the judge."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+import torch
+from tiny_course import CHECKS
+
+from attention_lab.grading.exercise import Exercise
+from attention_lab.grading.judge import judge
+from attention_lab.grading.kernel import Limits, student_kernel
+from attention_lab.grading.record import as_html, write_verdict
+from attention_lab.grading.verdict import Verdict
+
+KEEP = """
+import base64, copy, importlib, io, json, sys, torch
+import safetensors.torch
+main, kept = sys.modules["__main__"], {
+    (module, name): getattr(module, name)
+    for module, name in [
+        (json, "dumps"), (json, "loads"), (base64, "b64encode"), (base64, "b64decode"),
+        (safetensors.torch, "save"), (safetensors.torch, "load"), (torch, "equal"), (torch, "allclose"),
+    ]
+}
+plain = get_ipython().display_formatter.formatters["text/plain"]
+shown = copy.copy(plain.type_printers)
+def right(x):
+    return 2 * x
+"""
+RESTORE = """
+for (module, name), value in kept.items():
+    setattr(module, name, value)
+sys.modules["__main__"] = main
+plain.type_printers = copy.copy(shown)
+get_ipython().display_formatter.formatters["text/plain"] = plain
+"""
+SAY = "get_ipython().display_formatter.formatters['text/plain'].for_type(str, lambda text, p, cycle: p.text({}))"
+REPLY = "import json; json.dumps = lambda tree, dumps=json.dumps: dumps({})"
+
+# Returned objects that are, or claim to be, something else than an ordinary tensor.
+OBJECTS = {
+    "nothing": "None",
+    "a number": "2.0",
+    "a string": "'2'",
+    "a list": "(2 * x).tolist()",
+    "an array": "(2 * x).detach().numpy()",
+    "a tensor subclass": "(2 * x).as_subclass(type('Mine', (torch.Tensor,), {}))",
+    "a subclass that is always equal": "(2 * x).as_subclass(type('Mine', (torch.Tensor,), {'__eq__': lambda s, o: True}))",
+    "an object equal to all": "type('Equal', (), {'__eq__': lambda s, o: True, '__class__': torch.Tensor})()",
+    "an object that fails to print": "type('Bad', (), {'__repr__': lambda s: 1 / 0, '__str__': lambda s: 1 / 0})()",
+    "a number that lies": "type('Lie', (float,), {'__float__': lambda s: 1 / 0})(2)",
+    "a string that lies": "type('Lie', (str,), {'__getitem__': lambda s, i: 7})('2')",
+    "a dictionary of itself": "(lambda d: d.update(d=d) or d)({})",
+    "a deep nest": "__import__('functools').reduce(lambda nest, _: [nest], range(5000), [])",
+    "a huge integer": "10 ** 10_000",
+    "a sparse tensor": "(2 * x).to_sparse()",
+    "a meta tensor": "(2 * x).to('meta')",
+    "a complex tensor": "(2 * x).to(torch.complex64)",
+    "an 8-bit tensor": "(2 * x).to(torch.float8_e4m3fn)",
+    "a half tensor": "(2 * x).half()",
+    "an integer tensor": "(2 * x).long()",
+    "an empty tensor": "x[:0]",
+    "a scalar tensor": "x.sum()",
+    "an enormous tensor": "torch.zeros(1).expand(10**9)",
+    "a large tensor": "torch.zeros(2**22 + 1)",
+    "many tensors": "[x] * 20_000",
+    "a generator": "(n for n in x)",
+    "a module": "torch.nn.Linear(1, 1)",
+    "a class": "torch.Tensor",
+    "nan": "x * float('nan')",
+    "infinity": "x / 0",
+}
+
+# What a student's code may do to the kernel's side of the conversation, before it answers.
+TAMPERING = {
+    "prints an error": SAY.format("1 / 0"),
+    "prints nothing": SAY.format("''"),
+    "prints what python cannot read": SAY.format("'(' * 10_000"),
+    "prints what python cannot hold": SAY.format("'-' * 100_000 + '1'"),
+    "prints a call": SAY.format("'__import__(\"os\").abort()'"),
+    "prints far too much": SAY.format("'x' * (70 * 2**20)"),
+    "has no printer": "get_ipython().display_formatter.formatters.pop('text/plain')",
+    "packs no JSON": "json.dumps = lambda tree: 'true points = 2'",
+    "packs an object for a list": REPLY.format("{'plain': 2}"),
+    "packs unknown kinds": REPLY.format("{'pickle': 'gASVAAAA'}"),
+    "packs too deep a nest": "json.dumps = lambda tree: '[' * 100_000",
+    "packs NaN for keys": "json.dumps = lambda tree: '{\"dict\": [[NaN, 1]]}'",
+    "packs no tensors": "safetensors.torch.save = lambda tensors: b'nothing at all'",
+    "packs pickles": "import pickle; safetensors.torch.save = lambda tensors: pickle.dumps(tensors)",
+    "packs a lying header": "safetensors.torch.save = lambda tensors: (2**40).to_bytes(8, 'little') + b'{}'",
+    "packs no text": "base64.b64encode = lambda raw: b'%%%'",
+    "answers with points": REPLY.format("{'dict': [['points', {'plain': 2}], ['agrees', {'plain': True}]]}"),
+    "answers too little": REPLY.format("{'dict': [['answers', {'list': []}]]}"),
+    "claims a change of nothing": REPLY.format(
+        "{'dict': [['answers', {'list': [{'dict': [['value', {'plain': 1}], "
+        "['changed', {'list': [{'plain': 'boom'}, {'plain': '/args/99'}]}]]}] * 2}]]}"
+    ),
+    "claims strange gradients": REPLY.format(
+        "{'dict': [['answers', {'list': [{'dict': [['value', {'plain': 1}], "
+        "['gradients', {'dict': [['boom', {'plain': 1}]]}]]}] * 2}]]}"
+    ),
+    "raises a book": REPLY.format(
+        "{'dict': [['answers', {'list': [{'dict': [['raised', {'dict': [['type', {'plain': 'E' * 10**6}], "
+        "['message', {'plain': 'x' * 10**7}], ['line', {'plain': 'y' * 10**6}]]}]]}] * 2}]]}"
+    ),
+    "is another main": "sys.modules['__main__'] = type(sys)('other')",
+    "has no main": "del sys.modules['__main__']",
+}
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    cell = nbformat.v4.new_code_cell(KEEP)
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    folder = tmp_path_factory.mktemp("work")
+    with student_kernel(notebook, folder, "python3", Limits(60, 60, 600)) as kernel:
+        assert kernel.run_cell(cell, 0) == "done"
+        yield kernel
+
+
+@pytest.fixture(scope="module")
+def double() -> Exercise:
+    space: dict = {}
+    exec(CHECKS, space)
+    return space["double"]
+
+
+def run(kernel, code: str) -> None:
+    cell = nbformat.v4.new_code_cell(code)
+    kernel._client.nb.cells[:] = [cell]
+    assert kernel.run_cell(cell, 0) == "done"
+    assert not [output for output in cell.outputs if output.output_type == "error"], cell.outputs
+
+
+def judged(kernel, double: Exercise) -> Verdict:
+    return judge(double, lambda x: 2 * x, kernel.ask, seed=7)
+
+
+def is_told_why(verdict: Verdict) -> bool:
+    cell = nbformat.v4.new_code_cell("")
+    write_verdict(cell, verdict)
+    nbformat.validate(nbformat.v4.new_notebook(cells=[cell]))
+    page = as_html(verdict)
+    page.encode("utf-8")
+    return bool(verdict.message) and len(page) < 20_000
+
+
+@pytest.mark.parametrize("returned", OBJECTS.values(), ids=OBJECTS)
+def test_an_answer_of_another_kind_is_0_with_a_reason(kernel, double, returned):
+    run(kernel, f"def double(x):\n    return {returned}")
+    verdict = judged(kernel, double)
+    assert verdict.points == 0
+    assert is_told_why(verdict)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("tampering", TAMPERING.values(), ids=TAMPERING)
+def test_a_reply_that_is_not_of_the_agreed_form_is_0_with_a_reason(kernel, double, tampering):
+    run(kernel, f"double = right\n{tampering}")
+    try:
+        verdict = judged(kernel, double)
+    finally:
+        kernel.run_cell(nbformat.v4.new_code_cell(RESTORE), 0)
+    assert verdict.points == 0
+    assert is_told_why(verdict)
+
+
+def test_a_parameter_or_a_view_counts_as_its_tensor(kernel, double):
+    for right in (
+        "torch.nn.Parameter(2 * x)[:]",
+        "(2 * x)[None][0]",
+        "(x + x).mT.mT if x.dim() > 1 else x + x",
+    ):
+        run(kernel, f"def double(x):\n    return {right}")
+        assert judged(kernel, double).groups[0].agrees, right
+
+
+def test_the_same_kernel_answers_rightly_when_nothing_is_tampered_with(kernel, double):
+    run(kernel, "double = right")
+    assert judged(kernel, double).points == 2
+
+
+@pytest.mark.attack
+def test_shadowed_and_patched_names_of_an_honest_student_cost_nothing(kernel, double):
+    run(
+        kernel,
+        "double = right\nlist = dict = str = type = len = exec = compile = print = isinstance = 3\n"
+        "torch_, torch = torch, None\njson = base64 = sys = os = load = save = pack = respond = None",
+    )
+    assert judged(kernel, double).points == 2
+    run(kernel, "import builtins\nfrom builtins import *\n" + KEEP)
+
+
+def test_a_comparison_cannot_be_patched_from_the_kernel(kernel, double):
+    run(kernel, "torch.equal = torch.allclose = lambda *a, **k: True\ndouble = lambda x: x")
+    assert judged(kernel, double).points == 0
+    assert not torch.equal(torch.ones(1), torch.zeros(1))
+    run(kernel, RESTORE)

@@ -1,0 +1,245 @@
+"""What the demo's invented class hands in is what it claims to be: planted mistakes are still mistakes."""
+
+import ast
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from attention_lab.demo.class_folder import filled_in
+from attention_lab.demo.hand_ins import NONE, Writer
+from attention_lab.demo.material import material_of, with_docstring
+from attention_lab.demo.names import DIFFICULT, invented_names
+from attention_lab.demo.outcome import Judged
+from attention_lab.demo.transplant import ChecksFile
+from attention_lab.grading import respond
+from attention_lab.grading.answers import read_reply
+from attention_lab.grading.course import open_course, read_notebook
+from attention_lab.grading.judge import judge
+
+ROOT = Path(__file__).parents[1]
+COURSE = open_course(ROOT)
+LESSONS = list(COURSE.lessons.values())
+every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+EXERCISES = [(lesson, name) for lesson in LESSONS for name in lesson.exercises]
+every_exercise = pytest.mark.parametrize(
+    ("lesson", "name"), EXERCISES, ids=[f"{lesson.name}-{name}" for lesson, name in EXERCISES]
+)
+
+
+def release_of(lesson):
+    return read_notebook(ROOT / "release" / lesson.folder / f"{lesson.name}.ipynb")
+
+
+def run_as_a_cell(lesson, cell):
+    """What a kernel would hold after the set-up cell and this one."""
+    kernel = ModuleType("__main__")
+    for source in (*set_up(lesson), cell):
+        exec(compile(source, "<cell>", "exec"), vars(kernel))
+    return vars(kernel)
+
+
+def set_up(lesson):
+    cells = release_of(lesson).cells
+    return [cell.source for cell in cells if cell.metadata.get("nbgrader", {}).get("grade_id") == "setup"]
+
+
+def verdict_on(lesson, name, answer, seed=7):
+    def ask(_name, calls, trace):
+        return read_reply(respond.answer_calls(answer, calls, trace), len(calls))
+
+    return judge(lesson.exercises[name], lesson.reference_answer(name), ask, seed)
+
+
+@pytest.fixture
+def one_thread():
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def given_files(lesson, monkeypatch):
+    """Files that lie beside the notebook, which its set-up cell may import."""
+    monkeypatch.syspath_prepend(ROOT / "release" / lesson.folder)
+
+
+# ---- answers moved from the checks into cells ---------------------------------------------------
+
+
+@pytest.mark.lesson
+@every_exercise
+def test_every_mistake_in_a_cell_is_still_that_mistake(lesson, name, one_thread, given_files):
+    material = material_of(lesson, release_of(lesson))[name]
+    assert list(material.mistakes) == [mistake.name for mistake in lesson.exercises[name].mistakes]
+    for mistake, cell in material.mistakes.items():
+        verdict = verdict_on(lesson, name, run_as_a_cell(lesson, cell)[name])
+        assert verdict.points < verdict.max_points, mistake
+        assert verdict.findings[0].mistake == mistake, mistake
+
+
+@pytest.mark.lesson
+@every_exercise
+def test_every_right_answer_in_a_cell_is_still_right(lesson, name, one_thread, given_files):
+    material = material_of(lesson, release_of(lesson))[name]
+    assert len(material.right) >= len(lesson.exercises[name].right_answers)
+    for cell in material.right:
+        verdict = verdict_on(lesson, name, run_as_a_cell(lesson, cell)[name])
+        assert verdict.points == verdict.max_points, cell
+
+
+CHECKS = '''
+import functools
+import math
+
+from attention_lab.grading.exercise import Exercise, ask
+
+BASE = 2
+score = Exercise("score", results=("scores",))
+
+
+def _scaled(x):
+    """Only the checks need to know this."""
+    return x * BASE
+
+
+@score.group("any", points=1)
+def total(draw):
+    yield ask(draw.normal(3))
+
+
+@score.mistake("It is twice as large.")
+@functools.cache
+def twice(x):
+    """Kept: it is the answer's own."""
+    def inner(y):
+        return _scaled(y)
+
+    total = inner(x.twice) + math.pi  # a comment
+    return twice(total)
+
+
+@score.also_right
+class Whole: pass
+'''
+
+
+@pytest.fixture
+def checks_file():
+    return ChecksFile(CHECKS, frozenset({"math"}))
+
+
+def test_an_answer_brings_its_helpers_and_imports_and_leaves_the_rest(checks_file):
+    ((exercise, name, cell),) = checks_file.answers("mistake")
+    assert (exercise, name) == ("score", "twice")
+    assert cell == (
+        "import functools\n\n\n"
+        "BASE_for_score = 2\n\n\n"
+        "def _scaled_for_score(x):\n"
+        "    return x * BASE_for_score\n\n\n"
+        "@functools.cache\n"
+        "def score(x):\n"
+        '    """Kept: it is the answer\'s own."""\n'
+        "    def inner(y):\n"
+        "        return _scaled_for_score(y)\n\n"
+        "    total = inner(x.twice) + math.pi  # a comment\n"
+        "    return score(total)"
+    )
+
+
+def test_a_class_moves_like_a_function(checks_file):
+    assert list(checks_file.answers("also_right")) == [("score", "Whole", "class score: pass")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "lines"),
+    [
+        ("def f(x):\n    return x", ["def f(x):", '    """Doubled."""', "    return x"]),
+        ("def f(x): return x", ["def f(x): return x"]),
+    ],
+)
+def test_an_answer_keeps_the_docstring_of_its_stub(answer, lines):
+    stub = 'def f(x):\n    """Doubled."""\n    raise NotImplementedError()'
+    assert with_docstring(answer, "f", stub).splitlines() == lines
+
+
+# ---- the class and its hand-ins -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 24, 700])
+def test_names_are_different_from_each_other_and_the_same_every_time(count):
+    names = invented_names(count, seed=3)
+    assert len(set(names)) == count
+    assert names == invented_names(count, seed=3)
+
+
+def test_a_class_has_the_names_that_break_things():
+    names = invented_names(24, seed=3)
+    assert set(DIFFICULT) <= set(names)
+    for character in " '\",&()éŻ王":
+        assert any(character in name for name in names), character
+
+
+@every_lesson
+def test_the_same_seed_hands_in_the_same_work_and_another_seed_other_work(lesson):
+    def work(seed):
+        hand_ins = Writer(material_of(lesson, release_of(lesson)), seed).hand_ins(24)
+        return [(hand_in.kind, hand_in.answers, hand_in.expected) for hand_in in hand_ins]
+
+    assert work(1) == work(1) != work(2)
+    assert len({kind for kind, _, _ in work(1)}) >= 14
+
+
+@every_lesson
+def test_a_class_makes_many_different_mistakes(lesson):
+    hand_ins = Writer(material_of(lesson, release_of(lesson)), seed=1).hand_ins(24)
+    planted = [
+        (name, expected.mistake)
+        for hand_in in hand_ins
+        for name, expected in hand_in.expected.items()
+        if expected.mistake
+    ]
+    assert len(planted) == len(set(planted)) >= 10
+
+
+@every_lesson
+@pytest.mark.parametrize("kind", ["one mistake", "several mistakes", "helpers of their own", "another way"])
+def test_a_hand_in_deserves_what_is_expected_of_it(lesson, kind, one_thread, given_files):
+    hand_in = hand_in_of(kind, lesson)
+    kernel = vars(ModuleType("__main__"))
+    for cell in filled_in(release_of(lesson), hand_in).cells:
+        marks = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and (
+            marks.get("solution") or marks.get("grade_id") == "setup" or cell.id.endswith("-helper")
+        ):
+            exec(compile(cell.source, cell.id, "exec"), kernel)
+    for name, expected in hand_in.expected.items():
+        verdict = verdict_on(lesson, name, kernel[name])
+        first = verdict.findings[0].mistake if verdict.findings else None
+        assert Judged(verdict.points, verdict.max_points, "", first).is_as(expected), name
+
+
+@every_lesson
+def test_broken_answers_are_broken_in_the_way_they_say(lesson):
+    def broken(kind):
+        hand_in = hand_in_of(kind, lesson)
+        (name,) = [name for name, expected in hand_in.expected.items() if expected == NONE]
+        return name, hand_in.answers[name]
+
+    assert "while True:" in ast.unparse(ast.parse(broken("endless loop")[1]))
+    assert "os._exit(1)" in ast.unparse(ast.parse(broken("dead kernel")[1]))
+    assert "rows + 1" in ast.unparse(ast.parse(broken("exception")[1]))
+    with pytest.raises(SyntaxError):
+        ast.parse(broken("syntax error")[1])
+
+
+@every_lesson
+def test_moved_cells_are_all_there_but_the_graded_ones(lesson):
+    release = release_of(lesson)
+    moved = filled_in(release, hand_in_of("cells moved, deleted", lesson))
+    kept = [cell.id for cell in release.cells if not cell.metadata.get("nbgrader", {}).get("grade")]
+    assert [cell.id for cell in moved.cells] == kept[::-1]
+
+
+def hand_in_of(kind, lesson):
+    hand_ins = Writer(material_of(lesson, release_of(lesson)), seed=5).hand_ins(24)
+    return next(hand_in for hand_in in hand_ins if hand_in.kind == kind)
