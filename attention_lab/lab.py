@@ -49,12 +49,13 @@ def open_lab(course: Course, folder: Path, console: Console) -> None:
 
 def add_missing_lessons(course: Course, folder: Path, console: Console) -> None:
     """Copy each released lesson whose folder is not there yet; nothing in `folder` is ever changed."""
-    names = sorted({lesson.folder for lesson in course.lessons.values()})
+    release = course.root / "release"
+    names = sorted(lesson.name for lesson in release.iterdir() if lesson.is_dir())
     kept = [name for name in names if (folder / name).exists()]
     added = [name for name in names if name not in kept]
     folder.mkdir(parents=True, exist_ok=True)
     for name in added:
-        _copy_whole(course.root / "release" / name, folder / name)
+        _copy_whole(release / name, folder / name)
     if added:
         console.print(f"Added to {folder}: {', '.join(added)}.", highlight=False)
     if kept:

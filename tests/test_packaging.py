@@ -24,7 +24,8 @@ GRADING = sorted([*PACKAGE.glob("grading/*.py"), *PACKAGE.glob("demo/*.py"), PAC
 # What students have: everything else of the package.
 STUDENTS = sorted(set(PACKAGE.rglob("*.py")) - set(GRADING))
 LESSONS = sorted(ROOT.glob("source/*/*.ipynb"))
-OWN = {"attention_lab", "checks", "tests", *(path.stem for path in ROOT.glob("tests/**/*.py"))}
+OWN = {"attention_lab", "checks", "tests"}
+OWN |= {path.stem for folder in ("tests", "source") for path in ROOT.glob(f"{folder}/**/*.py")}
 POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 # Declared for what they do on the machine, not for an import of ours.
 PROGRAMS = {"jupyterlab", "nbgrader", "ipykernel"}

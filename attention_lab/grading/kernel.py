@@ -26,6 +26,7 @@ from nbformat import NotebookNode
 
 from attention_lab.grading import packing, recording, respond
 from attention_lab.grading.answers import Answer, Reply, read_reply
+from attention_lab.grading.patience import Patience
 
 # One text, so the imports of its parts from each other are dropped.
 RESPONDER = "".join(
@@ -87,14 +88,17 @@ class StudentKernel:
         """Run one code cell; its outputs are left in it."""
         if self.out_of_time:
             return "skipped"
-        outcome = self._execute(cell, index)
+        # Whoever wrote one endless loop often calls it again further down: each costs less patience.
+        patience = self.limits.cell / (1 + self._late_cells)
+        outcome = self._execute(cell, index, patience)
         if outcome == "died":
             # A cell before this one may have ended the kernel (`exit()` takes effect after its reply).
             self._start_again()
             cell.outputs = []
-            outcome = self._execute(cell, index)
+            outcome = self._execute(cell, index, patience)
         if outcome == "died" or (outcome == "late" and not self._listens()):
             self._start_again()
+        self._late_cells += outcome == "late"
         if outcome == "done":
             self._played.append((index, cell))
         return outcome
@@ -132,20 +136,15 @@ class StudentKernel:
             self._sockets.cleanup()
         self._client.km = self._client.kc = None
 
-    def _execute(self, cell: NotebookNode, index: int) -> Outcome:
+    def _execute(self, cell: NotebookNode, index: int, patience: float) -> Outcome:
         started = time.monotonic()
-        # Whoever wrote one endless loop often calls it again further down: each costs less patience.
-        patience = self.limits.cell / (1 + self._late_cells)
         self._client.timeout = max(2, int(min(patience, self.ends - started)))
         try:
             self._client.execute_cell(cell, index)
         except DeadKernelError:
             return "died"
         stopped = any(output.get("ename") == TOO_LATE["ename"] for output in cell.outputs)
-        if stopped or time.monotonic() - started >= self._client.timeout:
-            self._late_cells += 1
-            return "late"
-        return "done"
+        return "late" if stopped or time.monotonic() - started >= self._client.timeout else "done"
 
     def _start_again(self) -> None:
         """A fresh kernel in the state of the last one: every earlier cell but the killers, run again."""
@@ -160,7 +159,7 @@ class StudentKernel:
     def _survives(self, index: int, cell: NotebookNode) -> bool:
         if self.out_of_time:
             return True
-        if self._execute(copy.deepcopy(cell), index) == "died":
+        if self._execute(copy.deepcopy(cell), index, self.limits.cell) == "died":
             return False
         time.sleep(SETTLE)
         return self._listens()
@@ -200,13 +199,13 @@ class StudentKernel:
 
     async def _async_evaluate(self, expression: str, patience: float) -> str:
         client: Any = self._client.kc
-        ends = time.monotonic() + patience
+        clock = Patience(self._manager.provisioner.pid, patience)
         sent = client.execute("", silent=True, store_history=False, user_expressions={"answer": expression})
-        while time.monotonic() < ends:
+        while clock.seconds_left > 0:
             if not await self._manager.is_alive():
                 raise DeadKernelError("Kernel died")
             try:
-                message = await client.get_shell_msg(timeout=min(1.0, max(0.05, ends - time.monotonic())))
+                message = await client.get_shell_msg(timeout=min(1.0, max(0.05, clock.seconds_left)))
             except Exception:  # queue.Empty: not yet
                 continue
             if message["parent_header"].get("msg_id") == sent:

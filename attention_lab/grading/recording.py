@@ -22,6 +22,11 @@ class Recording(TorchDispatchMode):
         super().__init__()
         self.ran: set[str] = set()
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Otherwise torch wraps the method below and loads its whole compiler at the first call.
+        return False
+
     def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.ran.add(str(operator))
         return operator(*args, **(kwargs or {}))

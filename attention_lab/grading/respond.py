@@ -33,9 +33,6 @@ def answer_calls(function: Any, calls: list[dict[str, Any]], trace: bool = False
     """Call `function` once per call: a dict per call says what came of it, and what ran meanwhile."""
     if not callable(function):
         return {"answers": [{"missing": True} for _ in calls], "ran": []}
-    if trace:
-        with Recording():  # what torch loads at its first traced call is not the student's doing
-            torch.zeros(1) + 1
     answers: list[dict[str, Any]] = []
     recording = Recording() if trace else None
     for call in calls:

@@ -60,7 +60,7 @@ def shorter_texts(draw):
 def too_long(draw):
     batch, embed_dim, *lengths = draw.sizes(4)
     for length, block_size in ((max(lengths), min(lengths)), (embed_dim + 1, embed_dim), (max(lengths), 1)):
-        made = build(embed_dim, block_size)
+        made = _layer(draw, embed_dim, block_size)
         yield ask(draw.normal(batch, length, embed_dim), build=made, refuses=(length, block_size))
 
 

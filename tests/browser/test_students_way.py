@@ -145,7 +145,8 @@ def test_a_mistake_is_named_mended_and_the_lesson_earns_full_marks(
 
     nbgrader(course, "generate_feedback", "02_scaling", "--student=mistaken")
     feedback = open_feedback(page, course / "feedback/mistaken/02_scaling/scaling.html")
-    answer, verdict = (feedback.filter(has_text=text) for text in ("def scaled_scores(", "scaled_scores: 0 of"))
+    answer = feedback.filter(has_text="def scaled_scores(")
+    verdict = feedback.filter(has_text="scaled_scores: 0 of")
     expect(verdict).to_contain_text(message_of("scaled_scores", "divided_by_d_k"))
     picture(page, "feedback", full_page=True)
     readme_picture(page, "named-mistake", full_page=True, clip=around(answer, verdict))

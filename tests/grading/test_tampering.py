@@ -1,4 +1,4 @@
-"""A kernel in the student's hands may send anything: it is read as data, judged 0, and never stops the judge."""
+"""A kernel in the student's hands may send anything: it is data, judged 0, and never stops the judge."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ sys.modules["__main__"] = main
 plain.type_printers = copy.copy(shown)
 get_ipython().display_formatter.formatters["text/plain"] = plain
 """
-SAY = "get_ipython().display_formatter.formatters['text/plain'].for_type(str, lambda text, p, cycle: p.text({}))"
-REPLY = "import json; json.dumps = lambda tree, dumps=json.dumps: dumps({})"
+SAY = "plain.for_type(str, lambda text, printer, cycle: printer.text({}))"
+# The kernel's own messages, which are packed with options, are left alone: it stays in the conversation.
+PACK = "json.dumps = lambda tree, dumps=json.dumps, **options: dumps(tree, **options) if options else {}"
+REPLY = PACK.replace("{}", "dumps({})")
 
 # Returned objects that are, or claim to be, something else than an ordinary tensor.
 OBJECTS = {
@@ -46,9 +48,11 @@ OBJECTS = {
     "a list": "(2 * x).tolist()",
     "an array": "(2 * x).detach().numpy()",
     "a tensor subclass": "(2 * x).as_subclass(type('Mine', (torch.Tensor,), {}))",
-    "a subclass that is always equal": "(2 * x).as_subclass(type('Mine', (torch.Tensor,), {'__eq__': lambda s, o: True}))",
+    "a subclass that is always equal": """(2 * x).as_subclass(
+        type('Mine', (torch.Tensor,), {'__eq__': lambda self, other: True})
+    )""",
     "an object equal to all": "type('Equal', (), {'__eq__': lambda s, o: True, '__class__': torch.Tensor})()",
-    "an object that fails to print": "type('Bad', (), {'__repr__': lambda s: 1 / 0, '__str__': lambda s: 1 / 0})()",
+    "an object that fails to print": "type('Bad', (), {'__repr__': lambda self: 1 / 0})()",
     "a number that lies": "type('Lie', (float,), {'__float__': lambda s: 1 / 0})(2)",
     "a string that lies": "type('Lie', (str,), {'__getitem__': lambda s, i: 7})('2')",
     "a dictionary of itself": "(lambda d: d.update(d=d) or d)({})",
@@ -81,11 +85,11 @@ TAMPERING = {
     "prints a call": SAY.format("'__import__(\"os\").abort()'"),
     "prints far too much": SAY.format("'x' * (70 * 2**20)"),
     "has no printer": "get_ipython().display_formatter.formatters.pop('text/plain')",
-    "packs no JSON": "json.dumps = lambda tree: 'true points = 2'",
+    "packs no JSON": PACK.format("'true points = 2'"),
     "packs an object for a list": REPLY.format("{'plain': 2}"),
     "packs unknown kinds": REPLY.format("{'pickle': 'gASVAAAA'}"),
-    "packs too deep a nest": "json.dumps = lambda tree: '[' * 100_000",
-    "packs NaN for keys": "json.dumps = lambda tree: '{\"dict\": [[NaN, 1]]}'",
+    "packs too deep a nest": PACK.format("'[' * 100_000"),
+    "packs NaN for keys": PACK.format("'{\"dict\": [[NaN, 1]]}'"),
     "packs no tensors": "safetensors.torch.save = lambda tensors: b'nothing at all'",
     "packs pickles": "import pickle; safetensors.torch.save = lambda tensors: pickle.dumps(tensors)",
     "packs a lying header": "safetensors.torch.save = lambda tensors: (2**40).to_bytes(8, 'little') + b'{}'",
@@ -114,7 +118,7 @@ def kernel(tmp_path_factory):
     cell = nbformat.v4.new_code_cell(KEEP)
     notebook = nbformat.v4.new_notebook(cells=[cell])
     folder = tmp_path_factory.mktemp("work")
-    with student_kernel(notebook, folder, "python3", Limits(60, 60, 600)) as kernel:
+    with student_kernel(notebook, folder, "python3", Limits(30, 15, 280)) as kernel:
         assert kernel.run_cell(cell, 0) == "done"
         yield kernel
 
