@@ -27,7 +27,7 @@ def main() -> None:
     try:
         app()
     except CourseError as error:
-        console.print(f"[bold red]attention-lab:[/] {error}", highlight=False)
+        console.print(f"[bold red]attention-lab:[/] {error}", highlight=False, soft_wrap=True)
         raise SystemExit(1) from None
 
 
@@ -47,7 +47,7 @@ def build(
     if check:
         problems = [problem for each in chosen for problem in (*stale(each), *each.problems())]
         for problem in problems:
-            console.print(f"[red]✗[/] {problem}", highlight=False)
+            console.print(f"[red]✗[/] {problem}", highlight=False, soft_wrap=True)
         if problems:
             raise CourseError("Run `make build`, and commit what it makes.")
         console.print(f"{len(chosen)} lessons: release and solutions are what the sources make.")
@@ -58,7 +58,7 @@ def build(
             if not is_registered(course, each):
                 register(each)
                 done.append("entered it into the gradebook")
-        console.print(f"{each.folder}: {', '.join(done) or 'up to date'}", highlight=False)
+        console.print(f"{each.folder}: {', '.join(done) or 'up to date'}", highlight=False, soft_wrap=True)
         for problem in each.problems():
             raise CourseError(problem)
 

@@ -155,7 +155,9 @@ def test_the_contract_names_the_exercises_that_are_graded():
     graded: dict[str, set[str]] = {}
     for lesson in LESSONS.values():
         graded.setdefault(lesson.folder, set()).update(lesson.exercises)
-    assert {folder: set(exercises) for folder, exercises in contract().items()} == graded
+    # It may run ahead: an exercise is written down there before its lesson is.
+    named = {folder: set(exercises) for folder, exercises in contract().items() if folder in graded}
+    assert named == graded
 
 
 @pytest.mark.lesson

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from rich.box import SIMPLE_HEAD
+from rich.columns import Columns
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -34,13 +35,13 @@ def print_report(
     console.print(feedback_line(lesson, outcomes), soft_wrap=True)
 
 
-def legend(lesson: Lesson, exercises: Mapping[str, Exercise]) -> Text:
+def legend(lesson: Lesson, exercises: Mapping[str, Exercise]) -> Columns:
     """The exercises behind the numbers at the head of the table."""
     entries = [
-        f"{number}\N{NO-BREAK SPACE}{name}\N{NO-BREAK SPACE}({exercises[name].points:g})"
+        Text.assemble((str(number), "bold"), f" {name}, {exercises[name].points:g} points")
         for number, name in enumerate(exercises, 1)
     ]
-    return Text.assemble((lesson.folder, "bold"), "  ", " · ".join(entries))
+    return Columns(entries, padding=(0, 3), title=Text(lesson.folder, style="bold"))
 
 
 def table_of(exercises: Mapping[str, Exercise], outcomes: Sequence[Outcome]) -> Table:

@@ -11,6 +11,10 @@ import torch
 from attention_lab.grading import respond
 from attention_lab.grading.exercise import Case
 
+# The kernel's side keeps to these too, but it is the student's.
+LONGEST_MESSAGE = 500  # characters
+LONGEST_LIST = 20
+
 Status = Literal["value", "raised", "missing", "late", "died", "unreadable"]
 
 
@@ -79,12 +83,14 @@ def read_reply(reply: Any, expected: int) -> Reply:
 def _read_answer(entry: Any) -> Answer:
     if not isinstance(entry, dict):
         return Answer("unreadable", message="an answer that is not of the agreed form")
-    changed = tuple(str(name) for name in _list(entry.get("changed")))
+    changed = tuple(str(name)[:LONGEST_MESSAGE] for name in _list(entry.get("changed"))[:LONGEST_LIST])
     if "missing" in entry:
         return Answer("missing")
     raised = entry.get("raised")
     if isinstance(raised, dict):
-        error, message, line = (str(raised.get(key, "")) for key in ("type", "message", "line"))
+        error, message, line = (
+            str(raised.get(key, ""))[:LONGEST_MESSAGE] for key in ("type", "message", "line")
+        )
         if error == "KeyboardInterrupt":
             return Answer("late", line=line)
         return Answer("raised", error=error, message=message, line=line, changed=changed)
@@ -97,7 +103,7 @@ def _read_gradients(sent: Any) -> dict[str, torch.Tensor | None] | str | None:
     if isinstance(sent, dict):
         tensors = {name: value if isinstance(value, torch.Tensor) else None for name, value in sent.items()}
         return {str(name): gradient for name, gradient in tensors.items()}
-    return sent if isinstance(sent, str) else None
+    return sent[:LONGEST_MESSAGE] if isinstance(sent, str) else None
 
 
 def _list(value: Any) -> list[Any]:

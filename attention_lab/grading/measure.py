@@ -38,7 +38,7 @@ def evidence_of(exercise: Exercise, case: Case, answer: Answer) -> str:
     """The student's own numbers in one failing case, short enough to read."""
     values = answer.value if isinstance(answer.value, (list, tuple)) else [answer.value]
     shown = [
-        f"your {name} begins {wording.first_row(value)}"
+        f"your {name}: {wording.first_row(value)}"
         for name, value in zip(exercise.results, values, strict=False)
         if isinstance(value, torch.Tensor) and value.numel()
     ] or [f"yours is {wording.short(answer.value)}"]

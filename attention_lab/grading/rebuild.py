@@ -42,6 +42,9 @@ def rebuild(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -> Noteboo
         rebuilt.cells += [
             _bare(extra, f"own-{position}-{number}") for number, extra in enumerate(own[position], 1)
         ]
+    if any("id" not in cell for cell in lesson.cells):  # a course from before cells had ids
+        for cell in rebuilt.cells:
+            cell.pop("id", None)
     return rebuilt
 
 

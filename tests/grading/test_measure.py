@@ -150,7 +150,6 @@ SENTENCES = {
     "nothing": (unequal, spoilt(lambda o, w: None), f"returns nothing, and {PAIR}.* `return`"),
     "a list": (unequal, spoilt(lambda o, w: w.tolist()), rf"returns a list of \d+, and {PAIR}"),
     "one result": (unequal, spoilt(lambda o, w: o), f"returns a tensor of shape .*, and {PAIR}"),
-    "three results": (unequal, spoilt(lambda o, w: (o, w, w)), f"returns a tuple of 3, and {PAIR}"),
     "a float": (unequal, spoilt(lambda o, w: 1.5), f"returns a Python float, and {PAIR}"),
     "a list inside": (unequal, spoilt(lambda o, w: (o, w.tolist())), "weights.* list of .* a tensor"),
     "an array": (unequal, spoilt(lambda o, w: (o, w.numpy())), "ndarray, and a tensor of shape"),
