@@ -68,7 +68,9 @@ def stale(lesson: Lesson) -> list[str]:
 
 def release_is_stale(lesson: Lesson) -> bool:
     path = lesson.course.root / "release" / lesson.folder / f"{lesson.name}.ipynb"
-    wanted = released(read_notebook(lesson.source_path), course_config(lesson.course.root))
+    wanted = released(
+        read_notebook(lesson.source_path), course_config(lesson.course.root), lesson.source_path.parent
+    )
     return _differs(lesson, path, wanted)
 
 

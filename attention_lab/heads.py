@@ -53,6 +53,9 @@ def head_heatmaps(
             ax.tick_params("y", labelleft=False)
         if cell < 0.2:  # the names of all places would lie over each other
             _name_ends(ax, rows, columns, queries, keys)
+    labels = [label for ax in axes[0] for label in ax.get_xticklabels()]
+    if any(label.get_rotation() for label in labels):  # in one panel, so in all
+        plt.setp(labels, rotation=45, ha="right", rotation_mode="anchor")
     figure.colorbar(mesh, ax=list(axes[0]), label="weight", ticks=[0, 0.5, 1], fraction=0.03, pad=0.02)
     if title:
         figure.suptitle(title)

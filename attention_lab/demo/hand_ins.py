@@ -55,6 +55,8 @@ class Writer:
         self._material = material
         self._names = list(material)
         self._chance = random.Random(seed)
+        # Where the fewest cells call it again, and wait again.
+        self._least_used = min(self._names, key=lambda name: material[name].uses)
         mistakes = [(name, mistake) for name in self._names for mistake in material[name].mistakes]
         self._chance.shuffle(mistakes)
         self._mistakes = cycle(mistakes)
@@ -136,11 +138,10 @@ class Writer:
         return self._failing("syntax error", name, answer)
 
     def endless_loop(self) -> HandIn:
-        # In the last exercise, where the fewest cells call it again and wait.
-        return self._broken("endless loop", self._names[-1], "while True:\n    pass", slow=True)
+        return self._broken("endless loop", self._least_used, "while True:\n    pass", slow=True)
 
     def dead_kernel(self) -> HandIn:
-        return self._broken("dead kernel", self._names[-1], "import os\n\nos._exit(1)", slow=True)
+        return self._broken("dead kernel", self._least_used, "import os\n\nos._exit(1)", slow=True)
 
     def _right(self) -> dict[str, str]:
         """A right answer to everything, none of which leans on another: one mistake stays one mistake."""

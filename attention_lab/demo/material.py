@@ -22,6 +22,7 @@ class Material:
     exercise: Exercise
     stub: str
     reference: str
+    uses: int  # cells of the notebook that call it
     right: list[str] = field(default_factory=list)
     mistakes: dict[str, str] = field(default_factory=dict)
 
@@ -31,7 +32,7 @@ def material_of(lesson: Lesson, release: NotebookNode) -> dict[str, Material]:
     solution = read_notebook(lesson.solution_path)
     references, stubs = _answer_cells(solution), _answer_cells(release)
     found = {
-        name: Material(lesson.exercises[name], stub, references[name])
+        name: Material(lesson.exercises[name], stub, references[name], _uses(release, name))
         for name, stub in stubs.items()
         if name in lesson.exercises
     }
@@ -74,6 +75,10 @@ def _answer_cells(notebook: NotebookNode) -> dict[str, str]:
         for cell in notebook.cells
         if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("solution")
     }
+
+
+def _uses(release: NotebookNode, name: str) -> int:
+    return sum(cell.cell_type == "code" and f"{name}(" in cell.source for cell in release.cells)
 
 
 def _checks_texts(lesson: Lesson) -> list[str]:

@@ -27,9 +27,12 @@ def course_config(root: Path) -> Config:
     return PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
 
 
-def released(source: NotebookNode, config: Config) -> NotebookNode:
-    """What students get: no solutions, no hidden tests, no mark schemes."""
-    return _through(_preprocessors(GenerateAssignment, config, without=(SaveCells,)), source, config)
+def released(source: NotebookNode, config: Config, folder: Path | None = None) -> NotebookNode:
+    """What students get: no solutions, no hidden tests, no mark schemes.
+
+    `folder` is the source notebook's; courses with nbgrader's automatic tests keep their rules there.
+    """
+    return _through(_preprocessors(GenerateAssignment, config, without=(SaveCells,)), source, config, folder)
 
 
 def solved(source: NotebookNode, config: Config) -> NotebookNode:
@@ -37,7 +40,7 @@ def solved(source: NotebookNode, config: Config) -> NotebookNode:
     return _through(_preprocessors(GenerateSolution, config, without=(Execute,)), source, config)
 
 
-def graded(source: NotebookNode, config: Config) -> NotebookNode:
+def graded(source: NotebookNode, config: Config, folder: Path | None = None) -> NotebookNode:
     """What is run for a grade: as released, with mark schemes for the person who marks by hand.
 
     A graded cell whose hidden region calls `check` loses that region and is marked with the
@@ -45,9 +48,9 @@ def graded(source: NotebookNode, config: Config) -> NotebookNode:
     region stays, and is run in the kernel as stock nbgrader does.
     """
     stages = (SaveCells, ClearHiddenTests, ClearMarkScheme)
-    notebook = _through(_preprocessors(GenerateAssignment, config, without=stages), source, config)
+    notebook = _through(_preprocessors(GenerateAssignment, config, without=stages), source, config, folder)
     clear = ClearHiddenTests(config=config)
-    for cell, visible in zip(notebook.cells, released(source, config).cells, strict=True):
+    for cell, visible in zip(notebook.cells, released(source, config, folder).cells, strict=True):
         called = CHECK_CALL.search(cell.source) if cell.metadata.get("nbgrader", {}).get("grade") else None
         if called is not None and cell.cell_type == "code":
             clear.preprocess_cell(cell, ResourcesDict(), 0)
@@ -64,8 +67,10 @@ def _preprocessors(converter: Any, config: Config, without: Sequence[type]) -> l
     return [stage for stage in names if stage not in without]
 
 
-def _through(stages: Sequence[type], source: NotebookNode, config: Config) -> NotebookNode:
-    notebook, resources = copy.deepcopy(source), ResourcesDict()
+def _through(
+    stages: Sequence[type], source: NotebookNode, config: Config, folder: Path | None = None
+) -> NotebookNode:
+    notebook, resources = copy.deepcopy(source), ResourcesDict(metadata={"path": str(folder or "")})
     for stage in stages:
         notebook, resources = stage(config=config).preprocess(notebook, resources)
     return notebook

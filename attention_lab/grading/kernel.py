@@ -62,6 +62,7 @@ class StudentKernel:
         self.ends = time.monotonic() + limits.notebook
         self._played: list[tuple[int, NotebookNode]] = []
         self._late_cells = 0
+        self._asked_to_exit = False
         self._folder = folder
         self._manager: Any = None
         self._client = NotebookClient(
@@ -76,6 +77,7 @@ class StudentKernel:
             raise_on_iopub_timeout=False,
             store_widget_state=False,
             shutdown_kernel="immediate",
+            on_cell_executed=self._note_exit,
             record_timing=False,
             startup_timeout=int(limits.startup),
         )
@@ -92,7 +94,7 @@ class StudentKernel:
         patience = self.limits.cell / (1 + self._late_cells)
         outcome = self._execute(cell, index, patience)
         if outcome == "died":
-            # A cell before this one may have ended the kernel (`exit()` takes effect after its reply).
+            # A cell before this one may have ended the kernel: a thread or a timer of its own.
             self._start_again()
             cell.outputs = []
             outcome = self._execute(cell, index, patience)
@@ -139,12 +141,20 @@ class StudentKernel:
     def _execute(self, cell: NotebookNode, index: int, patience: float) -> Outcome:
         started = time.monotonic()
         self._client.timeout = max(2, int(min(patience, self.ends - started)))
+        self._asked_to_exit = False
         try:
             self._client.execute_cell(cell, index)
         except DeadKernelError:
             return "died"
+        if self._asked_to_exit:
+            return "died"
         stopped = any(output.get("ename") == TOO_LATE["ename"] for output in cell.outputs)
         return "late" if stopped or time.monotonic() - started >= self._client.timeout else "done"
+
+    def _note_exit(self, cell: NotebookNode, cell_index: int, execute_reply: dict[str, Any]) -> None:
+        """`exit()` takes effect only after the cell's reply, but the reply announces it."""
+        payload = execute_reply["content"].get("payload") or []
+        self._asked_to_exit = any(entry.get("source") == "ask_exit" for entry in payload)
 
     def _start_again(self) -> None:
         """A fresh kernel in the state of the last one: every earlier cell but the killers, run again."""

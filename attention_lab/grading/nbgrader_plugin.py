@@ -81,7 +81,7 @@ class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         lesson = _lesson(_course(self.parent.parent.coursedir), resources["nbgrader"])
         submission: Submission = resources["attention_lab_submission"]
-        form = graded(read_notebook(lesson.source_path), self.config)
+        form = graded(read_notebook(lesson.source_path), self.config, lesson.source_path.parent)
         rebuilt = rebuild(form, submission.cells)
         student = resources["nbgrader"]["student"]
         rebuilt.metadata["attention_lab"] = {
