@@ -14,6 +14,7 @@ from typing import Any
 
 import ipywidgets as widgets
 import matplotlib
+import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -25,7 +26,6 @@ from attention_lab.plots import ACCENT, INK, PALE, STYLE
 LARGEST_WIDTH, LONGEST = 128, 128
 # From ink over white to blue: sign shows as hue, size as darkness, also when printed in grey.
 COLOURS = matplotlib.colors.LinearSegmentedColormap.from_list("signed", [INK, "#ffffff", ACCENT])
-# As a Figure of its own, without pyplot, nothing has to be closed and nothing is shown twice.
 _FIGURE: dict[str, Any] = {"dpi": 110, "layout": "constrained", "facecolor": "white"}
 
 Encode = Callable[[int, int], torch.Tensor]  # (max_len, embed_dim) -> (max_len, E)
@@ -40,7 +40,7 @@ def clock_figure(position: int, speeds: Sequence[float]) -> Figure:
     """
     if not speeds or not all(math.isfinite(speed) for speed in speeds):
         raise ValueError(f"clock_figure needs the speed of at least one clock, and has {list(speeds)}.")
-    figure = Figure((2.3 * len(speeds), 3.1), **_FIGURE)
+    figure = plt.figure(figsize=(2.3 * len(speeds), 3.1), **_FIGURE)
     sentences = [f"Position {position}."]
     for ax, speed in zip(figure.subplots(1, len(speeds), squeeze=False)[0], speeds, strict=True):
         angle = position * speed
@@ -77,16 +77,16 @@ def encoding_figure(encoding: torch.Tensor) -> Figure:
     """The encoding `(T, E)` as a heatmap, and the dot products of the middle position by distance."""
     table = _table("encoding_figure", encoding)
     length, width = table.shape
-    figure = Figure((10.5, 4.2), **_FIGURE)
+    figure = plt.figure(figsize=(10.5, 4.2), **_FIGURE)
     left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
-    mesh = left.imshow(table, cmap=COLOURS, vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
+    mesh = left.imshow(table.numpy(), cmap=COLOURS, vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
     left.set(xlabel="dimension", ylabel="position")
     left.set_title(f"{length} positions, {width} dimensions")
     left.xaxis.get_major_locator().set_params(integer=True)
     left.yaxis.get_major_locator().set_params(integer=True)
     figure.colorbar(mesh, ax=left, label="value", ticks=[-1, 0, 1], fraction=0.046, pad=0.03)
     distances, products = products_by_distance(table)
-    right.plot(distances, products, color=ACCENT, linewidth=2)
+    right.plot(distances.numpy(), products.numpy(), color=ACCENT, linewidth=2)
     right.axvline(0, color=INK, linewidth=0.8, linestyle="--")
     right.set(xlabel=f"distance from position {length // 2}", ylabel="dot product of the two rows")
     right.set_title("How alike are two positions?")
@@ -123,9 +123,9 @@ def matrix_figure(matrix: torch.Tensor, *, title: str) -> Figure:
         raise ValueError(f"matrix_figure draws a square matrix, (E, E), not {tuple(table.shape)}.")
     count = len(table)
     side = min(6.0, max(2.4, 0.5 * count))
-    figure = Figure((side + 1.4, side + 0.9), **_FIGURE)
+    figure = plt.figure(figsize=(side + 1.4, side + 0.9), **_FIGURE)
     ax = figure.subplots()
-    mesh = ax.imshow(table, cmap=COLOURS, vmin=-1, vmax=1)
+    mesh = ax.imshow(table.numpy(), cmap=COLOURS, vmin=-1, vmax=1)
     for row, column in table.nonzero().tolist() if count <= 16 else []:
         value = float(table[row, column])
         colour = "white" if abs(value) > 0.6 else INK
@@ -159,6 +159,7 @@ def _explorer(draw: Callable[..., Figure], *sliders: widgets.IntSlider) -> widge
         figure = draw(*(slider.value for slider in sliders))
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png")
+        plt.close(figure)  # or the notebook would show it a second time
         picture.width, picture.value = str(int(96 * figure.get_figwidth())), buffer.getvalue()
         words = html.escape(str(figure.get_label()))
         summary.value = f'<p role="status" aria-live="polite" style="line-height: 1.4">{words}</p>'

@@ -106,6 +106,7 @@ def test_a_message_about_the_whole_file_names_no_exercise():
 # ---- end to end ---------------------------------------------------------------------------------
 
 
+@pytest.mark.timeout(600)
 def test_a_class_is_graded_and_every_verdict_is_as_expected(tmp_path, monkeypatch):
     (lesson,) = small_course(tmp_path, LESSON).lessons.values()
     leftover = tmp_path / "demo" / "submitted" / "of last time"

@@ -40,7 +40,6 @@ def self_attention(draw):
     for dtype in (torch.float32, torch.float64):
         x = draw.normal(batch, length, embed_dim, dtype=dtype)
         yield ask(x, build=_head(draw, embed_dim, head_size, dtype, look=("result", "result again")))
-    yield ask(draw.normal(1, 1, embed_dim), build=_head(draw, embed_dim, head_size))
     yield ask(draw.normal(length, length, length), build=_head(draw, length, length, eval=True))
 
 
@@ -231,10 +230,11 @@ class WithEinsumAndWhere(_Head):
 class TextByText(_Head):
     def forward(self, query, key=None, value=None, mask=None):
         key = query if key is None else key
+        value = self.value(key if value is None else value)
         masks = [mask] * len(query) if mask is None or mask.dim() == 2 else mask
-        texts = zip(query, key, key if value is None else value, masks, strict=True)
-        outputs, weights = zip(*(super(TextByText, self).forward(*text) for text in texts), strict=True)
-        return [torch.stack(outputs), torch.stack(weights)]
+        asked = zip(self.query(query) / math.sqrt(value.shape[-1]), self.key(key), masks, strict=True)
+        weights = torch.stack([self.weigh(one @ other.T, visible) for one, other, visible in asked])
+        return weights @ value, weights
 
 
 @attention_head.also_right

@@ -33,8 +33,7 @@ def parameters(draw):
 @causal_self_attention.group("the mask: a boolean buffer, True = may attend", points=1)
 def mask_buffer(draw):
     embed_dim, block_size = draw.sizes(2)
-    for size in (block_size, 1):
-        yield ask(build=build(embed_dim, size, look=("buffers", "buffer values")))
+    yield ask(build=build(embed_dim, block_size, look=("buffers", "buffer values")))
 
 
 @causal_self_attention.group("texts as long as the block, twice the same", points=1)

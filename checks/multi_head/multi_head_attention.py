@@ -16,11 +16,11 @@ multi_head_attention = Exercise(
 
 
 def _sizes(draw, count):
-    """`embed_dim`, `num_heads` (at most 11, so that no case is large) and `count` other sizes."""
-    sizes = draw.sizes(12)
-    heads = next(size for size in sizes if size <= 11)
-    head_size, *others = (size for size in sizes if size != heads)
-    return heads * head_size, heads, *others[:count]
+    """`embed_dim`, `num_heads` and `count` other sizes; each head costs time, so there are only a few."""
+    heads = draw.integer(2, 5)  # in every group others, so that no fixed number fits them all
+    head_size, *others = draw.sizes(3 + count)
+    width = heads * head_size
+    return width, heads, *[size for size in others if size != width][:count]
 
 
 def _made(draw, width, heads, bias=False, dtype=torch.float32):
@@ -65,17 +65,17 @@ def other_keys_and_values(draw):
     width, heads, batch, queries, keys = _sizes(draw, 3)
     query, key, value = (draw.normal(batch, length, width) for length in (queries, keys, keys))
     yield ask(query, key, build=_made(draw, width, heads))
-    yield ask(query, key, value, build=_made(draw, width, heads))
     yield ask(query, key, value, draw.mask(queries, keys), build=_made(draw, width, heads))
 
 
 @multi_head_attention.group("masks of all three shapes, equal sizes too", points=1)
 def masks(draw):
     width, heads, batch, length = _sizes(draw, 2)
-    for sentences, tokens in ((batch, length), (heads, heads)):
-        for shape in ((tokens, tokens), (sentences, 1, tokens), (sentences, tokens, tokens)):
-            x = draw.normal(sentences, tokens, width)
-            yield ask(x, mask=draw.mask(*shape), build=_made(draw, width, heads))
+    for shape in ((length, length), (batch, length, length)):  # (batch, 1, length): next group
+        x = draw.normal(batch, length, width)
+        yield ask(x, mask=draw.mask(*shape), build=_made(draw, width, heads))
+    x = draw.normal(heads, heads, width)
+    yield ask(x, mask=draw.mask(heads, 1, heads), build=_made(draw, width, heads))
 
 
 @multi_head_attention.group("nothing to attend to", points=1)
@@ -83,15 +83,15 @@ def nothing_to_attend_to(draw):
     width, heads, batch, length = _sizes(draw, 2)
     empty_sentence = draw.mask(batch, 1, length)
     empty_sentence[draw.integer(0, batch - 1)] = False
-    for bias in (False, True):
-        x = draw.normal(batch, length, width)
-        yield ask(x, mask=empty_sentence, build=_made(draw, width, heads, bias))
+    x = draw.normal(batch, length, width)
+    yield ask(x, mask=empty_sentence, build=_made(draw, width, heads, bias=True))
 
 
 @multi_head_attention.group("widths that cannot be shared out", points=1)
 def refusals(draw):
-    heads, head_size = draw.sizes(2)
-    for width in (heads * head_size + draw.integer(1, heads - 1), draw.integer(2, heads - 1)):
+    for _ in range(2):
+        width, heads = _sizes(draw, 0)
+        width += draw.integer(1, heads - 1)
         yield ask(build=build(width, heads, look=()), refuses=(width, heads))
 
 
@@ -102,7 +102,6 @@ def gradients(draw):
         draw.normal(batch, length, width, dtype=torch.float64) for length in (queries, keys, keys)
     )
     made = _made(draw, width, heads, bias=True, dtype=torch.float64)
-    yield ask(query, key, value, gradients=True, build=made)
     mask = draw.mask(queries, keys)
     mask[draw.integer(0, queries - 1)] = False
     yield ask(query, key, value, mask, gradients=True, build=made)
@@ -235,6 +234,18 @@ class NoBiasInTheHeads(_Layer):
     "to every projection, the last one too."
 )
 class NoBiasInTheOutput(_Layer):
+    def last(self, embed_dim, num_heads, bias):
+        return nn.Linear(embed_dim, embed_dim, bias=False)
+
+
+@multi_head_attention.mistake(
+    "Asked for a bias, the layer has none at all: `bias` is taken and not used. It goes to every projection, "
+    "those of the heads and `output`."
+)
+class BiasNotUsed(_Layer):
+    def head(self, embed_dim, head_size, bias):
+        return AttentionHead(embed_dim, head_size)
+
     def last(self, embed_dim, num_heads, bias):
         return nn.Linear(embed_dim, embed_dim, bias=False)
 

@@ -109,8 +109,8 @@ def hanging_and_dying():
 
 
 def strange_characters() -> bytes:
-    work = answered(double="# \ud800 \x00 \x1b[31m\ndef double(x):\n    return 2 * x")
-    after(work, "double", "print(chr(0xD800), chr(0), 'é')")
+    work = answered(double="# \ud800 \x1b[31m\ndef double(x):\n    return 2 * x")
+    after(work, "double", "print(chr(0xD800), chr(0), 'é')", "\x00")
     return json.dumps(work).encode()
 
 

@@ -7,6 +7,7 @@ import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import nbformat
 import pytest
@@ -204,8 +205,11 @@ class Harm(HTMLParser):
 
     def handle_starttag(self, tag, attributes):
         self.in_script = tag == "script"
-        values = [f"{name}={value}" for name, value in attributes]
-        self.found += [each for each in values if "haha" in each or "http://x" in each]
+        for name, value in attributes:
+            runs = name.startswith("on") or urlsplit(value or "").scheme in ("javascript", "data")
+            fetches = name in ("src", "srcdoc")
+            if (runs or fetches) and ("haha" in value or "//x" in value):
+                self.found.append(f"{tag} {name}={value}")
 
     def handle_data(self, text):
         if self.in_script and "haha" in text:

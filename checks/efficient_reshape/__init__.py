@@ -1,0 +1,1 @@
+"""Lesson 6, the efficient reshape: all heads in one product, cut apart and merged."""

@@ -1,0 +1,298 @@
+"""What the grader asks about `EfficientMultiHeadAttention`, and the mistakes it can name."""
+
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+from attention_lab.grading.exercise import Exercise, ask, build
+
+efficient_multi_head_attention = Exercise(
+    "EfficientMultiHeadAttention",
+    results=("output", "weights"),
+    axes=(("batch", "queries", "embedding"), ("batch", "queries", "keys")),
+    weights=1,
+    not_allowed=("fused_attention",),
+)
+
+
+def _made(draw, heads, head_size, bias=False, double=False):
+    """The layer with weights of the judge's, small enough that no softmax saturates."""
+    embed_dim = heads * head_size
+    state = {}
+    for name in ("query", "key", "value", "output"):
+        state[f"{name}.weight"] = draw.normal(embed_dim, embed_dim) / math.sqrt(embed_dim)
+        if bias:
+            state[f"{name}.bias"] = draw.normal(embed_dim)
+    given = {"bias": True} if bias else {}
+    return build(embed_dim, heads, state=state, double=double, **given)
+
+
+@efficient_multi_head_attention.group("self-attention, with and without bias", points=1)
+def self_attention(draw):
+    batch, length, head_size = draw.sizes(3)
+    for bias, double in ((False, False), (True, False), (True, True)):
+        dtype = torch.float64 if double else torch.float32
+        heads = draw.integer(3, 5)
+        x = draw.normal(batch, length, heads * head_size, dtype=dtype)
+        yield ask(x, build=_made(draw, heads, head_size, bias, double))
+
+
+@efficient_multi_head_attention.group("other keys and values, unequal lengths", points=1)
+def cross_attention(draw):
+    batch, queries, keys, head_size = draw.sizes(4)
+    embed_dim = 3 * head_size
+    query, key = draw.normal(batch, queries, embed_dim), draw.normal(batch, keys, embed_dim)
+    yield ask(query, key, build=_made(draw, 3, head_size))
+    yield ask(query, key, draw.normal(batch, keys, embed_dim), build=_made(draw, 3, head_size, bias=True))
+    yield ask(query, value=draw.normal(batch, queries, embed_dim), build=_made(draw, 3, head_size))
+
+
+@efficient_multi_head_attention.group("masks of all three shapes", points=1)
+def masks(draw):
+    batch, queries, keys, head_size = draw.sizes(4)
+    embed_dim = 4 * head_size
+    query, key = draw.normal(batch, queries, embed_dim), draw.normal(batch, keys, embed_dim)
+    for shape in ((queries, keys), (batch, 1, keys), (batch, queries, keys)):
+        yield ask(query, key, mask=draw.mask(*shape), build=_made(draw, 4, head_size))
+
+
+@efficient_multi_head_attention.group("equal sizes: as many sentences as heads, as many tokens", points=1)
+def equal_sizes(draw):
+    (size,) = draw.sizes(1)
+    for shape in ((4, 1, size), (4, size, size), (size, size)):
+        x = draw.normal(4, size, 4 * size)
+        yield ask(x, mask=draw.mask(*shape), build=_made(draw, 4, size))  # B = H, T = D
+    yield ask(draw.normal(5, 5, 25), mask=draw.mask(5, 5, 5), build=_made(draw, 5, 5, bias=True))
+    yield ask(draw.normal(2, size, size), build=_made(draw, 1, size))  # one head
+
+
+@efficient_multi_head_attention.group("nothing to attend to, and gradients", points=2)
+def gradients(draw):
+    batch, length, head_size = draw.sizes(3)
+    for heads, double in ((3, False), (4, True)):
+        x = draw.normal(batch, length, heads * head_size, dtype=torch.float64 if double else torch.float32)
+        mask = draw.mask(batch, length, length)
+        yield ask(x, mask=mask, build=_made(draw, heads, head_size, double=double), gradients=True)
+        mask = mask.clone()
+        mask[draw.integer(0, batch - 1), draw.integer(0, length - 1)] = False
+        yield ask(x, mask=mask, build=_made(draw, heads, head_size, True, double), gradients=True)
+
+
+@efficient_multi_head_attention.group("its parameters", points=1)
+def parameters(draw):
+    head_size, other = draw.sizes(2)
+    yield ask(build=build(3 * head_size, 3, look=("parameters",)))
+    yield ask(build=build(5 * other, 5, bias=True, look=("parameters",)))
+
+
+@efficient_multi_head_attention.group("a width that cannot be shared out", points=1)
+def refusals(draw):
+    heads, head_size = draw.integer(3, 6), draw.sizes(1)[0]
+    embed_dim = heads * head_size + draw.integer(1, heads - 1)
+    yield ask(build=build(embed_dim, heads, look=()), refuses=(embed_dim, heads))
+
+
+class Right(nn.Module):
+    """Right as it stands: each mistake below changes one thing about it."""
+
+    def __init__(self, embed_dim, num_heads, bias=False):
+        super().__init__()
+        if embed_dim % num_heads:
+            raise ValueError(f"{embed_dim} does not divide into {num_heads} heads")
+        self.num_heads = num_heads
+        for name in ("query", "key", "value", "output"):
+            self.add_module(name, nn.Linear(embed_dim, embed_dim, bias=bias))
+
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def merge(self, x):
+        return x.transpose(1, 2).flatten(2)
+
+    def project(self, query, key, value):
+        return self.query(query), self.key(key), self.value(value)
+
+    def scale(self, head_size):
+        return math.sqrt(head_size)
+
+    def lift(self, mask):
+        return mask.unsqueeze(-3)
+
+    def softmax(self, scores):
+        return torch.softmax(scores, dim=-1)
+
+    def clear(self, weights, mask):
+        return weights.masked_fill(~mask, 0.0)
+
+    def attend(self, query, key, value, mask):
+        """(B, H, T, D) each, mask (..., T_q, T_k) -> (B, H, T_q, D), (B, H, T_q, T_k)."""
+        scores = query @ key.transpose(-2, -1) / self.scale(query.shape[-1])
+        if mask is None:
+            weights = self.softmax(scores)
+        else:
+            mask = self.lift(mask)
+            weights = self.clear(self.softmax(scores.masked_fill(~mask, -math.inf)), mask)
+        return weights @ value, weights
+
+    def finish(self, merged):
+        return self.output(merged)
+
+    def over_heads(self, weights):
+        return weights.mean(dim=1)
+
+    def forward(self, query, key=None, value=None, mask=None):
+        key = query if key is None else key
+        value = key if value is None else value
+        query, key, value = (self.split(x) for x in self.project(query, key, value))
+        outputs, weights = self.attend(query, key, value, mask)
+        return self.finish(self.merge(outputs)), self.over_heads(weights)
+
+
+def mistake(name, message, **methods):
+    """A mistake that differs from what is right in these methods."""
+    efficient_multi_head_attention.mistake(message)(type(name, (Right,), methods))
+
+
+mistake(
+    "SplitsWithoutTranspose",
+    "The heads are cut with a view alone: it gives the shape (B, H, T, D) and puts the first tokens whole "
+    "into head 0, so a head attends over pieces of other tokens. Cut E into (H, D) first, then swap T and H.",
+    split=lambda self, x: x.reshape(x.shape[0], self.num_heads, x.shape[1], -1),
+)
+mistake(
+    "NeverTransposes",
+    "Split and merge are both a view alone. They undo each other, which hides it, but in between head 0 "
+    "holds the first tokens whole. Cut E into (H, D), then swap T and H; merge the other way round.",
+    split=lambda self, x: x.reshape(x.shape[0], self.num_heads, x.shape[1], -1),
+    merge=lambda self, x: x.reshape(x.shape[0], x.shape[2], -1),
+)
+mistake(
+    "MergesWithoutTranspose",
+    "`weights` are right, `output` is not: the heads are merged without swapping T and H back, so one head's "
+    "numbers for several tokens end up in a row. Swap first, keep what `transpose` returns, then flatten.",
+    merge=lambda self, x: x.reshape(x.shape[0], x.shape[2], -1),
+)
+mistake(
+    "Interleaved",
+    "The heads are interleaved: head h gets every H-th number of a projected token. It should get D "
+    "neighbours: cut E into (H, D), not into (D, H).",
+    split=lambda self, x: x.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2),
+    merge=lambda self, x: x.permute(0, 2, 3, 1).flatten(2),
+)
+mistake(
+    "ScaledByTheWholeWidth",
+    "The scores are divided by the root of the whole width E. A head's dot product runs over D = E / H "
+    "numbers, so it is the root of D that belongs there.",
+    scale=lambda self, head_size: math.sqrt(head_size * self.num_heads),
+)
+mistake(
+    "Unscaled",
+    "The scores are not scaled: the weights are far too sharp. Divide by the root of the head size before "
+    "the mask and the softmax.",
+    scale=lambda self, head_size: 1.0,
+)
+mistake(
+    "ForgetsTheOutputProjection",
+    "The merged heads are returned as they are: `self.output` is made and never used. Send them through it "
+    "before you return.",
+    finish=lambda self, merged: merged,
+)
+mistake(
+    "WeightsOfTheFirstHead",
+    "`weights` are those of head 0 only. As in lesson 5, their average over all heads was asked for.",
+    over_heads=lambda self, weights: weights[:, 0],
+)
+mistake(
+    "MaskMeetsTheHeads",
+    "A mask that all sentences share is right, but one with a batch axis meets the heads: shapes are matched "
+    "from the right, so its B stands where H does. Give it an axis of size 1 for the heads, behind B.",
+    lift=lambda self, mask: mask,
+)
+mistake(
+    "MaskRepeated",
+    "The mask was repeated in the wrong order: `repeat` puts whole copies of the batch one after another, so "
+    "heads get other sentences' masks. An axis of size 1 for the heads does it without any copy.",
+    lift=lambda self, mask: (
+        mask if mask.dim() == 2 else mask.repeat(self.num_heads, 1, 1).unflatten(0, (-1, self.num_heads))
+    ),
+)
+mistake(
+    "MaskIgnored",
+    "`mask` changes nothing: these are the weights of unmasked attention. Hide the scores before the "
+    "softmax, and keep the tensor that `masked_fill` returns.",
+    lift=lambda self, mask: torch.ones_like(mask).unsqueeze(-3),
+)
+mistake(
+    "TrueMeansHidden",
+    "The meaning of True is inverted: weight sits where `mask` is False. Here True means “may attend”, so "
+    "the False entries are to be hidden; torch's nn.MultiheadAttention means the opposite.",
+    lift=lambda self, mask: ~mask.unsqueeze(-3),
+)
+mistake(
+    "EmptyRowIsNaN",
+    "Right, except for a query with nothing to attend to: its row is NaN. A softmax over nothing but minus "
+    "infinity has no answer; set hidden weights to 0 afterwards, as in lesson 3.",
+    clear=lambda self, weights, mask: weights,
+)
+mistake(
+    "SoftmaxOverTheHeads",
+    "The heads compete with each other: over the heads the weights sum to 1, over the keys they do not. With "
+    "four axes, the keys are the last one, counted from the end.",
+    softmax=lambda self, scores: torch.softmax(scores, dim=1),
+)
+mistake(
+    "KeyByTheQuerysProjection",
+    "The keys are made by the query's projection, a slip of copy and paste: changing `self.key` changes "
+    "nothing.",
+    project=lambda self, query, key, value: (self.query(query), self.query(key), self.value(value)),
+)
+mistake(
+    "ValueFallsBackOnTheQuery",
+    "Without a value, the query was taken for it. Where `value` is not given it is the key, and where `key` "
+    "is not given it is the query.",
+    forward=lambda self, query, key=None, value=None, mask=None: Right.forward(
+        self, query, key, query if value is None else value, mask
+    ),
+)
+
+
+@efficient_multi_head_attention.also_right
+class ByEinsum(Right):
+    def attend(self, query, key, value, mask):
+        scores = torch.einsum("bhqd,bhkd->bhqk", query, key) * key.shape[-1] ** -0.5
+        if mask is None:
+            mask = torch.ones(scores.shape[-2:], dtype=torch.bool)
+        mask = mask[None, None] if mask.dim() == 2 else mask[:, None]
+        weights = torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1).nan_to_num(0.0)
+        return torch.einsum("bhqk,bhkd->bhqd", weights, value), weights
+
+
+@efficient_multi_head_attention.also_right
+class HeadsFoldedIntoTheBatch(Right):
+    """As torch itself does it."""
+
+    def attend(self, query, key, value, mask):
+        batch, heads, length, _ = query.shape
+        query, key, value = (x.flatten(0, 1) for x in (query, key, value))
+        scores = torch.bmm(query / math.sqrt(query.shape[-1]), key.transpose(1, 2))
+        if mask is not None:
+            mask = mask.expand(batch, length, key.shape[1]).repeat_interleave(heads, dim=0)
+            scores.masked_fill_(~mask, -math.inf)
+        weights = F.softmax(scores, -1)
+        if mask is not None:
+            weights = torch.where(mask, weights, torch.zeros_like(weights))
+        return torch.bmm(weights, value).unflatten(0, (batch, heads)), weights.unflatten(0, (batch, heads))
+
+
+@efficient_multi_head_attention.also_right
+class HeadByHead(Right):
+    def attend(self, query, key, value, mask):
+        outputs, tables = [], []
+        for q, k, v in zip(query.unbind(1), key.unbind(1), value.unbind(1), strict=True):
+            scores = q @ k.mT / math.sqrt(k.shape[-1])
+            scores = scores if mask is None else torch.where(mask, scores, -math.inf)
+            tables.append(scores.softmax(-1) if mask is None else scores.softmax(-1).masked_fill(~mask, 0))
+            outputs.append(tables[-1] @ v)
+        return torch.stack(outputs, dim=1), torch.stack(tables, dim=1)

@@ -1,0 +1,200 @@
+"""What the grader asks about `from_torch`, and the mistakes it can name."""
+
+import torch
+
+from attention_lab.grading.exercise import Exercise, Made, ask
+
+from_torch = Exercise("from_torch", results=("state_dict",))
+
+MAKE = """
+made = nn.MultiheadAttention(embed_dim, num_heads, bias=bias, batch_first=True).to(state["out_proj.weight"])
+made.load_state_dict(state)
+"""
+
+
+def _mha(draw, embed_dim, num_heads, bias, dtype=torch.float32):
+    """torch's layer, with weights and biases of the judge's."""
+    shapes = {"in_proj_weight": (3 * embed_dim, embed_dim), "out_proj.weight": (embed_dim, embed_dim)}
+    if bias:
+        shapes |= {"in_proj_bias": (3 * embed_dim,), "out_proj.bias": (embed_dim,)}
+    state = {name: draw.normal(*shape, dtype=dtype) for name, shape in shapes.items()}
+    given = {"embed_dim": embed_dim, "num_heads": num_heads, "bias": bias, "state": state}
+    return Made(MAKE, given)
+
+
+@from_torch.group("without bias", points=2)
+def without_bias(draw):
+    heads, head_size = draw.integer(3, 6), draw.sizes(1)[0]
+    yield ask(_mha(draw, heads * head_size, heads, bias=False))
+    yield ask(_mha(draw, 3 * head_size, 3, bias=False))
+
+
+@from_torch.group("with bias", points=2)
+def with_bias(draw):
+    heads, head_size = draw.integer(3, 6), draw.sizes(1)[0]
+    yield ask(_mha(draw, heads * head_size, heads, bias=True))
+    yield ask(_mha(draw, 3 * head_size, 3, bias=True))
+
+
+@from_torch.group("float64, one head, heads of one number", points=1)
+def edges(draw):
+    size, other = draw.sizes(2)
+    yield ask(_mha(draw, 3 * size, 3, bias=True, dtype=torch.float64))
+    yield ask(_mha(draw, other, 1, bias=True))
+    yield ask(_mha(draw, size, size, bias=False))
+
+
+def _state(mha, weights, biases, *, out_bias=True):
+    """A state_dict from three weights and three biases, in the order query, key, value."""
+    names = ("query", "key", "value")
+    state = {f"{name}.weight": weight for name, weight in zip(names, weights, strict=True)}
+    state["output.weight"] = mha.out_proj.weight
+    if biases is not None:
+        state |= {f"{name}.bias": bias for name, bias in zip(names, biases, strict=True)}
+    if mha.out_proj.bias is not None and out_bias:
+        state["output.bias"] = mha.out_proj.bias
+    return state
+
+
+def _thirds(mha):
+    bias = mha.in_proj_bias
+    return mha.in_proj_weight.chunk(3), None if bias is None else bias.chunk(3)
+
+
+def _reordered(mha, order):
+    weights, biases = _thirds(mha)
+    return _state(mha, [weights[i] for i in order], biases and [biases[i] for i in order])
+
+
+@from_torch.mistake(
+    "Query and key have changed places: `query.weight` holds the second third of the packed rows. Torch "
+    "packs query, key, value, in that order."
+)
+def key_before_query(mha):
+    return _reordered(mha, (1, 0, 2))
+
+
+@from_torch.mistake(
+    "Key and value have changed places: `key.weight` holds the last third of the packed rows. Torch packs "
+    "query, key, value, in that order."
+)
+def value_before_key(mha):
+    return _reordered(mha, (0, 2, 1))
+
+
+@from_torch.mistake(
+    "The packing was read from the end: `query.weight` holds the last third, which is the value's. Torch "
+    "packs query, key, value, in that order."
+)
+def value_key_query(mha):
+    return _reordered(mha, (2, 1, 0))
+
+
+@from_torch.mistake(
+    "The weights are transposed. Torch's packed weight is (out, in) and so is that of a Linear: the thirds "
+    "are taken as they are."
+)
+def transposed(mha):
+    weights, biases = _thirds(mha)
+    state = _state(mha, [weight.T for weight in weights], biases)
+    return state | {"output.weight": mha.out_proj.weight.T}
+
+
+@from_torch.mistake(
+    "The packed weight is cut along its inputs: your `query.weight` is as tall as all three together. The "
+    "three projections are stacked as rows, (3·E, E), so it is the first axis that has to be cut."
+)
+def cut_along_the_inputs(mha):
+    _, biases = _thirds(mha)
+    return _state(mha, mha.in_proj_weight.tensor_split(3, dim=1), biases)
+
+
+@from_torch.mistake(
+    "Every third row was taken, as if query, key and value took turns. Torch stacks them whole: first all E "
+    "rows of the query, then all of the key, then all of the value."
+)
+def every_third_row(mha):
+    bias = mha.in_proj_bias
+    biases = None if bias is None else [bias[i::3] for i in range(3)]
+    return _state(mha, [mha.in_proj_weight[i::3] for i in range(3)], biases)
+
+
+@from_torch.mistake(
+    "The rows were cut head by head, as if each head kept its query, key and value rows together (other "
+    "libraries do so). Torch packs all heads' queries first, then all keys, then all values: cut into "
+    "thirds, no more."
+)
+def packed_head_by_head(mha):
+    embed_dim, heads = mha.embed_dim, mha.num_heads
+    weight = mha.in_proj_weight.view(heads, 3, embed_dim // heads, embed_dim)
+    weights = [weight[:, i].reshape(embed_dim, embed_dim) for i in range(3)]
+    if mha.in_proj_bias is None:
+        return _state(mha, weights, None)
+    bias = mha.in_proj_bias.view(heads, 3, embed_dim // heads)
+    return _state(mha, weights, [bias[:, i].reshape(embed_dim) for i in range(3)])
+
+
+@from_torch.mistake(
+    "Right without bias, but where `mha` has biases they are not in your state_dict. There are four more "
+    "entries then: one each for query, key, value and output."
+)
+def no_biases(mha):
+    return _state(mha, _thirds(mha)[0], None, out_bias=False)
+
+
+@from_torch.mistake(
+    "The bias of the output projection is missing: where `mha` has biases, `output.bias` belongs into the "
+    "state_dict as well."
+)
+def no_output_bias(mha):
+    return _state(mha, *_thirds(mha), out_bias=False)
+
+
+@from_torch.mistake(
+    "Right with biases, but it fails on an `mha` made with bias=False: its `in_proj_bias` and "
+    "`out_proj.bias` are None then. Look before you cut them, and leave those entries out."
+)
+def always_expects_biases(mha):
+    return _state(mha, mha.in_proj_weight.chunk(3), mha.in_proj_bias.chunk(3))
+
+
+@from_torch.mistake(
+    "The output projection is missing: `output.weight` (torch calls it `out_proj`) mixes the heads in the "
+    "end and has to come along."
+)
+def no_output_projection(mha):
+    state = _state(mha, *_thirds(mha))
+    return {name: tensor for name, tensor in state.items() if not name.startswith("output")}
+
+
+@from_torch.mistake(
+    "These are torch's own names. The class has `query`, `key`, `value` and `output`, so `in_proj_weight` "
+    "has to be cut into three and everything renamed."
+)
+def torchs_own_state_dict(mha):
+    return mha.state_dict()
+
+
+@from_torch.also_right
+def by_chunks(mha):
+    return _state(mha, *_thirds(mha))
+
+
+@from_torch.also_right
+def by_slices(mha):
+    size, packed = mha.embed_dim, mha.state_dict()
+    state = {}
+    for kind in ("weight", "bias"):
+        if f"in_proj_{kind}" in packed:
+            for place, name in enumerate(("query", "key", "value")):
+                rows = packed[f"in_proj_{kind}"][place * size : (place + 1) * size]
+                state[f"{name}.{kind}"] = rows.clone()
+            state[f"output.{kind}"] = packed[f"out_proj.{kind}"]
+    return state
+
+
+@from_torch.also_right
+def by_unflattening(mha):
+    weights = mha.in_proj_weight.detach().unflatten(0, (3, -1)).unbind()
+    biases = mha.in_proj_bias
+    return _state(mha, weights, biases if biases is None else biases.detach().unflatten(0, (3, -1)).unbind())

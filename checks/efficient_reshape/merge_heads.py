@@ -1,0 +1,173 @@
+"""What the grader asks about `merge_heads`, and the mistakes it can name."""
+
+import torch
+
+from attention_lab.grading.exercise import Exercise, ask
+
+merge_heads = Exercise(
+    "merge_heads",
+    results=("merged x",),
+    axes=(("batch", "tokens", "embedding"),),
+)
+
+
+@merge_heads.group("a tensor of its own, such as attention returns", points=1)
+def contiguous(draw):
+    batch, length, head_size = draw.sizes(3)
+    heads = draw.integer(3, 6)
+    count = heads * length * head_size
+    yield ask(torch.arange(count, dtype=torch.float32).view(1, heads, length, head_size))
+    yield ask(draw.normal(batch, heads, length, head_size))
+    yield ask(draw.normal(batch, heads, length, head_size, dtype=torch.float64))
+
+
+@merge_heads.group("a transposed view, such as split_heads returns", points=1)
+def not_contiguous(draw):
+    batch, length, head_size = draw.sizes(3)
+    heads = draw.integer(3, 6)
+    yield ask(draw.normal(batch, length, heads, head_size).transpose(1, 2))
+    yield ask(draw.normal(batch, heads, head_size, length).transpose(2, 3))
+    yield ask(draw.normal(length, heads, batch, head_size, dtype=torch.float64).permute(2, 1, 0, 3))
+
+
+@merge_heads.group("equal sizes: as many tokens, heads and numbers a head", points=1)
+def equal_sizes(draw):
+    (size,) = draw.sizes(1)
+    yield ask(draw.normal(2, size, size, size))  # H = T = D
+    yield ask(draw.normal(4, 4, size, size))  # B = H, T = D
+
+
+@merge_heads.group("one head, heads of one number, a single token", points=1)
+def edges(draw):
+    batch, length, width = draw.sizes(3)
+    yield ask(draw.normal(batch, 1, length, width))
+    yield ask(draw.normal(batch, 4, length, 1))
+    yield ask(draw.normal(batch, 4, 1, width))
+
+
+@merge_heads.group("gradients", points=1)
+def gradients(draw):
+    batch, length, head_size = draw.sizes(3)
+    yield ask(draw.normal(batch, 3, length, head_size), gradients=True)
+    turned = draw.normal(batch, length, 5, head_size, dtype=torch.float64).transpose(1, 2)
+    yield ask(turned, gradients=True)
+
+
+@merge_heads.mistake(
+    "The shape (B, T, H·D) is right, but each row holds one head's numbers for several tokens. The heads "
+    "must stand beside their own token again *before* they are flattened: swap T and H back first, and keep "
+    "what `transpose` returns."
+)
+def without_transposing_back(x):
+    batch, heads, length, head_size = x.shape
+    return x.reshape(batch, length, heads * head_size)
+
+
+@merge_heads.mistake(
+    "`view` stops where the numbers do not lie in memory in the order you read them, and after a transpose "
+    "they do not. Copy them into that order first, or use the sibling of `view` that copies where it must."
+)
+def view_after_transpose(x):
+    batch, heads, length, head_size = x.shape
+    return x.transpose(1, 2).view(batch, length, heads * head_size)
+
+
+@merge_heads.mistake(
+    "The heads are interleaved: a token's row begins with the first number of each head. It should hold all "
+    "D numbers of head 0, then all of head 1: T and H change places, and D stays last."
+)
+def interleaved(x):
+    batch, heads, length, head_size = x.shape
+    return x.permute(0, 2, 3, 1).reshape(batch, length, head_size * heads)
+
+
+@merge_heads.mistake(
+    "The result is (B, T, H, D): tokens and heads have changed places, but the last two axes are not merged. "
+    "H and D have to become one axis of H·D."
+)
+def not_flattened(x):
+    return x.transpose(1, 2)
+
+
+@merge_heads.mistake(
+    "The heads are averaged (or added) into (B, T, D). Nothing may be lost: they belong side by side, (B, T, "
+    "H·D)."
+)
+def averaged(x):
+    return x.mean(dim=1)
+
+
+@merge_heads.mistake(
+    "The wrong two axes have changed places: T and D were swapped before the flattening. It is H that has to "
+    "move behind T."
+)
+def swaps_tokens_and_head_size(x):
+    batch, heads, length, head_size = x.shape
+    return x.transpose(-2, -1).reshape(batch, length, heads * head_size)
+
+
+@merge_heads.mistake(
+    "The heads stand one after another in time, (B, H·T, D), as if there were H times as many tokens. They "
+    "belong side by side within each token, on the last axis."
+)
+def along_time(x):
+    return torch.cat(list(x.unbind(dim=1)), dim=1)
+
+
+@merge_heads.mistake(
+    "Batch and tokens have been folded into one axis, (B·T, H·D). Only H and D become one: (B, T, H·D)."
+)
+def batch_folded_into_time(x):
+    batch, heads, length, head_size = x.shape
+    return x.transpose(1, 2).reshape(batch * length, heads * head_size)
+
+
+@merge_heads.mistake(
+    "`x` itself has changed: a method whose name ends in an underscore works in place, so the caller's "
+    "tensor has other axes afterwards. Use the version without the underscore."
+)
+def transposes_in_place(x):
+    batch, heads, length, head_size = x.shape
+    return x.transpose_(1, 2).reshape(batch, length, heads * head_size)
+
+
+@merge_heads.mistake(
+    "The heads stand in the opposite order: the row of a token begins with its last head. Head 0 comes "
+    "first, as `split_heads` cut them."
+)
+def last_head_first(x):
+    row = x[:, 0]
+    for head in range(1, x.shape[1]):
+        row = torch.cat([x[:, head], row], dim=-1)
+    return row
+
+
+@merge_heads.also_right
+def by_contiguous_view(x):
+    batch, heads, length, head_size = x.shape
+    return x.transpose(1, 2).contiguous().view(batch, length, heads * head_size)
+
+
+@merge_heads.also_right
+def by_permute(x):
+    return x.permute(0, 2, 1, 3).flatten(-2)
+
+
+@merge_heads.also_right
+def by_concatenation(x):
+    return torch.cat(list(x.unbind(dim=1)), dim=-1)
+
+
+@merge_heads.also_right
+def by_a_loop(x):
+    batch, heads, length, head_size = x.shape
+    result = x.new_empty(batch, length, heads * head_size)
+    for head in range(heads):
+        result[..., head * head_size : (head + 1) * head_size] = x[:, head]
+    return result
+
+
+@merge_heads.also_right
+def by_einsum(x):
+    batch, heads, length, head_size = x.shape
+    return torch.einsum("bhtd->bthd", x).reshape(batch, length, heads * head_size)

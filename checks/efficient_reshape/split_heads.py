@@ -1,0 +1,207 @@
+"""What the grader asks about `split_heads`, and the mistakes it can name."""
+
+import torch
+
+from attention_lab.grading.exercise import Exercise, ask
+
+split_heads = Exercise(
+    "split_heads",
+    results=("x split into heads",),
+    axes=(("batch", "heads", "tokens", "head size"),),
+)
+
+
+def _numbered(*shape, dtype=torch.float32):
+    """Every number tells where it stood, so that a difference can be traced by eye."""
+    count = torch.Size(shape).numel()
+    return torch.arange(count, dtype=dtype).view(shape)
+
+
+@split_heads.group("one sentence", points=1)
+def one_sentence(draw):
+    length, head_size = draw.sizes(2)
+    heads = draw.integer(3, 6)
+    yield ask(_numbered(1, length, heads * head_size), heads)
+    yield ask(draw.normal(1, length, heads * head_size, dtype=torch.float64), heads)
+
+
+@split_heads.group("a batch of sentences", points=1)
+def a_batch(draw):
+    batch, length, head_size = draw.sizes(3)
+    heads = draw.integer(3, 6)
+    yield ask(draw.normal(batch, length, heads * head_size), heads)
+    yield ask(draw.normal(4, 5, 3 * length), 3)
+
+
+@split_heads.group("equal sizes: as many tokens, heads and numbers a head", points=1)
+def equal_sizes(draw):
+    (size,) = draw.sizes(1)
+    other = draw.integer(3, 6)
+    yield ask(draw.normal(2, size, size * size), size)  # T = H = D
+    yield ask(draw.normal(other, size, other * size), other)  # B = H, T = D
+
+
+@split_heads.group("one head, heads of one number, a single token", points=1)
+def edges(draw):
+    batch, length, width = draw.sizes(3)
+    yield ask(draw.normal(batch, length, width), 1)
+    yield ask(draw.normal(batch, length, width), width)
+    yield ask(draw.normal(batch, 1, 4 * width), 4)
+
+
+@split_heads.group("a width that cannot be shared out", points=1)
+def refusals(draw):
+    batch, length, head_size = draw.sizes(3)
+    heads = draw.integer(3, 6)
+    embed_dim = heads * head_size + draw.integer(1, heads - 1)
+    yield ask(draw.normal(batch, length, embed_dim), heads, refuses=(embed_dim, heads))
+
+
+@split_heads.group("gradients", points=1)
+def gradients(draw):
+    batch, length, head_size = draw.sizes(3)
+    yield ask(draw.normal(batch, length, 3 * head_size), 3, gradients=True)
+    yield ask(draw.normal(batch, length, 5 * head_size, dtype=torch.float64), 5, gradients=True)
+
+
+def _size(x, num_heads):
+    """(B, T, E, D) of an input that can be shared out."""
+    batch, length, embed_dim = x.shape
+    if embed_dim % num_heads:
+        raise ValueError(f"E = {embed_dim} does not divide into {num_heads} heads")
+    return batch, length, embed_dim, embed_dim // num_heads
+
+
+@split_heads.mistake(
+    "The shape (B, H, T, D) is right, the numbers are in the wrong places: head 0 holds the first tokens "
+    "whole instead of a part of every token. A view only cuts the numbers in the order they stand in: cut E "
+    "into (H, D) where it is, then swap two axes."
+)
+def view_without_transpose(x, num_heads):
+    batch, length, _, head_size = _size(x, num_heads)
+    return x.reshape(batch, num_heads, length, head_size)
+
+
+@split_heads.mistake(
+    "The heads are interleaved: head h got every H-th number of a token. Head 0 owns the first D numbers, "
+    "head 1 the next D, so E has to be cut into (H, D), not into (D, H)."
+)
+def interleaved(x, num_heads):
+    batch, length, _, head_size = _size(x, num_heads)
+    return x.reshape(batch, length, head_size, num_heads).permute(0, 3, 1, 2)
+
+
+@split_heads.mistake(
+    "The result is (B, T, H, D): E is cut, but tokens and heads have not changed places. `transpose` returns "
+    "a new tensor and leaves the old one as it was, so its result has to be kept."
+)
+def transpose_missing(x, num_heads):
+    batch, length, _, head_size = _size(x, num_heads)
+    return x.reshape(batch, length, num_heads, head_size)
+
+
+@split_heads.mistake(
+    "The result is (B, H, D, T): tokens and head size have changed places as well. Only two axes have to be "
+    "swapped, T and H."
+)
+def tokens_last(x, num_heads):
+    batch, length, _, head_size = _size(x, num_heads)
+    return x.reshape(batch, length, num_heads, head_size).permute(0, 2, 3, 1)
+
+
+@split_heads.mistake(
+    "The heads came to the front, (H, B, T, D); they were asked for behind the batch, (B, H, T, D). Mind at "
+    "which place the heads are put together."
+)
+def heads_before_the_batch(x, num_heads):
+    _size(x, num_heads)
+    return torch.stack(x.chunk(num_heads, dim=-1))
+
+
+@split_heads.mistake(
+    "Batch and heads have been folded into one axis, (B·H, T, D). Keep them apart: (B, H, T, D), four axes."
+)
+def folded_into_the_batch(x, num_heads):
+    batch, length, _, head_size = _size(x, num_heads)
+    split = x.reshape(batch, length, num_heads, head_size).transpose(1, 2)
+    return split.reshape(batch * num_heads, length, head_size)
+
+
+@split_heads.mistake(
+    "`num_heads` was taken for the head size: you made heads of `num_heads` numbers each. The axis H has to "
+    "be `num_heads` long, and D is what is left of E for each of them."
+)
+def num_heads_as_head_size(x, num_heads):
+    batch, length, _, head_size = _size(x, num_heads)
+    return x.reshape(batch, length, head_size, num_heads).transpose(1, 2)
+
+
+@split_heads.mistake(
+    "Every head got the whole token, all E numbers. A head's share is D = E / H of them: head 0 the first D, "
+    "head 1 the next D, and so on."
+)
+def whole_token_for_every_head(x, num_heads):
+    _size(x, num_heads)
+    return x.unsqueeze(1).repeat(1, num_heads, 1, 1)
+
+
+@split_heads.mistake(
+    "Right wherever E can be shared out among the heads, but an E that cannot is not refused properly: "
+    "torch's own error about the view is left to the caller. Test it first and raise a ValueError that names "
+    "`E` and `num_heads`."
+)
+def leaves_the_refusal_to_view(x, num_heads):
+    batch, length, embed_dim = x.shape
+    return x.view(batch, length, num_heads, embed_dim // num_heads).transpose(1, 2)
+
+
+@split_heads.mistake(
+    "Right wherever E can be shared out, but otherwise numbers are silently lost: what is left over after "
+    "the last head is cut off. Raise a ValueError that names `E` and `num_heads`."
+)
+def cuts_off_the_rest(x, num_heads):
+    head_size = x.shape[-1] // num_heads
+    parts = [x[..., h * head_size : (h + 1) * head_size] for h in range(num_heads)]
+    return torch.stack(parts, dim=1)
+
+
+@split_heads.mistake(
+    "Right wherever E can be shared out, but otherwise an `assert` stops it, and asserts vanish when Python "
+    "is run with -O. Raise a ValueError that names `E` and `num_heads`."
+)
+def asserts(x, num_heads):
+    assert x.shape[-1] % num_heads == 0
+    return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+
+
+@split_heads.also_right
+def by_permute(x, num_heads):
+    batch, length, _, head_size = _size(x, num_heads)
+    return x.reshape(batch, length, num_heads, head_size).permute(0, 2, 1, 3).contiguous()
+
+
+@split_heads.also_right
+def by_unflatten(x, num_heads):
+    _size(x, num_heads)
+    return x.unflatten(-1, (num_heads, -1)).movedim(2, 1)
+
+
+@split_heads.also_right
+def by_chunks(x, num_heads):
+    _size(x, num_heads)
+    return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+
+
+@split_heads.also_right
+def by_a_loop(x, num_heads):
+    batch, length, _, head_size = _size(x, num_heads)
+    result = x.new_empty(batch, num_heads, length, head_size)
+    for head in range(num_heads):
+        result[:, head] = x[:, :, head * head_size : (head + 1) * head_size]
+    return result
+
+
+@split_heads.also_right
+def by_einsum(x, num_heads):
+    batch, length, _, head_size = _size(x, num_heads)
+    return torch.einsum("bthd->bhtd", x.view(batch, length, num_heads, head_size))

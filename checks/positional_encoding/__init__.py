@@ -1,0 +1,1 @@
+"""Lesson 7, positional encoding: telling tokens where they stand."""

@@ -1,0 +1,214 @@
+"""What the grader asks about `order_matters`, and the mistakes it can name."""
+
+import torch
+
+from attention_lab.grading.exercise import Exercise, Made, ask
+
+order_matters = Exercise("order_matters", results=("answer",))
+
+# Each defines `made`, x (B, T, E) -> (B, T, E), from the tensors that `_made` hands over.
+ATTENTION = "made = lambda x: torch.softmax(x @ w @ x.mT / math.sqrt(x.shape[-1]), dim=-1) @ x"
+WORD_BY_WORD = "made = lambda x: torch.tanh(x @ w)"
+SHARED_MEAN = "made = lambda x: x + x.mean(dim=1, keepdim=True)"
+POSITIONS_ADDED = "made = lambda x: x + places"
+ATTENTION_WITH_POSITIONS = """
+def made(x):
+    x = x + places
+    return torch.softmax(x @ w @ x.mT / math.sqrt(x.shape[-1]), dim=-1) @ x
+"""
+CAUSAL = """
+def made(x):
+    hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+    scores = (x @ w @ x.mT / math.sqrt(x.shape[-1])).masked_fill(hidden, -math.inf)
+    return torch.softmax(scores, dim=-1) @ x
+"""
+CONVOLUTION = "made = lambda x: F.conv1d(x.mT, w.expand(3, -1, -1).permute(1, 2, 0), padding=1).mT"
+RUNNING_SUM = "made = lambda x: x.cumsum(dim=1)"
+
+
+def _case(draw, code, sizes, permutation=None, dtype=torch.float32, places=None):
+    batch, length, width = sizes
+    given = {
+        "w": draw.normal(width, width, dtype=dtype) / width**0.5,
+        "places": draw.normal(length, width, dtype=dtype) if places is None else places,
+    }
+    order = _order(draw, length) if permutation is None else permutation
+    return ask(Made(code, given), draw.normal(batch, length, width, dtype=dtype), order)
+
+
+def _order(draw, length):
+    """Moves every token, and is not undone by itself: two such steps are no way back."""
+    order = draw.permutation(length)
+    while torch.equal(order[order], torch.arange(length)):
+        order = draw.permutation(length)
+    return order
+
+
+@order_matters.group("where order does not matter", points=1)
+def does_not_matter(draw):
+    for code, dtype in (
+        (ATTENTION, torch.float32),
+        (WORD_BY_WORD, torch.float64),
+        (SHARED_MEAN, torch.float32),
+    ):
+        yield _case(draw, code, draw.sizes(3), dtype=dtype)
+    yield _case(draw, ATTENTION, draw.sizes(3), dtype=torch.float64)
+
+
+@order_matters.group("where order matters", points=1)
+def matters(draw):
+    for code in (POSITIONS_ADDED, ATTENTION_WITH_POSITIONS, CAUSAL, CONVOLUTION, RUNNING_SUM):
+        yield _case(draw, code, draw.sizes(3))
+
+
+@order_matters.group("as many sentences as tokens and dimensions", points=1)
+def equal_sizes(draw):
+    (size,) = draw.sizes(1)
+    for code in (ATTENTION, CAUSAL, RUNNING_SUM, WORD_BY_WORD):
+        yield _case(draw, code, (size, size, size))
+
+
+@order_matters.group("in one place only, or hardly at all", points=1)
+def small_differences(draw):
+    batch, length, width = draw.sizes(3)
+    order = _order(draw, length)
+    # Neither the first token, nor the one that comes to stand first: both of those are unmoved.
+    place = next(p for p in range(length - 1, 0, -1) if p != int(order[0]))
+    bump = torch.zeros(length, width)
+    bump[place, width - 1] = 0.05
+    yield _case(draw, POSITIONS_ADDED, (batch, length, width), order, places=bump)
+    last_sentence = torch.zeros(batch, length, width)
+    last_sentence[-1] = draw.normal(length, width)
+    yield _case(draw, POSITIONS_ADDED, (batch, length, width), order, places=last_sentence)
+    rounding = draw.uniform(length, width, dtype=torch.float64) * 1e-6
+    yield _case(draw, POSITIONS_ADDED, (batch, length, width), dtype=torch.float64, places=rounding)
+
+
+@order_matters.group("nothing moved", points=1)
+def nothing_moved(draw):
+    for code in (RUNNING_SUM, ATTENTION):
+        batch, length, width = draw.sizes(3)
+        yield _case(draw, code, (batch, length, width), torch.arange(length))
+
+
+@order_matters.mistake(
+    "Plain self-attention is reported to care for order. You compare the outputs place by place, but a "
+    "permuted sentence has its outputs in other places: permute the old outputs in the same way before you "
+    "compare."
+)
+def output_not_permuted(attend, x, permutation):
+    return bool(((attend(x[:, permutation]) - attend(x)).abs() > 1e-4).any())
+
+
+@order_matters.mistake(
+    "The answer is the wrong way round: it is True for plain self-attention and False for a running sum. "
+    "Say True where permuting the tokens does *more* than permute the outputs."
+)
+def upside_down(attend, x, permutation):
+    return bool(((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() <= 1e-4).all())
+
+
+@order_matters.mistake(
+    "The sentences of the batch are permuted instead of the tokens. x is (B, T, E): the permutation has T "
+    "entries and belongs to the second dimension."
+)
+def sentences_permuted(attend, x, permutation):
+    return bool(((attend(x[permutation]) - attend(x)[permutation]).abs() > 1e-4).any())
+
+
+@order_matters.mistake(
+    "The numbers inside each token are permuted instead of the tokens. x is (B, T, E): the permutation has "
+    "T entries and belongs to the second dimension, not to the last."
+)
+def dimensions_permuted(attend, x, permutation):
+    return bool(((attend(x[..., permutation]) - attend(x)[..., permutation]).abs() > 1e-4).any())
+
+
+@order_matters.mistake(
+    "The permuted outputs are permuted once more, which is no way back: only the inverse order undoes a "
+    "permutation. Simpler: permute the outputs for x in the same way as the tokens, and compare."
+)
+def permuted_twice(attend, x, permutation):
+    return bool(((attend(x[:, permutation])[:, permutation] - attend(x)).abs() > 1e-4).any())
+
+
+@order_matters.mistake(
+    "Plain self-attention is reported to care for order, because you ask for exactly equal numbers. Sums in "
+    "another order are rounded differently; only differences beyond 1e-4 count."
+)
+def exactly_equal(attend, x, permutation):
+    return not torch.equal(attend(x[:, permutation]), attend(x)[:, permutation])
+
+
+@order_matters.mistake(
+    "The answer is right, but it is a tensor that holds True or False. A Python bool is asked for: convert "
+    "it at the end."
+)
+def a_tensor(attend, x, permutation):
+    return ((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() > 1e-4).any()
+
+
+@order_matters.mistake(
+    "Only averages over the sentence are compared. Where every place adds something of its own, tokens "
+    "change and their average does not: compare token by token."
+)
+def averages_compared(attend, x, permutation):
+    change = attend(x[:, permutation]).mean(dim=1) - attend(x).mean(dim=1)
+    return bool((change.abs() > 1e-4).any())
+
+
+@order_matters.mistake(
+    "Only the first token's output is compared. Order may show in any other place: compare all tokens of "
+    "all sentences."
+)
+def first_token_only(attend, x, permutation):
+    change = attend(x[:, permutation])[:, 0] - attend(x)[:, permutation[0]]
+    return bool((change.abs() > 1e-4).any())
+
+
+@order_matters.mistake(
+    "Only the first sentence of the batch is compared, and another one differs. Compare all sentences."
+)
+def first_sentence_only(attend, x, permutation):
+    change = attend(x[:, permutation])[0] - attend(x)[0, permutation]
+    return bool((change.abs() > 1e-4).any())
+
+
+@order_matters.mistake(
+    "You report a difference only where *every* number differs. One number beyond 1e-4 in one token is "
+    "enough for order to matter."
+)
+def all_must_differ(attend, x, permutation):
+    return bool(((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() > 1e-4).all())
+
+
+@order_matters.also_right
+def with_allclose(attend, x, permutation):
+    return not torch.allclose(attend(x[:, permutation, :]), attend(x)[:, permutation, :], rtol=0, atol=1e-4)
+
+
+@order_matters.also_right
+def put_back_in_order(attend, x, permutation):
+    back = torch.argsort(permutation)
+    return (attend(x.index_select(1, permutation))[:, back] - attend(x)).abs().max().item() > 1e-4
+
+
+@order_matters.also_right
+def token_by_token(attend, x, permutation):
+    before, after = attend(x), attend(torch.stack([x[:, place] for place in permutation], dim=1))
+    for new_place, old_place in enumerate(permutation.tolist()):
+        if (after[:, new_place] - before[:, old_place]).abs().amax() > 1e-4:
+            return True
+    return False
+
+
+@order_matters.also_right
+def by_a_permutation_matrix(attend, x, permutation):
+    matrix = torch.eye(len(permutation), dtype=x.dtype)[permutation]
+    return bool((attend(matrix @ x) - matrix @ attend(x)).abs().max() > 1e-4)
+
+
+@order_matters.also_right
+def by_gathering(attend, x, permutation):
+    index = permutation.view(1, -1, 1).expand_as(x)
+    return bool(torch.any(torch.abs(attend(x.gather(1, index)) - attend(x).gather(1, index)) > 1e-4))

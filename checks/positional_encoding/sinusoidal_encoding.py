@@ -1,0 +1,211 @@
+"""What the grader asks about `sinusoidal_encoding`, and the mistakes it can name."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from attention_lab.grading.exercise import Exercise, Tolerance, ask
+
+sinusoidal_encoding = Exercise(
+    "sinusoidal_encoding",
+    results=("encoding",),
+    axes=(("positions", "dimensions"),),
+    # Right formulas differ by this much in float32, over 256 positions.
+    tolerance=Tolerance(float32=(1e-4, 1e-4), float64=(1e-4, 1e-4)),
+)
+
+
+@sinusoidal_encoding.group("even widths", points=2)
+def even_widths(draw):
+    for length, half in zip(draw.sizes(3), draw.sizes(3), strict=True):
+        yield ask(length, 2 * half)
+    yield ask(half, 2)
+
+
+@sinusoidal_encoding.group("odd widths end on a sine", points=1)
+def odd_widths(draw):
+    length, half = draw.sizes(2)
+    for width in (2 * half + 1, 3, 1):
+        yield ask(length, width)
+
+
+@sinusoidal_encoding.group("as many positions as dimensions", points=1)
+def square(draw):
+    (half,) = draw.sizes(1)
+    yield ask(2 * half, 2 * half)
+
+
+@sinusoidal_encoding.group("a single position, and 256 of them", points=1)
+def short_and_long(draw):
+    half, other = draw.sizes(2)
+    yield ask(1, 2 * half)
+    yield ask(256, 2 * other)
+
+
+def _interleaved(sines, cosines, embed_dim):
+    """Sines on the even columns, cosines on the odd ones; each (max_len, at least as many as needed)."""
+    encoding = torch.empty(len(sines), embed_dim)
+    encoding[:, 0::2] = sines[:, : (embed_dim + 1) // 2]
+    encoding[:, 1::2] = cosines[:, : embed_dim // 2]
+    return encoding
+
+
+def _angles(max_len, embed_dim, first=0):
+    """The right angles, (max_len, pairs): most mistakes below change one thing about them."""
+    even = torch.arange(0, embed_dim, 2)
+    return torch.arange(first, first + max_len).unsqueeze(1) / 10000 ** (even / embed_dim)
+
+
+@sinusoidal_encoding.mistake(
+    "The waves slow down twice as fast as they should: the exponent grows by 4/E from one pair to the next. "
+    "If your index already counts 0, 2, 4, ..., the factor 2 of the formula is in it; do not double it "
+    "again."
+)
+def exponent_doubled(max_len, embed_dim):
+    even = torch.arange(0, embed_dim, 2)
+    angles = torch.arange(max_len).unsqueeze(1) / 10000 ** (2 * even / embed_dim)
+    return _interleaved(angles.sin(), angles.cos(), embed_dim)
+
+
+@sinusoidal_encoding.mistake(
+    "The waves slow down half as fast as they should: the exponent grows by 1/E from one pair to the next. "
+    "If your index counts the pairs 0, 1, 2, ..., the formula asks for twice that index."
+)
+def exponent_halved(max_len, embed_dim):
+    pair = torch.arange((embed_dim + 1) // 2)
+    angles = torch.arange(max_len).unsqueeze(1) / 10000 ** (pair / embed_dim)
+    return _interleaved(angles.sin(), angles.cos(), embed_dim)
+
+
+@sinusoidal_encoding.mistake(
+    "The sines are right, but each cosine has a frequency of its own, slower than that of the sine on its "
+    "left. Both belong to one clock hand: columns 2i and 2i+1 share the angle with exponent 2i/E."
+)
+def cosine_of_its_own(max_len, embed_dim):
+    column = torch.arange(embed_dim)
+    angles = torch.arange(max_len).unsqueeze(1) / 10000 ** (column / embed_dim)
+    return torch.where(column % 2 == 0, angles.sin(), angles.cos())
+
+
+@sinusoidal_encoding.mistake(
+    "The slow waves are too fast, by the more the further right they stand: they follow a base of 1000. The "
+    "formula divides by a power of 10000; count the zeros."
+)
+def base_of_a_thousand(max_len, embed_dim):
+    even = torch.arange(0, embed_dim, 2)
+    angles = torch.arange(max_len).unsqueeze(1) / 1000 ** (even / embed_dim)
+    return _interleaved(angles.sin(), angles.cos(), embed_dim)
+
+
+@sinusoidal_encoding.mistake(
+    "All pairs of columns are alike, every wave has frequency 1: the exponent 2i/E has come out as 0. Is it "
+    "an integer division? Whole numbers divided by `//` lose their fraction."
+)
+def integer_division(max_len, embed_dim):
+    even = torch.arange(0, embed_dim, 2)
+    angles = torch.arange(max_len).unsqueeze(1) / 10000.0 ** (even // embed_dim)
+    return _interleaved(angles.sin(), angles.cos(), embed_dim)
+
+
+@sinusoidal_encoding.mistake(
+    "Row 0 holds the encoding of position 1, and every row is one step ahead. Positions count from 0, so "
+    "the first row has 0 in all sine columns and 1 in all cosine columns."
+)
+def positions_from_one(max_len, embed_dim):
+    angles = _angles(max_len, embed_dim, first=1)
+    return _interleaved(angles.sin(), angles.cos(), embed_dim)
+
+
+@sinusoidal_encoding.mistake(
+    "The numbers are right but in other columns: first all sines, then all cosines. Here they take turns: "
+    "column 2i is a sine, and column 2i+1 beside it the cosine of the same angle."
+)
+def halves_side_by_side(max_len, embed_dim):
+    angles = _angles(max_len, embed_dim)
+    return torch.cat([angles.sin(), angles[:, : embed_dim // 2].cos()], dim=1)
+
+
+@sinusoidal_encoding.mistake(
+    "Sine and cosine have changed places: row 0 begins with 1, 0. Even columns are sines, so that position "
+    "0 begins with 0, 1."
+)
+def cosine_first(max_len, embed_dim):
+    angles = _angles(max_len, embed_dim)
+    return _interleaved(angles.cos(), angles.sin(), embed_dim)
+
+
+@sinusoidal_encoding.mistake(
+    "Sines in all columns: the second column of each pair repeats the first. Odd columns are the cosine of "
+    "the angle, the other coordinate of the clock hand."
+)
+def sines_only(max_len, embed_dim):
+    angles = _angles(max_len, embed_dim)
+    return _interleaved(angles.sin(), angles.sin(), embed_dim)
+
+
+@sinusoidal_encoding.mistake(
+    "Columns further right turn faster instead of slower: the position is multiplied by the power of 10000. "
+    "It is divided by it, so that the last columns hardly move."
+)
+def faster_and_faster(max_len, embed_dim):
+    even = torch.arange(0, embed_dim, 2)
+    angles = torch.arange(max_len).unsqueeze(1) * 10000 ** (even / embed_dim)
+    return _interleaved(angles.sin(), angles.cos(), embed_dim)
+
+
+@sinusoidal_encoding.mistake(
+    "An odd width fails: it has one sine column more than cosine columns, so there are more angles than "
+    "places for cosines. Leave the last angle out of the cosines where `embed_dim` is odd."
+)
+def odd_width_fails(max_len, embed_dim):
+    angles = _angles(max_len, embed_dim)
+    encoding = torch.zeros(max_len, embed_dim)
+    encoding[:, 0::2] = angles.sin()
+    encoding[:, 1::2] = angles.cos()
+    return encoding
+
+
+@sinusoidal_encoding.also_right
+def by_exponential_and_logarithm(max_len, embed_dim):
+    positions = torch.arange(0, max_len, dtype=torch.float).unsqueeze(1)
+    rates = torch.exp(torch.arange(0, embed_dim, 2).float() * (-math.log(10000.0) / embed_dim))
+    encoding = torch.zeros(max_len, embed_dim)
+    encoding[:, 0::2] = torch.sin(positions * rates)
+    encoding[:, 1::2] = torch.cos(positions * rates)[:, : embed_dim // 2]
+    return encoding
+
+
+@sinusoidal_encoding.also_right
+def entry_by_entry(max_len, embed_dim):
+    wave = (math.sin, math.cos)
+    return torch.tensor(
+        [
+            [wave[j % 2](place / 10000 ** (2 * (j // 2) / embed_dim)) for j in range(embed_dim)]
+            for place in range(max_len)
+        ]
+    )
+
+
+@sinusoidal_encoding.also_right
+def stacked_and_flattened(max_len, embed_dim):
+    width = embed_dim + embed_dim % 2
+    angles = torch.outer(torch.arange(max_len).float(), 10000 ** (-torch.arange(0, width, 2) / embed_dim))
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :embed_dim]
+
+
+@sinusoidal_encoding.also_right
+def one_sine_shifted_by_a_quarter_turn(max_len, embed_dim):
+    column = torch.arange(embed_dim, dtype=torch.float64)
+    rates = 10000 ** (-(column - column % 2) / embed_dim)
+    angles = torch.arange(max_len, dtype=torch.float64)[:, None] * rates + (column % 2) * (math.pi / 2)
+    return angles.sin().float()
+
+
+@sinusoidal_encoding.also_right
+def padded_to_an_even_width(max_len, embed_dim):
+    angles = _angles(max_len, embed_dim)
+    encoding = torch.zeros(max_len, embed_dim)
+    encoding[:, 0::2] += torch.sin(angles)
+    encoding[:, 1::2] += torch.cos(F.pad(angles, (0, 1)))[:, : embed_dim // 2]
+    return encoding
