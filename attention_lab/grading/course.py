@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import re
 import sys
@@ -75,15 +76,15 @@ class Lesson:
     def exercises(self) -> dict[str, Exercise]:
         """What the grader asks: every `Exercise` of `checks/NAME.py` or of the files in `checks/NAME/`."""
         checks = self.course.root / "checks" / self.name
-        files = sorted(checks.glob("*.py")) if checks.is_dir() else [checks.with_suffix(".py")]
-        found: dict[str, Exercise] = {}
-        for file in files:
-            if file.exists():
-                # Checks may import the files that the lesson brings along, as its set-up cell does.
-                with _importing_from(self.source_path.parent):
-                    module = _load(file, f"checks_of_{self.name}_{file.stem}")
-                found |= {value.name: value for value in vars(module).values() if isinstance(value, Exercise)}
-        return found
+        # Checks may import the files that the lesson brings along, as its set-up cell does.
+        with _importing_from(self.source_path.parent):
+            modules = _load_checks(checks)
+        return {
+            value.name: value
+            for module in modules
+            for value in vars(module).values()
+            if isinstance(value, Exercise)
+        }
 
     @cached_property
     def reference(self) -> dict[str, Any]:
@@ -153,13 +154,28 @@ def open_course(root: Path, source: str = "source", solutions: str = "solutions"
     return Course(root, source, solutions)
 
 
+def _load_checks(checks: Path) -> list[ModuleType]:
+    """The modules of `checks/NAME.py` or of `checks/NAME/`, a package whose files may import each other."""
+    name = f"checks_{hashlib.sha256(str(checks).encode()).hexdigest()[:12]}"
+    if not checks.is_dir():
+        file = checks.with_suffix(".py")
+        return [_load(file, name)] if file.exists() else []
+    package = ModuleType(name)
+    package.__path__ = [str(checks)]
+    sys.modules[name] = package
+    return [_load(file, f"{name}.{file.stem}") for file in sorted(checks.glob("*.py"))]
+
+
 def _load(file: Path, name: str) -> ModuleType:
+    if name in sys.modules:  # another file of the package has imported it
+        return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except Exception as error:
+        del sys.modules[name]
         raise CourseError(f"{file} does not load: {type(error).__name__}: {error}") from error
     return module
 

@@ -8,12 +8,13 @@ import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
 from attention_lab.errors import CourseError
-from attention_lab.grading.answers import Ask
+from attention_lab.grading.answers import Answer, Ask, Reply
 from attention_lab.grading.course import Lesson
 from attention_lab.grading.judge import judge
 from attention_lab.grading.kernel import Limits, StudentKernel, student_kernel
@@ -31,18 +32,33 @@ def grade(
     `folder` is the kernel's working folder. Cells that no `check` belongs to are run and left to
     nbgrader's own reading of their outputs.
     """
-    verdicts = []
+    verdicts, stopped = [], dict[str, NotebookNode]()
     with student_kernel(notebook, folder, kernel_name, limits) as kernel:
         for index, cell in enumerate(notebook.cells):
             if cell.cell_type != "code":
                 continue
             _run(kernel, cell, index)
+            stopped |= {
+                cell.get("id", ""): output for output in cell.outputs if output.output_type == "error"
+            }
             name = exercise_of(cell)
             if name is not None:
-                verdicts.append(_judge_cell(cell, lesson, name, kernel.ask, seed))
-            else:
-                neutralise(cell)
+                ask = _explaining(kernel.ask, stopped.get(name))
+                verdicts.append(_judge_cell(cell, lesson, name, ask, seed))
     return verdicts
+
+
+def _explaining(ask: Ask, stopped: NotebookNode | None) -> Ask:
+    """Where there is no answer because its cell stopped with an error, let the answer say so."""
+
+    def explained(name: str, calls: list[dict[str, Any]], trace: bool) -> Reply:
+        reply = ask(name, calls, trace)
+        if stopped is None or not all(answer.status == "missing" for answer in reply.answers):
+            return reply
+        missing = Answer("missing", error=stopped.ename, message=stopped.evalue)
+        return Reply([missing] * len(calls), reply.ran)
+
+    return explained
 
 
 def refuse(notebook: NotebookNode, lesson: Lesson, reason: str) -> list[Verdict]:

@@ -34,6 +34,7 @@ RESPONDER = "".join(
     for part in (packing, recording, respond)
 )
 SETTLE = 0.05  # seconds in which a kernel that was told to exit is gone
+MOST_BENEFITS_OF_DOUBT = 2  # a notebook whose cells keep dying is a killer's, not an accident
 LARGEST_REPLY = 64 * 2**20  # characters
 TOO_LATE = {
     "ename": "TimeoutError",
@@ -62,6 +63,7 @@ class StudentKernel:
         self.ends = time.monotonic() + limits.notebook
         self._played: list[tuple[int, NotebookNode]] = []
         self._late_cells = 0
+        self._deaths = 0
         self._asked_to_exit = False
         self._folder = folder
         self._manager: Any = None
@@ -93,7 +95,8 @@ class StudentKernel:
         # Whoever wrote one endless loop often calls it again further down: each costs less patience.
         patience = self.limits.cell / (1 + self._late_cells)
         outcome = self._execute(cell, index, patience)
-        if outcome == "died":
+        self._deaths += outcome == "died"
+        if outcome == "died" and self._deaths <= MOST_BENEFITS_OF_DOUBT:
             # A cell before this one may have ended the kernel: a thread or a timer of its own.
             self._start_again()
             cell.outputs = []

@@ -16,6 +16,8 @@ from attention_lab.grading.packing import Made, Unreadable
 def no_value(exercise: Exercise, answer: Answer) -> str:
     """Why there is nothing to compare."""
     name = exercise.name
+    if answer.status == "missing" and answer.error:
+        return f"There is no `{name}`: its cell stops with {answer.error}: {answer.message.rstrip('.')}."
     if answer.status == "missing":
         return f"There is no `{name}`: the cell that defines it did not run, or defines another name."
     if answer.status == "late":
