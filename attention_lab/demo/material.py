@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
@@ -10,6 +11,9 @@ from nbformat import NotebookNode
 from attention_lab.demo.transplant import ChecksFile
 from attention_lab.grading.course import Lesson, read_notebook
 from attention_lab.grading.exercise import Exercise
+
+
+SIBLING_IMPORT = re.compile(r"^from \.(\w+) import (?:\([^)]*\)|.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -82,9 +86,17 @@ def _uses(release: NotebookNode, name: str) -> int:
 
 
 def _checks_texts(lesson: Lesson) -> list[str]:
+    """The text of each checks file, after that of the file beside it which it builds on."""
     checks = lesson.course.root / "checks" / lesson.name
     files = sorted(checks.glob("*.py")) if checks.is_dir() else [checks.with_suffix(".py")]
-    return [file.read_text(encoding="utf-8") for file in files]
+    texts = {file.stem: file.read_text(encoding="utf-8") for file in files}
+    bases = {name: SIBLING_IMPORT.findall(text) for name, text in texts.items()}
+    built_upon = {base for found in bases.values() for base in found}
+    return [
+        "\n".join([*(texts[base] for base in bases[name]), SIBLING_IMPORT.sub("", text)])
+        for name, text in texts.items()
+        if name not in built_upon
+    ]
 
 
 def _given_names(release: NotebookNode) -> frozenset[str]:

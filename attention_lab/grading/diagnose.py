@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from attention_lab.grading.answers import Answer, answers_of
+from attention_lab.grading.answers import Answer
 from attention_lab.grading.compare import same_answer
 from attention_lab.grading.exercise import Exercise, Mistake
 from attention_lab.grading.measure import evidence_of, measure
@@ -64,8 +64,8 @@ def explains(exercise: Exercise, mistake: Mistake, run: GroupRun) -> bool:
         return False
     # Exceptions of one type have many causes: where nothing but exceptions speaks, they must read alike.
     only_exceptions = all(run.answers[index].status == "raised" for index in run.wrong)
-    for call, answer in zip(run.calls, run.answers, strict=True):
-        (theirs,) = answers_of(mistake.answer, [call])
+    for index, answer in enumerate(run.answers):
+        theirs = run.question.mistaken(mistake, index)
         if not same_answer(answer, theirs, exercise.tolerance):
             return False
         if only_exceptions and answer.message != theirs.message:
@@ -79,11 +79,11 @@ def _named(exercise: Exercise, mistake: Mistake, run: GroupRun) -> Finding:
 
 def _measured(exercise: Exercise, reference: Callable[..., Any], run: GroupRun) -> Finding:
     index = run.wrong[0] if run.wrong else 0
-    expected = run.expected[index] if run.expected else Answer("value")
-    sentence = measure(exercise, reference, run.cases[index], run.answers[index], expected)
+    expected = run.question.expected[index] if run.question.expected else Answer("value")
+    sentence = measure(exercise, reference, run.question.cases[index], run.answers[index], expected)
     return Finding(sentence, evidence=_evidence(exercise, run))
 
 
 def _evidence(exercise: Exercise, run: GroupRun) -> str:
     shown = [index for index in run.wrong if run.answers[index].status == "value"]
-    return evidence_of(exercise, run.cases[shown[0]], run.answers[shown[0]]) if shown else ""
+    return evidence_of(exercise, run.question.cases[shown[0]], run.answers[shown[0]]) if shown else ""

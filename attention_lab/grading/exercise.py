@@ -88,7 +88,7 @@ __all__ = ["Build", "Case", "Exercise", "Group", "Made", "Mistake", "Tolerance",
 Verify = Callable[[list[Case], list[Any]], str | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Group:
     """Cases that stand or fall together, and what they are worth."""
 
@@ -112,7 +112,7 @@ class Mistake:
     answer: Callable[..., Any]
 
 
-@dataclass
+@dataclass(eq=False)
 class Exercise:
     """One graded answer: its cases, its mistakes, and how its result is talked about.
 

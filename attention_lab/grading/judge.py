@@ -11,7 +11,7 @@ from typing import Any
 from attention_lab.grading.answers import Answer, Ask, Reply
 from attention_lab.grading.diagnose import diagnose
 from attention_lab.grading.exercise import Exercise
-from attention_lab.grading.runs import GroupRun, run_group
+from attention_lab.grading.runs import GroupRun, question, run_group
 from attention_lab.grading.verdict import GroupVerdict, Verdict
 
 
@@ -19,7 +19,7 @@ def judge(exercise: Exercise, reference: Callable[..., Any], ask: Ask, seed: int
     """Judge one exercise on inputs drawn from `seed`; `ask` puts calls to the student's kernel."""
     runs: list[GroupRun] = []
     for group in exercise.groups:
-        run = run_group(exercise, group, reference, ask, seed)
+        run = run_group(exercise, question(exercise, group, reference, seed), ask)
         runs.append(run)
         # One hung or dead answer is waited for; the rest of the exercise is not asked.
         hopeless = next((answer for answer in run.answers if answer.status in ("late", "died")), None)

@@ -5,40 +5,58 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from attention_lab.grading.answers import Answer, Ask, Reply, answers_of, calls_for
 from attention_lab.grading.compare import same_gradients, same_value
 from attention_lab.grading.draw import Draw
-from attention_lab.grading.exercise import Case, Exercise, Group
+from attention_lab.grading.exercise import Case, Exercise, Group, Mistake
 from attention_lab.grading.forbidden import forbidden_step
 from attention_lab.grading.verdict import Finding
 
 
 @dataclass(frozen=True, eq=False)
-class GroupRun:
-    """One case group after it was asked: what was sent, what came back, what should have."""
+class Question:
+    """What a case group asks on one seed, and what the reference and the mistakes answer to it."""
 
     group: Group
     cases: list[Case]
     calls: list[dict[str, Any]]
-    answers: list[Answer]
     expected: list[Answer]
+    _mistaken: dict[tuple[str, int], Answer] = field(default_factory=dict)
+
+    def mistaken(self, mistake: Mistake, index: int) -> Answer:
+        """What a mistake answers to one of the calls."""
+        if (mistake.name, index) not in self._mistaken:
+            (self._mistaken[mistake.name, index],) = answers_of(mistake.answer, [self.calls[index]])
+        return self._mistaken[mistake.name, index]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupRun:
+    """A question after it was asked: what came back, and what is wrong with it."""
+
+    question: Question
+    answers: list[Answer]
     # What a rule other than the comparison says against it: a forbidden step, a verifier.
     objection: Finding | None
-
     wrong: tuple[int, ...]  # the indices of the cases whose answers are wrong
+
+    @property
+    def group(self) -> Group:
+        return self.question.group
 
     @property
     def agrees(self) -> bool:
         return self.objection is None and not self.wrong
 
 
-def run_group(
-    exercise: Exercise, group: Group, reference: Callable[..., Any], ask: Ask, seed: int
-) -> GroupRun:
-    """Draw a group's cases, ask for the answers and put the expected ones beside them."""
+# Whoever judges several answers on one seed asks the reference once.
+@lru_cache(maxsize=64)
+def question(exercise: Exercise, group: Group, reference: Callable[..., Any], seed: int) -> Question:
+    """Draw a group's cases and let the reference answer them."""
     draw = Draw(group_seed(seed, exercise.name, group.name))
     cases = group.cases(draw)
     plain = calls_for(cases, [None] * len(cases))
@@ -47,15 +65,19 @@ def run_group(
         for case, call in zip(cases, plain, strict=True)
     ]
     calls = calls_for(cases, cotangents)
-    reply = ask(exercise.name, calls, bool(exercise.not_allowed))
-    expected = [] if group.verify is not None else answers_of(reference, calls)
-    objection = _objection(exercise, group, cases, reply)
-    if group.verify is not None:
-        wrong = tuple(range(len(cases))) if objection is not None else ()
+    return Question(group, cases, calls, [] if group.verify is not None else answers_of(reference, calls))
+
+
+def run_group(exercise: Exercise, asked: Question, ask: Ask) -> GroupRun:
+    """Put a question to the student's kernel and hold the answers against the expected ones."""
+    reply = ask(exercise.name, asked.calls, bool(exercise.not_allowed))
+    objection = _objection(exercise, asked.group, asked.cases, reply)
+    if asked.group.verify is not None:
+        wrong = tuple(range(len(asked.cases))) if objection is not None else ()
     else:
-        triples = zip(cases, reply.answers, expected, strict=True)
+        triples = zip(asked.cases, reply.answers, asked.expected, strict=True)
         wrong = tuple(index for index, triple in enumerate(triples) if not right(exercise, *triple))
-    return GroupRun(group, cases, calls, reply.answers, expected, objection, wrong)
+    return GroupRun(asked, reply.answers, objection, wrong)
 
 
 def group_seed(seed: int, exercise: str, group: str) -> int:

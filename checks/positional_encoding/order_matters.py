@@ -46,8 +46,9 @@ def _order(draw, length):
     return order
 
 
-@order_matters.group("where order does not matter", points=1)
-def does_not_matter(draw):
+# Every group holds both answers, so that one that never changes is worth nothing.
+@order_matters.group("attention alone and word by word, beside a running sum", points=1)
+def alone(draw):
     for code, dtype in (
         (ATTENTION, torch.float32),
         (WORD_BY_WORD, torch.float64),
@@ -55,12 +56,13 @@ def does_not_matter(draw):
     ):
         yield _case(draw, code, draw.sizes(3), dtype=dtype)
     yield _case(draw, ATTENTION, draw.sizes(3), dtype=torch.float64)
+    yield _case(draw, RUNNING_SUM, draw.sizes(3))
 
 
-@order_matters.group("where order matters", points=1)
-def matters(draw):
+@order_matters.group("positions, a mask or a convolution, beside plain attention", points=1)
+def with_places(draw):
     added = (POSITIONS_ADDED, ATTENTION_WITH_POSITIONS, MEAN_AND_POSITIONS)
-    for code in (*added, CAUSAL, CONVOLUTION, RUNNING_SUM):
+    for code in (*added, CAUSAL, CONVOLUTION, RUNNING_SUM, ATTENTION):
         yield _case(draw, code, draw.sizes(3))
 
 
@@ -75,7 +77,7 @@ def equal_sizes(draw):
 def small_differences(draw):
     batch, length, width = draw.sizes(3)
     order = _order(draw, length)
-    # Neither the first token, nor the one that comes to stand first: both of those are unmoved.
+    # Neither the first token nor the one that comes to stand first: a look at the first must not see it.
     place = next(p for p in range(length - 1, 0, -1) if p != int(order[0]))
     bump = torch.zeros(length, width)
     bump[place, width - 1] = 0.05
@@ -87,11 +89,12 @@ def small_differences(draw):
     yield _case(draw, POSITIONS_ADDED, (batch, length, width), dtype=torch.float64, places=rounding)
 
 
-@order_matters.group("nothing moved", points=1)
+@order_matters.group("nothing moved, and then something", points=1)
 def nothing_moved(draw):
     for code in (RUNNING_SUM, ATTENTION):
         batch, length, width = draw.sizes(3)
         yield _case(draw, code, (batch, length, width), torch.arange(length))
+    yield _case(draw, RUNNING_SUM, (batch, length, width))
 
 
 @order_matters.mistake(
@@ -128,8 +131,9 @@ def dimensions_permuted(attend, x, permutation):
 
 
 @order_matters.mistake(
-    "The permuted outputs are permuted once more, which is no way back: only the inverse order undoes a "
-    "permutation. Simpler: permute the outputs for x in the same way as the tokens, and compare."
+    "Plain self-attention is reported to care for order, because outputs are moved the wrong way: by the "
+    "inverse order, or once more after the tokens were moved. Move the outputs for x exactly as the tokens "
+    "were moved, and compare."
 )
 def permuted_twice(attend, x, permutation):
     return bool(((attend(x[:, permutation])[:, permutation] - attend(x)).abs() > 1e-4).any())

@@ -1,0 +1,239 @@
+"""The mistakes that the grader can name in `MultiHeadAttention`."""
+
+import torch
+import torch.nn as nn
+from attention_head import AttentionHead
+
+from .multi_head_attention import _Layer, multi_head_attention
+
+
+@multi_head_attention.mistake(
+    "The layer does not know its heads: they are in a plain Python list, so none of their parameters is"
+    " registered, and no optimizer would train them. A list of modules needs torch's own kind of list."
+)
+class PythonListOfHeads(_Layer):
+    keep = list
+
+
+@multi_head_attention.mistake(
+    "The layer has the parameters of one head only: the list holds the *same* head `num_heads` times, "
+    "so all heads see the same. Make a new head for each place in the list."
+)
+class OneHeadManyTimes(_Layer):
+    def keep(self, heads):
+        return nn.ModuleList(heads[:1] * len(heads))
+
+
+@multi_head_attention.mistake(
+    "Each head is as wide as the embedding, so that `output` has to squeeze `num_heads` times "
+    "`embed_dim` numbers into `embed_dim`. Share the width out: all the heads *together* put out "
+    "`embed_dim` numbers."
+)
+class HeadsAsWideAsTheEmbedding(_Layer):
+    def head(self, embed_dim, head_size, bias):
+        return AttentionHead(embed_dim, embed_dim, bias)
+
+    def last(self, embed_dim, num_heads, bias):
+        return nn.Linear(num_heads * embed_dim, embed_dim, bias)
+
+
+@multi_head_attention.mistake(
+    "Each head puts out `embed_dim` numbers; side by side they would not fit into `output`. A head's "
+    "size is the width of the embedding shared out among `num_heads` heads; joined, they are "
+    "`embed_dim` wide again."
+)
+class AddsWideHeads(_Layer):
+    def head(self, embed_dim, head_size, bias):
+        return AttentionHead(embed_dim, embed_dim, bias)
+
+    def join(self, outputs):
+        return sum(outputs)
+
+
+@multi_head_attention.mistake(
+    "Each head sees only its own slice of the embedding: its projections take in the head size. A head "
+    "reads the *whole* vector, all `embed_dim` numbers, and projects it down to the head size."
+)
+class SlicesTheInput(_Layer):
+    def head(self, embed_dim, head_size, bias):
+        return AttentionHead(head_size, head_size, bias)
+
+    def attend(self, place, *inputs):
+        width = inputs[0].shape[-1] // len(self.heads)
+        mine = slice(place * width, (place + 1) * width)
+        return self.heads[place](*(None if x is None else x[..., mine] for x in inputs[:3]), inputs[3])
+
+
+@multi_head_attention.mistake(
+    "The layer has no output projection: its parameters end with the heads. Without `output` the heads'"
+    " results lie side by side and never meet; project the joined vectors once more."
+)
+class NoOutputProjection(_Layer):
+    def last(self, embed_dim, num_heads, bias):
+        return nn.Identity()
+
+
+@multi_head_attention.mistake(
+    "`output` is made and never used: what comes back is the heads' results side by side. Send the "
+    "joined vectors through it, so that what one head has found can meet what another has."
+)
+class OutputNotApplied(_Layer):
+    def forward(self, query, key=None, value=None, mask=None):
+        outputs, weights = zip(*(head(query, key, value, mask) for head in self.heads))
+        return self.join(outputs), self.average(weights)
+
+
+@multi_head_attention.mistake(
+    "Asked for a bias, the layer has one in `output` only: the heads were made without it. `bias` goes "
+    "to every projection, so hand it on to each `AttentionHead`."
+)
+class NoBiasInTheHeads(_Layer):
+    def head(self, embed_dim, head_size, bias):
+        return AttentionHead(embed_dim, head_size)
+
+
+@multi_head_attention.mistake(
+    "Asked for a bias, the layer has it in the heads only: `output` was made without one. `bias` goes "
+    "to every projection, the last one too."
+)
+class NoBiasInTheOutput(_Layer):
+    def last(self, embed_dim, num_heads, bias):
+        return nn.Linear(embed_dim, embed_dim, bias=False)
+
+
+@multi_head_attention.mistake(
+    "Asked for a bias, the layer has none at all: `bias` is taken and not used. It goes to every projection, "
+    "those of the heads and `output`."
+)
+class BiasNotUsed(_Layer):
+    def head(self, embed_dim, head_size, bias):
+        return AttentionHead(embed_dim, head_size)
+
+    def last(self, embed_dim, num_heads, bias):
+        return nn.Linear(embed_dim, embed_dim, bias=False)
+
+
+@multi_head_attention.mistake(
+    "`output` has a bias even where none was asked for: that is what `nn.Linear` does unless it is "
+    "told. Hand it the layer's own `bias`."
+)
+class OutputAlwaysHasABias(_Layer):
+    def last(self, embed_dim, num_heads, bias):
+        return nn.Linear(embed_dim, embed_dim)
+
+
+@multi_head_attention.mistake(
+    "A width that the heads cannot share out evenly is accepted, and rounding down quietly makes the "
+    "heads too small. Refuse it when the layer is made: a ValueError with a sentence that holds both "
+    "numbers."
+)
+class AcceptsAnyWidth(_Layer):
+    def share_out(self, embed_dim, num_heads):
+        pass
+
+
+@multi_head_attention.mistake(
+    "A width that the heads cannot share out is refused by `assert`, which is for the programmer's own "
+    "slips and vanishes under `python -O`. Raise a ValueError with a sentence that holds both numbers."
+)
+class RefusesByAssertion(_Layer):
+    def share_out(self, embed_dim, num_heads):
+        assert embed_dim % num_heads == 0
+
+
+@multi_head_attention.mistake(
+    "What reaches `output` is only as wide as one head: the heads' results were joined along another "
+    "axis than the last, above each other instead of side by side. A token's vector should get longer, "
+    "nothing else."
+)
+class JoinsAlongTime(_Layer):
+    def join(self, outputs):
+        return torch.cat(outputs, dim=1)
+
+
+@multi_head_attention.mistake(
+    "The shape is right, the order of the numbers is not: the heads' results were joined along another "
+    "axis and then reshaped, which mixes tokens. Join them along the last axis; no reshaping is needed."
+)
+class JoinsAlongTimeAndReshapes(_Layer):
+    def join(self, outputs):
+        return torch.cat(outputs, dim=1).reshape(*outputs[0].shape[:2], -1)
+
+
+@multi_head_attention.mistake(
+    "The heads are interleaved: the first number of every head, then the second of every head. `output`"
+    " expects all of head 0, then all of head 1 and so on: join the heads side by side."
+)
+class InterleavesTheHeads(_Layer):
+    def join(self, outputs):
+        return torch.stack(outputs, dim=-1).flatten(2)
+
+
+@multi_head_attention.mistake(
+    "What reaches `output` is only as wide as one head: the heads' results were added or averaged, and "
+    "what each of them found is lost in the sum. Put them side by side along the last axis."
+)
+class AddsTheHeads(_Layer):
+    def join(self, outputs):
+        return sum(outputs)
+
+
+@multi_head_attention.mistake(
+    "The mask reaches the first head only; the others look wherever they like, and what is hidden comes"
+    " in through them. Hand `mask` to every head."
+)
+class MaskReachesOneHead(_Layer):
+    def attend(self, place, query, key, value, mask):
+        return super().attend(place, query, key, value, mask if place == 0 else None)
+
+
+@multi_head_attention.mistake(
+    "`mask` changes nothing: the layer takes it and does not hand it on. Every head needs it."
+)
+class MaskIgnored(_Layer):
+    def attend(self, place, query, key, value, mask):
+        return super().attend(place, query, key, value, None)
+
+
+@multi_head_attention.mistake(
+    "`key` and `value` change nothing: every head attends from the query to the query. Hand all three "
+    "on to the heads, which know what to do with None."
+)
+class SelfAttentionOnly(_Layer):
+    def attend(self, place, query, key, value, mask):
+        return super().attend(place, query, None, None, mask)
+
+
+@multi_head_attention.mistake(
+    "`value` changes nothing: what is mixed are the keys. Hand `value` on to the heads as well."
+)
+class ValueNotHandedOn(_Layer):
+    def attend(self, place, query, key, value, mask):
+        return super().attend(place, query, key, None, mask)
+
+
+@multi_head_attention.mistake(
+    "The output is right, but `weights` are those of the last head alone. Keep the weights of every "
+    "head, and return their average."
+)
+class WeightsOfTheLastHead(_Layer):
+    def average(self, weights):
+        return weights[-1]
+
+
+@multi_head_attention.mistake(
+    "The output is right, but the rows of `weights` sum to the number of heads: they were added up. "
+    "Their average is asked for."
+)
+class WeightsAddedUp(_Layer):
+    def average(self, weights):
+        return sum(weights)
+
+
+@multi_head_attention.mistake(
+    "The output is right, but `weights` keep an axis for the heads: `(B, T_q, T_k)` is asked for. "
+    "Average over the heads."
+)
+class WeightsOfEveryHead(_Layer):
+    def average(self, weights):
+        return torch.stack(weights, dim=1)
