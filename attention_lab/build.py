@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -100,9 +101,10 @@ def register(lesson: Lesson) -> None:
     _nbgrader(lesson, "generate_assignment")
 
 
-def _parts(notebook: NotebookNode) -> list[tuple[str, str, str, str]]:
+def _parts(notebook: NotebookNode) -> list[tuple[str, ...]]:
+    """All of a notebook but its outputs."""
     return [
-        (cell.id, cell.cell_type, cell.source, str(sorted(cell.metadata.get("nbgrader", {}).items())))
+        (cell.id, cell.cell_type, cell.source, json.dumps(cell.metadata, sort_keys=True))
         for cell in notebook.cells
     ]
 

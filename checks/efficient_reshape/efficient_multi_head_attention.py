@@ -95,7 +95,7 @@ def refusals(draw):
 
 
 class Right(nn.Module):
-    """Right as it stands: each mistake below changes one thing about it."""
+    """Right as it stands; each mistake changes one thing about it."""
 
     def __init__(self, embed_dim, num_heads, bias=False):
         super().__init__()
@@ -148,114 +148,6 @@ class Right(nn.Module):
         query, key, value = (self.split(x) for x in self.project(query, key, value))
         outputs, weights = self.attend(query, key, value, mask)
         return self.finish(self.merge(outputs)), self.over_heads(weights)
-
-
-def mistake(name, message, **methods):
-    """A mistake that differs from what is right in these methods."""
-    efficient_multi_head_attention.mistake(message)(type(name, (Right,), methods))
-
-
-mistake(
-    "SplitsWithoutTranspose",
-    "The heads are cut with a view alone: it gives the shape (B, H, T, D) and puts the first tokens whole "
-    "into head 0, so a head attends over pieces of other tokens. Cut E into (H, D) first, then swap T and H.",
-    split=lambda self, x: x.reshape(x.shape[0], self.num_heads, x.shape[1], -1),
-)
-mistake(
-    "NeverTransposes",
-    "Split and merge are both a view alone. They undo each other, which hides it, but in between head 0 "
-    "holds the first tokens whole. Cut E into (H, D), then swap T and H; merge the other way round.",
-    split=lambda self, x: x.reshape(x.shape[0], self.num_heads, x.shape[1], -1),
-    merge=lambda self, x: x.reshape(x.shape[0], x.shape[2], -1),
-)
-mistake(
-    "MergesWithoutTranspose",
-    "`weights` are right, `output` is not: the heads are merged without swapping T and H back, so one head's "
-    "numbers for several tokens end up in a row. Swap first, keep what `transpose` returns, then flatten.",
-    merge=lambda self, x: x.reshape(x.shape[0], x.shape[2], -1),
-)
-mistake(
-    "Interleaved",
-    "The heads are interleaved: head h gets every H-th number of a projected token. It should get D "
-    "neighbours: cut E into (H, D), not into (D, H).",
-    split=lambda self, x: x.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2),
-    merge=lambda self, x: x.permute(0, 2, 3, 1).flatten(2),
-)
-mistake(
-    "ScaledByTheWholeWidth",
-    "The scores are divided by the root of the whole width E. A head's dot product runs over D = E / H "
-    "numbers, so it is the root of D that belongs there.",
-    scale=lambda self, head_size: math.sqrt(head_size * self.num_heads),
-)
-mistake(
-    "Unscaled",
-    "The scores are not scaled: the weights are far too sharp. Divide by the root of the head size before "
-    "the mask and the softmax.",
-    scale=lambda self, head_size: 1.0,
-)
-mistake(
-    "ForgetsTheOutputProjection",
-    "The merged heads are returned as they are: `self.output` is made and never used. Send them through it "
-    "before you return.",
-    finish=lambda self, merged: merged,
-)
-mistake(
-    "WeightsOfTheFirstHead",
-    "`weights` are those of head 0 only. As in lesson 5, their average over all heads was asked for.",
-    over_heads=lambda self, weights: weights[:, 0],
-)
-mistake(
-    "MaskMeetsTheHeads",
-    "A mask that all sentences share is right, but one with a batch axis meets the heads: shapes are matched "
-    "from the right, so its B stands where H does. Give it an axis of size 1 for the heads, behind B.",
-    lift=lambda self, mask: mask,
-)
-mistake(
-    "MaskRepeated",
-    "The mask was repeated in the wrong order: `repeat` puts whole copies of the batch one after another, so "
-    "heads get other sentences' masks. An axis of size 1 for the heads does it without any copy.",
-    lift=lambda self, mask: (
-        mask if mask.dim() == 2 else mask.repeat(self.num_heads, 1, 1).unflatten(0, (-1, self.num_heads))
-    ),
-)
-mistake(
-    "MaskIgnored",
-    "`mask` changes nothing: these are the weights of unmasked attention. Hide the scores before the "
-    "softmax, and keep the tensor that `masked_fill` returns.",
-    lift=lambda self, mask: torch.ones_like(mask).unsqueeze(-3),
-)
-mistake(
-    "TrueMeansHidden",
-    "The meaning of True is inverted: weight sits where `mask` is False. Here True means “may attend”, so "
-    "the False entries are to be hidden; torch's nn.MultiheadAttention means the opposite.",
-    lift=lambda self, mask: ~mask.unsqueeze(-3),
-)
-mistake(
-    "EmptyRowIsNaN",
-    "Right, except for a query with nothing to attend to: its row is NaN. A softmax over nothing but minus "
-    "infinity has no answer; set hidden weights to 0 afterwards, as in lesson 3.",
-    clear=lambda self, weights, mask: weights,
-)
-mistake(
-    "SoftmaxOverTheHeads",
-    "The heads compete with each other: over the heads the weights sum to 1, over the keys they do not. With "
-    "four axes, the keys are the last one, counted from the end.",
-    softmax=lambda self, scores: torch.softmax(scores, dim=1),
-)
-mistake(
-    "KeyByTheQuerysProjection",
-    "The keys are made by the query's projection, a slip of copy and paste: changing `self.key` changes "
-    "nothing.",
-    project=lambda self, query, key, value: (self.query(query), self.query(key), self.value(value)),
-)
-mistake(
-    "ValueFallsBackOnTheQuery",
-    "Without a value, the query was taken for it. Where `value` is not given it is the key, and where `key` "
-    "is not given it is the query.",
-    forward=lambda self, query, key=None, value=None, mask=None: Right.forward(
-        self, query, key, query if value is None else value, mask
-    ),
-)
 
 
 @efficient_multi_head_attention.also_right
