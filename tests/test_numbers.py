@@ -104,3 +104,23 @@ def test_a_reader_of_the_solution_sees_the_numbers(lesson, numbers):
     cells = nbformat.read(COURSE.lessons[lesson].solution_path, as_version=4).cells
     printed = " ".join(o.get("text", "") for cell in cells for o in cell.get("outputs", []))
     assert numbers in " ".join(re.findall(r"\d+\.\d{4}\b", printed))
+
+
+def test_a_head_gives_the_three_tokens_their_weights():
+    head = answer("attention_head", "AttentionHead")(5, 16)  # draws weights of its own first
+    torch.manual_seed(89)
+    x = torch.randn(1, 3, 5)
+    for name in ("query", "key", "value"):
+        setattr(head, name, nn.Linear(5, 16, bias=False))
+    _, weights = head(x)
+    assert_prints(
+        weights[0].detach(), [[0.3668, 0.3001, 0.3331], [0.2955, 0.4472, 0.2573], [0.3729, 0.2933, 0.3338]]
+    )
+
+
+def test_two_heads_stacked_are_one_projection():
+    query = torch.tensor([[1.0, 10, 100, 1000], [2, 20, 200, 2000], [3, 30, 300, 3000]])
+    first, second = torch.zeros(2, 4), torch.zeros(2, 4)
+    first[:, :2], second[:, :2] = 10 * torch.eye(2), 20 * torch.eye(2)
+    stacked = answer("efficient_reshape", "stack_heads")([first, second])
+    assert (query @ stacked.T).tolist() == [[10, 100, 20, 200], [20, 200, 40, 400], [30, 300, 60, 600]]
