@@ -25,12 +25,10 @@ EXERCISES = [
     for lesson in COURSE.lessons.values()
     for exercise in lesson.exercises.values()
 ]
-RIGHT_ANSWERS = [
-    pytest.param(lesson, exercise, answer, id=f"{lesson.name}-{exercise.name}-{name}")
-    for lesson in COURSE.lessons.values()
-    for exercise in lesson.exercises.values()
-    for name, answer in [("reference", None), *((right.__name__, right) for right in exercise.right_answers)]
-]
+every_exercise = pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+every_block = pytest.mark.parametrize(
+    "seeds", BLOCKS, ids=lambda seeds: f"seeds-{seeds.start}-to-{seeds.stop - 1}"
+)
 CENTRAL = {
     "softmax",
     "attention_scores",
@@ -56,19 +54,21 @@ def one_thread():
 
 
 @pytest.mark.lesson
-@pytest.mark.parametrize(("lesson", "exercise", "answer"), RIGHT_ANSWERS)
-def test_right_answers_get_full_marks_on_every_seed(lesson, exercise, answer):
+@every_block
+@every_exercise
+def test_right_answers_get_full_marks_on_every_seed(lesson, exercise, seeds):
     reference = lesson.reference_answer(exercise.name)
-    for seed in SEEDS:
-        # What runs is the same on every seed, and noting it is slow.
-        ask = asking(answer or reference, traced=seed < 5)
-        verdict = judge(exercise, reference, ask, seed)
-        assert verdict.points == verdict.max_points, f"seed {seed}: {verdict.findings}"
+    for seed in seeds:
+        for answer in (reference, *exercise.right_answers):
+            # What runs is the same on every seed, and noting it is slow.
+            verdict = judge(exercise, reference, asking(answer, traced=seed < 5), seed)
+            wrong = f"{answer.__name__}, seed {seed}: {verdict.findings}"
+            assert verdict.points == verdict.max_points, wrong
 
 
 @pytest.mark.lesson
-@pytest.mark.parametrize("seeds", BLOCKS, ids=lambda seeds: f"seeds-{seeds.start}-to-{seeds.stop - 1}")
-@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+@every_block
+@every_exercise
 def test_every_mistake_loses_points_and_is_named_first_on_every_seed(lesson, exercise, seeds):
     reference = lesson.reference_answer(exercise.name)
     for seed in seeds:
@@ -80,14 +80,14 @@ def test_every_mistake_loses_points_and_is_named_first_on_every_seed(lesson, exe
 
 
 @pytest.mark.lesson
-@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+@every_exercise
 def test_an_exercise_names_enough_mistakes_and_accepts_enough_styles(lesson, exercise):
     assert len(exercise.mistakes) >= (10 if exercise.name in CENTRAL else 6)
     assert len(exercise.right_answers) >= (5 if exercise.name in CENTRAL else 2)
 
 
 @pytest.mark.lesson
-@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+@every_exercise
 def test_messages_are_sentences_and_hold_no_code(lesson, exercise):
     for mistake in exercise.mistakes:
         assert mistake.message.endswith((".", "?")), mistake.name
@@ -97,7 +97,7 @@ def test_messages_are_sentences_and_hold_no_code(lesson, exercise):
 
 
 @pytest.mark.lesson
-@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+@every_exercise
 def test_no_answer_gets_no_points(lesson, exercise):
     def not_written(*args, **kwargs):
         raise NotImplementedError
