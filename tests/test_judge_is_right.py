@@ -18,7 +18,7 @@ from attention_lab.grading.judge import judge
 
 COURSE = open_course(Path(__file__).parents[1])
 SEEDS = range(200)
-BLOCKS = [range(start, start + 50) for start in range(0, 200, 50)]
+BLOCKS = [range(start, start + 25) for start in range(0, 200, 25)]
 CODE = re.compile(r"return \w+\(|lambda|\btorch\.\w+\(|\.\w+\(\w|\bdim=-?\d|\s@\s")
 EXERCISES = [
     pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")

@@ -47,6 +47,8 @@ def test_a_solution_reproduces_its_stored_outputs_twice_in_a_row(tmp_path):
     shortest = min(SOLUTIONS, key=lambda path: len(nbformat.read(path, as_version=4).cells))
     for copy in ("once.ipynb", "again.ipynb"):
         (tmp_path / copy).write_bytes(shortest.read_bytes())
+    for given in shortest.parent.glob("*.py"):
+        (tmp_path / given.name).write_bytes(given.read_bytes())
     cells = run_nbval(tmp_path)
     assert len({notebook for notebook, _ in cells}) == 2
     assert [name for name, passed in cells.items() if not passed] == []

@@ -17,12 +17,13 @@ MOST_FINDINGS = 3
 
 
 def diagnose(exercise: Exercise, reference: Callable[..., Any], runs: list[GroupRun]) -> list[Finding]:
-    """The findings of a judgement, the most telling first."""
+    """The findings of a judgement, the most telling first: forbidden steps, named mistakes, measurements."""
     failing = [run for run in runs if not run.agrees]
-    objections = [run.objection for run in failing if run.objection is not None and run.objection.sentence]
     objected = [run for run in failing if run.objection is not None and run.objection.sentence]
+    objections = [run.objection for run in objected if run.objection is not None]
     rest = [run for run in failing if run not in objected]
     findings = [*objections, *_from_comparisons(exercise, reference, runs, rest)]
+    findings.sort(key=lambda finding: (finding.mistake != "not_allowed", finding.mistake is None))
     unique = list({finding.sentence: finding for finding in findings}.values())
     return unique[:MOST_FINDINGS]
 
@@ -31,8 +32,8 @@ def _from_comparisons(
     exercise: Exercise, reference: Callable[..., Any], runs: list[GroupRun], failing: list[GroupRun]
 ) -> list[Finding]:
     """What the failing groups show: a mistake behind all of them, or else one finding for each."""
-    compared = [run for run in runs if run.group.verify is None]
-    wrong = [run for run in failing if run.group.verify is None]
+    compared = [run for run in runs if run.question.expected]
+    wrong = [run for run in failing if run.question.expected]
 
     @cache
     def behaves_like(mistake_index: int, run_index: int) -> bool:

@@ -98,6 +98,9 @@ class Group:
     # For answers that no reference can predict (random numbers): looks at the values of a
     # group and returns None, the name of a mistake, or a sentence. Replaces the comparison.
     verify: Verify | None = None
+    # For modules that are judged with the weights that they drew themselves: the cases look at
+    # "result" and "state", and the reference gives its result for the same call on that state.
+    fresh: bool = False
 
     def cases(self, draw: Draw) -> list[Case]:
         return list(self.make(draw))
@@ -135,11 +138,13 @@ class Exercise:
     def points(self) -> float:
         return sum(group.points for group in self.groups)
 
-    def group(self, name: str, points: float, verify: Verify | None = None) -> Callable[..., Any]:
+    def group(
+        self, name: str, points: float, verify: Verify | None = None, fresh: bool = False
+    ) -> Callable[..., Any]:
         """Add a case group: the decorated generator function takes a `Draw` and yields cases."""
 
         def add(make: Callable[[Draw], Iterable[Case]]) -> Callable[[Draw], Iterable[Case]]:
-            self.groups.append(Group(name, points, make, verify))
+            self.groups.append(Group(name, points, make, verify, fresh))
             return make
 
         return add

@@ -22,9 +22,10 @@ class Question:
     """What a case group asks on one seed, and what the reference and the mistakes answer to it."""
 
     group: Group
+    reference: Callable[..., Any]
     cases: list[Case]
     calls: list[dict[str, Any]]
-    expected: list[Answer]
+    expected: list[Answer]  # empty where no comparison is made
     _mistaken: dict[tuple[str, int], Answer] = field(default_factory=dict)
 
     def mistaken(self, mistake: Mistake, index: int) -> Answer:
@@ -65,14 +66,15 @@ def question(exercise: Exercise, group: Group, reference: Callable[..., Any], se
         for case, call in zip(cases, plain, strict=True)
     ]
     calls = calls_for(cases, cotangents)
-    return Question(group, cases, calls, [] if group.verify is not None else answers_of(reference, calls))
+    expected = answers_of(reference, calls) if group.verify is None and not group.fresh else []
+    return Question(group, reference, cases, calls, expected)
 
 
 def run_group(exercise: Exercise, asked: Question, ask: Ask) -> GroupRun:
     """Put a question to the student's kernel and hold the answers against the expected ones."""
     reply = ask(exercise.name, asked.calls, bool(exercise.not_allowed))
-    objection = _objection(exercise, asked.group, asked.cases, reply)
-    if asked.group.verify is not None:
+    objection = _objection(exercise, asked, reply)
+    if not asked.expected:
         wrong = tuple(range(len(asked.cases))) if objection is not None else ()
     else:
         triples = zip(asked.cases, reply.answers, asked.expected, strict=True)
@@ -113,7 +115,7 @@ def _cotangents(reference: Callable[..., Any], call: dict[str, Any], draw: Draw)
     return [draw.normal(*value.shape, dtype=value.dtype) for value in values if value.is_floating_point()]
 
 
-def _objection(exercise: Exercise, group: Group, cases: list[Case], reply: Reply) -> Finding | None:
+def _objection(exercise: Exercise, asked: Question, reply: Reply) -> Finding | None:
     forbidden = forbidden_step(exercise.not_allowed, reply.ran)
     if forbidden is not None:
         step, name = forbidden
@@ -121,12 +123,41 @@ def _objection(exercise: Exercise, group: Group, cases: list[Case], reply: Reply
             f"`{exercise.name}` runs {step.called} (`{name}`), and this is the step you are asked to write.",
             mistake="not_allowed",
         )
-    if group.verify is None:
+    if asked.expected:
         return None
     if any(answer.status != "value" for answer in reply.answers):
-        return Finding("")  # nothing to verify; the measurement says why
-    said = group.verify(cases, [answer.value for answer in reply.answers])
+        return Finding("")  # nothing to look at; the measurement says why
+    values = [answer.value for answer in reply.answers]
+    if asked.group.verify is None:
+        return _with_its_own_weights(exercise, asked, values)
+    said = asked.group.verify(asked.cases, values)
     if said is None:
         return None
     named = {mistake.name: mistake.message for mistake in exercise.mistakes}
     return Finding(named[said], mistake=said) if said in named else Finding(said)
+
+
+def _with_its_own_weights(exercise: Exercise, asked: Question, values: list[Any]) -> Finding | None:
+    """The reference on the very weights that the student's module drew must give its result."""
+    for call, value in zip(asked.calls, values, strict=True):
+        state = value.get("state") if isinstance(value, dict) else None
+        if not isinstance(state, dict):
+            return Finding(f"The weights of `{exercise.name}` cannot be read from its state_dict.")
+        (own,) = answers_of(asked.reference, [_looking(call, None, "parameters")])
+        weights = {name: state[name] for name in own.value["parameters"] if name in state}
+        (expected,) = answers_of(asked.reference, [_looking(call, weights, "result")])
+        if expected.status != "value":
+            return Finding(
+                f"The weights that `{exercise.name}` draws for itself are not those it is asked to have."
+            )
+        if not same_value(value.get("result"), expected.value, exercise.tolerance):
+            return Finding(
+                f"`{exercise.name}` on the weights that it drew itself gives other numbers than its formula "
+                "on the same weights: something besides its parameters takes part."
+            )
+    return None
+
+
+def _looking(call: dict[str, Any], state: dict[str, Any] | None, side: str) -> dict[str, Any]:
+    """The same call of a module, on other weights and from another side."""
+    return call | {"build": call["build"] | {"state": state, "look": [side]}}

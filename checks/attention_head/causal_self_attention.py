@@ -24,10 +24,17 @@ def _layer(draw, embed_dim, block_size, dtype=torch.float32, **how):
     return build(embed_dim, block_size, state=state, double=dtype == torch.float64, **how)
 
 
-@causal_self_attention.group("one projection of three times the width", points=1)
+@causal_self_attention.group("one projection of three times the width", points=0.5)
 def parameters(draw):
     embed_dim, block_size = draw.sizes(2)
     yield ask(build=build(embed_dim, block_size, look=("parameters",)))
+
+
+@causal_self_attention.group("with the weights it draws itself", points=0.5, fresh=True)
+def own_weights(draw):
+    batch, embed_dim, *lengths = draw.sizes(4)
+    fresh = build(embed_dim, max(lengths), look=("result", "state"))
+    yield ask(draw.normal(batch, min(lengths), embed_dim), build=fresh)
 
 
 @causal_self_attention.group("the mask: a boolean buffer, True = may attend", points=1)
@@ -98,120 +105,6 @@ class _Layer(nn.Module):
         query, key, value = (parts[third] for third in self.thirds)
         weights = self.weigh(query @ key.mT * x.shape[-1] ** self.power)
         return weights @ value, weights
-
-
-@causal_self_attention.mistake(
-    "`mask` is a plain attribute: `buffers()` does not list it, and it stays behind when the module moves to "
-    "another device. Register it as a buffer."
-)
-class mask_is_a_plain_attribute(_Layer):
-    def keep(self, mask):
-        self.mask = mask
-
-
-@causal_self_attention.mistake(
-    "`mask` is a parameter: an optimizer is handed it, and a count of the parameters includes it. Nobody "
-    "wants to train it; register it as a buffer."
-)
-class mask_is_a_parameter(_Layer):
-    def keep(self, mask):
-        self.mask = nn.Parameter(mask, requires_grad=False)
-
-
-@causal_self_attention.mistake(
-    "The buffer `mask` holds floats, so that it follows every change of dtype and needs a comparison at each "
-    "call. A mask says True or False: make it boolean before it is registered."
-)
-class mask_of_floats(_Layer):
-    def keep(self, mask):
-        self.register_buffer("mask", mask.float())
-
-    def weigh(self, scores):
-        length = scores.shape[-1]
-        return scores.masked_fill(self.mask[:length, :length] == 0, -math.inf).softmax(dim=-1)
-
-
-@causal_self_attention.mistake(
-    "Results are right, but the buffer `mask` says True where a query may *not* look. In this course True "
-    'means "may attend": on and below the diagonal.'
-)
-class mask_says_hidden(_Layer):
-    def keep(self, mask):
-        self.register_buffer("mask", ~mask)
-
-    def weigh(self, scores):
-        length = scores.shape[-1]
-        return scores.masked_fill(self.mask[:length, :length], -math.inf).softmax(dim=-1)
-
-
-@causal_self_attention.mistake(
-    "A text shorter than `block_size` fails: the mask is (block_size, block_size), the scores are (T, T). "
-    "Cut the mask to the first T queries and the first T keys at each call."
-)
-class mask_not_sliced(_Layer):
-    def weigh(self, scores):
-        return scores.masked_fill(~self.mask, -math.inf).softmax(dim=-1)
-
-
-@causal_self_attention.mistake(
-    "`mask` is the wrong way round: the queries see the future and not the past. It should be True on and "
-    "below the diagonal, and False above it."
-)
-class mask_upside_down(_Layer):
-    def keep(self, mask):
-        self.register_buffer("mask", mask.T.contiguous())
-
-
-@causal_self_attention.mistake(
-    "Every query sees the whole text: `mask` is there, but it does not act on the scores. Hide the scores "
-    "before the softmax, and mind that `masked_fill` returns a new tensor that has to be kept."
-)
-class mask_never_used(_Layer):
-    def weigh(self, scores):
-        return scores.softmax(dim=-1)
-
-
-@causal_self_attention.mistake(
-    "The order of the thirds is wrong: what you call the key is made by the rows of `qkv` that belong to the "
-    "query, and the other way round. From first to last they are query, key, value."
-)
-class key_before_query(_Layer):
-    thirds = (1, 0, 2)
-
-
-@causal_self_attention.mistake(
-    "The projection is cut along the tokens instead of the width: a third of the text becomes the query. "
-    "Cut the last dimension, which is three times `embed_dim` wide, so that each part keeps all T tokens."
-)
-class cut_along_time(_Layer):
-    def split(self, projected):
-        return projected.chunk(3, dim=1)
-
-
-@causal_self_attention.mistake(
-    "The thirds are interleaved: query, key and value take turns at every third number. They stand in three "
-    "blocks behind each other, each `embed_dim` wide."
-)
-class thirds_interleaved(_Layer):
-    def split(self, projected):
-        return projected.unflatten(-1, (-1, 3)).unbind(dim=-1)
-
-
-@causal_self_attention.mistake(
-    "The scores are not scaled, so the weights are too sharp. Queries and keys are `embed_dim` wide here: "
-    "divide the scores by the square root of that."
-)
-class unscaled(_Layer):
-    power = 0
-
-
-@causal_self_attention.mistake(
-    "A text longer than `block_size` is silently cut: it loses its last tokens, and nobody is told. Raise a "
-    "ValueError whose sentence holds both numbers, T and `block_size`."
-)
-class too_long_is_cut(_Layer):
-    def forward(self, x):
-        return super().forward(x[:, : len(self.mask)])
 
 
 @causal_self_attention.also_right

@@ -80,11 +80,18 @@ def gradients(draw):
         yield ask(x, mask=mask, build=_made(draw, heads, head_size, True, double), gradients=True)
 
 
-@efficient_multi_head_attention.group("its parameters", points=1)
+@efficient_multi_head_attention.group("its parameters", points=0.5)
 def parameters(draw):
     head_size, other = draw.sizes(2)
     yield ask(build=build(3 * head_size, 3, look=("parameters",)))
     yield ask(build=build(5 * other, 5, bias=True, look=("parameters",)))
+
+
+@efficient_multi_head_attention.group("with the weights it draws itself", points=0.5, fresh=True)
+def own_weights(draw):
+    head_size, batch, length = draw.sizes(3)
+    fresh = build(4 * head_size, 4, bias=True, look=("result", "state"))
+    yield ask(draw.normal(batch, length, 4 * head_size), build=fresh)
 
 
 @efficient_multi_head_attention.group("a width that cannot be shared out", points=1)

@@ -37,11 +37,18 @@ def _made(draw, width, heads, bias=False, dtype=torch.float32):
     return build(width, heads, **options, state=state, double=dtype == torch.float64)
 
 
-@multi_head_attention.group("names and shapes of the parameters", points=1)
+@multi_head_attention.group("names and shapes of the parameters", points=0.5)
 def parameters(draw):
     width, heads = _sizes(draw, 0)
     yield ask(build=build(width, heads, look=("parameters",)))
     yield ask(build=build(width, heads, bias=True, look=("parameters",)))
+
+
+@multi_head_attention.group("with the weights it draws itself", points=0.5, fresh=True)
+def own_weights(draw):
+    width, heads, batch, length = _sizes(draw, 2)
+    fresh = build(width, heads, bias=True, look=("result", "state"))
+    yield ask(draw.normal(batch, length, width), build=fresh)
 
 
 @multi_head_attention.group("self-attention", points=1)

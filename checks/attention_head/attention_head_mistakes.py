@@ -1,0 +1,109 @@
+"""The mistakes that the grader can name in `AttentionHead`."""
+
+import torch
+import torch.nn as nn
+
+from .attention_head import NAMES, _Head, attention_head
+
+
+@attention_head.mistake(
+    "The head has no parameters: nothing in it is trained or saved. Neither a bare tensor nor a layer that "
+    "lives only inside `forward` is registered: make three layers in `__init__` and keep them as attributes."
+)
+class nothing_registered(_Head):
+    registered = ()
+
+    def __init__(self, embed_dim, head_size):
+        super().__init__(embed_dim, head_size)
+        for name in NAMES:
+            weight = torch.randn(embed_dim, head_size)
+            setattr(self, name, lambda x, weight=weight: x @ weight.to(x.dtype))
+
+
+@attention_head.mistake(
+    "The layers are built in `forward`: a new head has no parameters, and each call draws new random ones, "
+    "so two calls on the same text differ. Build `query`, `key` and `value` once, in `__init__`."
+)
+class layers_built_in_forward(_Head):
+    registered = ()
+
+    def forward(self, query, *others, **named):
+        for name in NAMES:
+            self.add_module(name, nn.Linear(*self.sizes.values(), bias=False, dtype=query.dtype))
+        return super().forward(query, *others, **named)
+
+
+@attention_head.mistake(
+    "The projections have a bias: `query.bias`, `key.bias` and `value.bias` are parameters too many. "
+    "A linear layer adds one unless it is told not to."
+)
+class bias_left_on(_Head):
+    bias = True
+
+
+@attention_head.mistake(
+    "The keys are made by the query's projection: changing the weights of `key` changes nothing. "
+    "Each of the three inputs goes through the layer of its own name."
+)
+class key_by_the_query_projection(_Head):
+    layers = ("query", "query", "value")
+
+
+@attention_head.mistake(
+    "The weights are right, but `output` mixes the values as they came in: it is `embed_dim` wide instead "
+    "of `head_size`, and the layer `value` is never used. Project the values too."
+)
+class values_not_projected(_Head):
+    layers = ("query", "key", "forget")
+    forget = staticmethod(lambda value: value)
+
+
+@attention_head.mistake(
+    "Where `value` is None, the queries were used in its place. What is retrieved belongs to the keys: "
+    "the default of `value` is `key`."
+)
+class value_defaults_to_query(_Head):
+    def forward(self, query, key=None, value=None, mask=None):
+        return super().forward(query, key, query if value is None else value, mask)
+
+
+@attention_head.mistake(
+    "The scores are not scaled, so the weights are too sharp. Projected queries and keys are `head_size` "
+    "wide: divide the scores by the square root of that."
+)
+class unscaled(_Head):
+    power = 0
+
+
+@attention_head.mistake(
+    "The scores are divided by the square root of `embed_dim`. A score sums as many products as the "
+    "*projected* query is wide, and that is `head_size`."
+)
+class scaled_by_embed_dim(_Head):
+    width = "embed_dim"
+
+
+@attention_head.mistake(
+    "`mask` changes nothing: these are the weights of unmasked attention. Hide the scores before the "
+    "softmax, and mind that a method like `masked_fill` returns a new tensor that has to be kept."
+)
+class mask_ignored(_Head):
+    def weigh(self, scores, mask):
+        return scores.softmax(dim=-1)
+
+
+@attention_head.mistake(
+    'The meaning of True is inverted: the weight sits where `mask` is False. Here True means "may '
+    'attend", so it is the False entries that have to be hidden.'
+)
+class true_means_hidden(_Head):
+    def weigh(self, scores, mask):
+        return super().weigh(scores, None if mask is None else ~mask)
+
+
+@attention_head.mistake(
+    "A query with nothing to attend to is NaN: a row of nothing but -inf cannot be normalised. Clear the "
+    "hidden weights after the softmax, before they meet the values."
+)
+class empty_row_is_nan(_Head):
+    clear = False
