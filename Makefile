@@ -43,7 +43,7 @@ $(ready): pyproject.toml
 	$$python -c 'import ensurepip' 2>/dev/null || { \
 	    echo "$$python cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv."; exit 1; }; \
 	echo "Set-up 1/3: $$($$python --version) in .venv"; \
-	$$python -m venv .venv
+	test -x $(bin)/python || $$python -m venv .venv
 	@torch=$$(grep -o 'torch==[0-9.]*' pyproject.toml); \
 	echo "Set-up 2/3: $$torch"; \
 	$(bin)/pip install -qq --disable-pip-version-check "$$torch"
