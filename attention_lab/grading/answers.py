@@ -54,6 +54,7 @@ def calls_for(cases: Sequence[Case], cotangents: Sequence[list[torch.Tensor] | N
             "args": list(case.args),
             "kwargs": case.kwargs,
             "cotangents": cotangent,
+            "through": case.through,
             "build": None if case.build is None else vars(case.build) | {"look": list(case.build.look)},
         }
         for case, cotangent in zip(cases, cotangents, strict=True)

@@ -19,6 +19,7 @@ from nbformat import NotebookNode
 
 from attention_lab.errors import CourseError
 from attention_lab.grading.exercise import Exercise
+from attention_lab.grading.limits import Limits
 
 # How the hidden region of a graded cell names its exercise.
 CHECK_CALL = re.compile(r"""^\s*check\(\s*["'](\w+)["']\s*\)""", re.MULTILINE)
@@ -75,16 +76,20 @@ class Lesson:
     @cached_property
     def exercises(self) -> dict[str, Exercise]:
         """What the grader asks: every `Exercise` of `checks/NAME.py` or of the files in `checks/NAME/`."""
-        checks = self.course.root / "checks" / self.name
+        values = (value for module in self._checks for value in vars(module).values())
+        return {value.name: value for value in values if isinstance(value, Exercise)}
+
+    @cached_property
+    def limits(self) -> Limits | None:
+        """The lesson's own limits, where its checks hold some; the course's count otherwise."""
+        values = (value for module in self._checks for value in vars(module).values())
+        return next((value for value in values if isinstance(value, Limits)), None)
+
+    @cached_property
+    def _checks(self) -> list[ModuleType]:
         # Checks may import the files that the lesson brings along, as its set-up cell does.
         with _importing_from(self.source_path.parent):
-            modules = _load_checks(checks)
-        return {
-            value.name: value
-            for module in modules
-            for value in vars(module).values()
-            if isinstance(value, Exercise)
-        }
+            return _load_checks(self.course.root / "checks" / self.name)
 
     @cached_property
     def reference(self) -> dict[str, Any]:

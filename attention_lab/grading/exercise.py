@@ -50,8 +50,9 @@ def build(
     `state` holds the weights to load, one for each parameter: other names or shapes raise.
     `look` says what to send back: "result" of the call, "result again" (of a second call),
     names and shapes of "parameters", "buffers", their "buffer values", the "state" (state_dict)
-    and "attributes" (child modules and their types). One "result" is the value itself, anything
-    else a dict. Without "result" the module is only made.
+    and "attributes" (child modules and their types); any other word is a method, called with the
+    same arguments. One "result" is the value itself, anything else a dict. Without "result" or a
+    method the module is only made.
     """
     return Build(args, kwargs, state, double, eval, tuple(look))
 
@@ -63,6 +64,7 @@ class Case:
     `gradients` asks for the gradient of every floating tensor argument (and parameter) as well.
     `refuses` says that the call cannot work: the answer must raise `ValueError` with a
     sentence that holds each of these numbers. `build` is there when the answer is a module.
+    `through` is code of the judge's that stands between the call and the answer, see `ask`.
     """
 
     args: tuple[Any, ...]
@@ -70,6 +72,7 @@ class Case:
     gradients: bool = False
     refuses: tuple[int, ...] | None = None
     build: Build | None = None
+    through: Made | None = None
 
 
 def ask(
@@ -77,10 +80,18 @@ def ask(
     gradients: bool = False,
     refuses: Sequence[int] | None = None,
     build: Build | None = None,
+    through: Made | None = None,
     **kwargs: Any,
 ) -> Case:
-    """Write a case the way the call itself is written: ``ask(query, key, mask=mask)``."""
-    return Case(args, kwargs, gradients, tuple(refuses) if refuses is not None else None, build)
+    """Write a case the way the call itself is written: ``ask(query, key, mask=mask)``.
+
+    Where an answer takes or returns what cannot travel (an optimizer, a table), `through` holds
+    code whose `made(answer)` runs in the kernel and returns the callable that gets the arguments
+    in the answer's place. It may make and report, in plain values and tensors; to compare is the
+    judge's alone.
+    """
+    refused = tuple(refuses) if refuses is not None else None
+    return Case(args, kwargs, gradients, refused, build, through)
 
 
 __all__ = ["Build", "Case", "Exercise", "Group", "Made", "Mistake", "Tolerance", "ask", "build"]

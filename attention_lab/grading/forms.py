@@ -19,6 +19,9 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from attention_lab.grading.course import CHECK_CALL
 
+# A given cell with this tag, such as a training run, is for students: no answer depends on it.
+LEFT_OUT_TAG = "left-out-of-grading"
+
 
 def course_config(root: Path) -> Config:
     """What `nbgrader_config.py` says, as nbgrader itself would read it."""
@@ -45,7 +48,8 @@ def graded(source: NotebookNode, config: Config, folder: Path | None = None) -> 
 
     A graded cell whose hidden region calls `check` loses that region and is marked with the
     exercise's name: the judge, not the kernel, does what the region says. Any other hidden
-    region stays, and is run in the kernel as stock nbgrader does.
+    region stays, and is run in the kernel as stock nbgrader does. Given cells with the tag
+    `left-out-of-grading` are marked as such and not run.
     """
     stages = (SaveCells, ClearHiddenTests, ClearMarkScheme)
     notebook = _through(_preprocessors(GenerateAssignment, config, without=stages), source, config, folder)
@@ -55,6 +59,8 @@ def graded(source: NotebookNode, config: Config, folder: Path | None = None) -> 
         if called is not None and cell.cell_type == "code":
             clear.preprocess_cell(cell, ResourcesDict(), 0)
             cell.metadata["attention_lab"] = {"check": called.group(1)}
+        if LEFT_OUT_TAG in cell.metadata.get("tags", []) and not cell.metadata.get("nbgrader"):
+            cell.metadata["attention_lab"] = {"left_out": True}
         # Checksums say whether an answer is still the stub, so they are those of the release.
         if "nbgrader" in cell.metadata:
             cell.metadata.nbgrader["checksum"] = visible.metadata.nbgrader.get("checksum")

@@ -17,7 +17,9 @@ from attention_lab.errors import CourseError
 from attention_lab.grading.answers import Answer, Ask, Reply
 from attention_lab.grading.course import Lesson
 from attention_lab.grading.judge import judge
-from attention_lab.grading.kernel import Limits, StudentKernel, student_kernel
+from attention_lab.grading.kernel import StudentKernel, student_kernel
+from attention_lab.grading.limits import Limits
+from attention_lab.grading.rebuild import is_left_out
 from attention_lab.grading.record import neutralise, write_verdict
 from attention_lab.grading.verdict import Finding, GroupVerdict, Verdict
 
@@ -35,7 +37,7 @@ def grade(
     verdicts, stopped = [], dict[str, NotebookNode]()
     with student_kernel(notebook, folder, kernel_name, limits) as kernel:
         for index, cell in enumerate(notebook.cells):
-            if cell.cell_type != "code":
+            if cell.cell_type != "code" or is_left_out(cell):
                 continue
             _run(kernel, cell, index)
             stopped |= {

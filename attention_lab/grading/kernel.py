@@ -12,7 +12,6 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -26,6 +25,7 @@ from nbformat import NotebookNode
 
 from attention_lab.grading import packing, recording, respond
 from attention_lab.grading.answers import Answer, Reply, read_reply
+from attention_lab.grading.limits import Limits
 from attention_lab.grading.patience import Patience
 
 # One text, so the imports of its parts from each other are dropped.
@@ -43,16 +43,6 @@ TOO_LATE = {
 }
 
 Outcome = Literal["done", "late", "died", "skipped"]
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Seconds allowed: for one cell, for one question, and for a whole notebook."""
-
-    cell: float = 30
-    answer: float = 10
-    notebook: float = 300
-    startup: float = 60
 
 
 class StudentKernel:

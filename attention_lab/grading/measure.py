@@ -13,6 +13,7 @@ from attention_lab.grading.answers import Answer, answers_of, calls_for
 from attention_lab.grading.compare import same_gradients, same_tensor, same_value
 from attention_lab.grading.exercise import Case, Exercise
 from attention_lab.grading.packing import Unreadable
+from attention_lab.grading.respond import SIDES
 
 
 def measure(
@@ -36,10 +37,14 @@ def measure(
 
 def evidence_of(exercise: Exercise, case: Case, answer: Answer) -> str:
     """The student's own numbers in one failing case, short enough to read."""
-    values = answer.value if isinstance(answer.value, (list, tuple)) else [answer.value]
+    if isinstance(answer.value, dict):
+        named = [(name, answer.value[name]) for name in exercise.results if name in answer.value]
+    else:
+        values = answer.value if isinstance(answer.value, (list, tuple)) else [answer.value]
+        named = list(zip(exercise.results, values, strict=False))
     shown = [
         f"your {name}: {wording.first_row(value)}"
-        for name, value in zip(exercise.results, values, strict=False)
+        for name, value in named
         if isinstance(value, torch.Tensor) and value.numel()
     ] or [f"yours is {wording.short(answer.value)}"]
     return f"Asked with {wording.describe_call(case)}: {'; '.join(shown)}."
@@ -83,15 +88,21 @@ def _wrong_look(
     value: dict[str, Any],
     expected: dict[str, Any],
 ) -> str:
-    """A module that was looked at from several sides: the first side that differs."""
+    """A dict, or a module that was looked at from several sides: the first entry that differs."""
     for side, right in expected.items():
         mine = value.get(side)
         if same_value(mine, right, exercise.tolerance):
             continue
-        if side.startswith("result"):
+        if side.startswith("result") or (isinstance(mine, dict) and side not in SIDES):
             return _wrong_value(exercise, reference, case, mine, right)
-        return wording.wrong_parts(exercise, side, mine, right)
-    return f"`{exercise.name}` is not made as the exercise asks."
+        if side in SIDES:
+            return wording.wrong_parts(exercise, side, mine, right)
+        if side not in value:
+            return f"`{side}` is missing from what `{exercise.name}` gives."
+        index = exercise.results.index(side) if side in exercise.results else len(exercise.results)
+        return next(_measurements(exercise, reference, case, index, f"`{side}`", mine, right))
+    extra = [f"`{side}`" for side in value if side not in expected]
+    return f"`{exercise.name}` gives {wording.listed(extra)} besides what the exercise asks for."
 
 
 def _measurements(

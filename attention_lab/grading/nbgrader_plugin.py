@@ -22,7 +22,7 @@ from attention_lab.errors import CourseError
 from attention_lab.grading import grade as grading
 from attention_lab.grading.course import Course, Lesson, open_course, read_notebook
 from attention_lab.grading.forms import graded
-from attention_lab.grading.kernel import Limits
+from attention_lab.grading.limits import Limits
 from attention_lab.grading.rebuild import rebuild
 from attention_lab.grading.submission import Submission, read_submission
 
@@ -111,7 +111,8 @@ class RunAndJudge(NbGraderPreprocessor):  # type: ignore[misc]
         if about["reason"]:
             grading.refuse(nb, lesson, about["reason"])
             return nb, resources
-        limits = Limits(self.cell_seconds, self.answer_seconds, self.notebook_seconds)
+        course_limits = Limits(self.cell_seconds, self.answer_seconds, self.notebook_seconds)
+        limits = lesson.limits or course_limits
         kernel_name = nb.metadata.get("kernelspec", {}).get("name", "python3")
         with TemporaryDirectory(prefix="attention-lab-") as folder:
             self._fill_work_folder(Path(folder), lesson, resources["nbgrader"])

@@ -5,6 +5,7 @@ Part of what runs in the student's kernel, see `respond`.
 
 import base64
 import json
+import marshal
 from typing import Any
 
 import torch
@@ -47,7 +48,7 @@ def _to_tree(value: Any, tensors: dict[str, torch.Tensor], depth: int) -> dict[s
     if isinstance(value, dict) and len(value) <= LONGEST_LIST:
         return {"dict": [[str(key), _to_tree(entry, tensors, depth + 1)] for key, entry in value.items()]}
     if isinstance(value, Made):
-        return {"made": [value.code, _to_tree(value.given, tensors, depth + 1)]}
+        return {"made": [value.compiled(), _to_tree(value.given, tensors, depth + 1)]}
     return {"other": f"{kind.__module__}.{kind.__qualname__}"[:LONGEST_TEXT]}
 
 
@@ -80,7 +81,7 @@ def _from_tree(tree: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Any:
         return content
     if kind == "made":
         code, given = content
-        return Made(str(code), _from_tree(given, tensors))
+        return Made("", _from_tree(given, tensors), str(code))
     if kind == "other":
         return Unreadable(str(content))
     raise ValueError(f"not something a kernel may send: {kind}")
@@ -90,12 +91,26 @@ class Made:
     """An argument that the judge's own code makes in the kernel: `code` defines the name `made`.
 
     For callables and torch modules, which do not travel. `given` holds plain values and tensors
-    that the code finds as names, beside torch, nn, F and math. In an answer it means nothing.
+    that the code finds as names, beside torch, nn, F and math. The code travels compiled: its
+    text, comments included, is not in the kernel. In an answer it means nothing.
     """
 
-    def __init__(self, code: str, given: dict[str, Any] | None = None) -> None:
+    def __init__(self, code: str, given: dict[str, Any] | None = None, received: str = "") -> None:
         self.code = code
         self.given = given or {}
+        self._received = received
+
+    def compiled(self) -> str:
+        """The code as text that is no source; what was received is handed on as it came."""
+        if not self._received:
+            self._received = base64.b64encode(marshal.dumps(self.code_object())).decode()
+        return self._received
+
+    def code_object(self) -> Any:
+        """What is executed. Only the side that was asked reads what was received, never the judge."""
+        if self._received:
+            return marshal.loads(base64.b64decode(self._received))
+        return compile(self.code, "<attention-lab>", "exec")
 
 
 class Unreadable:

@@ -126,7 +126,7 @@ def _own_cells(
         # A released cell that was edited still runs, after the original: it may hold a helper.
         as_released = position is not None and cell.source.strip() == lesson.cells[position].source.strip()
         edited_prose = position is not None and cell.cell_type != "code"
-        if as_released or edited_prose:
+        if as_released or edited_prose or (position is not None and is_left_out(lesson.cells[position])):
             continue
         # An older copy of an answer runs before the one that counts, so that it does not undo it.
         older_copy = position is not None and _is_answer(lesson.cells[position])
@@ -148,6 +148,11 @@ def _tame(text: str) -> str:
     # An invisible space makes a tag, an entity or a script's address into plain text, in mathematics too.
     text = re.sub(r"(<(?=[A-Za-z/!?])|&(?=#?\w+;))", f"\\1{INVISIBLE_SPACE}", text)
     return re.sub(r"(javascript|vbscript|data)(?=\s*:)", f"\\1{INVISIBLE_SPACE}", text, flags=re.IGNORECASE)
+
+
+def is_left_out(cell: NotebookNode) -> bool:
+    """A training run or the like of the lesson's own, which no answer needs; see `forms.graded`."""
+    return bool(cell.metadata.get("attention_lab", {}).get("left_out"))
 
 
 def _is_marked(cell: NotebookNode) -> bool:

@@ -20,6 +20,8 @@ from attention_lab.grading.packing import LONGEST_LIST, Made, pack, unpack
 from attention_lab.grading.recording import Recording
 
 LONGEST_MESSAGE = 2_000  # characters
+# What can be looked at of a module without calling one of its methods.
+SIDES = ("result", "result again", "parameters", "buffers", "buffer values", "state", "attributes")
 LIBRARIES = (os.path.dirname(torch.__file__), os.path.dirname(json.__file__), "<attention-lab>")
 
 
@@ -49,6 +51,8 @@ def _answer(
     given = {"args": call["args"], "kwargs": call["kwargs"]}
     try:
         taken = _copy(given, needs_gradients)
+        if call.get("through") is not None:
+            function = _make(call["through"])(function)
         with recording or nullcontext():
             if call.get("build") is None:
                 value = function(*taken["args"], **taken["kwargs"])
@@ -70,7 +74,7 @@ def _answer(
 
 def _build(module_class: Callable[..., Any], build: dict[str, Any]) -> Any:
     """The student's module: constructed, given the judge's weights, in the dtype and mode asked for."""
-    module = module_class(*build["args"], **build["kwargs"])
+    module = module_class(*_copy(build["args"], False), **_copy(build["kwargs"], False))
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"it builds an object of type {type(module).__name__}, not an nn.Module")
     if build["double"]:
@@ -117,6 +121,8 @@ def _use(module: Any, look: list[str], taken: dict[str, Any]) -> Any:
     if "attributes" in look:
         children = {name: type(child).__name__ for name, child in module.named_children()}
         seen["attributes"] = dict(sorted(children.items()))
+    for method in (side for side in look if side not in SIDES):
+        seen[method] = getattr(module, method)(*taken["args"], **taken["kwargs"])
     return seen["result"] if look == ["result"] else seen
 
 
@@ -177,7 +183,7 @@ def _detached(value: Any) -> Any:
 def _make(value: Made) -> Any:
     """Run the judge's own code for an argument that is no plain value: a callable, a torch module."""
     space = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional, "math": math, **value.given}
-    exec(compile(value.code, "<attention-lab>", "exec"), space)
+    exec(value.code_object(), space)
     return space["made"]
 
 

@@ -119,7 +119,10 @@ def wrong_parts(exercise: Exercise, side: str, mine: Any, right: Any) -> str:
         lacks = f"lack {listed(missing)}" if missing else ""
         has = f"have {listed(extra)} too many" if extra else ""
         return f"The {side} of `{exercise.name}` {' and '.join(filter(None, (lacks, has)))}."
-    name = next(name for name in right if short(mine[name]) != short(right[name]) or mine[name] is None)
+    differing = (name for name in right if short(mine[name]) != short(right[name]) or mine[name] is None)
+    name = next(differing, None)
+    if name is None:
+        return f"The {side} of `{exercise.name}` hold other numbers than they should."
     return f"Of the {side} of `{exercise.name}`, `{name}` is {short(mine[name])}, not {short(right[name])}."
 
 

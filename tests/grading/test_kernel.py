@@ -13,7 +13,8 @@ import torch
 
 from attention_lab.grading.answers import Reply, calls_for
 from attention_lab.grading.exercise import ask
-from attention_lab.grading.kernel import Limits, StudentKernel, student_kernel
+from attention_lab.grading.kernel import StudentKernel, student_kernel
+from attention_lab.grading.limits import Limits
 
 PATIENT = Limits(cell=60, answer=60, notebook=240)
 HURRIED = Limits(cell=1, answer=1, notebook=240)

@@ -8,7 +8,7 @@ from nbformat import NotebookNode
 from tiny_course import FULL, ROOT, after, answered, cell_of, release, source, without
 
 from attention_lab.grading.forms import course_config, graded
-from attention_lab.grading.rebuild import rebuild
+from attention_lab.grading.rebuild import is_left_out, rebuild
 from attention_lab.grading.submission import SubmittedCell
 
 FORM = graded(source(), course_config(ROOT))
@@ -225,3 +225,13 @@ def test_an_empty_submission_is_the_lesson_with_no_answers():
     work = rebuild(FORM, [])
     assert [cell.id for cell in work.cells] == [cell.id for cell in FORM.cells]
     assert not set(FULL) & set(names(work))
+
+
+def test_a_training_run_of_the_lessons_own_is_marked_as_left_out_edited_or_not():
+    lesson = source()
+    training = nbformat.v4.new_code_cell("train()", id="training", metadata={"tags": ["left-out-of-grading"]})
+    lesson.cells.append(training)
+    edited = [*submitted(answered()), SubmittedCell("code", "train(longer=True)", None, "training")]
+    work = rebuild(graded(lesson, course_config(ROOT)), edited)
+    assert [cell.id for cell in work.cells if is_left_out(cell)] == ["training"]
+    assert all("longer" not in cell.source for cell in work.cells)

@@ -9,7 +9,8 @@ from tiny_course import CHECKS
 
 from attention_lab.grading.exercise import Exercise
 from attention_lab.grading.judge import judge
-from attention_lab.grading.kernel import Limits, student_kernel
+from attention_lab.grading.kernel import student_kernel
+from attention_lab.grading.limits import Limits
 from attention_lab.grading.record import as_html, write_verdict
 from attention_lab.grading.verdict import Verdict
 

@@ -1,0 +1,132 @@
+"""What cannot travel is made in the kernel: optimizers and tables through an adapter, layers as arguments."""
+
+import gc
+
+import pytest
+import torch
+from torch import nn
+
+from attention_lab.grading import packing, respond
+from attention_lab.grading.answers import calls_for, read_reply
+from attention_lab.grading.exercise import Exercise, Made, ask, build
+from attention_lab.grading.judge import judge
+
+ONE_STEP = """
+def made(answer):
+    # telltale comment
+    def one_step(start, gradient):
+        weight = nn.Parameter(start.clone())
+        weight.grad = gradient
+        answer([weight], torch.optim.SGD([weight], lr=rate))
+        return {"weight": weight.detach(), "has gradient": weight.grad is not None}
+    return one_step
+"""
+HALVING = "made = nn.Linear(width, width, bias=False)"
+
+step = Exercise("step", results=("weight",))
+tower = Exercise("Tower", results=("output",))
+
+
+@step.group("one step", points=1)
+def one_step(draw):
+    (width,) = draw.sizes(1)
+    yield ask(draw.normal(width), draw.normal(width), through=Made(ONE_STEP, {"rate": 0.5}))
+
+
+@step.mistake("The weights are what they were: no step was taken.")
+def takes_no_step(weights, optimizer):
+    optimizer.zero_grad()
+
+
+@tower.group("with a layer of ours", points=1)
+def with_a_layer(draw):
+    width, length = draw.sizes(2)
+    state = {"layer.weight": draw.normal(width, width)}
+    made = build(Made(HALVING, {"width": width}), state=state, look=("result", "twice"))
+    yield ask(draw.normal(length, width), build=made)
+
+
+class Tower(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x)
+
+    def twice(self, x):
+        return self(self(x))
+
+
+class ForgetsTheSecond(Tower):
+    def twice(self, x):
+        return self(x)
+
+
+def takes_a_step(weights, optimizer):
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def doubles_the_step(weights, optimizer):
+    optimizer.step()
+    optimizer.step()
+
+
+def verdict_on(exercise, reference, answer):
+    """By way of text, as to a kernel."""
+
+    def asking(name, calls, trace):
+        request = packing.pack({"target": name, "calls": calls, "trace": trace})
+        return read_reply(packing.unpack(respond.respond(request, {name: answer})), len(calls))
+
+    return judge(exercise, reference, asking, seed=5)
+
+
+def test_an_adapter_makes_what_the_answer_takes_and_reports_what_it_did():
+    assert verdict_on(step, takes_a_step, takes_a_step).points == 1
+    mistaken = verdict_on(step, takes_a_step, takes_no_step)
+    assert (mistaken.points, mistaken.findings[0].mistake) == (0, "takes_no_step")
+
+
+def test_a_wrong_entry_of_a_dict_is_measured_by_its_name():
+    verdict = verdict_on(step, takes_a_step, doubles_the_step)
+    assert verdict.points == 0
+    assert "`weight`" in verdict.message
+    assert "your weight: [" in verdict.findings[0].evidence
+
+
+def test_a_module_gets_a_layer_of_the_judges_and_its_methods_are_called():
+    assert verdict_on(tower, Tower, Tower).points == 1
+    verdict = verdict_on(tower, Tower, ForgetsTheSecond)
+    assert verdict.points == 0
+    assert "`twice`" in verdict.message
+
+
+def test_an_answer_that_is_not_there_needs_no_adapter():
+    assert verdict_on(step, takes_a_step, None).points == 0
+
+
+def test_the_judges_code_arrives_without_its_text():
+    case = ask(torch.ones(2), torch.ones(2), through=Made(ONE_STEP, {"rate": 0.5}))
+    request = packing.pack({"target": "step", "calls": calls_for([case], [None]), "trace": False})
+    found = []
+
+    def searches(weights, optimizer):
+        found.extend(thing for thing in gc.get_objects() if isinstance(thing, dict))
+        takes_a_step(weights, optimizer)
+
+    assert "telltale" not in request
+    packing.unpack(respond.respond(request, {"step": searches}))
+    received = [space for space in found if space.get("rate") == 0.5 and "made" in space]
+    assert received and "telltale" not in repr(received[0]["made"].__code__.co_consts)
+    with pytest.raises(OSError):
+        __import__("inspect").getsource(received[0]["made"])
+
+
+def test_code_in_an_answer_is_never_loaded_by_the_judge():
+    reply = packing.pack({"answers": [{"value": Made("made = 1")}], "ran": []})
+    (answer,) = read_reply(packing.unpack(reply), 1).answers
+    assert answer.status == "value"
+    assert isinstance(answer.value, Made)
+    assert answer.value.code == ""
