@@ -2,7 +2,7 @@
 #   PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab build chromium
+.PHONY: help demo test lab build chromium bubblewrap
 .DELETE_ON_ERROR:
 
 bin   := .venv/bin
@@ -15,7 +15,7 @@ help:
 	@echo "make build   make release/ and solutions/ from source/"
 	@echo "make test    lint, types, build check, solution notebooks, tests"
 
-demo: $(ready)
+demo: $(ready) bubblewrap
 	@$(bin)/attention-lab demo $(if $(LESSON),--lesson $(LESSON)) $(if $(STUDENTS),--students $(STUDENTS))
 
 lab: $(ready)
@@ -26,7 +26,7 @@ build: $(ready)
 
 # pytest's summary is the last line printed. One thread for each worker: torch would start one a core.
 test: export OMP_NUM_THREADS = 1
-test: $(ready) chromium
+test: $(ready) chromium bubblewrap
 	$(bin)/ruff check
 	$(bin)/ruff format --check
 	$(bin)/mypy
@@ -51,10 +51,17 @@ $(ready): pyproject.toml
 	@$(bin)/pip install -qq --disable-pip-version-check -e ".[grading,test]"
 	@touch $@
 
-# The browser tests use the system's Chromium. Without it they are left out, but not in CI.
+# $(call package,PROGRAM,PACKAGE): the system's package for a program, through apt where that can be.
+package = command -v $(1) >/dev/null || { \
+    command -v apt-get >/dev/null && echo "Installing the system package $(2)" && \
+    $(root) apt-get -qq update && \
+    $(root) env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y $(2) >/dev/null; }
+
+# Without the system's Chromium the browser tests are left out, but not in CI.
 chromium:
-	@command -v chromium >/dev/null || { \
-	    command -v apt-get >/dev/null && echo "Installing Chromium for the browser tests" && \
-	    $(root) apt-get -qq update && \
-	    $(root) env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y chromium >/dev/null; \
-	} || { echo "No Chromium: install the package chromium to run the tests marked 'browser'."; test -z "$$CI"; }
+	@$(call package,chromium,chromium) \
+	|| { echo "No Chromium: install the package chromium to run the tests marked 'browser'."; test -z "$$CI"; }
+
+# Student code runs in it. Where there is none, grading says so and stops.
+bubblewrap:
+	@$(call package,bwrap,bubblewrap) || true

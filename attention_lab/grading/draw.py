@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 
 # Sizes that no lesson's code uses (a test holds the lessons to it), so that a number
 # copied from the notebook never fits a hidden case by accident.
 FRESH_SIZES = (7, 9, 11, 13, 14, 15, 17, 18, 19, 21, 22, 23)
 FRESH_EVEN_SIZES = (26, 28, 34, 36, 38, 44, 46)
-# Heads cost time, one by one, and so do the numbers in each of them.
+# Each head costs time, and so does each number in it: layers with heads are asked with few of all.
 FRESH_HEAD_COUNTS = (7, 9)
-FRESH_HEAD_SIZES = (7, 9, 11, 13, 14)
+FRESH_SMALL_SIZES = (7, 9, 11, 13, 14, 15)
 
 
 class Draw:
@@ -32,22 +30,19 @@ class Draw:
         return tuple(FRESH_EVEN_SIZES[index] for index in order[:count])
 
     def heads(self, others: int = 0) -> tuple[int, ...]:
-        """How many heads, how wide each is, and `others` more sizes (at most 10): all different.
+        """How many heads, how wide each is, and `others` more sizes (at most 4): all different.
 
         Neither they nor the width of all heads together are a number of the notebook.
         """
-        count = self._one_of(FRESH_HEAD_COUNTS)
-        head_size = self._one_of([size for size in FRESH_HEAD_SIZES if size != count])
-        rest = [size for size in self.sizes(len(FRESH_SIZES)) if size not in (count, head_size)]
-        return count, head_size, *rest[:others]
+        count = FRESH_HEAD_COUNTS[self.integer(0, len(FRESH_HEAD_COUNTS) - 1)]
+        order = torch.randperm(len(FRESH_SMALL_SIZES), generator=self.generator).tolist()
+        sizes = [FRESH_SMALL_SIZES[index] for index in order if FRESH_SMALL_SIZES[index] != count]
+        return count, *sizes[: 1 + others]
 
     def indivisible(self) -> tuple[int, int]:
         """A width and a number of heads: a number for each head at least, and some left over."""
-        count, *sizes = self.heads(10)
+        count, *sizes = self.heads(4)
         return next(size for size in sizes if size > count and size % count), count
-
-    def _one_of(self, choices: Sequence[int]) -> int:
-        return choices[self.integer(0, len(choices) - 1)]
 
     def integer(self, low: int, high: int) -> int:
         """A whole number from `low` to `high`, both included."""

@@ -15,10 +15,10 @@ from nbformat import NotebookNode
 
 from attention_lab.errors import CourseError
 from attention_lab.grading.answers import Answer, Ask, Reply
+from attention_lab.grading.channels import World
 from attention_lab.grading.course import Lesson
 from attention_lab.grading.judge import judge
 from attention_lab.grading.kernel import StudentKernel, student_kernel
-from attention_lab.grading.limits import Limits
 from attention_lab.grading.rebuild import is_left_out
 from attention_lab.grading.record import neutralise, write_verdict
 from attention_lab.grading.verdict import Finding, GroupVerdict, Verdict
@@ -26,16 +26,14 @@ from attention_lab.grading.verdict import Finding, GroupVerdict, Verdict
 KEY_FILE = ".grading-key"
 
 
-def grade(
-    notebook: NotebookNode, lesson: Lesson, folder: Path, seed: int, kernel_name: str, limits: Limits
-) -> list[Verdict]:
+def grade(notebook: NotebookNode, lesson: Lesson, folder: Path, seed: int, world: World) -> list[Verdict]:
     """Run a rebuilt notebook in a kernel of its own and write a verdict into each judged cell.
 
     `folder` is the kernel's working folder. Cells that no `check` belongs to are run and left to
     nbgrader's own reading of their outputs.
     """
     verdicts, stopped = [], dict[str, NotebookNode]()
-    with student_kernel(notebook, folder, kernel_name, limits) as kernel:
+    with student_kernel(notebook, folder, world) as kernel:
         for index, cell in enumerate(notebook.cells):
             if cell.cell_type != "code" or is_left_out(cell):
                 continue

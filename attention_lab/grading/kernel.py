@@ -17,15 +17,13 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import nbformat
-from jupyter_client.manager import AsyncKernelManager
 from jupyter_core.utils import run_sync
-from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
 from attention_lab.grading import packing, recording, respond
 from attention_lab.grading.answers import Answer, Reply, read_reply
-from attention_lab.grading.limits import Limits
+from attention_lab.grading.channels import Runner, World, start
 from attention_lab.grading.patience import Patience
 
 # One text, so the imports of its parts from each other are dropped.
@@ -48,8 +46,9 @@ Outcome = Literal["done", "late", "died", "skipped"]
 class StudentKernel:
     """One kernel for one notebook, started again as often as its code kills it."""
 
-    def __init__(self, notebook: NotebookNode, folder: Path, kernel_name: str, limits: Limits) -> None:
-        self.limits = limits
+    def __init__(self, notebook: NotebookNode, folder: Path, world: World) -> None:
+        self.world = world
+        self.limits = limits = world.limits
         self.ends = time.monotonic() + limits.notebook
         self._played: list[tuple[int, NotebookNode]] = []
         self._late_cells = 0
@@ -57,11 +56,12 @@ class StudentKernel:
         self._asked_to_exit = False
         self._folder = folder
         self._manager: Any = None
-        self._client = NotebookClient(
+        self._sockets: TemporaryDirectory[str] | None = None
+        self._client = Runner(
             # nbclient keeps executed cells in its notebook; cells that are run again belong in no one's.
             nbformat.v4.new_notebook(cells=list(notebook.cells)),
-            kernel_name=kernel_name,
-            kernel_manager_class=AsyncKernelManager,
+            limits,
+            kernel_name=world.kernel_name,
             resources={"metadata": {"path": str(folder)}},
             allow_errors=True,
             interrupt_on_timeout=True,
@@ -116,20 +116,17 @@ class StudentKernel:
             return Reply([Answer("unreadable", message=str(error)[:200])] * len(calls))
 
     def start(self) -> None:
-        manager = self._manager = self._client.create_kernel_manager()
-        # Sockets in a private folder, rather than ports that every user of the machine can reach.
-        self._sockets = TemporaryDirectory(prefix="attention-lab-")
-        manager.transport = "ipc"
-        manager.connection_file = str(Path(self._sockets.name) / "kernel.json")
-        manager.ip = str(Path(self._sockets.name) / "kernel")
-        self._client.start_new_kernel(cwd=str(self._folder))
-        self._client.start_new_kernel_client()
+        self._sockets = start(self._client, self._folder, self.world)
+        self._manager = self._client.km
 
     def stop(self) -> None:
         if self._client.km is not None:
+            context = self._client.km.context
             self._client._cleanup_kernel()
+            context.destroy(linger=0)
+        if self._sockets is not None:
             self._sockets.cleanup()
-        self._client.km = self._client.kc = None
+        self._client.km = self._client.kc = self._sockets = None
 
     def _execute(self, cell: NotebookNode, index: int, patience: float) -> Outcome:
         started = time.monotonic()
@@ -220,11 +217,9 @@ class StudentKernel:
 
 
 @contextmanager
-def student_kernel(
-    notebook: NotebookNode, folder: Path, kernel_name: str, limits: Limits
-) -> Iterator[StudentKernel]:
+def student_kernel(notebook: NotebookNode, folder: Path, world: World) -> Iterator[StudentKernel]:
     """A started kernel, stopped on the way out."""
-    kernel = StudentKernel(notebook, folder, kernel_name, limits)
+    kernel = StudentKernel(notebook, folder, world)
     try:
         kernel.start()
         yield kernel

@@ -16,16 +16,27 @@ from nbconvert.exporters import NotebookExporter
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Float
+from traitlets import Bool, Float, Integer, List, Unicode
 
 from attention_lab.errors import CourseError
 from attention_lab.grading import grade as grading
+from attention_lab.grading.channels import World
 from attention_lab.grading.course import Course, Lesson, open_course, read_notebook
 from attention_lab.grading.forms import graded
-from attention_lab.grading.limits import Limits
+from attention_lab.grading.limits import MEBIBYTE, Limits
 from attention_lab.grading.rebuild import rebuild
+from attention_lab.grading.sandbox.bubblewrap import refusal
+from attention_lab.grading.sandbox.warm_interpreter import LESSON_MODULES
 from attention_lab.grading.submission import Submission, read_submission
 
+WITHOUT_SANDBOX = (
+    "To grade work you trust without a sandbox, say so: --RunAndJudge.sandbox=False (or "
+    "c.RunAndJudge.sandbox = False in nbgrader_config.py)."
+)
+NO_SANDBOX = (
+    "GRADING WITHOUT THE SANDBOX: student code runs as you, and can read and change whatever you can: "
+    "the checks, the solutions, the gradebook."
+)
 LARGEST_EXTRA_FILE = 10 * 2**20  # bytes
 
 
@@ -54,6 +65,7 @@ class SubmissionExporter(NotebookExporter):
             return
         for lesson in lessons:
             _refuse_broken_lesson(lesson)
+        _refuse_without_sandbox(RunAndJudge(config=self.config), self.log)
         pattern = coursedir.format_path(
             coursedir.submitted_directory, coursedir.student_id, coursedir.assignment_id
         )
@@ -101,9 +113,40 @@ class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
 class RunAndJudge(NbGraderPreprocessor):  # type: ignore[misc]
     """For `Autograde.autograde_preprocessors`, in the place of `Execute`."""
 
+    sandbox = Bool(
+        True,
+        help="Whether student code runs inside bubblewrap. Without it, it runs as the person who grades, "
+        "and can read and change whatever that person can.",
+    ).tag(config=True)
+    modules = List(
+        Unicode(),
+        default_value=list(LESSON_MODULES),
+        help="What the sandbox imports once for all notebooks: whatever the course's notebooks import.",
+    ).tag(config=True)
     cell_seconds = Float(30, help="Seconds that one cell may run.").tag(config=True)
     answer_seconds = Float(10, help="Seconds that the answers to one case group may take.").tag(config=True)
     notebook_seconds = Float(300, help="Seconds that a whole notebook may take.").tag(config=True)
+    output_mebibytes = Integer(16, help="How much a notebook may show.").tag(config=True)
+    memory_mebibytes = Integer(3072, help="Memory of a notebook (sandbox only).").tag(config=True)
+    disk_mebibytes = Integer(512, help="Files that a notebook may write (sandbox only).").tag(config=True)
+    file_mebibytes = Integer(256, help="The largest of these files (sandbox only).").tag(config=True)
+    processes = Integer(64, help="Processes and threads of a notebook (sandbox only).").tag(config=True)
+    open_files = Integer(512, help="Open files of a process (sandbox only).").tag(config=True)
+
+    @property
+    def limits(self) -> Limits:
+        """The course's limits; a lesson may have its own."""
+        return Limits(
+            cell=self.cell_seconds,
+            answer=self.answer_seconds,
+            notebook=self.notebook_seconds,
+            output=self.output_mebibytes * MEBIBYTE,
+            memory=self.memory_mebibytes * MEBIBYTE,
+            disk=self.disk_mebibytes * MEBIBYTE,
+            file=self.file_mebibytes * MEBIBYTE,
+            processes=self.processes,
+            open_files=self.open_files,
+        )
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         lesson = _lesson(_course(self.parent.parent.coursedir), resources["nbgrader"])
@@ -111,12 +154,15 @@ class RunAndJudge(NbGraderPreprocessor):  # type: ignore[misc]
         if about["reason"]:
             grading.refuse(nb, lesson, about["reason"])
             return nb, resources
-        course_limits = Limits(self.cell_seconds, self.answer_seconds, self.notebook_seconds)
-        limits = lesson.limits or course_limits
-        kernel_name = nb.metadata.get("kernelspec", {}).get("name", "python3")
+        world = World(
+            kernel_name=nb.metadata.get("kernelspec", {}).get("name", "python3"),
+            limits=lesson.limits or self.limits,
+            sandbox=self.sandbox,
+            modules=tuple(self.modules),
+        )
         with TemporaryDirectory(prefix="attention-lab-") as folder:
             self._fill_work_folder(Path(folder), lesson, resources["nbgrader"])
-            verdicts = grading.grade(nb, lesson, Path(folder), about["seed"], kernel_name, limits)
+            verdicts = grading.grade(nb, lesson, Path(folder), about["seed"], world)
         for verdict in verdicts:
             self.log.info("%s: %g of %g", verdict.exercise, verdict.points, verdict.max_points)
         return nb, resources
@@ -173,6 +219,15 @@ def _answer_ids(lesson: Lesson) -> set[str]:
     cells = read_notebook(lesson.source_path).cells
     marks = [cell.metadata.get("nbgrader", {}) for cell in cells]
     return {mark["grade_id"] for mark in marks if mark.get("solution")}
+
+
+def _refuse_without_sandbox(settings: RunAndJudge, log: Any) -> None:
+    """No sandbox, no grading, unless that was asked for; then it is said at every run."""
+    reason = refusal() if settings.sandbox else None
+    if reason is not None:
+        raise SystemExit(f"Nothing was graded. {reason} {WITHOUT_SANDBOX}")
+    if not settings.sandbox:
+        log.warning(NO_SANDBOX)
 
 
 def _refuse_broken_lesson(lesson: Lesson) -> None:

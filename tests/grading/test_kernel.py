@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
+import psutil
 import pytest
 import torch
 
 from attention_lab.grading.answers import Reply, calls_for
+from attention_lab.grading.channels import World
 from attention_lab.grading.exercise import ask
 from attention_lab.grading.kernel import StudentKernel, student_kernel
 from attention_lab.grading.limits import Limits
@@ -28,7 +30,7 @@ DEAF = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile
 def running(folder: Path, *sources: str) -> Iterator[tuple[StudentKernel, list[str], nbformat.NotebookNode]]:
     """A kernel that has run these cells, what came of each, and the notebook."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
-    with student_kernel(notebook, folder, "python3", PATIENT) as kernel:
+    with student_kernel(notebook, folder, World(limits=PATIENT)) as kernel:
         outcomes = []
         for index, cell in enumerate(list(notebook.cells)):
             # Only what never ends is hurried, so that a slow machine fails no test.
@@ -134,7 +136,7 @@ def test_when_the_time_for_a_notebook_is_used_up_cells_are_skipped_and_answers_a
 def test_a_notebook_cannot_take_longer_than_its_budget_by_being_late_again_and_again(tmp_path):
     cells = [nbformat.v4.new_code_cell(LOOP) for _ in range(20)]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    with student_kernel(notebook, tmp_path, "python3", Limits(cell=1, answer=1, notebook=4)) as kernel:
+    with student_kernel(notebook, tmp_path, World(limits=Limits(cell=1, answer=1, notebook=4))) as kernel:
         outcomes = [kernel.run_cell(cell, index) for index, cell in enumerate(list(notebook.cells))]
     assert outcomes[0] == "late"
     assert outcomes[-10:] == ["skipped"] * 10
@@ -142,8 +144,8 @@ def test_a_notebook_cannot_take_longer_than_its_budget_by_being_late_again_and_a
 
 def test_no_kernel_and_no_socket_is_left_behind(tmp_path):
     with running(tmp_path, "a = 1") as (kernel, _, _notebook):
-        manager, sockets = kernel._manager, Path(kernel._sockets.name)
-        process = manager.provisioner.process
-        assert sockets.exists()
-    assert process.poll() is not None
+        process = psutil.Process(kernel._manager.provisioner.pid)
+        sockets = Path(kernel._manager.connection_file).with_suffix("")
+        assert process.is_running() and any(sockets.iterdir())
+    assert not process.is_running()
     assert not sockets.exists()

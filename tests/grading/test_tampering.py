@@ -7,6 +7,7 @@ import pytest
 import torch
 from tiny_course import CHECKS
 
+from attention_lab.grading.channels import World
 from attention_lab.grading.exercise import Exercise
 from attention_lab.grading.judge import judge
 from attention_lab.grading.kernel import student_kernel
@@ -119,7 +120,7 @@ def kernel(tmp_path_factory):
     cell = nbformat.v4.new_code_cell(KEEP)
     notebook = nbformat.v4.new_notebook(cells=[cell])
     folder = tmp_path_factory.mktemp("work")
-    with student_kernel(notebook, folder, "python3", Limits(30, 15, 280)) as kernel:
+    with student_kernel(notebook, folder, World(limits=Limits(30, 15, 280))) as kernel:
         assert kernel.run_cell(cell, 0) == "done"
         yield kernel
 

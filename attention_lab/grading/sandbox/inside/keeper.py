@@ -1,0 +1,128 @@
+"""The keeper of one kernel: gives it a world of its own, watches what it takes, ends with it.
+
+The keeper is forked from the warm interpreter and forks the kernel, which is the first process
+of a new process namespace: it sees neither the keeper nor anyone else, and all that it started
+ends with it.
+"""
+
+import base64
+import json
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from . import system
+from .kernel import become_kernel
+
+KERNEL_SOCKETS = "/run/kernel"
+ALL_SOCKETS = "/run/sockets"
+PRIVATE = "/run/private"
+CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
+BETWEEN_LOOKS = 0.05  # seconds
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def keep(channel: socket.socket, request_file: int) -> None:
+    """Start the kernel that a request asks for, report on `channel`, and stay until it has ended."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    system.die_with_parent(signal.SIGKILL)
+    try:
+        with os.fdopen(request_file) as stream:
+            request = json.load(stream)
+        system.unshare(system.NEW_MOUNTS | system.NEW_PIDS | system.NEW_IPC | system.NEW_UTS)
+        make_private_folders(request["limits"]["disk"])
+        show_own_sockets_only(request["sockets"])
+        write_files(Path(request["folder"]), request["files"])
+        # What a kernel shares with the warm interpreter counts for nobody.
+        shared = memory_of([str(os.getpid())])
+        kernel = os.fork()
+        if kernel == 0:
+            become_kernel(channel, request)
+        wait_for_sockets(kernel, request["connection"])
+        # From here on the kernel can connect its sockets but put nothing beside them.
+        flags = system.REMOUNT | system.BIND | system.READ_ONLY | system.NO_SET_UID | system.NO_DEVICES
+        system.mount("none", KERNEL_SOCKETS, flags=flags)
+        channel.send(b"ready")
+        reason = watch(kernel, shared, request["limits"])
+    except Exception as error:
+        channel.send(f"failed: {type(error).__name__}: {error}"[:2000].encode())
+        return
+    channel.send(f"ended: {reason}".encode())
+
+
+def make_private_folders(size: int) -> None:
+    """Home, /tmp and /dev/shm, empty, in memory, and of one limited size together."""
+    system.mount("none", "/", flags=system.PRIVATE | system.RECURSIVE)
+    options = f"size={size},nr_inodes=20000,mode=755"
+    system.mount("tmpfs", PRIVATE, "tmpfs", system.NO_SET_UID | system.NO_DEVICES, options)
+    for name, place in (("home", os.environ["HOME"]), ("tmp", "/tmp"), ("shm", "/dev/shm")):
+        os.makedirs(f"{PRIVATE}/{name}")
+        system.mount(f"{PRIVATE}/{name}", place, flags=system.BIND)
+
+
+def show_own_sockets_only(name: str) -> None:
+    """The folder of this kernel's sockets, and an empty place where those of all kernels are."""
+    system.mount(f"{ALL_SOCKETS}/{name}", KERNEL_SOCKETS, flags=system.BIND)
+    system.mount("tmpfs", ALL_SOCKETS, "tmpfs", system.READ_ONLY, "size=4k")
+
+
+def write_files(folder: Path, files: dict[str, str]) -> None:
+    """The notebook's work folder: the lesson's given files and the student's own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(base64.b64decode(content))
+
+
+def wait_for_sockets(kernel: int, connection: dict[str, Any]) -> None:
+    wanted = [f"{connection['ip']}-{connection[channel + '_port']}" for channel in CHANNELS]
+    while not all(map(os.path.exists, wanted)):
+        if os.waitpid(kernel, os.WNOHANG) != (0, 0):
+            raise RuntimeError("the kernel ended before it was ready")
+        time.sleep(0.002)
+
+
+def watch(kernel: int, shared: int, limits: dict[str, int]) -> str:
+    """Wait until the kernel has ended; end it when all its processes together take too much."""
+    while True:
+        ended, status = os.waitpid(kernel, os.WNOHANG)
+        if ended:
+            return f"status {os.waitstatus_to_exitcode(status)}"
+        own = own_processes()
+        reason = ""
+        if sum(map(threads_of, own)) > limits["processes"]:
+            reason = "more processes and threads than are allowed"
+        elif memory_of(own) - len(own) * shared > limits["memory"]:
+            reason = "more memory than is allowed"
+        if reason:
+            os.kill(kernel, signal.SIGKILL)  # and with it everything in its process namespace
+            os.waitpid(kernel, 0)
+            return reason
+        time.sleep(BETWEEN_LOOKS)
+
+
+def own_processes() -> list[str]:
+    """What the kernel's own /proc shows: it is mounted over everyone's in the mounts we share."""
+    return [name for name in os.listdir("/proc") if name.isdigit()]
+
+
+def memory_of(processes: list[str]) -> int:
+    """Bytes of private and shared memory, files not counted."""
+    total = 0
+    for process in processes:
+        try:
+            pages = Path(f"/proc/{process}/statm").read_text().split()
+            total += (int(pages[1]) - int(pages[2])) * PAGE
+        except (OSError, IndexError):  # it has just ended
+            continue
+    return total
+
+
+def threads_of(process: str) -> int:
+    try:
+        return len(os.listdir(f"/proc/{process}/task"))
+    except OSError:
+        return 0
