@@ -23,7 +23,6 @@ from traitlets import Type
 
 from attention_lab.grading.limits import Limits
 from attention_lab.grading.sandbox.provisioner import SandboxSpecs
-from attention_lab.grading.sandbox.warm_interpreter import LESSON_MODULES
 
 LARGEST_MESSAGE = 96 * 2**20  # bytes; a sender of more is disconnected
 LONGEST_QUEUE = 256  # messages of each socket
@@ -116,7 +115,7 @@ class World:
     kernel_name: str = "python3"
     limits: Limits = Limits()
     sandbox: bool = True
-    modules: tuple[str, ...] = LESSON_MODULES
+    modules: tuple[str, ...] = ()
 
 
 def start(runner: Runner, folder: Path, world: World) -> TemporaryDirectory[str] | None:

@@ -19,6 +19,7 @@ from nbformat import NotebookNode
 
 from attention_lab.errors import CourseError
 from attention_lab.grading.exercise import Exercise
+from attention_lab.grading.imports import imported_modules
 from attention_lab.grading.limits import Limits
 
 # How the hidden region of a graded cell names its exercise.
@@ -84,6 +85,12 @@ class Lesson:
         """The lesson's own limits, where its checks hold some; the course's count otherwise."""
         values = (value for module in self._checks for value in vars(module).values())
         return next((value for value in values if isinstance(value, Limits)), None)
+
+    @cached_property
+    def modules(self) -> tuple[str, ...]:
+        """What the lesson's own code imports, to be imported once for all submissions."""
+        code = "\n".join(c.source for c in read_notebook(self.source_path).cells if c.cell_type == "code")
+        return tuple(sorted(imported_modules(code)))
 
     @cached_property
     def _checks(self) -> list[ModuleType]:

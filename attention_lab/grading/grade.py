@@ -101,6 +101,8 @@ def _run(kernel: StudentKernel, cell: NotebookNode, index: int) -> None:
         "died": "The kernel died while this cell ran; the rest of the notebook was run without it.",
         "skipped": "The time for this notebook was used up before this cell.",
     }.get(outcome)
+    if outcome == "died" and kernel.last_words:
+        said = f"This cell was stopped: it took {kernel.last_words}. The rest was run without it."
     if said is not None:
         cell.outputs = [_error(outcome, said)]
 

@@ -53,6 +53,7 @@ class StudentKernel:
         self._played: list[tuple[int, NotebookNode]] = []
         self._late_cells = 0
         self._deaths = 0
+        self.last_words = ""  # why the sandbox ended the last kernel that it ended
         self._asked_to_exit = False
         self._folder = folder
         self._manager: Any = None
@@ -122,7 +123,9 @@ class StudentKernel:
     def stop(self) -> None:
         if self._client.km is not None:
             context = self._client.km.context
+            provisioner = self._client.km.provisioner
             self._client._cleanup_kernel()
+            self.last_words = getattr(provisioner, "report", "")
             context.destroy(linger=0)
         if self._sockets is not None:
             self._sockets.cleanup()
@@ -167,10 +170,9 @@ class StudentKernel:
     def _listens(self) -> bool:
         """Whether the kernel answers at all after it was interrupted."""
         try:
-            self._evaluate("1", patience=3)
-        except (TimeoutError, DeadKernelError):
+            return self._evaluate("1", patience=3) == "1"
+        except Exception:  # dead, silent, or talking nonsense
             return False
-        return True
 
     def _interrupted(self) -> bool:
         run_sync(self._manager.interrupt_kernel)()

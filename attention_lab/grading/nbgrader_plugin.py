@@ -26,7 +26,7 @@ from attention_lab.grading.forms import graded
 from attention_lab.grading.limits import MEBIBYTE, Limits
 from attention_lab.grading.rebuild import rebuild
 from attention_lab.grading.sandbox.bubblewrap import refusal
-from attention_lab.grading.sandbox.warm_interpreter import LESSON_MODULES
+from attention_lab.grading.sandbox.warm_interpreter import warm_interpreter
 from attention_lab.grading.submission import Submission, read_submission
 
 WITHOUT_SANDBOX = (
@@ -65,7 +65,10 @@ class SubmissionExporter(NotebookExporter):
             return
         for lesson in lessons:
             _refuse_broken_lesson(lesson)
-        _refuse_without_sandbox(RunAndJudge(config=self.config), self.log)
+        judging = RunAndJudge(config=self.config)
+        _refuse_without_sandbox(judging, self.log)
+        if judging.sandbox:  # it warms up while the class is being read
+            warm_interpreter(judging.modules_of(wanted[0]))
         pattern = coursedir.format_path(
             coursedir.submitted_directory, coursedir.student_id, coursedir.assignment_id
         )
@@ -120,8 +123,7 @@ class RunAndJudge(NbGraderPreprocessor):  # type: ignore[misc]
     ).tag(config=True)
     modules = List(
         Unicode(),
-        default_value=list(LESSON_MODULES),
-        help="What the sandbox imports once for all notebooks: whatever the course's notebooks import.",
+        help="What the sandbox imports once for all notebooks, besides what the lesson's own cells import.",
     ).tag(config=True)
     cell_seconds = Float(30, help="Seconds that one cell may run.").tag(config=True)
     answer_seconds = Float(10, help="Seconds that the answers to one case group may take.").tag(config=True)
@@ -132,6 +134,9 @@ class RunAndJudge(NbGraderPreprocessor):  # type: ignore[misc]
     file_mebibytes = Integer(256, help="The largest of these files (sandbox only).").tag(config=True)
     processes = Integer(64, help="Processes and threads of a notebook (sandbox only).").tag(config=True)
     open_files = Integer(512, help="Open files of a process (sandbox only).").tag(config=True)
+
+    def modules_of(self, lesson: Lesson) -> tuple[str, ...]:
+        return (*lesson.modules, *self.modules)
 
     @property
     def limits(self) -> Limits:
@@ -158,7 +163,7 @@ class RunAndJudge(NbGraderPreprocessor):  # type: ignore[misc]
             kernel_name=nb.metadata.get("kernelspec", {}).get("name", "python3"),
             limits=lesson.limits or self.limits,
             sandbox=self.sandbox,
-            modules=tuple(self.modules),
+            modules=self.modules_of(lesson),
         )
         with TemporaryDirectory(prefix="attention-lab-") as folder:
             self._fill_work_folder(Path(folder), lesson, resources["nbgrader"])

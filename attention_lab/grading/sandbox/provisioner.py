@@ -19,7 +19,6 @@ from traitlets import Dict, List, Unicode
 
 from attention_lab.grading.sandbox.bubblewrap import HOME
 from attention_lab.grading.sandbox.warm_interpreter import (
-    LESSON_MODULES,
     Kernel,
     SandboxError,
     WarmInterpreter,
@@ -37,7 +36,7 @@ class SandboxProvisioner(KernelProvisionerBase):
     """Starts each kernel as a fork of this process's warm interpreter, over `ipc` sockets."""
 
     limits = Dict(help="What a kernel may take: the fields of attention_lab.grading.limits.Limits.")
-    modules = List(Unicode(), default_value=list(LESSON_MODULES), help="What the interpreter has imported.")
+    modules = List(Unicode(), help="What the interpreter has imported.")
 
     kernel: Kernel | None = None
     report = ""
@@ -109,7 +108,7 @@ class SandboxSpecs(KernelSpecManager):
     """The installed kernel specs, to be started by the sandbox instead of by their own command."""
 
     limits = Dict()
-    modules = List(Unicode(), default_value=list(LESSON_MODULES))
+    modules = List(Unicode())
 
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
         spec = super().get_kernel_spec(kernel_name)

@@ -16,34 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import Any
 
 from attention_lab.errors import CourseError
 from attention_lab.grading.sandbox import bubblewrap
 
-# What lessons import. Whatever is not installed is passed over.
-LESSON_MODULES = (
-    "numpy",
-    "torch",
-    "torch.nn.functional",
-    "torch._dynamo",  # the first optimizer of a process imports it
-    "safetensors.torch",
-    "pandas",
-    "matplotlib.pyplot",
-    "matplotlib.font_manager",
-    "matplotlib.backends.backend_agg",
-    "seaborn",
-    "ipywidgets",
-    "tokenizers",
-    "sklearn.metrics",
-    "tqdm.auto",
-    "attention_lab.plots",
-    "attention_lab.sliders",
-    "attention_lab.heads",
-    "attention_lab.blocks",
-    "attention_lab.positions",
-    "attention_lab.corpus",
-)
 WARM_UP = 120  # seconds in which all imports must be done
 _CREDENTIALS = 2  # SCM_CREDENTIALS, which Python 3.11 does not name
 LONGEST_REPORT = 4096
@@ -55,7 +32,7 @@ class SandboxError(CourseError):
 
 @dataclass
 class Kernel:
-    """A forked kernel: a handle on its process, and the keeper's last words."""
+    """A forked kernel: a handle on its process, and why its keeper ended it, if it did."""
 
     pid: int
     _pidfd: int
@@ -76,7 +53,8 @@ class Kernel:
         # The keeper reports after the last process of the kernel is gone.
         self._channel.settimeout(5)
         with suppress(OSError):
-            self.report = self._channel.recv(LONGEST_REPORT).decode(errors="replace")
+            said = self._channel.recv(LONGEST_REPORT).decode(errors="replace")
+            self.report = said.removeprefix("ended: ") if "than" in said else ""
         self._channel.close()
         os.close(self._pidfd)
 
@@ -90,15 +68,16 @@ class WarmInterpreter:
     _process: subprocess.Popen[bytes] = field(init=False)
     _requests: socket.socket = field(init=False)
     _kernels: int = 0
+    _warm: bool = False
 
     def __post_init__(self) -> None:
         refusal = bubblewrap.refusal()
         if refusal is not None:
             raise SandboxError(refusal)
         self._folder = TemporaryDirectory(prefix="attention-lab-")
+        os.mkdir(self.sockets, 0o700)
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, open(Path(self._folder.name) / "said", "w+b") as said:
-            os.mkdir(self.sockets, 0o700)
+        with theirs, open(self._said, "wb") as said:
             self._process = subprocess.Popen(
                 bubblewrap.command(self.sockets, theirs.fileno(), self.modules),
                 stdin=subprocess.DEVNULL,
@@ -106,13 +85,15 @@ class WarmInterpreter:
                 stderr=said,
                 pass_fds=[theirs.fileno()],
             )
-            theirs.close()
-            self._wait_until_warm(said)
 
     @property
     def sockets(self) -> Path:
         """The folder in which each kernel gets a folder for its sockets."""
         return Path(self._folder.name) / "sockets"
+
+    @property
+    def _said(self) -> Path:
+        return Path(self._folder.name) / "said"
 
     @property
     def is_alive(self) -> bool:
@@ -126,6 +107,7 @@ class WarmInterpreter:
 
     def fork(self, request: dict[str, Any], patience: float) -> Kernel:
         """A new kernel, ready for its first message. Raises SandboxError if there is none in time."""
+        self._wait_until_warm()
         channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         file = os.memfd_create("request")
@@ -146,20 +128,15 @@ class WarmInterpreter:
         self._requests.close()
         self._folder.cleanup()
 
-    def _wait_until_warm(self, said: IO[bytes]) -> None:
+    def _wait_until_warm(self) -> None:
+        if self._warm:
+            return
         self._requests.settimeout(WARM_UP)
-        try:
-            warm = self._requests.recv(16) == b"warm"
-        except OSError:
-            warm = False
-        if not warm:
-            self._process.kill()
-            self._process.wait()
-            self._requests.close()
-            said.seek(0)
-            last = (said.read().decode(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
-            self._folder.cleanup()
-            raise SandboxError(f"The sandbox did not start: {last[:300]}.")
+        with suppress(OSError):
+            self._warm = self._requests.recv(16) == b"warm"
+        if not self._warm:
+            said = self._said.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+            raise SandboxError(f"The sandbox did not start: {said[-1][:300]}.")
 
 
 def _write_all(file: int, content: bytes) -> None:
@@ -204,8 +181,11 @@ def _sender(ancillary: list[tuple[int, int, bytes]]) -> int:
 _current: list[WarmInterpreter] = []
 
 
-def warm_interpreter(modules: Sequence[str] = LESSON_MODULES) -> WarmInterpreter:
-    """This process's warm interpreter; a dead one, or one with other modules, is replaced."""
+def warm_interpreter(modules: Sequence[str] = ()) -> WarmInterpreter:
+    """This process's warm interpreter, which may still be warming up.
+
+    A dead one, or one with other modules, is replaced.
+    """
     if _current and (not _current[0].is_alive or tuple(_current[0].modules) != tuple(modules)):
         _current.pop().close()
     if not _current:

@@ -87,6 +87,7 @@ def wait_for_sockets(kernel: int, connection: dict[str, Any]) -> None:
 
 def watch(kernel: int, shared: int, limits: dict[str, int]) -> str:
     """Wait until the kernel has ended; end it when all its processes together take too much."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # the kernel's end ends a wait at once
     while True:
         ended, status = os.waitpid(kernel, os.WNOHANG)
         if ended:
@@ -101,7 +102,7 @@ def watch(kernel: int, shared: int, limits: dict[str, int]) -> str:
             os.kill(kernel, signal.SIGKILL)  # and with it everything in its process namespace
             os.waitpid(kernel, 0)
             return reason
-        time.sleep(BETWEEN_LOOKS)
+        signal.sigtimedwait([signal.SIGCHLD], BETWEEN_LOOKS)
 
 
 def own_processes() -> list[str]:

@@ -12,8 +12,6 @@ from typing import Any, NoReturn
 
 from . import system
 
-INLINE_FIGURES = "module://matplotlib_inline.backend_inline"
-
 
 def become_kernel(channel: socket.socket, request: dict[str, Any]) -> NoReturn:
     """Turn this fork of the keeper into an ordinary ipykernel without any privilege."""
@@ -69,6 +67,7 @@ def leave_the_parents_things() -> None:
         os.dup2(silent, standard)
     os.closerange(3, 4096)
     os.setsid()
+    os.nice(5)  # whoever watches it comes first
     random.seed()
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -83,10 +82,12 @@ def run_kernel(connection: str) -> None:
     """As `python -m ipykernel_launcher -f connection`, but with its imports done."""
     from ipykernel.kernelapp import IPKernelApp
 
-    os.environ["MPLBACKEND"] = INLINE_FIGURES
-    matplotlib = sys.modules.get("matplotlib")
-    if matplotlib is not None:  # it has read its environment long ago
-        matplotlib.rcParams["backend"] = INLINE_FIGURES
     app = IPKernelApp.instance()
     app.initialize(["-f", connection, "--HistoryManager.enabled=False", "--no-secure"])
+    shell: Any = app.shell
+    # What looks for a shell when it is imported found none: it was imported before.
+    if "matplotlib.pyplot" in sys.modules:
+        shell.enable_matplotlib("inline")
+    if "ipywidgets" in sys.modules:
+        sys.modules["ipywidgets"].load_ipython_extension(shell)
     app.start()
