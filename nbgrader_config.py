@@ -7,6 +7,7 @@ from nbgrader.preprocessors import (
     ClearMarkScheme,
     ClearOutput,
     Execute,
+    IgnorePattern,
     LimitOutput,
     LockCells,
     OverwriteKernelspec,
@@ -36,6 +37,7 @@ c.Autograde.sanitize_preprocessors = [
 ]
 c.Autograde.autograde_preprocessors = [
     "attention_lab.grading.nbgrader_plugin.RunAndJudge",
+    IgnorePattern,
     LimitOutput,
     SaveAutoGrades,
     AssignLatePenalties,

@@ -14,6 +14,7 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.converters import GenerateAssignment, GenerateSolution
 from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, Execute, SaveCells
+from nbgrader.utils import compute_checksum, is_solution
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
@@ -61,9 +62,12 @@ def graded(source: NotebookNode, config: Config, folder: Path | None = None) -> 
             cell.metadata["attention_lab"] = {"check": called.group(1)}
         if LEFT_OUT_TAG in cell.metadata.get("tags", []) and not cell.metadata.get("nbgrader"):
             cell.metadata["attention_lab"] = {"left_out": True}
-        # Checksums say whether an answer is still the stub, so they are those of the release.
-        if "nbgrader" in cell.metadata:
+        # Checksums of answers say whether they are still the stub, so they are those of the release;
+        # those of test cells say whether the cell was changed since it was put here.
+        if is_solution(visible):
             cell.metadata.nbgrader["checksum"] = visible.metadata.nbgrader.get("checksum")
+        elif "nbgrader" in cell.metadata:
+            cell.metadata.nbgrader["checksum"] = compute_checksum(cell)
     return notebook
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
+from nbgrader.utils import determine_grade, is_grade, is_solution
 
 from attention_lab.errors import CourseError
 from attention_lab.grading.answers import Answer, Ask, Reply
@@ -42,7 +43,9 @@ def grade(notebook: NotebookNode, lesson: Lesson, folder: Path, seed: int, world
                 cell.get("id", ""): output for output in cell.outputs if output.output_type == "error"
             }
             name = exercise_of(cell)
-            if name is not None:
+            if name is None:
+                _refuse_what_is_no_grade(cell)
+            else:
                 ask = _explaining(kernel.ask, stopped.get(name))
                 verdicts.append(_judge_cell(cell, lesson, name, ask, seed))
     return verdicts
@@ -105,6 +108,24 @@ def _run(kernel: StudentKernel, cell: NotebookNode, index: int) -> None:
         said = f"This cell was stopped: it took {kernel.last_words}. The rest was run without it."
     if said is not None:
         cell.outputs = [_error(outcome, said)]
+
+
+def _refuse_what_is_no_grade(cell: NotebookNode) -> None:
+    """A test's own result that nbgrader would stop the submission at: 0, with the reason.
+
+    nbgrader reads the first result of a graded cell as its points. It gives up on the whole
+    submission where that result shows no text, or is a number above the points of the cell.
+    """
+    if not is_grade(cell) or is_solution(cell):
+        return
+    try:
+        determine_grade(cell)
+    except (KeyError, ValueError):
+        points = cell.metadata.nbgrader["points"]
+        cell.outputs.append(
+            _error("NoPoints", f"The result of this cell is no number of at most {points:g}.")
+        )
+        cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
 
 
 def _error(name: str, sentence: str) -> NotebookNode:

@@ -60,7 +60,8 @@ class StudentKernel:
         self._sockets: TemporaryDirectory[str] | None = None
         self._client = Runner(
             # nbclient keeps executed cells in its notebook; cells that are run again belong in no one's.
-            nbformat.v4.new_notebook(cells=list(notebook.cells)),
+            # (Not `new_notebook`: it gives ids to cells of a format that has none.)
+            NotebookNode(nbformat=4, nbformat_minor=5, metadata=NotebookNode(), cells=list(notebook.cells)),
             limits,
             kernel_name=world.kernel_name,
             resources={"metadata": {"path": str(folder)}},
@@ -70,7 +71,7 @@ class StudentKernel:
             raise_on_iopub_timeout=False,
             store_widget_state=False,
             shutdown_kernel="immediate",
-            on_cell_executed=self._note_exit,
+            on_cell_executed=self._note_reply,
             record_timing=False,
             startup_timeout=int(limits.startup),
         )
@@ -144,10 +145,18 @@ class StudentKernel:
         stopped = any(output.get("ename") == TOO_LATE["ename"] for output in cell.outputs)
         return "late" if stopped or time.monotonic() - started >= self._client.timeout else "done"
 
-    def _note_exit(self, cell: NotebookNode, cell_index: int, execute_reply: dict[str, Any]) -> None:
-        """`exit()` takes effect only after the cell's reply, but the reply announces it."""
-        payload = execute_reply["content"].get("payload") or []
+    def _note_reply(self, cell: NotebookNode, cell_index: int, execute_reply: dict[str, Any]) -> None:
+        """What the reply says of a cell that its outputs do not."""
+        content = execute_reply["content"]
+        # `exit()` takes effect only after the cell's reply, but the reply announces it.
+        payload = content.get("payload") or []
         self._asked_to_exit = any(entry.get("source") == "ask_exit" for entry in payload)
+        # Whoever replaces IPython's display of errors hides them from the outputs that nbgrader reads.
+        shown = {output.get("ename") for output in cell.outputs if output.output_type == "error"}
+        if content.get("status") == "error" and content.get("ename") not in shown:
+            name, said = str(content.get("ename")), str(content.get("evalue"))
+            trace = [f"{name}: {said}"]
+            cell.outputs.append(nbformat.v4.new_output("error", ename=name, evalue=said, traceback=trace))
 
     def _start_again(self) -> None:
         """A fresh kernel in the state of the last one: every earlier cell but the killers, run again."""

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
-import shutil
-import stat
-from collections.abc import Collection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,28 +12,21 @@ from nbconvert.exporters import NotebookExporter
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool, Float, Integer, List, Unicode
+from traitlets.config import Config
 
 from attention_lab.errors import CourseError
 from attention_lab.grading import grade as grading
 from attention_lab.grading.channels import World
-from attention_lab.grading.course import Course, Lesson, open_course, read_notebook
+from attention_lab.grading.course import Lesson, read_notebook
+from attention_lab.grading.files import copy_over, copy_plain_files
 from attention_lab.grading.forms import graded
-from attention_lab.grading.limits import MEBIBYTE, Limits
+from attention_lab.grading.places import answer_ids, course_of, lesson_of, submitted_folder
 from attention_lab.grading.rebuild import rebuild
-from attention_lab.grading.sandbox.bubblewrap import refusal
 from attention_lab.grading.sandbox.warm_interpreter import warm_interpreter
+from attention_lab.grading.settings import JudgingSettings
 from attention_lab.grading.submission import Submission, read_submission
 
-WITHOUT_SANDBOX = (
-    "To grade work you trust without a sandbox, say so: --RunAndJudge.sandbox=False (or "
-    "c.RunAndJudge.sandbox = False in nbgrader_config.py)."
-)
-NO_SANDBOX = (
-    "GRADING WITHOUT THE SANDBOX: student code runs as you, and can read and change whatever you can: "
-    "the checks, the solutions, the gradebook."
-)
-LARGEST_EXTRA_FILE = 10 * 2**20  # bytes
+_FORMS: dict[tuple[Path, int, str], NotebookNode] = {}
 
 
 class SubmissionExporter(NotebookExporter):
@@ -59,14 +48,14 @@ class SubmissionExporter(NotebookExporter):
         # (In a copy: the formgrader keeps one course directory for all that it does.)
         coursedir = converter.coursedir = copy.copy(coursedir)
         coursedir.ignore = [*coursedir.ignore, "*"]
-        lessons = _course(coursedir).lessons_in(coursedir.assignment_id)
+        lessons = course_of(coursedir).lessons_in(coursedir.assignment_id)
         wanted = [lesson for lesson in lessons if coursedir.notebook_id in ("*", lesson.name)]
         if not wanted:
             return
         for lesson in lessons:
             _refuse_broken_lesson(lesson)
         judging = RunAndJudge(config=self.config)
-        _refuse_without_sandbox(judging, self.log)
+        judging.refuse_without_sandbox()
         if judging.sandbox:  # it warms up while the class is being read
             warm_interpreter(judging.modules_of(wanted[0]))
         pattern = coursedir.format_path(
@@ -82,10 +71,11 @@ class SubmissionExporter(NotebookExporter):
         converter: Any = self.parent
         coursedir = converter.coursedir
         about = resources["nbgrader"]
-        if Path(filename).parent != _submitted_folder(coursedir, about):
+        if Path(filename).parent != submitted_folder(coursedir, about):
             return super().from_filename(filename, resources=resources, **kwargs)
-        lesson = _lesson(_course(coursedir), about)
-        resources["attention_lab_submission"] = read_submission(Path(filename), _answer_ids(lesson))
+        lesson = lesson_of(course_of(coursedir), about)
+        others = {f"{other.name}.ipynb" for other in course_of(coursedir).lessons_in(lesson.folder)}
+        resources["attention_lab_submission"] = read_submission(Path(filename), answer_ids(lesson), others)
         resources["metadata"] = ResourcesDict(name=Path(filename).stem, path=str(Path(filename).parent))
         return self.from_notebook_node(nbformat.v4.new_notebook(), resources=resources, **kwargs)
 
@@ -94,9 +84,9 @@ class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
     """For `Autograde.sanitize_preprocessors`: the lesson's notebook with the student's cells put in."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        lesson = _lesson(_course(self.parent.parent.coursedir), resources["nbgrader"])
+        lesson = lesson_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
         submission: Submission = resources["attention_lab_submission"]
-        form = graded(read_notebook(lesson.source_path), self.config, lesson.source_path.parent)
+        form = _form(lesson, self.config)
         rebuilt = rebuild(form, submission.cells)
         student = resources["nbgrader"]["student"]
         rebuilt.metadata["attention_lab"] = {
@@ -113,49 +103,13 @@ class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
         return rebuilt, resources
 
 
-class RunAndJudge(NbGraderPreprocessor):  # type: ignore[misc]
+class RunAndJudge(JudgingSettings):
     """For `Autograde.autograde_preprocessors`, in the place of `Execute`."""
 
-    sandbox = Bool(
-        True,
-        help="Whether student code runs inside bubblewrap. Without it, it runs as the person who grades, "
-        "and can read and change whatever that person can.",
-    ).tag(config=True)
-    modules = List(
-        Unicode(),
-        help="What the sandbox imports once for all notebooks, besides what the lesson's own cells import.",
-    ).tag(config=True)
-    cell_seconds = Float(30, help="Seconds that one cell may run.").tag(config=True)
-    answer_seconds = Float(10, help="Seconds that the answers to one case group may take.").tag(config=True)
-    notebook_seconds = Float(300, help="Seconds that a whole notebook may take.").tag(config=True)
-    output_mebibytes = Integer(16, help="How much a notebook may show.").tag(config=True)
-    memory_mebibytes = Integer(3072, help="Memory of a notebook (sandbox only).").tag(config=True)
-    disk_mebibytes = Integer(512, help="Files that a notebook may write (sandbox only).").tag(config=True)
-    file_mebibytes = Integer(256, help="The largest of these files (sandbox only).").tag(config=True)
-    processes = Integer(64, help="Processes and threads of a notebook (sandbox only).").tag(config=True)
-    open_files = Integer(512, help="Open files of a process (sandbox only).").tag(config=True)
-
-    def modules_of(self, lesson: Lesson) -> tuple[str, ...]:
-        return (*lesson.modules, *self.modules)
-
-    @property
-    def limits(self) -> Limits:
-        """The course's limits; a lesson may have its own."""
-        return Limits(
-            cell=self.cell_seconds,
-            answer=self.answer_seconds,
-            notebook=self.notebook_seconds,
-            output=self.output_mebibytes * MEBIBYTE,
-            memory=self.memory_mebibytes * MEBIBYTE,
-            disk=self.disk_mebibytes * MEBIBYTE,
-            file=self.file_mebibytes * MEBIBYTE,
-            processes=self.processes,
-            open_files=self.open_files,
-        )
-
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        lesson = _lesson(_course(self.parent.parent.coursedir), resources["nbgrader"])
+        lesson = lesson_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
         about = nb.metadata["attention_lab"]
+        self._keep_beside(lesson, resources["nbgrader"])
         if about["reason"]:
             grading.refuse(nb, lesson, about["reason"])
             return nb, resources
@@ -176,63 +130,33 @@ class RunAndJudge(NbGraderPreprocessor):  # type: ignore[misc]
         """The student's own files, then the lesson's given ones over them."""
         converter = self.parent.parent
         kept = set(converter.exclude_overwriting.get(about["assignment"], []))
-        submitted = _submitted_folder(converter.coursedir, about)
-        _copy_plain_files(submitted, folder)
-        _copy_plain_files(lesson.source_path.parent, folder, leave_out=kept)
-        # nbgrader compares the time of a submission with that of its last grading.
-        if (submitted / "timestamp.txt").is_file():
-            autograded = converter.coursedir.format_path(
-                converter.coursedir.autograded_directory, about["student"], about["assignment"]
-            )
-            shutil.copyfile(submitted / "timestamp.txt", Path(autograded) / "timestamp.txt")
+        submitted = submitted_folder(converter.coursedir, about)
+        copy_plain_files(submitted, folder)
+        copy_plain_files(lesson.source_path.parent, folder, leave_out=kept)
+
+    def _keep_beside(self, lesson: Lesson, about: dict[str, str]) -> None:
+        """Beside the graded notebook: the lesson's own files, which its text may show, and the time.
+
+        nbgrader compares the time of a submission with that of its last grading.
+        """
+        coursedir = self.parent.parent.coursedir
+        folder = Path(
+            coursedir.format_path(coursedir.autograded_directory, about["student"], about["assignment"])
+        )
+        copy_plain_files(lesson.source_path.parent, folder)
+        stamp = submitted_folder(coursedir, about) / "timestamp.txt"
+        if stamp.is_file() and not stamp.is_symlink():
+            copy_over(stamp, folder / "timestamp.txt")
 
 
-def _copy_plain_files(source: Path, target: Path, leave_out: Collection[str] = ()) -> None:
-    """Copy what is a plain file of modest size: no links, no pipes, no notebooks, nothing huge."""
-    for folder, folders, names in os.walk(source):  # does not follow links
-        folders[:] = [name for name in folders if name not in ("__pycache__", ".ipynb_checkpoints")]
-        for file in (Path(folder) / name for name in names):
-            about, relative = file.lstat(), file.relative_to(source)
-            plain = stat.S_ISREG(about.st_mode) and about.st_size <= LARGEST_EXTRA_FILE
-            if not plain or file.suffix == ".ipynb" or str(relative) in leave_out:
-                continue
-            goal = target / relative
-            if goal.exists() and not goal.is_file():
-                continue
-            goal.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, goal)
-
-
-def _course(coursedir: Any) -> Course:
-    return open_course(Path(coursedir.root), coursedir.source_directory, coursedir.solution_directory)
-
-
-def _submitted_folder(coursedir: Any, about: dict[str, str]) -> Path:
-    return Path(coursedir.format_path(coursedir.submitted_directory, about["student"], about["assignment"]))
-
-
-def _lesson(course: Course, about: dict[str, str]) -> Lesson:
-    for lesson in course.lessons_in(about["assignment"]):
-        if lesson.name == about["notebook"]:
-            return lesson
-    raise CourseError(
-        f"There is no source notebook {about['notebook']}.ipynb in {course.source}/{about['assignment']}/."
-    )
-
-
-def _answer_ids(lesson: Lesson) -> set[str]:
-    cells = read_notebook(lesson.source_path).cells
-    marks = [cell.metadata.get("nbgrader", {}) for cell in cells]
-    return {mark["grade_id"] for mark in marks if mark.get("solution")}
-
-
-def _refuse_without_sandbox(settings: RunAndJudge, log: Any) -> None:
-    """No sandbox, no grading, unless that was asked for; then it is said at every run."""
-    reason = refusal() if settings.sandbox else None
-    if reason is not None:
-        raise SystemExit(f"Nothing was graded. {reason} {WITHOUT_SANDBOX}")
-    if not settings.sandbox:
-        log.warning(NO_SANDBOX)
+def _form(lesson: Lesson, config: Config) -> NotebookNode:
+    """The graded form of a lesson, made once for the class: automatic tests start a kernel to be made."""
+    # (The formgrader lives on while its author mends the source or the settings.)
+    key = (lesson.source_path, lesson.source_path.stat().st_mtime_ns, repr(config))
+    if key not in _FORMS:
+        _FORMS.clear()
+        _FORMS[key] = graded(read_notebook(lesson.source_path), config, lesson.source_path.parent)
+    return copy.deepcopy(_FORMS[key])
 
 
 def _refuse_broken_lesson(lesson: Lesson) -> None:

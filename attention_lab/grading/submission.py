@@ -37,18 +37,23 @@ class Submission:
     answered: frozenset[str] = field(default_factory=frozenset)
 
 
-def read_submission(path: Path, answer_ids: Collection[str]) -> Submission:
-    """Read the notebook at `path`, or the misnamed one beside it that answers the same lesson."""
+def read_submission(path: Path, answer_ids: Collection[str], others: Collection[str] = ()) -> Submission:
+    """Read the notebook at `path`, or the misnamed one beside it that answers the same lesson.
+
+    `others` are the names of the assignment's notebooks: a file of that name is no misnamed one,
+    for notebooks of one course often share the ids of their cells.
+    """
     asked = _read_file(path, answer_ids) if path.exists() else None
     if asked is not None and not asked.reason:
         return asked
-    others = [
+    misnamed = [
         (found, candidate)
         for candidate in sorted(path.parent.glob("*.ipynb"))
-        if candidate != path and (found := _read_file(candidate, answer_ids)).answered
+        if candidate.name not in {path.name, *others}
+        and (found := _read_file(candidate, answer_ids)).answered
     ]
-    if others:
-        best, file = max(others, key=lambda pair: (len(pair[0].answered), pair[1].stat().st_mtime))
+    if misnamed:
+        best, file = max(misnamed, key=lambda pair: (len(pair[0].answered), pair[1].stat().st_mtime))
         note = f"The notebook was handed in as {file.name!r}; it was graded as {path.name!r}."
         return Submission(best.cells, note=note, answered=best.answered)
     if asked is not None:

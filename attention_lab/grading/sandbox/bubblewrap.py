@@ -28,6 +28,7 @@ ENVIRONMENT = {
     "LANG": "C.UTF-8",
     "PATH": f"{sys.prefix}/bin:/usr/bin:/bin",
     "PYTHONDONTWRITEBYTECODE": "1",
+    "NBGRADER_EXECUTION": "autograde",  # nbgrader says so to notebooks that ask
     # One thread for each kernel: they share the machine, and a fork keeps no threads.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
