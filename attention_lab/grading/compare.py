@@ -31,13 +31,11 @@ def same_value(value: Any, other: Any, tolerance: Tolerance, equal_nan: bool = F
             and value.keys() == other.keys()
             and all(same_value(value[key], other[key], tolerance, equal_nan) for key in value)
         )
-    if type(value) is not type(other):
-        return False
-    if isinstance(value, float):
+    if isinstance(value, float) and isinstance(other, float):  # NumPy's float is one, too
         rtol, atol = tolerance.float32
         both_nan = equal_nan and math.isnan(value) and math.isnan(other)
         return both_nan or math.isclose(value, other, rel_tol=rtol, abs_tol=atol)
-    if value is None or isinstance(value, (bool, int, str)):
+    if type(value) is type(other) and (value is None or isinstance(value, (bool, int, str))):
         return bool(value == other)
     return False  # objects that could not be read are not the same as anything
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -160,10 +160,26 @@ def find_course(start: Path) -> Course:
     )
 
 
-@cache
 def open_course(root: Path, source: str = "source", solutions: str = "solutions") -> Course:
-    """The one `Course` of a folder in this process, so that checks and references load once."""
-    return Course(root, source, solutions)
+    """The one `Course` of a folder in this process, so that checks and references load once.
+
+    A file that was changed since makes it a new one: the formgrader lives on while its author works.
+    """
+    opened = _opened.get(root)
+    stamp = _stamp(root, source, solutions)
+    if opened is None or opened[0] != stamp:
+        opened = _opened[root] = (stamp, Course(root, source, solutions))
+    return opened[1]
+
+
+_opened: dict[Path, tuple[object, Course]] = {}
+
+
+def _stamp(root: Path, source: str, solutions: str) -> object:
+    """When each file that a course is loaded from was last changed."""
+    folders = (root / source, root / solutions, root / "checks")
+    files = (file for folder in folders for kind in ("ipynb", "py") for file in folder.rglob(f"*.{kind}"))
+    return (source, solutions, tuple(sorted((str(file), file.stat().st_mtime_ns) for file in files)))
 
 
 def _load_checks(checks: Path) -> list[ModuleType]:
@@ -171,7 +187,10 @@ def _load_checks(checks: Path) -> list[ModuleType]:
     name = f"checks_{hashlib.sha256(str(checks).encode()).hexdigest()[:12]}"
     if not checks.is_dir():
         file = checks.with_suffix(".py")
+        sys.modules.pop(name, None)
         return [_load(file, name)] if file.exists() else []
+    for loaded in [other for other in sys.modules if other.startswith(f"{name}.")]:
+        del sys.modules[loaded]
     package = ModuleType(name)
     package.__path__ = [str(checks)]
     sys.modules[name] = package

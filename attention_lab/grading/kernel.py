@@ -152,8 +152,8 @@ class StudentKernel:
         payload = content.get("payload") or []
         self._asked_to_exit = any(entry.get("source") == "ask_exit" for entry in payload)
         # Whoever replaces IPython's display of errors hides them from the outputs that nbgrader reads.
-        shown = {output.get("ename") for output in cell.outputs if output.output_type == "error"}
-        if content.get("status") == "error" and content.get("ename") not in shown:
+        shown = any(output.output_type == "error" for output in cell.outputs)
+        if content.get("status") == "error" and not shown:
             name, said = str(content.get("ename")), str(content.get("evalue"))
             trace = [f"{name}: {said}"]
             cell.outputs.append(nbformat.v4.new_output("error", ename=name, evalue=said, traceback=trace))

@@ -43,9 +43,9 @@ def evidence_of(exercise: Exercise, case: Case, answer: Answer) -> str:
         values = answer.value if isinstance(answer.value, (list, tuple)) else [answer.value]
         named = list(zip(exercise.results, values, strict=False))
     shown = [
-        f"your {name}: {wording.first_row(value)}"
+        f"your {name}: {wording.shown(value)}"
         for name, value in named
-        if isinstance(value, torch.Tensor) and value.numel()
+        if isinstance(value, float) or (isinstance(value, torch.Tensor) and value.numel())
     ] or [f"yours is {wording.short(answer.value)}"]
     return f"Asked with {wording.describe_call(case)}: {'; '.join(shown)}."
 

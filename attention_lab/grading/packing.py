@@ -6,6 +6,7 @@ Part of what runs in the student's kernel, see `respond`.
 import base64
 import json
 import marshal
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -110,7 +111,12 @@ class Made:
         """What is executed. Only the side that was asked reads what was received, never the judge."""
         if self._received:
             return marshal.loads(base64.b64decode(self._received))
-        return compile(self.code, "<attention-lab>", "exec")
+        return _compiled(self.code)
+
+
+@lru_cache(maxsize=256)
+def _compiled(code: str) -> Any:
+    return compile(code, "<attention-lab>", "exec")
 
 
 class Unreadable:

@@ -100,7 +100,12 @@ class WrongParametersError(Exception):
             if own.get(name, sent[name]) != sent[name]
         ]
         parts = (("missing", missing), ("too many", extra), ("of another shape", shapes))
-        super().__init__("; ".join(f"{what}: {', '.join(names)}" for what, names in parts if names))
+        super().__init__("; ".join(f"{what}: {_some(names)}" for what, names in parts if names))
+
+
+def _some(names: list[str], most: int = 4) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _use(module: Any, look: list[str], taken: dict[str, Any]) -> Any:

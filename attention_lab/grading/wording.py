@@ -104,8 +104,12 @@ def wrong_order(exercise: Exercise) -> str:
     return f"`{exercise.name}` returns ({returned}); ({asked}) was asked for, in this order."
 
 
+PLURAL = ("scores", "weights", "gradients", "parameters")
+MOST_NAMES = 4
+
+
 def agreement(names: Sequence[str]) -> str:
-    plural = len(names) > 1 or names[0].endswith("s")
+    plural = len(names) > 1 or names[0] in PLURAL
     return f"The {listed(names)} {'agree' if plural else 'agrees'}."
 
 
@@ -171,6 +175,11 @@ def short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def shown(value: torch.Tensor | float) -> str:
+    """A result as evidence shows it: a number, or the first row of a tensor."""
+    return short(value) if isinstance(value, float) else first_row(value)
+
+
 def first_row(tensor: torch.Tensor, most: int = 5) -> str:
     row = tensor.reshape(-1, tensor.shape[-1])[0] if tensor.dim() else tensor.reshape(1)
     numbers = ", ".join(number(entry) for entry in row[:most])
@@ -183,7 +192,9 @@ def number(entry: torch.Tensor) -> str:
 
 
 def listed(words: Sequence[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
+    """ "a", "a and b", "a, b and c"; of more than a few the first and how many follow."""
+    if len(words) > MOST_NAMES + 1:
+        words = [*words[:MOST_NAMES], f"{len(words) - MOST_NAMES} more"]
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}" if words else ""
 
 

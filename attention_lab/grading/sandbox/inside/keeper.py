@@ -22,7 +22,6 @@ ALL_SOCKETS = "/run/sockets"
 PRIVATE = "/run/private"
 CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 BETWEEN_LOOKS = 0.05  # seconds
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def keep(channel: socket.socket, request_file: int) -> None:
@@ -111,15 +110,15 @@ def own_processes() -> list[str]:
 
 
 def memory_of(processes: list[str]) -> int:
-    """Bytes of private and shared memory, files not counted."""
+    """Bytes of memory, shared memory among it, files not counted."""
     total = 0
     for process in processes:
         try:
-            pages = Path(f"/proc/{process}/statm").read_text().split()
-            total += (int(pages[1]) - int(pages[2])) * PAGE
-        except (OSError, IndexError):  # it has just ended
+            lines = Path(f"/proc/{process}/status").read_text().splitlines()
+        except OSError:  # it has just ended
             continue
-    return total
+        total += sum(int(line.split()[1]) for line in lines if line.startswith(("RssAnon:", "RssShmem:")))
+    return total * 1024
 
 
 def threads_of(process: str) -> int:

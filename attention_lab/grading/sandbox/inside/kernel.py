@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import system
+from .filter import refuse_memory_that_nobody_counts
 
 
 def become_kernel(channel: socket.socket, request: dict[str, Any]) -> NoReturn:
@@ -21,8 +22,10 @@ def become_kernel(channel: socket.socket, request: dict[str, Any]) -> NoReturn:
         system.die_with_parent(signal.SIGKILL)
         # Its own processes and no others; the last thing that needs a privilege.
         system.mount("proc", "/proc", "proc", system.NO_SET_UID | system.NO_DEVICES)
+        cover_the_machines_switches()
         limit(request["limits"])
         system.drop_all_privileges()
+        refuse_memory_that_nobody_counts()
         system.let_others_look(True)
         leave_the_parents_things()
         os.chdir(request["folder"])
@@ -35,6 +38,20 @@ def become_kernel(channel: socket.socket, request: dict[str, Any]) -> NoReturn:
         traceback.print_exc(file=sys.__stderr__)
         os._exit(1)
     os._exit(0)
+
+
+def cover_the_machines_switches() -> None:
+    """Make what /proc offers for changing the machine read-only.
+
+    Where the grader runs as root, its user is the machine's root inside, too, if one without
+    privileges; and some of these files ask for the user, not for a privilege.
+    """
+    flags = system.BIND | system.NO_SET_UID | system.NO_DEVICES
+    for name in ("sys", "sysrq-trigger", "irq", "bus"):
+        place = f"/proc/{name}"
+        if os.path.exists(place):
+            system.mount(place, place, flags=system.BIND)
+            system.mount("none", place, flags=flags | system.REMOUNT | system.READ_ONLY)
 
 
 def limit(limits: dict[str, int]) -> None:

@@ -26,6 +26,7 @@ _DIE_WITH_PARENT = 1
 _DUMPABLE = 4
 _DROP_FROM_BOUNDING_SET = 24
 _NO_NEW_PRIVILEGES = 38
+_SECCOMP, _SECCOMP_FILTER = 22, 2
 _AMBIENT, _AMBIENT_CLEAR_ALL = 47, 4
 _SECURE_BITS, _ROOT_IS_NOBODY_LOCKED = 28, 0b11
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -64,6 +65,11 @@ def drop_all_privileges() -> None:
     nothing = (ctypes.c_uint32 * 6)()
     _checked(_libc.capset(header, nothing))
     _checked(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+
+
+def filter_calls(program: ctypes.Structure) -> None:
+    """Hold every later system call against a seccomp program. Call after `drop_all_privileges`."""
+    _checked(_libc.prctl(_SECCOMP, _SECCOMP_FILTER, ctypes.byref(program), 0, 0))
 
 
 def _checked(result: int) -> None:
