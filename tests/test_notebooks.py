@@ -9,8 +9,10 @@ import pytest
 
 from attention_lab.build import canonical
 from attention_lab.grading.course import open_course, read_notebook
-from attention_lab.grading.draw import FRESH_SIZES
+from attention_lab.grading.draw import FRESH_EVEN_SIZES, FRESH_HEAD_COUNTS, FRESH_SIZES, FRESH_SMALL_SIZES
 
+WIDTHS = {count * size for count in FRESH_HEAD_COUNTS for size in FRESH_SMALL_SIZES}  # of all heads together
+DRAWN = WIDTHS.union(FRESH_SIZES, FRESH_EVEN_SIZES, FRESH_HEAD_COUNTS, FRESH_SMALL_SIZES)
 COURSE = open_course(Path(__file__).parents[1])
 LESSONS = list(COURSE.lessons.values())
 SET_UP_IMPORTS = {"math": "math", "torch": "torch", "torch.nn": "nn", "torch.nn.functional": "F"}
@@ -108,7 +110,7 @@ def test_no_number_in_the_code_is_a_size_that_the_grader_draws(lesson):
     for cell in read_notebook(lesson.source_path).cells:
         if cell.cell_type == "code":
             constants = (n.value for n in ast.walk(ast.parse(code_of(cell))) if isinstance(n, ast.Constant))
-            clashing = {n for n in constants if type(n) is int and n in FRESH_SIZES}
+            clashing = {n for n in constants if type(n) is int and n in DRAWN}
             assert not clashing, f"{cell.id}: {clashing} may be a hidden case's size"
 
 
@@ -150,8 +152,11 @@ def test_only_cells_that_show_a_slider_are_left_out_of_the_comparison(lesson):
         if cell.cell_type == "code":
             ignored = "nbval-ignore-output" in cell.metadata.get("tags", [])
             # Times differ from run to run; a cell that prints them says so by its tag.
-            timed = "timed" in cell.metadata.get("tags", [])
-            assert ignored == (timed or bool(calls(cell) & sliders_of(lesson))), cell.id
+            tags = cell.metadata.get("tags", [])
+            trained = "trained" in tags
+            assert not trained or "left-out-of-grading" in tags, cell.id
+            shows_a_slider = bool(calls(cell) & sliders_of(lesson))
+            assert ignored == ("timed" in tags or trained or shows_a_slider), cell.id
 
 
 @every_lesson
