@@ -17,11 +17,11 @@ scaled_dot_product_attention = Exercise(
 )
 
 
-def three(draw, *leading, dtype=torch.float32):
-    """A query, a key and a value, all of different sizes."""
-    queries, keys, d_k, d_v = draw.sizes(4)
+def three(draw, leading=0, dtype=torch.float32):
+    """A query, a key and a value, all of different sizes, behind as many `leading` dimensions."""
+    queries, keys, d_k, d_v, *others = draw.sizes(4 + leading)
     shapes = ((queries, d_k), (keys, d_k), (keys, d_v))
-    return [draw.normal(*leading, *shape, dtype=dtype) for shape in shapes]
+    return [draw.normal(*others, *shape, dtype=dtype) for shape in shapes]
 
 
 @scaled_dot_product_attention.group("one sentence that attends to itself", points=1)
@@ -43,9 +43,8 @@ def unequal_sizes(draw):
 
 @scaled_dot_product_attention.group("batches and heads", points=1)
 def leading_dimensions(draw):
-    batch, heads = draw.integer(2, 4), draw.integer(5, 6)
-    yield ask(*three(draw, batch))
-    yield ask(*three(draw, batch, heads))
+    yield ask(*three(draw, leading=1))
+    yield ask(*three(draw, leading=2))
 
 
 @scaled_dot_product_attention.group("equal sizes", points=1)
@@ -71,7 +70,7 @@ def unequal_widths(draw):
 
 @scaled_dot_product_attention.group("gradients", points=1)
 def gradients(draw):
-    yield ask(*three(draw, draw.integer(2, 4)), gradients=True)
+    yield ask(*three(draw, leading=1), gradients=True)
     tokens, d_k = draw.sizes(2)
     yield ask(draw.normal(tokens, d_k), gradients=True)
 

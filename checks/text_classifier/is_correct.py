@@ -1,0 +1,60 @@
+"""What the grader asks about `is_correct`: right and broken attention functions, told apart."""
+
+from attention_lab.grading.exercise import Exercise, ask
+
+from .attention_zoo import Animal, put_together, right_ones
+from .attention_zoo_broken import FAMILIES
+
+is_correct = Exercise("is_correct", results=("answer",))
+
+RIGHT_ONES = 3
+
+
+def herd(draw, family: str) -> list[Animal]:
+    """All broken functions of a family among right ones, in an order that is drawn."""
+    broken = [Animal(put_together(draw, changed), False, kind) for kind, changed in FAMILIES[family].items()]
+    animals = [*right_ones(draw, RIGHT_ONES), *broken]
+    return [animals[index] for index in draw.permutation(len(animals)).tolist()]
+
+
+def _cases(draw, family):
+    """The label stays here: what travels is the function alone, as compiled code."""
+    for animal in herd(draw, family):
+        yield ask(animal.made)
+
+
+# Every group holds both kinds and stands or falls as a whole, so neither an answer that never changes
+# nor one that is thrown with a coin is worth anything.
+@is_correct.group("the scale is wrong, or nothing is", points=2)
+def scale(draw):
+    yield from _cases(draw, "scale")
+
+
+@is_correct.group("the softmax is wrong, or nothing is", points=2)
+def softmax(draw):
+    yield from _cases(draw, "softmax")
+
+
+@is_correct.group("the mask is used wrongly, or nothing is wrong", points=2)
+def mask(draw):
+    yield from _cases(draw, "mask")
+
+
+@is_correct.group("a query with nothing to attend to goes wrong, or nothing does", points=1)
+def empty(draw):
+    yield from _cases(draw, "empty")
+
+
+@is_correct.group("query, key, value or results are mixed up, or nothing is", points=2)
+def inputs(draw):
+    yield from _cases(draw, "inputs")
+
+
+@is_correct.group("something else takes part, or nothing does", points=1)
+def company(draw):
+    yield from _cases(draw, "company")
+
+
+@is_correct.group("gradients, dtype or arguments suffer, or nothing does", points=2)
+def tensors(draw):
+    yield from _cases(draw, "tensors")

@@ -1,0 +1,211 @@
+"""The mistakes that the grader can name in `is_correct`, those that miss least first.
+
+A mistake is looked for group by group, and a student may miss several things: the sentences speak of
+the functions that pass, and leave open what else is checked.
+"""
+
+import torch
+
+from .attention_checks import SIZES, agrees, calls, caught
+from .is_correct import is_correct
+
+
+@is_correct.mistake(
+    "Functions pass that go wrong where a query may attend to nothing. Try masks with a row that is False "
+    "throughout: its weights and its output have to be zero, and the other rows as always."
+)
+@caught
+def no_empty_row(attention):
+    return agrees(attention, empty=False)
+
+
+@is_correct.mistake(
+    "A function passes that uses one sample's mask for the whole batch, as it would if all your masks were "
+    "(T_q, T_k). Try masks with a batch dimension, in which the samples differ."
+)
+@caught
+def one_mask_for_all(attention):
+    return agrees(attention, masks=("none", "shared"))
+
+
+@is_correct.mistake(
+    "A function passes that cannot work without a mask. `mask` is None unless it is given: try calls without "
+    "one as well."
+)
+@caught
+def always_a_mask(attention):
+    return agrees(attention, masks=("shared", "each", "padding"))
+
+
+@is_correct.mistake(
+    "Functions pass that work for as many keys as queries only. Try more keys than queries, with values of "
+    "their own."
+)
+@caught
+def as_many_keys_as_queries(attention):
+    return agrees(attention, sizes=SIZES | {"keys": SIZES["queries"]})
+
+
+@is_correct.mistake(
+    "Functions pass that rely on values as wide as the queries: one divides by the root of the value's "
+    "width. Try values of another width."
+)
+@caught
+def values_as_wide_as_queries(attention):
+    return agrees(attention, sizes=SIZES | {"value_width": SIZES["width"]})
+
+
+@is_correct.mistake(
+    "Functions pass that need as many keys as queries, or values as wide as the queries. Try sizes that all "
+    "differ from each other: T_q, T_k, the width of the keys and that of the values."
+)
+@caught
+def one_shape_for_all(attention):
+    return agrees(attention, sizes=SIZES | {"keys": SIZES["queries"], "value_width": SIZES["width"]})
+
+
+@is_correct.mistake(
+    "Functions pass that go wrong where an argument is left out. Try the query alone, and query and key: no "
+    "key means the query, and no value means the key."
+)
+@caught
+def nothing_left_out(attention):
+    return agrees(attention, given=(3,))
+
+
+@is_correct.mistake(
+    "Functions pass that go wrong when a key or a value is handed over. Try `attention` with query and key, "
+    "and with all three, in sizes that differ."
+)
+@caught
+def query_alone(attention):
+    return agrees(attention, given=(1,))
+
+
+@is_correct.mistake(
+    "Functions pass that mix up the samples of a batch, as they would if your batches held one sample. Try a "
+    "batch of several."
+)
+@caught
+def one_sample(attention):
+    return agrees(attention, sizes=SIZES | {"batch": 1})
+
+
+@is_correct.mistake(
+    "Functions pass that go wrong with a mask. Try masks of all three shapes, and such as leave a query "
+    "nothing to attend to."
+)
+@caught
+def never_a_mask(attention):
+    return agrees(attention, masks=("none",))
+
+
+@is_correct.mistake(
+    "Functions pass that give the right output and wrong weights. Compare both results with what is right."
+)
+@caught
+def output_only(attention):
+    return agrees(attention, compared=(0,), gradients=False)
+
+
+@is_correct.mistake(
+    "Functions pass that give the right weights and another output. Compare both results with what is right."
+)
+@caught
+def weights_only(attention):
+    return agrees(attention, compared=(1,), gradients=False)
+
+
+@is_correct.mistake(
+    "Some broken functions raise an exception, and so does `is_correct`. To raise where an answer is due is "
+    "to be broken: catch it, and say False."
+)
+def exceptions_escape(attention):
+    return agrees(attention)
+
+
+@is_correct.mistake(
+    "Functions pass that are right in plain self-attention, with or without a mask, and wrong beyond it. Try "
+    "keys and values of their own, in other sizes; masks in which the samples differ; a query with nothing "
+    "to attend to; and gradients."
+)
+@caught
+def self_attention_only(attention):
+    return agrees(
+        attention, given=(1,), masks=("none", "shared"), empty=False, dtypes=(torch.float32,), gradients=False
+    )
+
+
+@is_correct.mistake(
+    "Functions pass that are right in the simplest call and wrong beyond it. Try more than a query alone: "
+    "keys and values of their own in other sizes, masks of all shapes, a query with nothing to attend to, "
+    "and gradients."
+)
+@caught
+def simplest_call_only(attention):
+    return agrees(attention, given=(1,), masks=("none",), dtypes=(torch.float32,), gradients=False)
+
+
+@is_correct.mistake(
+    "Functions that are right get False, as they do where exactly equal numbers are asked for. Sums in "
+    "another order are rounded differently: allow for a relative difference of 1e-4 and an absolute one of "
+    "1e-5."
+)
+@caught
+def exactly_equal(attention):
+    return agrees(attention, same=torch.equal, gradients=False)
+
+
+@is_correct.mistake(
+    "Functions with wrong numbers pass, as long as their weights sum to 1. That says nothing of the scale, "
+    "of the mask or of the output: compare the numbers with those of the formula."
+)
+@caught
+def sums_only(attention):
+    for call in calls((torch.float32,), tuple(SIZES.values()), ("none",), False, (1, 2, 3)):
+        sums = attention(*call.tensors)[1].sum(dim=-1)
+        if not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
+            return False
+    return True
+
+
+@is_correct.mistake(
+    "Functions with wrong numbers pass, as long as the shapes fit. Compare the numbers too: the formula is "
+    "short enough to write it yourself and hold every answer against it."
+)
+@caught
+def shapes_only(attention):
+    return agrees(attention, same=lambda *_, **__: True, gradients=False, dtype_matters=False, changes=False)
+
+
+@is_correct.mistake(
+    "You tell them apart, but the answer is a tensor that holds True or False. A Python bool is asked for: "
+    "convert it at the end."
+)
+def a_tensor(attention):
+    return torch.tensor(caught(agrees)(attention))
+
+
+@is_correct.mistake(
+    "The answer is the wrong way round: right functions get False and broken ones True. True stands for a "
+    "function that is right."
+)
+def upside_down(attention):
+    return not caught(agrees)(attention)
+
+
+@is_correct.mistake(
+    "Every function of a group gets True, the broken ones too: what is wrong with them is nothing that you "
+    "check. The group's name says where to look; find a call in which such a function must differ from the "
+    "formula."
+)
+def always_true(attention):
+    return True
+
+
+@is_correct.mistake(
+    "Every function of a group gets False, the right ones too. Try your checks on an attention function that "
+    "you trust, and see which of them it fails."
+)
+def always_false(attention):
+    return False

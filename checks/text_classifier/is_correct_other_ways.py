@@ -1,0 +1,154 @@
+"""Other right ways to write `is_correct`."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from .is_correct import is_correct
+
+DTYPES = (torch.float32, torch.float64)
+
+
+def _tensors(dtype, batch=2, queries=3, keys=4, width=6, value_width=5):
+    generator = torch.Generator().manual_seed(11)
+    shapes = (batch, queries, width), (batch, keys, width), (batch, keys, value_width)
+    return [torch.randn(shape, generator=generator, dtype=dtype).requires_grad_() for shape in shapes]
+
+
+def _masks(queries=3, keys=4):
+    """One for all samples, one for each, and padding; in the last two, queries may attend to nothing."""
+    shared = torch.ones(queries, keys).tril().bool()
+    each = torch.stack([shared, shared.flip(1)])
+    each[1, 1] = False
+    return shared, each, torch.tensor([[[True] * (keys - 1) + [False]], [[False] * keys]])
+
+
+@is_correct.also_right
+def against_torch(attention):
+    """Torch's own attention gives the output, and with the unit matrix for values the weights."""
+    try:
+        for dtype in DTYPES:
+            query, key, value = _tensors(dtype)
+            calls = [((query, key, value), mask) for mask in (None, *_masks())]
+            calls += [((query,), None), ((query, key), None), ((query,), _masks(3, 3)[1])]
+            for given, mask in calls:
+                copies = [tensor.detach().clone() for tensor in given]
+                mask_copy = None if mask is None else mask.clone()
+                mine = attention(*given, mask=mask)
+                assert all(map(torch.equal, given, copies))
+                assert mask is None or torch.equal(mask, mask_copy)
+                q, k, v = (*given, given[-1], given[-1])[:3] if len(given) < 3 else given
+                right = [F.scaled_dot_product_attention(q, k, x, mask_copy) for x in (v, _unit(k))]
+                torch.testing.assert_close(mine[0], right[0], rtol=1e-4, atol=1e-5)
+                torch.testing.assert_close(mine[1], right[1], rtol=1e-4, atol=1e-5)
+                gradients = [
+                    torch.autograd.grad([(x**2).sum() for x in results], given) for results in (mine, right)
+                ]
+                torch.testing.assert_close(*gradients, rtol=1e-3, atol=1e-4)
+    except Exception:
+        return False
+    return True
+
+
+def _unit(key):
+    return torch.eye(key.shape[-2], dtype=key.dtype).expand(*key.shape[:-1], -1)
+
+
+@is_correct.also_right
+def only_what_is_seen(attention):
+    """Each query by itself, with nothing but the keys that it may attend to: no mask takes part."""
+
+    def right(query, key=None, value=None, mask=None):
+        key = query if key is None else key
+        value = key if value is None else value
+        mask = torch.ones(1, 1, dtype=torch.bool) if mask is None else mask
+        mask = mask.expand(len(query), query.shape[1], key.shape[1])
+        weights = torch.zeros(mask.shape, dtype=query.dtype)
+        for sample, place in mask.any(dim=-1).nonzero().tolist():
+            seen = mask[sample, place]
+            scores = key[sample, seen] @ query[sample, place]
+            weights[sample, place, seen] = F.softmax(scores / math.sqrt(query.shape[-1]), dim=0)
+        return weights @ value, weights
+
+    def agrees(given, mask):
+        used = [tensor.detach().clone().requires_grad_() for tensor in given]
+        mask_used = None if mask is None else mask.clone()
+        results, expected = attention(*used, mask=mask_used), right(*given, mask=mask)
+        for tensor, other in zip(results, expected, strict=True):
+            if tensor.dtype != other.dtype or tensor.shape != other.shape:
+                return False
+            if not bool(((tensor - other).abs() < 1e-5).all()):
+                return False
+        mine = torch.autograd.grad(results[0].exp().sum() + results[1].exp().sum(), used)
+        theirs = torch.autograd.grad(expected[0].exp().sum() + expected[1].exp().sum(), given)
+        close = all(torch.allclose(a, b, rtol=1e-3, atol=1e-4) for a, b in zip(mine, theirs))
+        kept = all(torch.equal(a, b) for a, b in zip(used, given))
+        return close and kept and (mask is None or torch.equal(mask, mask_used))
+
+    for dtype in DTYPES:
+        query, key, value = _tensors(dtype)
+        calls = [((query,), None), ((query, key), None), ((query,), torch.ones(3, 3).tril().bool())]
+        calls += [((query, key, value), mask) for mask in (None, *_masks())]
+        for given, mask in calls:
+            try:
+                if not agrees(given, mask):
+                    return False
+            except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):
+                return False
+    return True
+
+
+@is_correct.also_right
+def by_properties(attention):
+    """What has to be so, without a second implementation of all of it."""
+    try:
+        return all(_has_the_properties(attention, dtype) for dtype in DTYPES)
+    except Exception:
+        return False
+
+
+def _has_the_properties(attention, dtype):
+    query, key, value = tensors = _tensors(dtype)
+    before, masks = [tensor.detach().clone() for tensor in tensors], _masks()
+    near = {"rtol": 1e-4, "atol": 1e-5}
+    scale = math.sqrt(query.shape[-1])
+    for mask in (None, *masks):
+        output, weights = attention(query, key, value, mask)
+        seen = torch.ones(2, 3, 4, dtype=torch.bool) if mask is None else mask.expand(2, 3, 4)
+        # No weight where the mask forbids it; a whole row of it elsewhere; the output is made of it.
+        sums = weights.sum(dim=-1)
+        fine = output.dtype == weights.dtype == dtype and weights.shape == seen.shape
+        fine = fine and not weights[~seen].any() and not output[~seen.any(dim=-1)].any()
+        fine = fine and torch.allclose(sums, seen.any(dim=-1).to(dtype), **near)
+        fine = fine and output.shape == (2, 3, 5) and torch.allclose(output, weights @ value, **near)
+        # The logarithms of two weights differ as the scores do.
+        a, b = weights.unsqueeze(-1), weights.unsqueeze(-2)
+        both = seen.unsqueeze(-1) & seen.unsqueeze(-2)
+        scores = torch.einsum("bqd,bkd->bqk", query, key) / scale
+        differences = scores.unsqueeze(-1) - scores.unsqueeze(-2)
+        fine = fine and bool((weights[seen] > 0).all())
+        if not fine or not torch.allclose((a / b)[both].log(), differences[both], rtol=1e-3, atol=1e-4):
+            return False
+        # Backward: what the softmax's own derivative says for the key.
+        (slope,) = torch.autograd.grad(output.sum(), key, retain_graph=True)
+        pull = weights * (value.sum(-1).unsqueeze(1) - (weights * value.sum(-1).unsqueeze(1)).sum(-1, True))
+        if not torch.allclose(slope, pull.mT @ query / scale, rtol=1e-3, atol=1e-4):
+            return False
+        flows = torch.autograd.grad(weights.square().sum() + output.sum(), tensors, allow_unused=True)
+        if not all(gradient is not None and gradient.isfinite().all() for gradient in flows):
+            return False
+    # No key means the query, no value the key.
+    for short, long in (((query,), (query, query, query)), ((query, key), (query, key, key))):
+        for mine, full in zip(attention(*short), attention(*long), strict=True):
+            if not torch.allclose(mine, full, **near):
+                return False
+    unchanged = all(map(torch.equal, tensors, before)) and all(map(torch.equal, masks, _masks()))
+    square = query.detach()
+    output, weights = attention(square)
+    right = torch.softmax(square @ square.mT / scale, dim=-1)
+    return (
+        unchanged
+        and torch.allclose(weights, right, **near)
+        and torch.allclose(output, right @ square, **near)
+    )

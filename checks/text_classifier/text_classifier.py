@@ -1,0 +1,164 @@
+"""What the grader asks about `TextClassifier`, on the given layers and on one of the judge's own."""
+
+import math
+
+import torch
+
+from attention_lab.grading.exercise import Exercise, ask, build
+
+from .text_classifier_attention import EFFICIENT, NAIVE, TORCHS, attention, positions, unheard_of
+
+text_classifier = Exercise(
+    "TextClassifier",
+    results=("logits", "attend"),
+    axes=(("texts", "classes"), ("queries", "keys")),
+)
+
+
+class _Sizes:
+    """The sizes of one case: E is shared out among the heads, and the classes are fewer than the rest."""
+
+    def __init__(self, draw):
+        self.batch, self.length, head_size = draw.sizes(3)
+        self.heads = draw.integer(2, 4)
+        self.embed_dim = self.heads * head_size
+        self.vocab_size = draw.integer(60, 90)
+        self.classes = draw.integer(3, 6)
+
+    def shapes(self):
+        return {
+            "embedding.weight": (self.vocab_size, self.embed_dim),
+            "fc1.weight": (128, self.embed_dim),
+            "fc1.bias": (128,),
+            "final.weight": (self.classes, 128),
+            "final.bias": (self.classes,),
+        }
+
+
+def _made(draw, sizes, layer=EFFICIENT, positional=False, double=False, look=("result",)):
+    """The classifier with weights of the judge's; `layer` None is the layer that nobody knows."""
+    if layer is None:
+        attending, shapes = unheard_of()
+    else:
+        attending, shapes = attention(layer, sizes.embed_dim, sizes.heads)
+    shapes = sizes.shapes() | shapes
+    more = {}
+    if positional:
+        more["positional"], table = positions(sizes.length + 1, sizes.embed_dim)
+        shapes |= table
+    dtype = torch.float64 if double else torch.float32
+    # As large as their inputs, so that attention is sharp and no part of the answer is lost in another.
+    state = {
+        name: draw.normal(*shape, dtype=dtype) / (math.sqrt(shape[-1]) if name != "embedding.weight" else 1)
+        for name, shape in shapes.items()
+    }
+    for name, shape in shapes.items():
+        if len(shape) == 1 or name == "positional.table":
+            state[name] = draw.normal(*shape, dtype=dtype)
+    state["embedding.weight"][0] = 0  # as a padding's embedding is made, and as it stays
+    made = (sizes.vocab_size, sizes.embed_dim, sizes.classes, attending)
+    return build(*made, state=state, double=double, look=look, **more)
+
+
+def _padded(draw, sizes):
+    """Ids (B, T) with 0 behind the shorter texts, and their mask (B, 1, T); one text fills the row."""
+    lengths = draw.integers(1, sizes.length - 1, sizes.batch)
+    lengths[draw.integer(0, sizes.batch - 1)] = sizes.length
+    mask = torch.arange(sizes.length) < lengths[:, None]
+    return _tokens(draw, sizes) * mask, mask[:, None]
+
+
+def _tokens(draw, sizes, lowest=1):
+    return draw.integers(lowest, sizes.vocab_size - 1, sizes.batch, sizes.length)
+
+
+@text_classifier.group("its parameters, with each of the three layers", points=1)
+def parameters(draw):
+    for layer in (EFFICIENT, TORCHS, NAIVE):
+        attending, _ = attention(layer, 64, 8)
+        yield ask(build=build(1000, 64, 5, attending, look=("parameters",)))
+    sizes = _Sizes(draw)
+    attending, _ = attention(EFFICIENT, sizes.embed_dim, sizes.heads)
+    places, _ = positions(sizes.length, sizes.embed_dim)
+    made = (sizes.vocab_size, sizes.embed_dim, sizes.classes, attending, places)
+    yield ask(build=build(*made, look=("parameters",)))
+
+
+@text_classifier.group("logits without a mask", points=2)
+def without_mask(draw):
+    for layer, double in ((NAIVE, True), (None, False)):
+        sizes = _Sizes(draw)
+        # Id 0 as well: nothing is hidden where no mask is given.
+        input_ids = _tokens(draw, sizes, lowest=0)
+        input_ids[:, 1] = 0
+        yield ask(input_ids, build=_made(draw, sizes, layer, double=double))
+
+
+@text_classifier.group("logits of a padded batch", points=2)
+def with_mask(draw):
+    for layer, double in ((NAIVE, False), (TORCHS, True), (None, False)):
+        sizes = _Sizes(draw)
+        input_ids, mask = _padded(draw, sizes)
+        yield ask(input_ids, mask, build=_made(draw, sizes, layer, double=double))
+    sizes = _Sizes(draw)
+    sizes.batch = sizes.length = sizes.embed_dim  # as many texts as tokens and dimensions
+    hidden = draw.mask(sizes.batch, 1, sizes.length)  # hides words, not padding
+    yield ask(_tokens(draw, sizes), mask=hidden, build=_made(draw, sizes))
+
+
+def _the_same_in_any_company(cases, values):
+    """The batch, the batch again, one of its texts alone: None, a mistake's name or a sentence."""
+    for case, value in zip(cases, values, strict=True):
+        shape = (len(case.args[0]), case.build.args[2])
+        if not isinstance(value, torch.Tensor) or value.shape != shape or not value.is_floating_point():
+            return f"`TextClassifier` does not return logits, a tensor of shape {shape}: a row for each text."
+    batch, again, alone = values
+    if not torch.allclose(batch, again, rtol=1e-6, atol=1e-9):
+        return "DropoutAdded"
+    _, mask = cases[0].args
+    text = int(mask.sum(dim=-1).argmin())
+    if not torch.allclose(batch[text], alone[0], rtol=1e-6, atol=1e-9):
+        return (
+            f"A text of {int(mask[text].sum())} tokens has other logits alone than in a batch where it is "
+            f"padded to {mask.shape[-1]}: padding, or its neighbours, take part in its answer."
+        )
+    return None
+
+
+@text_classifier.group("a text alone and in its batch", points=1, verify=_the_same_in_any_company)
+def in_any_company(draw):
+    sizes = _Sizes(draw)
+    input_ids, mask = _padded(draw, sizes)
+    made = _made(draw, sizes, positional=True, double=True)
+    text = int(mask.sum(dim=-1).argmin())
+    length = int(mask[text].sum())
+    yield ask(input_ids, mask, build=made)
+    yield ask(input_ids, mask, build=made)
+    yield ask(input_ids[text : text + 1, :length], mask[text : text + 1, :, :length], build=made)
+
+
+@text_classifier.group("with positions", points=2)
+def with_positions(draw):
+    for layer, double in ((EFFICIENT, True), (None, False)):
+        sizes = _Sizes(draw)
+        input_ids, mask = _padded(draw, sizes)
+        yield ask(input_ids, mask, build=_made(draw, sizes, layer, positional=True, double=double))
+
+
+@text_classifier.group("the weights, by `attend`", points=2)
+def weights(draw):
+    for layer, positional in ((NAIVE, False), (None, True)):
+        sizes = _Sizes(draw)
+        input_ids, mask = _padded(draw, sizes)
+        yield ask(input_ids, mask, build=_made(draw, sizes, layer, positional, look=("attend",)))
+    yield ask(_tokens(draw, sizes), build=_made(draw, sizes, look=("attend",)))
+
+
+@text_classifier.group("gradients, and none for the padding's embedding", points=2)
+def gradients(draw):
+    sizes = _Sizes(draw)
+    input_ids, mask = _padded(draw, sizes)
+    yield ask(input_ids, mask, build=_made(draw, sizes, positional=True, double=True), gradients=True)
+    # Here the padding is seen, and yet its embedding must not learn.
+    made = _made(draw, sizes, NAIVE, double=True)
+    yield ask(input_ids, build=made, gradients=True)

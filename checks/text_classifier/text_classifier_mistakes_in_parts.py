@@ -1,0 +1,145 @@
+"""More mistakes in `TextClassifier`: its last layers, how it is made, and what `attend` returns."""
+
+import torch.nn as nn
+import torch.nn.functional as F
+
+from .text_classifier import text_classifier
+from .text_classifier_other_ways import _Classifier
+
+
+@text_classifier.mistake(
+    "There is no ReLU between `fc1` and `final`: two linear layers in a row are one linear layer, and the "
+    "128 numbers between them buy nothing."
+)
+class NoReLU(_Classifier):
+    def decide(self, read):
+        return self.final(self.fc1(read))
+
+
+@text_classifier.mistake(
+    "The ReLU stands behind `final`: no logit is ever negative, and a class that falls to 0 stops learning. "
+    "It belongs between `fc1` and `final`."
+)
+class ReLUAtTheEnd(_Classifier):
+    def decide(self, read):
+        return F.relu(self.final(self.fc1(read)))
+
+
+@text_classifier.mistake(
+    "There is a ReLU behind `final` too: no logit is ever negative, and a class that falls to 0 stops "
+    "learning. The one between `fc1` and `final` is the only one."
+)
+class ReLUTwice(_Classifier):
+    def decide(self, read):
+        return F.relu(super().decide(read))
+
+
+@text_classifier.mistake(
+    "`fc1` is only as wide as the embedding. It widens each text's vector to 128 numbers, whatever "
+    "`embed_dim` is, and `final` takes these."
+)
+class NarrowInTheMiddle(_Classifier):
+    def __init__(self, vocab_size, embed_dim, num_classes, attention, positional=None):
+        self.width = embed_dim
+        super().__init__(vocab_size, embed_dim, num_classes, attention, positional)
+
+
+@text_classifier.mistake(
+    "The embeddings are added to the attention's output, as a residual connection does. It is a good idea in "
+    "a deep network, but this classifier reads the output alone."
+)
+class ResidualAdded(_Classifier):
+    def look(self, x, mask):
+        output, weights = self.attention(x, mask=mask)
+        return x + output, weights
+
+
+@text_classifier.mistake(
+    "Asked twice with the same texts, it gives different logits: something random takes part in training, "
+    "such as a dropout. This classifier has none."
+)
+class DropoutAdded(_Classifier):
+    def decide(self, read):
+        return super().decide(F.dropout(read, 0.3, self.training))
+
+
+@text_classifier.mistake(
+    "`fc1` and `final` are missing among the parameters: layers made in `forward` are new at each call, and "
+    "nothing they learn stays. Make them once, when the classifier is made."
+)
+class LayersMadeInForward(_Classifier):
+    def __init__(self, vocab_size, embed_dim, num_classes, attention, positional=None):
+        super().__init__(vocab_size, embed_dim, num_classes, attention, positional)
+        del self.fc1, self.final
+        self.num_classes = num_classes
+
+    def decide(self, read):
+        fc1, final = nn.Linear(read.shape[-1], 128), nn.Linear(128, self.num_classes)
+        return final(F.relu(fc1(read)))
+
+
+@text_classifier.mistake(
+    "The parameters of the attention are missing among the classifier's: kept in a plain list, a layer is "
+    "not registered, and no optimizer would train it. Keep it under the name `attention`."
+)
+class AttentionNotRegistered(_Classifier):
+    def __init__(self, vocab_size, embed_dim, num_classes, attention, positional=None):
+        super().__init__(vocab_size, embed_dim, num_classes, None, positional)
+        self.kept = [attention]
+
+    def look(self, x, mask):
+        return self.kept[0](x, mask=mask)
+
+
+@text_classifier.mistake(
+    "`forward` returns the weights beside the logits. A loss wants the logits alone, (B, C); the weights are "
+    "for `attend` to return."
+)
+class WeightsBesideTheLogits(_Classifier):
+    def forward(self, input_ids, mask=None):
+        output, weights = self.look(self.embed(input_ids), mask)
+        return self.decide(self.read(output)), weights
+
+
+@text_classifier.mistake(
+    "`attend` returns the attention's output, (B, T, E). The weights are the second thing that the attention "
+    "returns: (B, T, T), how each token spreads its attention."
+)
+class AttendReturnsTheOutput(_Classifier):
+    def attend(self, input_ids, mask=None):
+        return self.look(self.embed(input_ids), mask)[0]
+
+
+@text_classifier.mistake(
+    "`attend` returns both things that the attention returns. Asked for are the weights alone, (B, T, T)."
+)
+class AttendReturnsBoth(_Classifier):
+    def attend(self, input_ids, mask=None):
+        return self.look(self.embed(input_ids), mask)
+
+
+@text_classifier.mistake(
+    "`attend` returns the weights of the first token only, (B, T). Asked for are those of every token, "
+    "(B, T, T), as the attention returns them."
+)
+class AttendReturnsTheFirstRow(_Classifier):
+    def attend(self, input_ids, mask=None):
+        return super().attend(input_ids, mask)[:, 0]
+
+
+@text_classifier.mistake(
+    "The logits are right, but `attend` does not hand its mask to the attention: it shows weight on padding "
+    "that the classifier never sees."
+)
+class AttendWithoutTheMask(_Classifier):
+    def attend(self, input_ids, mask=None):
+        return super().attend(input_ids)
+
+
+@text_classifier.mistake(
+    "The logits are right, but `attend` leaves `positional` out: it shows the weights of another model. Let "
+    "`forward` and `attend` embed the text by the same way."
+)
+class AttendWithoutPositions(_Classifier):
+    def attend(self, input_ids, mask=None):
+        return self.look(self.embedding(input_ids), mask)[1]

@@ -1,0 +1,203 @@
+"""The mistakes that the grader can name in `train_epoch`."""
+
+import torch.nn.functional as F
+
+from .train_epoch import train_epoch
+
+
+def _logits(model, batch):
+    return model(batch["input_ids"], batch["mask"])
+
+
+def _loss(model, batch):
+    return F.cross_entropy(_logits(model, batch), batch["labels"])
+
+
+def _step(optimizer, loss):
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+def _epoch(model, batches, optimizer, loss=_loss, step=_step, training=True):
+    """Right as it stands; each mistake changes one part: the loss of every batch, and its size."""
+    if training:
+        model.train()
+    losses, sizes = [], []
+    for batch in batches:
+        losses.append(loss(model, batch))
+        step(optimizer, losses[-1])
+        sizes.append(len(batch["labels"]))
+    return losses, sizes
+
+
+def _mean(losses, sizes):
+    return sum(loss.item() * size for loss, size in zip(losses, sizes)) / sum(sizes)
+
+
+@train_epoch.mistake(
+    "The gradients are never cleared: each batch adds its own to those of all batches before. Clear them "
+    "before every backward pass."
+)
+def never_clears(model, batches, optimizer):
+    def step(optimizer, loss):
+        loss.backward()
+        optimizer.step()
+
+    return _mean(*_epoch(model, batches, optimizer, step=step))
+
+
+@train_epoch.mistake(
+    "The gradients are cleared once, before the first batch: each later batch adds its own to those of the "
+    "batches before. Clear them in the loop, before every backward pass."
+)
+def clears_once(model, batches, optimizer):
+    optimizer.zero_grad()
+    return never_clears(model, batches, optimizer)
+
+
+@train_epoch.mistake(
+    "The gradients are cleared after each step only: what was left in the model before the epoch goes into "
+    "the first step. Clear them before each backward pass."
+)
+def clears_only_afterwards(model, batches, optimizer):
+    def step(optimizer, loss):
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return _mean(*_epoch(model, batches, optimizer, step=step))
+
+
+@train_epoch.mistake(
+    "The parameters are the same after the epoch as before. Either no step is taken, or the gradients are "
+    "cleared between the backward pass and the step, so that it finds none. The order is: clear, backward, "
+    "step."
+)
+def learns_nothing(model, batches, optimizer):
+    def step(optimizer, loss):
+        loss.backward()
+        optimizer.zero_grad()
+        optimizer.step()
+
+    return _mean(*_epoch(model, batches, optimizer, step=step))
+
+
+@train_epoch.mistake(
+    "The step comes before the backward pass: each batch is answered with the gradients of the batch before, "
+    "or with none. The order is: clear, backward, step."
+)
+def steps_before_backward(model, batches, optimizer):
+    def step(optimizer, loss):
+        optimizer.step()
+        optimizer.zero_grad()
+        loss.backward()
+
+    return _mean(*_epoch(model, batches, optimizer, step=step))
+
+
+@train_epoch.mistake(
+    "There is one step in the whole epoch, after the last batch. Asked for is one step for each batch, on "
+    "the gradients of that batch alone."
+)
+def one_step_an_epoch(model, batches, optimizer):
+    optimizer.zero_grad()
+    losses, sizes = _epoch(model, batches, optimizer, step=lambda optimizer, loss: loss.backward())
+    optimizer.step()
+    return _mean(losses, sizes)
+
+
+@train_epoch.mistake(
+    "The model stays in the mode it came in: after an evaluation it would be trained with its dropout "
+    "switched off. Put it into training mode before the first batch."
+)
+def mode_left_as_it_is(model, batches, optimizer):
+    return _mean(*_epoch(model, batches, optimizer, training=False))
+
+
+@train_epoch.mistake(
+    "The model is put into evaluation mode, which switches its dropout off. Training wants training mode, "
+    "before the first batch."
+)
+def evaluation_mode(model, batches, optimizer):
+    model.eval()
+    return _mean(*_epoch(model, batches, optimizer, training=False))
+
+
+@train_epoch.mistake(
+    "The model trains rightly, but you return the mean of the batches' means: a text in a short last batch "
+    "counts for more than any other. Weight each batch's loss by its number of texts."
+)
+def mean_of_batch_means(model, batches, optimizer):
+    losses, _ = _epoch(model, batches, optimizer)
+    return sum(loss.item() for loss in losses) / len(losses)
+
+
+@train_epoch.mistake(
+    "Each batch counts as if it had as many texts as the first. The last one may be shorter: weight each "
+    "batch's loss by its own number of texts."
+)
+def all_as_large_as_the_first(model, batches, optimizer):
+    losses, sizes = _epoch(model, batches, optimizer)
+    return sum(loss.item() * sizes[0] for loss in losses) / sum(sizes)
+
+
+@train_epoch.mistake(
+    "The model trains rightly, but you return the sum over the batches of their mean losses. Asked for is "
+    "the mean over all texts: weight each by its number of texts, and divide by the number of all."
+)
+def sum_of_batch_means(model, batches, optimizer):
+    losses, _ = _epoch(model, batches, optimizer)
+    return sum(loss.item() for loss in losses)
+
+
+@train_epoch.mistake(
+    "The model trains rightly, but you return the sum of the losses of all texts, not their mean: divide it "
+    "by the number of texts."
+)
+def sum_over_samples(model, batches, optimizer):
+    losses, sizes = _epoch(model, batches, optimizer)
+    return sum(loss.item() * size for loss, size in zip(losses, sizes))
+
+
+@train_epoch.mistake(
+    "The sum of the batches' mean losses is divided by the number of texts, which makes it far too small: "
+    "what you add up for each batch is a mean already. Multiply it by the batch's number of texts first."
+)
+def means_over_samples(model, batches, optimizer):
+    losses, sizes = _epoch(model, batches, optimizer)
+    return sum(loss.item() for loss in losses) / sum(sizes)
+
+
+@train_epoch.mistake(
+    "The model trains rightly, but what comes back is the loss of the last batch alone. Gather those of all "
+    "batches and return their mean over the texts."
+)
+def last_batch_only(model, batches, optimizer):
+    losses, _ = _epoch(model, batches, optimizer)
+    return losses[-1].item()
+
+
+@train_epoch.mistake(
+    "The epoch ends after its first batch, and the others are never seen: a `return` inside the loop leaves "
+    "it at once. Go through all batches, then return."
+)
+def first_batch_only(model, batches, optimizer):
+    return _mean(*_epoch(model, [next(iter(batches))], optimizer))
+
+
+@train_epoch.mistake(
+    "The loss that you report is measured after the step, by a model that has just learned from the same "
+    "batch. Report the loss that the step was made from."
+)
+def loss_after_the_step(model, batches, optimizer):
+    later = []
+
+    def loss(model, batch):
+        before = _loss(model, batch)
+        _step(optimizer, before)
+        later.append(_loss(model, batch))
+        return before
+
+    _, sizes = _epoch(model, batches, optimizer, loss=loss, step=lambda optimizer, loss: None)
+    return _mean(later, sizes)
