@@ -5,14 +5,14 @@ Nothing here runs student code, and nothing of this is known to the process that
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from attention_lab.grading.answers import Answer, Ask, Reply
 from attention_lab.grading.diagnose import diagnose
 from attention_lab.grading.exercise import Exercise
 from attention_lab.grading.runs import GroupRun, question, run_group
-from attention_lab.grading.verdict import GroupVerdict, Verdict
+from attention_lab.grading.verdict import Finding, GroupVerdict, Verdict
 
 
 def judge(exercise: Exercise, reference: Callable[..., Any], ask: Ask, seed: int) -> Verdict:
@@ -25,9 +25,22 @@ def judge(exercise: Exercise, reference: Callable[..., Any], ask: Ask, seed: int
         hopeless = next((answer for answer in run.answers if answer.status in ("late", "died")), None)
         if hopeless is not None:
             ask = _answering(hopeless)
-    verdicts = tuple(GroupVerdict(run.group.name, run.group.points, run.agrees) for run in runs)
-    findings = diagnose(exercise, reference, runs) if not all(group.agrees for group in verdicts) else ()
+    works = any(answer.status == "value" for run in runs for answer in run.answers)
+    verdicts = tuple(
+        # Who refuses whatever is asked has not shown that they know what to refuse.
+        GroupVerdict(run.group.name, run.group.points, run.agrees and (works or not run.only_refuses))
+        for run in runs
+    )
+    findings = () if all(group.agrees for group in verdicts) else _diagnosed(exercise, reference, runs)
     return Verdict(exercise.name, seed, verdicts, tuple(findings))
+
+
+def _diagnosed(exercise: Exercise, reference: Callable[..., Any], runs: list[GroupRun]) -> Sequence[Finding]:
+    """The findings; an answer too strange to be described must not cost its author the whole grade."""
+    try:
+        return diagnose(exercise, reference, runs)
+    except Exception:
+        return [Finding(f"`{exercise.name}` does not give what the exercise asks for.")]
 
 
 def _answering(answer: Answer) -> Ask:

@@ -143,7 +143,7 @@ def _float_measurements(
     for kind, where in (("NaN", mine.isnan()), ("infinite", mine.isinf() & ~right.isinf())):
         if bool(where.any()):
             position = tuple(where.nonzero()[0].tolist())
-            row = f"row {position[-2]}" if len(position) > 1 else f"position {position[-1]}"
+            row = f"row {position[-2]}" if len(position) > 1 else f"position {list(position)}"
             yield f"{name} is {kind} in {row} ({int(where.sum())} of {where.numel()} numbers)."
     if mine.dim() >= 2 and mine.shape[-1] == mine.shape[-2] and same_tensor(mine.mT, right, tolerance):
         yield f"{name} is transposed: the last two axes have changed places."

@@ -16,6 +16,7 @@ from traitlets.config import Config
 
 from attention_lab.errors import CourseError
 from attention_lab.grading import grade as grading
+from attention_lab.grading import timestamps
 from attention_lab.grading.channels import World
 from attention_lab.grading.course import Lesson, read_notebook
 from attention_lab.grading.files import copy_over, copy_plain_files
@@ -25,8 +26,9 @@ from attention_lab.grading.rebuild import rebuild
 from attention_lab.grading.sandbox.warm_interpreter import warm_interpreter
 from attention_lab.grading.settings import JudgingSettings
 from attention_lab.grading.submission import Submission, read_submission
+from attention_lab.grading.timestamps import carefully
 
-_FORMS: dict[tuple[Path, int, str], NotebookNode] = {}
+_FORMS: dict[Path, tuple[tuple[int, str], NotebookNode]] = {}  # by source notebook
 
 
 class SubmissionExporter(NotebookExporter):
@@ -48,6 +50,7 @@ class SubmissionExporter(NotebookExporter):
         # (In a copy: the formgrader keeps one course directory for all that it does.)
         coursedir = converter.coursedir = copy.copy(coursedir)
         coursedir.ignore = [*coursedir.ignore, "*"]
+        coursedir.get_existing_timestamp = carefully(coursedir.get_existing_timestamp, self.log)
         lessons = course_of(coursedir).lessons_in(coursedir.assignment_id)
         wanted = [lesson for lesson in lessons if coursedir.notebook_id in ("*", lesson.name)]
         if not wanted:
@@ -144,19 +147,19 @@ class RunAndJudge(JudgingSettings):
             coursedir.format_path(coursedir.autograded_directory, about["student"], about["assignment"])
         )
         copy_plain_files(lesson.source_path.parent, folder)
-        stamp = submitted_folder(coursedir, about) / "timestamp.txt"
-        if stamp.is_file() and not stamp.is_symlink():
-            copy_over(stamp, folder / "timestamp.txt")
+        submitted = submitted_folder(coursedir, about)
+        if coursedir.get_existing_timestamp(str(submitted)) is not None:
+            copy_over(submitted / timestamps.NAME, folder / timestamps.NAME)
 
 
 def _form(lesson: Lesson, config: Config) -> NotebookNode:
     """The graded form of a lesson, made once for the class: automatic tests start a kernel to be made."""
-    # (The formgrader lives on while its author mends the source or the settings.)
-    key = (lesson.source_path, lesson.source_path.stat().st_mtime_ns, repr(config))
-    if key not in _FORMS:
-        _FORMS.clear()
-        _FORMS[key] = graded(read_notebook(lesson.source_path), config, lesson.source_path.parent)
-    return copy.deepcopy(_FORMS[key])
+    source = lesson.source_path
+    # The formgrader lives on while its author mends the source or the settings.
+    made_of = (source.stat().st_mtime_ns, repr(config))
+    if source not in _FORMS or _FORMS[source][0] != made_of:
+        _FORMS[source] = made_of, graded(read_notebook(source), config, source.parent)
+    return _FORMS[source][1]  # `rebuild` copies it
 
 
 def _refuse_broken_lesson(lesson: Lesson) -> None:

@@ -16,19 +16,26 @@ LARGEST_TENSOR = 2**22  # elements
 LONGEST_TEXT = 20_000  # characters
 LONGEST_LIST = 10_000  # entries
 DEEPEST_NEST = 8
+LONGEST_TREE = 2**23  # characters of base64
 
 
 def pack(value: Any) -> str:
-    """Turn plain values and tensors into text; anything else becomes the name of its type."""
+    """Turn plain values and tensors into text; anything else becomes the name of its type.
+
+    The text is two words of base64, so that its `repr` is itself between quotes: whoever reads it
+    from a kernel evaluates nothing.
+    """
     tensors: dict[str, torch.Tensor] = {}
-    tree = json.dumps(_to_tree(value, tensors, 0))
-    return tree + "\n" + base64.b64encode(save(tensors)).decode()
+    tree = json.dumps(_to_tree(value, tensors, 0)).encode()
+    return f"{base64.b64encode(tree).decode()} {base64.b64encode(save(tensors)).decode()}"
 
 
 def unpack(text: str) -> Any:
     """The value that `pack` packed. Raises ValueError or KeyError for anything else."""
-    tree, _, blob = text.partition("\n")
-    return _from_tree(json.loads(tree), load(base64.b64decode(blob)))
+    tree, _, blob = text.partition(" ")
+    if len(tree) > LONGEST_TREE:
+        raise ValueError("more than is read")
+    return _from_tree(json.loads(base64.b64decode(tree)), load(base64.b64decode(blob)))
 
 
 def _to_tree(value: Any, tensors: dict[str, torch.Tensor], depth: int) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from attention_lab.grading.exercise import Case, Exercise, Group, Mistake
 from attention_lab.grading.forbidden import forbidden_step
 from attention_lab.grading.verdict import Finding
 
+MOST_NUMBERS = 10  # in the sentence of a refusal
+
 
 @dataclass(frozen=True, eq=False)
 class Question:
@@ -48,6 +50,11 @@ class GroupRun:
     @property
     def group(self) -> Group:
         return self.question.group
+
+    @property
+    def only_refuses(self) -> bool:
+        """Whether nothing but refusals is asked for."""
+        return all(case.refuses is not None for case in self.question.cases)
 
     @property
     def agrees(self) -> bool:
@@ -105,6 +112,8 @@ def refuses_well(numbers: Sequence[int], answer: Answer) -> bool:
         answer.status == "raised"
         and answer.error == "ValueError"
         and all(re.search(rf"(?<!\d){number}(?!\d)", answer.message) for number in numbers)
+        # A sentence that holds every number names none: two whole shapes are the most it may say.
+        and len(set(re.findall(r"\d+", answer.message))) <= MOST_NUMBERS
     )
 
 
@@ -130,7 +139,10 @@ def _objection(exercise: Exercise, asked: Question, reply: Reply) -> Finding | N
     values = [answer.value for answer in reply.answers]
     if asked.group.verify is None:
         return _with_its_own_weights(exercise, asked, values)
-    said = asked.group.verify(asked.cases, values)
+    try:
+        said = asked.group.verify(asked.cases, values)
+    except Exception:  # a value of a kind that nobody thought of
+        return Finding(f"`{exercise.name}` does not return what the exercise asks for.")
     if said is None:
         return None
     named = {mistake.name: mistake.message for mistake in exercise.mistakes}

@@ -7,11 +7,12 @@ import struct
 
 from . import system
 
-# Memory that belongs to no process and to no folder, so that nobody can count it. Numbers from
-# <asm/unistd.h>: memfd_create, memfd_secret, shmget.
+# Memory that belongs to no process and to no folder, so that nobody can count it: memfd_create,
+# memfd_secret, shmget. Keyrings, in which one notebook could leave a word for the next: add_key,
+# request_key, keyctl. Numbers from <asm/unistd.h>.
 MACHINES = {
-    "x86_64": (0xC000003E, (319, 447, 29)),
-    "aarch64": (0xC00000B7, (279, 447, 194)),
+    "x86_64": (0xC000003E, (319, 447, 29, 248, 249, 250)),
+    "aarch64": (0xC00000B7, (279, 447, 194, 217, 218, 219)),
 }
 _LARGEST_NUMBER = 0x3FFFFFFF  # above it x86_64 has the same calls a second time (x32)
 # <linux/bpf_common.h>, <linux/seccomp.h>: load a word, compare, return.
@@ -24,8 +25,8 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.c_void_p))
 
 
-def refuse_memory_that_nobody_counts() -> None:
-    """Let memfd_create, memfd_secret and shmget fail with ENOSYS, in this process and all it starts.
+def refuse_what_outlives_and_hides() -> None:
+    """Let these calls fail with ENOSYS, in this process and all that it starts.
 
     On a machine whose numbers are not known here nothing is refused.
     """

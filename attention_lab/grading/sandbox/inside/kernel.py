@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import system
-from .filter import refuse_memory_that_nobody_counts
+from .filter import refuse_what_outlives_and_hides
 
 
 def become_kernel(channel: socket.socket, request: dict[str, Any]) -> NoReturn:
@@ -25,7 +25,7 @@ def become_kernel(channel: socket.socket, request: dict[str, Any]) -> NoReturn:
         cover_the_machines_switches()
         limit(request["limits"])
         system.drop_all_privileges()
-        refuse_memory_that_nobody_counts()
+        refuse_what_outlives_and_hides()
         system.let_others_look(True)
         leave_the_parents_things()
         os.chdir(request["folder"])
