@@ -13,14 +13,13 @@ from dataclasses import dataclass
 
 import ipywidgets as widgets
 import matplotlib
-import seaborn as sns
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from traitlets import Unicode
 
-from attention_lab.plots import INK, STYLE
+from attention_lab.plots import COLOURS, INK, STYLE
 
 _BLOCK, _GAP = (1.5, 0.9), 0.12  # width and height of a block, and the room that parts two of them
 _NARROWEST = 4  # blocks beside each other: room for the words above and below
@@ -138,8 +137,8 @@ def _draw_block(
     label: str,
 ) -> None:
     """A block in its head's colour: heads differ in lightness, and the label says which it is."""
-    colour = sns.color_palette("mako_r", num_heads + 2)[head if num_heads > 1 else 0]
-    dark = 0.2126 * colour[0] + 0.7152 * colour[1] + 0.0722 * colour[2] < 0.5
+    colour = matplotlib.colormaps[COLOURS](0.1 + 0.6 * head / max(1, num_heads - 1))
+    light = 0.2126 * colour[0] ** 2.2 + 0.7152 * colour[1] ** 2.2 + 0.0722 * colour[2] ** 2.2
     corner = (x + gap / 2, y + gap / 2)
     ax.add_patch(
         Rectangle(corner, size[0] - gap, size[1] - gap, facecolor=colour, edgecolor="white", linewidth=1.5)
@@ -151,7 +150,7 @@ def _draw_block(
         label,
         ha="center",
         va="center",
-        color="white" if dark else INK,
+        color="white" if light < 0.25 else INK,
         parse_math=False,
         fontsize=8,
         weight=weight,

@@ -24,8 +24,8 @@ from traitlets import Unicode
 from attention_lab.plots import ACCENT, INK, PALE, STYLE
 
 LARGEST_WIDTH, LONGEST = 128, 128
-# From ink over white to blue: sign shows as hue, size as darkness, also when printed in grey.
-COLOURS = matplotlib.colors.LinearSegmentedColormap.from_list("signed", [INK, "#ffffff", ACCENT])
+# Ever lighter from -1 to 1, so that no two values look alike when printed in grey.
+COLOURS = matplotlib.colors.LinearSegmentedColormap.from_list("signed", [INK, "#5f9ab5", "#ffffff"])
 _FIGURE: dict[str, Any] = {"dpi": 110, "layout": "constrained", "facecolor": "white"}
 
 Encode = Callable[[int, int], torch.Tensor]  # (max_len, embed_dim) -> (max_len, E)
@@ -117,7 +117,7 @@ def encoding_slider(encode: Encode, *, width: int = 64, length: int = 64) -> wid
 
 @matplotlib.rc_context(STYLE)
 def matrix_figure(matrix: torch.Tensor, *, title: str) -> Figure:
-    """A square matrix `(E, E)` with numbers from -1 (dark) to 1 (blue), such as a shift of all positions."""
+    """A square matrix `(E, E)` with numbers from -1 (dark) to 1 (white), such as a shift of all positions."""
     table = _table("matrix_figure", matrix)
     if table.shape[0] != table.shape[1]:
         raise ValueError(f"matrix_figure draws a square matrix, (E, E), not {tuple(table.shape)}.")
@@ -128,8 +128,9 @@ def matrix_figure(matrix: torch.Tensor, *, title: str) -> Figure:
     mesh = ax.imshow(table.numpy(), cmap=COLOURS, vmin=-1, vmax=1)
     for row, column in table.nonzero().tolist() if count <= 16 else []:
         value = float(table[row, column])
-        colour = "white" if abs(value) > 0.6 else INK
-        ax.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=colour)
+        number = f"{value:.2f}" if abs(value) >= 0.005 else f"{value:.3f}"  # what is drawn is not 0
+        colour = "white" if value < -0.2 else INK
+        ax.text(column, row, number, ha="center", va="center", fontsize=8, color=colour)
     ax.set(xlabel="dimension of pe[pos]", ylabel="dimension of pe[pos + offset]", title=title)
     figure.colorbar(mesh, ax=ax, label="value", ticks=[-1, 0, 1], fraction=0.046, pad=0.04)
     filled = int((table.abs() > 1e-6).sum())

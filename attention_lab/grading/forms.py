@@ -13,7 +13,7 @@ from typing import Any
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.converters import GenerateAssignment, GenerateSolution
-from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, Execute, SaveCells
+from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, Execute, InstantiateTests, SaveCells
 from nbgrader.utils import compute_checksum, is_solution
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
@@ -55,7 +55,10 @@ def graded(source: NotebookNode, config: Config, folder: Path | None = None) -> 
     stages = (SaveCells, ClearHiddenTests, ClearMarkScheme)
     notebook = _through(_preprocessors(GenerateAssignment, config, without=stages), source, config, folder)
     clear = ClearHiddenTests(config=config)
-    for cell, visible in zip(notebook.cells, released(source, config, folder).cells, strict=True):
+    # The answers of the release are looked at; its automatic tests need not be made, which takes a kernel.
+    plain = _preprocessors(GenerateAssignment, config, without=(SaveCells, InstantiateTests))
+    visibles = _through(plain, source, config, folder)
+    for cell, visible in zip(notebook.cells, visibles.cells, strict=True):
         called = CHECK_CALL.search(cell.source) if cell.metadata.get("nbgrader", {}).get("grade") else None
         if called is not None and cell.cell_type == "code":
             clear.preprocess_cell(cell, ResourcesDict(), 0)

@@ -102,6 +102,8 @@ class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
             notice = nbformat.v4.new_markdown_cell(
                 f"**From the grader:** {submission.reason or submission.note}", id="from-the-grader"
             )
+            if rebuilt.nbformat_minor < 5:  # a course from before cells had ids
+                del notice["id"]
             rebuilt.cells.insert(0, notice)
         return rebuilt, resources
 
