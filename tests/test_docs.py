@@ -196,11 +196,9 @@ def test_the_stated_limits_are_the_graders():
     rows = table_rows((DOCS / "instructors.md").read_text())
     stated = {row[0].strip("`"): row[1] for row in rows if row[0].startswith("`c.RunAndJudge.")}
     own = set(RunAndJudge.class_trait_names(config=True)) - set(NbGraderPreprocessor.class_trait_names())
-    defaults = {name: RunAndJudge.class_traits()[name].default_value for name in own}
+    defaults = {name: RunAndJudge.class_traits()[name].default() for name in own}
     assert stated == {
-        f"c.RunAndJudge.{name}": f"{default:g}"
-        if type(default) in (int, float)
-        else str(default or "none").replace("traitlets.Undefined", "none")
+        f"c.RunAndJudge.{name}": f"{default:g}" if type(default) in (int, float) else str(default or "none")
         for name, default in defaults.items()
     }
 
