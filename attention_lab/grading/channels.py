@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import time
 from contextlib import suppress
@@ -19,10 +20,11 @@ from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionComplete
 from nbformat import NotebookNode
-from traitlets import Type
+from traitlets import Type, default
 
 from attention_lab.grading.limits import Limits
 from attention_lab.grading.sandbox.provisioner import SandboxSpecs
+from attention_lab.grading.sandbox.warm_interpreter import SandboxError
 
 LARGEST_MESSAGE = 96 * 2**20  # bytes; a sender of more is disconnected
 LONGEST_QUEUE = 256  # messages of each socket
@@ -57,7 +59,7 @@ class Client(AsyncKernelClient):
     control_channel_class = Type(Channel)
 
     async def wait_for_ready(self, timeout: float | None = None) -> None:
-        """Wait until a request is answered and what it prints arrives. Raises RuntimeError if late."""
+        """Wait until a request is answered and what it prints arrives. Raises SandboxError if late."""
         ends = time.monotonic() + (timeout or 60)
         while time.monotonic() < ends:
             asked = self.kernel_info()
@@ -68,12 +70,19 @@ class Client(AsyncKernelClient):
                     continue
                 return
             if not await self.is_alive():
-                raise RuntimeError("the kernel died before it was ready")
-        raise RuntimeError("the kernel was not ready in time")
+                raise SandboxError("The kernel died before it was ready.")
+        raise SandboxError("The kernel was not ready in time.")
 
 
 class Manager(AsyncKernelManager):
-    client_class = "attention_lab.grading.channels.Client"
+    client_factory = Type(Client, klass=AsyncKernelClient)
+
+    @default("log")
+    def _log_nothing(self) -> logging.Logger:
+        """A kernel that does not start would be logged with a traceback; the grader says what it means."""
+        silent = logging.getLogger(__name__)
+        silent.propagate, silent.disabled = False, True
+        return silent
 
 
 class Runner(NotebookClient):

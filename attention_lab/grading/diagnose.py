@@ -87,4 +87,7 @@ def _measured(exercise: Exercise, reference: Callable[..., Any], run: GroupRun) 
 
 def _evidence(exercise: Exercise, run: GroupRun) -> str:
     shown = [index for index in run.wrong if run.answers[index].status == "value"]
-    return evidence_of(exercise, run.question.cases[shown[0]], run.answers[shown[0]]) if shown else ""
+    if not shown:
+        return ""
+    asked = evidence_of(exercise, run.question.cases[shown[0]], run.answers[shown[0]])
+    return f"{asked} (From the group “{run.group.name}”.)"

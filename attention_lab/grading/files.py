@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -9,10 +10,16 @@ from collections.abc import Collection
 from pathlib import Path
 
 LARGEST_EXTRA_FILE = 10 * 2**20  # bytes
+ALL_EXTRA_FILES = 100 * 2**20  # bytes
+MOST_EXTRA_FILES = 2_000
 
 
 def copy_plain_files(source: Path, target: Path, leave_out: Collection[str] = ()) -> None:
-    """Copy what is a plain file of modest size: no links, no pipes, no notebooks, nothing huge."""
+    """Copy what is a plain file of modest size: no links, no pipes, no notebooks, nothing huge.
+
+    Of thousands of files, or of more than may be copied in all, the first ones are.
+    """
+    files, size = 0, 0
     for folder, folders, names in os.walk(source):  # does not follow links
         folders[:] = [name for name in folders if name not in ("__pycache__", ".ipynb_checkpoints")]
         for file in (Path(folder) / name for name in names):
@@ -23,8 +30,27 @@ def copy_plain_files(source: Path, target: Path, leave_out: Collection[str] = ()
             goal = target / relative
             if goal.exists() and not goal.is_file():
                 continue
+            files, size = files + 1, size + about.st_size
+            if files > MOST_EXTRA_FILES or size > ALL_EXTRA_FILES:
+                return
             goal.parent.mkdir(parents=True, exist_ok=True)
             copy_over(file, goal)
+
+
+def read_plain_file(path: Path, largest: int) -> bytes:
+    """The content of a plain file of at most `largest` bytes.
+
+    Raises OSError for what is none: a link, which may lead to another student's work or to the
+    solutions, a pipe, which may never end; and for a file that is larger (EFBIG).
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as stream:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(errno.EINVAL, "it is not a plain file")
+        if about.st_size > largest:
+            raise OSError(errno.EFBIG, "it is too large")
+        return stream.read(largest)
 
 
 def copy_over(file: Path, goal: Path) -> None:

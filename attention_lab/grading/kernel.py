@@ -24,6 +24,7 @@ from attention_lab.grading import packing, recording, respond
 from attention_lab.grading.answers import Answer, Reply, read_reply
 from attention_lab.grading.channels import Runner, World, start
 from attention_lab.grading.patience import Patience
+from attention_lab.grading.sandbox.warm_interpreter import SandboxError
 
 # One text, so the imports of its parts from each other are dropped.
 RESPONDER = "".join(
@@ -118,7 +119,12 @@ class StudentKernel:
             return Reply([Answer("unreadable", message=str(error)[:200])] * len(calls))
 
     def start(self) -> None:
-        self._sockets = start(self._client, self._folder, self.world)
+        """Start a kernel. Raises SandboxError where the sandbox gives none."""
+        try:
+            self._sockets = start(self._client, self._folder, self.world)
+        except SandboxError:  # such as: the warm interpreter has died; it is replaced when one asks again
+            self.stop()
+            self._sockets = start(self._client, self._folder, self.world)
         self._manager = self._client.km
 
     def stop(self) -> None:

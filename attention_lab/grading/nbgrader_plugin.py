@@ -21,13 +21,17 @@ from attention_lab.grading.channels import World
 from attention_lab.grading.course import Lesson, read_notebook
 from attention_lab.grading.files import copy_over, copy_plain_files
 from attention_lab.grading.forms import graded
+from attention_lab.grading.interrupted import HALF_GRADED, forget_half_graded
+from attention_lab.grading.kernel import student_kernel
 from attention_lab.grading.places import answer_ids, course_of, lesson_of, submitted_folder
 from attention_lab.grading.rebuild import rebuild
-from attention_lab.grading.sandbox.warm_interpreter import warm_interpreter
+from attention_lab.grading.sandbox.warm_interpreter import SandboxError, warm_interpreter
 from attention_lab.grading.settings import JudgingSettings
+from attention_lab.grading.storage import CarefulWriter, refuse_without_room, said_in_one_sentence
 from attention_lab.grading.submission import Submission, read_submission
 from attention_lab.grading.timestamps import carefully
 
+NOT_WITH_THESE_FILES = "No kernel could be started with the files of this submission beside the notebook"
 _FORMS: dict[Path, tuple[tuple[int, str], NotebookNode]] = {}  # by source notebook
 
 
@@ -59,6 +63,8 @@ class SubmissionExporter(NotebookExporter):
             _refuse_broken_lesson(lesson)
         judging = RunAndJudge(config=self.config)
         judging.refuse_without_sandbox()
+        refuse_without_room(coursedir, "Nothing was graded.")
+        converter.writer = CarefulWriter(parent=converter, config=converter.config)
         if judging.sandbox:  # it warms up while the class is being read
             warm_interpreter(judging.modules_of(wanted[0]))
         pattern = coursedir.format_path(
@@ -69,13 +75,24 @@ class SubmissionExporter(NotebookExporter):
             for folder in sorted(Path("/").glob(pattern.lstrip("/")))
             if folder.is_dir()
         }
+        autograded = coursedir.format_path(
+            coursedir.autograded_directory, coursedir.student_id, coursedir.assignment_id
+        )
+        names, whole = [lesson.name for lesson in wanted], coursedir.notebook_id == "*"
+        for folder in Path("/").glob(autograded.lstrip("/")):
+            forget_half_graded(folder, names, whole, self.log)
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> Any:
+        with said_in_one_sentence(Path(filename)):
+            return self._from_filename(filename, resources, **kwargs)
+
+    def _from_filename(self, filename: str, resources: Any, **kwargs: Any) -> Any:
         converter: Any = self.parent
         coursedir = converter.coursedir
         about = resources["nbgrader"]
         if Path(filename).parent != submitted_folder(coursedir, about):
             return super().from_filename(filename, resources=resources, **kwargs)
+        refuse_without_room(coursedir, f"Grading stopped before {about['student']}.")
         lesson = lesson_of(course_of(coursedir), about)
         others = {f"{other.name}.ipynb" for other in course_of(coursedir).lessons_in(lesson.folder)}
         resources["attention_lab_submission"] = read_submission(Path(filename), answer_ids(lesson), others)
@@ -96,6 +113,7 @@ class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
             "seed": grading.submission_seed(lesson.course.root, student, rebuilt),
             "reason": submission.reason,
             "note": submission.note,
+            HALF_GRADED: True,
         }
         if submission.reason or submission.note:
             self.log.warning("%s: %s", student, submission.reason or submission.note)
@@ -114,6 +132,7 @@ class RunAndJudge(JudgingSettings):
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         lesson = lesson_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
         about = nb.metadata["attention_lab"]
+        del about[HALF_GRADED]  # this is written only after the grades are
         self._keep_beside(lesson, resources["nbgrader"])
         if about["reason"]:
             grading.refuse(nb, lesson, about["reason"])
@@ -126,7 +145,13 @@ class RunAndJudge(JudgingSettings):
         )
         with TemporaryDirectory(prefix="attention-lab-") as folder:
             self._fill_work_folder(Path(folder), lesson, resources["nbgrader"])
-            verdicts = grading.grade(nb, lesson, Path(folder), about["seed"], world)
+            try:
+                verdicts = grading.grade(nb, lesson, Path(folder), about["seed"], world)
+            except SandboxError as error:
+                student = resources["nbgrader"]["student"]
+                _refuse_without_kernels(world, f"Grading stopped at {student}.")
+                self.log.warning("%s: %s", student, error)
+                verdicts = grading.refuse(nb, lesson, f"{NOT_WITH_THESE_FILES} ({error})")
         for verdict in verdicts:
             self.log.info("%s: %g of %g", verdict.exercise, verdict.points, verdict.max_points)
         return nb, resources
@@ -172,3 +197,15 @@ def _refuse_broken_lesson(lesson: Lesson) -> None:
         problems = [str(error)]
     if problems:
         raise SystemExit(f"Nothing was graded. {problems[0]}")
+
+
+def _refuse_without_kernels(world: World, what_happened: str) -> None:
+    """Stop the run, with a sentence, where no kernel starts even without anybody's files."""
+    with TemporaryDirectory(prefix="attention-lab-") as folder:
+        try:
+            with student_kernel(nbformat.v4.new_notebook(), Path(folder), world):
+                return
+        except SandboxError as error:
+            raise SystemExit(
+                f"{what_happened} {error} What was graded before is kept: run the same command again."
+            ) from error

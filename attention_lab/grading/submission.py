@@ -7,13 +7,17 @@ in it can break the grader or mean anything to it.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import nbformat
+
+from attention_lab.grading.files import read_plain_file
 
 LARGEST_FILE = 20 * 2**20  # bytes; an honest notebook with figures stays far below
 NEWEST_FORMAT = 4
@@ -43,7 +47,7 @@ def read_submission(path: Path, answer_ids: Collection[str], others: Collection[
     `others` are the names of the assignment's notebooks: a file of that name is no misnamed one,
     for notebooks of one course often share the ids of their cells.
     """
-    asked = _read_file(path, answer_ids) if path.exists() else None
+    asked = _read_file(path, answer_ids) if os.path.lexists(path) else None
     if asked is not None and not asked.reason:
         return asked
     misnamed = [
@@ -53,7 +57,7 @@ def read_submission(path: Path, answer_ids: Collection[str], others: Collection[
         and (found := _read_file(candidate, answer_ids)).answered
     ]
     if misnamed:
-        best, file = max(misnamed, key=lambda pair: (len(pair[0].answered), pair[1].stat().st_mtime))
+        best, file = max(misnamed, key=lambda pair: (len(pair[0].answered), pair[1].lstat().st_mtime))
         note = f"The notebook was handed in as {file.name!r}; it was graded as {path.name!r}."
         return Submission(best.cells, note=note, answered=best.answered)
     if asked is not None:
@@ -83,12 +87,14 @@ class _Unreadable(Exception):
 
 def _parse(path: Path) -> dict[str, Any]:
     try:
-        size = path.stat().st_size
-        raw = path.read_bytes() if size <= LARGEST_FILE else b""
+        raw = read_plain_file(path, LARGEST_FILE)
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            size = LARGEST_FILE // 2**20
+            raise _Unreadable(f"is larger than {size} MiB: clear its outputs and try again") from error
+        if error.errno == errno.ELOOP:
+            raise _Unreadable("is a link, not a file: hand in the notebook itself") from error
         raise _Unreadable(f"cannot be read: {error.strerror}") from error
-    if size > LARGEST_FILE:
-        raise _Unreadable(f"is larger than {LARGEST_FILE // 2**20} MiB: clear its outputs and try again")
     encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
     try:
         text = raw.decode(encoding).strip("\ufeff \r\n\t")

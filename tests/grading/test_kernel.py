@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from attention_lab.grading.answers import Reply, calls_for
-from attention_lab.grading.channels import World
+from attention_lab.grading.channels import Channel, World
 from attention_lab.grading.exercise import ask
 from attention_lab.grading.kernel import StudentKernel, student_kernel
 from attention_lab.grading.limits import Limits
@@ -140,6 +140,12 @@ def test_a_notebook_cannot_take_longer_than_its_budget_by_being_late_again_and_a
         outcomes = [kernel.run_cell(cell, index) for index, cell in enumerate(list(notebook.cells))]
     assert outcomes[0] == "late"
     assert outcomes[-10:] == ["skipped"] * 10
+
+
+def test_the_wires_are_those_that_pass_over_nonsense(tmp_path):
+    with running(tmp_path, "a = 1") as (kernel, _, _notebook):
+        assert isinstance(kernel._client.kc.iopub_channel, Channel)
+        assert isinstance(kernel._client.kc.shell_channel, Channel)
 
 
 def test_no_kernel_and_no_socket_is_left_behind(tmp_path):

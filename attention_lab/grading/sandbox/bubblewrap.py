@@ -83,9 +83,10 @@ def _walls(more: Iterable[str]) -> list[str]:
     arguments += [word for place in (*SYSTEM, *SETTINGS) for word in _shown(Path(place))]
     arguments += [word for place in _python_folders() for word in ("--ro-bind", str(place), str(place))]
     arguments += _students_helpers()
-    arguments += ["--tmpfs", "/dev", "--dir", "/dev/shm"]
+    arguments += ["--tmpfs", "/dev", "--dir", "/dev/shm", "--dir", "/dev/pts"]
     arguments += [word for name in DEVICES for word in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")]
-    arguments += ["--symlink", "/proc/self/fd", "/dev/fd", "--remount-ro", "/dev"]
+    arguments += ["--symlink", "/proc/self/fd", "/dev/fd", "--symlink", "pts/ptmx", "/dev/ptmx"]
+    arguments += ["--remount-ro", "/dev"]
     arguments += ["--tmpfs", "/run", "--dir", "/run/kernel", "--dir", "/run/private", "--dir", "/run/sockets"]
     arguments += [*more, "--remount-ro", "/run"]
     # The warm interpreter's own; each kernel gets an empty one over it.

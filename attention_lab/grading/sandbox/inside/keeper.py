@@ -60,6 +60,8 @@ def make_private_folders(size: int) -> None:
     for name, place in (("home", os.environ["HOME"]), ("tmp", "/tmp"), ("shm", "/dev/shm")):
         os.makedirs(f"{PRIVATE}/{name}")
         system.mount(f"{PRIVATE}/{name}", place, flags=system.BIND)
+    # Terminals of its own: `!ls` in a cell asks for one.
+    system.mount("devpts", "/dev/pts", "devpts", system.NO_SET_UID, "newinstance,ptmxmode=0666,mode=600")
 
 
 def show_own_sockets_only(name: str) -> None:

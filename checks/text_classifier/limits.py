@@ -1,0 +1,5 @@
+"""The classifier's own limits: its questions train models, and its first optimizer imports for seconds."""
+
+from attention_lab.grading.limits import Limits
+
+LIMITS = Limits(cell=60, answer=30, notebook=600)
