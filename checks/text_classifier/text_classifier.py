@@ -16,14 +16,13 @@ text_classifier = Exercise(
 
 
 class _Sizes:
-    """The sizes of one case: E is shared out among the heads, and the classes are fewer than the rest."""
+    """The sizes of one case, all different: E is shared out among the heads."""
 
     def __init__(self, draw):
-        self.batch, self.length, head_size = draw.sizes(3)
-        self.heads = draw.integer(2, 4)
+        self.heads, head_size, self.batch, self.classes, one, other = draw.heads(4)
         self.embed_dim = self.heads * head_size
-        self.vocab_size = draw.integer(60, 90)
-        self.classes = draw.integer(3, 6)
+        self.shortest, self.length = sorted((one, other))
+        self.vocab_size = draw.integer(301, 340)
 
     def shapes(self):
         return {
@@ -44,7 +43,7 @@ def _made(draw, sizes, layer=EFFICIENT, positional=False, double=False, look=("r
     shapes = sizes.shapes() | shapes
     more = {}
     if positional:
-        more["positional"], table = positions(sizes.length + 1, sizes.embed_dim)
+        more["positional"], table = positions(150 + sizes.length, sizes.embed_dim)
         shapes |= table
     dtype = torch.float64 if double else torch.float32
     # As large as their inputs, so that attention is sharp and no part of the answer is lost in another.
@@ -62,8 +61,9 @@ def _made(draw, sizes, layer=EFFICIENT, positional=False, double=False, look=("r
 
 def _padded(draw, sizes):
     """Ids (B, T) with 0 behind the shorter texts, and their mask (B, 1, T); one text fills the row."""
-    lengths = draw.integers(1, sizes.length - 1, sizes.batch)
-    lengths[draw.integer(0, sizes.batch - 1)] = sizes.length
+    lengths = draw.integers(sizes.shortest, sizes.length - 1, sizes.batch)
+    longest = draw.integer(0, sizes.batch - 1)
+    lengths[longest], lengths[longest - 1] = sizes.length, sizes.shortest
     mask = torch.arange(sizes.length) < lengths[:, None]
     return _tokens(draw, sizes) * mask, mask[:, None]
 
@@ -79,7 +79,7 @@ def parameters(draw):
         yield ask(build=build(1000, 64, 5, attending, look=("parameters",)))
     sizes = _Sizes(draw)
     attending, _ = attention(EFFICIENT, sizes.embed_dim, sizes.heads)
-    places, _ = positions(sizes.length, sizes.embed_dim)
+    places, _ = positions(150 + sizes.length, sizes.embed_dim)
     made = (sizes.vocab_size, sizes.embed_dim, sizes.classes, attending, places)
     yield ask(build=build(*made, look=("parameters",)))
 
@@ -101,6 +101,7 @@ def with_mask(draw):
         input_ids, mask = _padded(draw, sizes)
         yield ask(input_ids, mask, build=_made(draw, sizes, layer, double=double))
     sizes = _Sizes(draw)
+    sizes.heads, sizes.embed_dim, sizes.classes = 7, 49, 11
     sizes.batch = sizes.length = sizes.embed_dim  # as many texts as tokens and dimensions
     hidden = draw.mask(sizes.batch, 1, sizes.length)  # hides words, not padding
     yield ask(_tokens(draw, sizes), mask=hidden, build=_made(draw, sizes))
