@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
+import json
 import sqlite3
-import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import psutil
+from attack import FULL, MARK, NOTHING, Attack, all_attacks, finder, wrong
 from nbformat import NotebookNode
 from nbgrader.apps.api import NbGraderAPI
-from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, make_course
+from tiny_course import FOLDER, NAME, GradedClass, hand_in, make_course
 
 from attention_lab.grading.forms import course_config
+from attention_lab.grading.sandbox import warm_interpreter
 
-CASES = Path(__file__).parent / "cases"
-WRONG = {
-    "double": "def double(x):\n    return x * 1",
-    "row_sums": "def row_sums(x):\n    return x.sum()",
-    "biggest": "def biggest(x):\n    return x.min()",
-}
 # Tight, so that an attack that hangs or floods costs seconds; honest work needs a fraction of it.
 LIMITS = {
-    "cell_seconds": 4,
-    "answer_seconds": 4,
-    "notebook_seconds": 30,
+    "cell_seconds": 3,
+    "answer_seconds": 2,
+    "notebook_seconds": 20,
     "output_mebibytes": 1,
     "memory_mebibytes": 512,
     "disk_mebibytes": 64,
@@ -37,45 +30,20 @@ LIMITS = {
     "processes": 32,
     "open_files": 256,
 }
-# What an attack leaves where it manages to write outside its sandbox.
-MARK = "attention-lab-attack"
-
-
-def wrong(**answers: str) -> NotebookNode:
-    """The wrong control, with the attack's answers in the place of wrong ones."""
-    return answered(**(WRONG | answers))
-
-
-@dataclass
-class Attack:
-    """One file of `cases`: its docstring says what it tries, `submission()` makes what is handed in.
-
-    `FILES` (name → bytes) lie beside the notebook. `harm(arena)` returns a sentence if damage of
-    the attack's own kind can be seen from outside.
-    """
-
-    module: ModuleType
-
-    @property
-    def name(self) -> str:
-        return self.module.__name__
-
-    @property
-    def tries(self) -> str:
-        return (self.module.__doc__ or "").strip().splitlines()[0]
-
-    @property
-    def files(self) -> dict[str, bytes]:
-        return getattr(self.module, "FILES", {})
-
-    def harm(self, arena: Arena) -> str:
-        look: Callable[[Arena], str] = getattr(self.module, "harm", lambda _arena: "")
-        return look(arena)
+# Words that stand in the checks, in a comment of their own code, in the solutions, in the grader's
+# environment and in the name of the course's folder: no attack may come to show one of them.
+SECRETS = ("zebra", "quagga", "kinkajou", "okapi", "wombat", "numbat")
+VARIABLE = ("ATTENTION_LAB_PARENT", "wombat")
+PLAIN = "yield ask(draw.normal(draw.sizes(1)[0]))"
+THROUGH = """
+    code = "# kinkajou: nobody is to read this\\ndef made(answer):\\n    return answer"
+    yield ask(draw.normal(draw.sizes(1)[0]), through=Made(code))
+"""
 
 
 @dataclass
 class Arena:
-    """The course, and nbgrader's own programming interface on it."""
+    """The course, and nbgrader's own programming interface on it. `root` is its folder."""
 
     root: Path
     api: Any = field(init=False)
@@ -83,24 +51,46 @@ class Arena:
 
     def __post_init__(self) -> None:
         make_course(self.root)
+        self._ask_through_code()
         config = course_config(self.root)
         config.CourseDirectory.root = str(self.root)
-        for name, value in LIMITS.items():
-            setattr(config.RunAndJudge, name, value)
         self.api, self.graded = NbGraderAPI(config=config), GradedClass(self.root)
-        (self.root.parent / MARK).mkdir(exist_ok=True)
+        self.mark.mkdir()
+
+    @property
+    def mark(self) -> Path:
+        """A folder outside the course, which stays empty unless somebody leaves the sandbox."""
+        return self.root.parent / MARK
+
+    @property
+    def sockets(self) -> Path:
+        """Where this machine keeps the sockets of all kernels."""
+        return warm_interpreter._current[0].sockets
 
     def grade(
-        self, student: str, work: NotebookNode, files: dict[str, bytes] | None = None
+        self, student: str, work: NotebookNode | bytes, attack: Attack | None = None
     ) -> dict[str, float]:
         """Points by exercise. AssertionError if nbgrader itself failed on this student."""
         folder = hand_in(self.root, student, work)
-        for name, content in (files or {}).items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(content)
+        if attack is not None:
+            attack.lay_out(folder, self)
+        self.api.config.RunAndJudge.update(LIMITS | (attack.limits if attack is not None else {}))
         result = self.api.autograde(FOLDER, student)
-        assert result["success"], result["log"][-2000:]
+        assert result["success"], (result.get("log", "") + result.get("error", ""))[-2000:]
         return self.graded.points(student)
+
+    def shown(self, student: str) -> str:
+        """All that a student's cells show in the graded notebook; the judge's own words are left out."""
+        outputs = [
+            output
+            for cell in self.graded.notebook(student).cells
+            for output in cell.get("outputs", [])
+            if "attention_lab" not in output.get("metadata", {})
+        ]
+        return json.dumps(outputs, ensure_ascii=False)
+
+    def secrets_in(self, student: str) -> list[str]:
+        return [word for word in SECRETS if word in self.shown(student)]
 
     def fingerprint(self) -> str:
         """Of everything a student must neither see nor change."""
@@ -111,38 +101,42 @@ class Arena:
         return digest.hexdigest()
 
     def strays(self) -> list[str]:
-        """Processes of this one's that run student code although nothing is being graded."""
-        return [
-            f"{process.pid} {' '.join(process.cmdline())[:80]}"
-            for process in psutil.Process().children(recursive=True)
-            if process.is_running() and process.status() != psutil.STATUS_ZOMBIE and _is_fork(process)
-        ]
+        """Processes that run student code although nothing is being graded."""
+        found = [process for process in psutil.Process().children(recursive=True) if _is_fork(process)]
+        found += [process for process in psutil.process_iter() if _bears_the_mark(process)]
+        return [f"{process.pid} {process.name()}" for process in found]
 
     def database_is_sound(self) -> bool:
         with sqlite3.connect(self.root / "gradebook.db") as connection:
             return connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
-
-def all_attacks() -> list[Attack]:
-    return [Attack(_load(path)) for path in sorted(CASES.glob("*.py"))]
-
-
-def _load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
+    def _ask_through_code(self) -> None:
+        """One question of the tiny course goes through code of the judge's own, for attacks to read."""
+        checks = self.root / "checks" / f"{NAME}.py"
+        text = checks.read_text()
+        assert PLAIN in text
+        text = text.replace("import Exercise, ask", "import Exercise, Made, ask")
+        checks.write_text(text.replace(PLAIN, THROUGH.strip()))
 
 
 def _is_fork(process: psutil.Process) -> bool:
     """A keeper or a kernel: forked from the warm interpreter, which bubblewrap's two processes started."""
     try:
+        if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
+            return False
         ancestors = [parent.name() for parent in process.parents()]
     except psutil.NoSuchProcess:
         return False
-    return ancestors.count("bwrap") >= 1 and process.name() != "bwrap" and "bwrap" not in ancestors[:1]
+    return "bwrap" in ancestors[1:] and process.name() != "bwrap" and ancestors[0] != "bwrap"
 
 
-__all__ = ["FULL", "MARK", "NOTHING", "Arena", "Attack", "all_attacks", "wrong"]
+def _bears_the_mark(process: psutil.Process) -> bool:
+    """Whoever got away from his ancestors, in the words of his own command."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE and MARK in process.cmdline()
+    except psutil.Error:
+        return False
+
+
+__all__ = ["FULL", "LIMITS", "MARK", "NOTHING", "SECRETS", "VARIABLE", "Arena", "Attack"]
+__all__ += ["all_attacks", "finder", "wrong"]

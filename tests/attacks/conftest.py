@@ -3,12 +3,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from arena import Arena
+from arena import VARIABLE, Arena
 
 from attention_lab.grading.sandbox.warm_interpreter import close_warm_interpreter
 
 
 @pytest.fixture(scope="session")
 def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
-    yield Arena(tmp_path_factory.mktemp("arena") / "course")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv(*VARIABLE)
+        yield Arena(tmp_path_factory.mktemp("numbat") / "course")
     close_warm_interpreter()

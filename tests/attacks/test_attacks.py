@@ -1,13 +1,17 @@
-"""Every attack in `cases` earns no more than the wrong control, does no harm, and costs no neighbour anything."""
+"""Every attack in `cases` earns no more than the wrong control, does no harm, costs no neighbour a point."""
 
 from __future__ import annotations
 
 import pytest
-from arena import FULL, MARK, NOTHING, Arena, all_attacks, wrong
+from arena import FULL, NOTHING, Arena, all_attacks, wrong
 from tiny_course import answered
 
 ATTACKS = all_attacks()
-pytestmark = [pytest.mark.attack, pytest.mark.filterwarnings("default")]
+pytestmark = [
+    pytest.mark.attack,
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.filterwarnings("ignore:Object of type:sqlalchemy.exc.SAWarning"),  # nbgrader's own
+]
 
 
 def test_the_right_control_gets_full_marks_and_the_wrong_one_nothing(arena: Arena):
@@ -16,20 +20,23 @@ def test_the_right_control_gets_full_marks_and_the_wrong_one_nothing(arena: Aren
 
 
 def test_there_are_enough_attacks_and_each_says_what_it_tries():
-    assert len(ATTACKS) >= 45
+    assert len(ATTACKS) >= 50
     assert len({attack.tries for attack in ATTACKS}) == len(ATTACKS)
     assert all(attack.tries.endswith(".") for attack in ATTACKS)
 
 
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_an_attack_is_withstood(attack, arena: Arena, record_property):
     record_property("attack", attack.tries)
     before = arena.fingerprint()
-    points = arena.grade(attack.name, attack.module.submission(), attack.files)
+    points = arena.grade(attack.name, attack.submission(arena), attack)
     assert points == NOTHING, f"it earned {points}"
-    assert attack.harm(arena) == ""
-    assert not list((arena.root.parent / MARK).iterdir()), "it wrote outside its sandbox"
-    assert arena.fingerprint() == before, "it changed the course"
     assert arena.strays() == [], "it left something running"
+    neighbour = f"after_{attack.name}"
+    assert arena.grade(neighbour, attack.neighbour()) == FULL, "it cost its neighbour points"
+    assert arena.secrets_in(attack.name) == []
+    assert attack.harm(arena) == ""
+    assert not list(arena.mark.iterdir()), "it wrote outside its sandbox"
+    assert arena.fingerprint() == before, "it changed the course"
     assert arena.database_is_sound()
-    assert arena.grade(f"after_{attack.name}", answered()) == FULL, "it cost its neighbour points"

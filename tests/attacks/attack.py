@@ -1,0 +1,123 @@
+"""What an attack is: one file of `cases`, whose docstring says in one sentence what it tries.
+
+    submission()        what is handed in, with the wrong control's answers where it has none of its own
+    FILES               further files beside the notebook, name -> bytes
+    LIMITS              other limits than the arena's
+    prepare(folder)     links, pipes and whatever else `FILES` cannot hold
+    neighbour()         the honest notebook that is graded next, if it is to look for what was left behind
+    PROOF               a pattern in what the attack shows: one that did nothing was not withstood
+    harm(arena)         a sentence, if damage of the attack's own kind can be seen from outside
+
+`submission` and `prepare` may take the arena as well, for what an attacker could have guessed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from nbformat import NotebookNode
+from tiny_course import FULL, NOTHING, answered
+
+if TYPE_CHECKING:
+    from arena import Arena
+
+CASES = Path(__file__).parent / "cases"
+# What an attack leaves where it manages to write, or to go on running, outside its sandbox.
+MARK = "attention-lab-attack"
+# For attacks that hang: how little patience shows as much as how much.
+HASTY = {"cell_seconds": 2, "answer_seconds": 1, "notebook_seconds": 4}
+WRONG = {
+    "double": "def double(x):\n    return x * 1",
+    "row_sums": "def row_sums(x):\n    return x.sum()",
+    "biggest": "def biggest(x):\n    return x.min()",
+}
+
+
+def wrong(**answers: str) -> NotebookNode:
+    """The wrong control, with the attack's answers in the place of wrong ones."""
+    return answered(**(WRONG | answers))
+
+
+def finder(*words: str) -> str:
+    """Code of a function `found_in(*texts)`: which of the words are in them.
+
+    It holds them as numbers only: whoever searches memory and finds a word has not found this.
+    """
+    return f"""
+def found_in(*texts, coded={[list(map(ord, word)) for word in words]}):
+    words = ("".join(map(chr, codes)) for codes in coded)
+    return [word for word in words if any(word in text for text in texts)]
+"""
+
+
+@dataclass
+class Attack:
+    """One file of `cases`."""
+
+    module: ModuleType
+
+    @property
+    def name(self) -> str:
+        return self.module.__name__
+
+    @property
+    def tries(self) -> str:
+        return " ".join((self.module.__doc__ or "").split())
+
+    @property
+    def proof(self) -> str:
+        return self._own("PROOF", "")
+
+    @property
+    def limits(self) -> dict[str, float]:
+        return self._own("LIMITS", {})
+
+    def submission(self, arena: Arena) -> NotebookNode | bytes:
+        return _given(self.module.submission, arena)
+
+    def neighbour(self) -> NotebookNode:
+        return self._own("neighbour", answered)()
+
+    def lay_out(self, folder: Path, arena: Arena) -> None:
+        """Put what lies beside the notebook into the submitted folder."""
+        for name, content in self._own("FILES", {}).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+        _given(self._own("prepare", lambda folder: None), folder, arena)
+
+    def harm(self, arena: Arena) -> str:
+        if not re.search(self.proof, arena.shown(self.name)):
+            return f"it did nothing: {arena.shown(self.name)[:500]}"
+        return self._own("harm", lambda _arena: "")(arena)
+
+    def _own(self, name: str, otherwise: Any) -> Any:
+        return getattr(self.module, name, otherwise)
+
+
+def all_attacks() -> list[Attack]:
+    return [Attack(_load(path)) for path in sorted(CASES.glob("*.py"))]
+
+
+def _given(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function with as many of the arguments as it takes."""
+    return function(*arguments[: len(inspect.signature(function).parameters)])
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+__all__ = ["FULL", "HASTY", "MARK", "NOTHING", "WRONG", "Attack", "all_attacks", "finder", "wrong"]

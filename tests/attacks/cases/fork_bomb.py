@@ -1,0 +1,18 @@
+"""Forks as often as it can."""
+
+from attack import HASTY, wrong
+
+LIMITS = HASTY
+BOMB = """
+import os
+def double(x):
+    while True:
+        try:
+            os.fork()
+        except OSError:
+            pass
+"""
+
+
+def submission():
+    return wrong(double=BOMB)

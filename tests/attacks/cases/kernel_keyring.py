@@ -1,0 +1,33 @@
+"""Leaves a message for the next notebook in the Linux keyring of its user, which no folder holds."""
+
+from attack import wrong
+from tiny_course import after, answered
+
+RINGS = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+rings = {"user": -4, "user session": -5, "session": -3}
+"""
+LEAVE = """
+for name, ring in rings.items():
+    print(name, libc.syscall(248, b"user", b"of-another", b"hello", 5, ring) >= 0 or ctypes.get_errno())
+def double(x):
+    return x
+"""
+LOOK = """
+heard = [name for name, ring in rings.items() if libc.syscall(250, 10, ring, b"user", b"of-another", 0) >= 0]
+print("of another:", heard)
+"""
+
+
+def submission():
+    return wrong(double=RINGS + LEAVE)
+
+
+def neighbour():
+    return after(answered(), "setup", RINGS + LOOK)
+
+
+def harm(arena):
+    shown = arena.shown(f"after_{__name__}")
+    return "" if "of another: []" in shown else f"the next notebook heard it: {shown[:200]}"

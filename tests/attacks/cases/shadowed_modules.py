@@ -1,0 +1,38 @@
+"""Lays modules named like torch, json, safetensors and the grader beside its notebook."""
+
+from attack import wrong
+
+LIES = b"print('shadowed')\ndef __getattr__(name):\n    return lambda *arguments, **options: True\n"
+NAMES = (
+    "torch",
+    "json",
+    "base64",
+    "safetensors",
+    "linecache",
+    "marshal",
+    "ipykernel",
+    "sitecustomize",
+    "conftest",
+)
+FILES = {f"{name}.py": LIES for name in NAMES} | {
+    "attention_lab/__init__.py": LIES,
+    "attention_lab/grading/__init__.py": LIES,
+    "torch/__init__.py": LIES,
+    "safetensors/torch.py": LIES,
+    "checks/tiny.py": LIES,
+    "tiny.py": LIES,
+}
+SHADOW = """
+import importlib, sys
+for name in ("json", "base64", "linecache", "safetensors.torch"):
+    sys.modules.pop(name, None)
+importlib.invalidate_caches()
+import json
+from attention_lab.grading import check
+def double(x):
+    return check("double")
+"""
+
+
+def submission():
+    return wrong(double=SHADOW)
