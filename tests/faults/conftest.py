@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from tiny_course import make_course
+
+
+@pytest.fixture(scope="session")
+def whole_course(once) -> Path:
+    """The tiny course in a gradebook of its own; nobody has handed in anything."""
+    return once("whole_course", _make_into)
+
+
+@pytest.fixture
+def course(whole_course: Path) -> Iterator[Path]:
+    """A copy of the course for one test, on a short path: sockets lie below it."""
+    with TemporaryDirectory(prefix="fault-") as folder:
+        root = Path(folder).resolve() / "course"
+        shutil.copytree(whole_course, root)
+        yield root
+
+
+def _make_into(folder: Path) -> None:
+    make_course(folder)

@@ -1,0 +1,93 @@
+"""A full disk, a read-only folder: one sentence says what and where, and nothing that was graded is lost."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from grading_runs import database_is_sound, finish, finish_where, grades, words
+from tiny_course import FOLDER, FULL, answered, hand_in
+
+pytestmark = [pytest.mark.fault, pytest.mark.timeout(600)]
+# The course is moved to a small disk for the run and brought back afterwards, whatever came of it.
+ON_A_SMALL_DISK = """
+cp -r ../kept/. .
+{meanwhile}
+"$@"; status=$?
+rm -f filler
+cp -r . ../kept/
+exit $status
+"""
+FILL = "dd if=/dev/zero of=filler bs=64k >/dev/null 2>&1"
+FILL_LATER = (
+    f"(while ! grep -q half_graded autograded/ben/{FOLDER}/tiny.ipynb; do :; done 2>/dev/null; {FILL}) &"
+)
+
+
+def run_on_a_small_disk(course: Path, mebibytes: int, meanwhile: str) -> tuple[int, str]:
+    kept = course.rename(course.parent / "kept")
+    course.mkdir()
+    disk = ["--size", str(mebibytes * 2**20), "--tmpfs", str(course)]
+    outcome = finish_where(course, disk, ON_A_SMALL_DISK.format(meanwhile=meanwhile))
+    course.rmdir()
+    kept.rename(course)
+    return outcome
+
+
+def the_one_sentence(said: str) -> str:
+    assert "Traceback" not in said, said
+    (line,) = [
+        line for line in said.splitlines() if line.startswith(("Nothing was graded", "Grading stopped"))
+    ]
+    return line
+
+
+@pytest.fixture(scope="module")
+def half_graded(whole_course: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("half") / "course"
+    shutil.copytree(whole_course, root)
+    hand_in(root, "ada", answered())
+    assert finish(root)[0] == 0, words(root)
+    return root
+
+
+@pytest.fixture
+def half_a_class(course: Path, half_graded: Path) -> Path:
+    """Ada is graded; Ben and Cyd hand in."""
+    shutil.copytree(half_graded, course, dirs_exist_ok=True)
+    hand_in(course, "ben", answered())
+    hand_in(course, "cyd", answered())
+    return course
+
+
+def everybody_can_be_graded_afterwards(course: Path) -> bool:
+    status, said = finish(course)
+    assert status == 0, said
+    return grades(course, ["ada", "ben", "cyd"]) == {"ada": FULL, "ben": FULL, "cyd": FULL}
+
+
+@pytest.mark.parametrize("meanwhile", [FILL, FILL_LATER], ids=["full before", "fills up on the way"])
+def test_a_full_disk_stops_the_class_with_one_sentence_and_loses_no_grade(half_a_class, meanwhile):
+    course = half_a_class
+    status, said = run_on_a_small_disk(course, 48, meanwhile)
+    assert status != 0
+    sentence = the_one_sentence(said)
+    assert str(course) in sentence or "the gradebook" in sentence
+    assert "full" in sentence or "No space left" in sentence
+    assert "What was graded before is kept" in sentence
+    assert database_is_sound(course)
+    assert grades(course, ["ada"]) == {"ada": FULL}
+    assert everybody_can_be_graded_afterwards(course)
+
+
+@pytest.mark.parametrize("place", ["autograded", "gradebook.db"])
+def test_what_cannot_be_written_is_said_before_anybody_is_graded(half_a_class, place):
+    course = half_a_class
+    status, said = finish_where(course, ["--ro-bind", str(course / place), str(course / place)])
+    assert status != 0
+    sentence = the_one_sentence(said)
+    assert f"{course / place} cannot be written to" in sentence
+    assert "Nothing was graded" in sentence
+    assert "Sanitizing" not in said
+    assert grades(course, ["ada"]) == {"ada": FULL}

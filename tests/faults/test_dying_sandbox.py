@@ -1,0 +1,115 @@
+"""The sandbox itself breaks on the way: it is made anew, and costs one submission at the most."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grading_runs import finish, grades
+from nbgrader.apps.api import NbGraderAPI
+from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in
+
+from attention_lab.grading.forms import course_config
+from attention_lab.grading.kernel import StudentKernel
+from attention_lab.grading.sandbox import warm_interpreter
+from attention_lab.grading.sandbox.warm_interpreter import SandboxError, WarmInterpreter
+
+pytestmark = [
+    pytest.mark.fault,
+    pytest.mark.timeout(600),
+    pytest.mark.filterwarnings("default"),  # nbgrader's own
+]
+
+
+class Grader:
+    """A course graded in this process, as the formgrader does it."""
+
+    def __init__(self, root: Path) -> None:
+        config = course_config(root)
+        config.CourseDirectory.root = str(root)
+        self.root, self.api = root, NbGraderAPI(config=config)
+
+    def try_to_grade(self, student: str) -> dict[str, Any]:
+        hand_in(self.root, student, answered())
+        return self.api.autograde(FOLDER, student)
+
+    def points(self, student: str) -> dict[str, float]:
+        result = self.try_to_grade(student)
+        assert result["success"], result["log"] + result.get("error", "")
+        return GradedClass(self.root).points(student)
+
+
+@pytest.fixture
+def grader(course: Path) -> Iterator[Grader]:
+    yield Grader(course)
+    warm_interpreter.close_warm_interpreter()
+
+
+def kill_the_warm_interpreter() -> int:
+    process = warm_interpreter._current[0]._process
+    process.kill()
+    process.wait()
+    return process.pid
+
+
+def test_a_warm_interpreter_that_dies_is_replaced_and_costs_at_most_the_submission_it_served(
+    grader, monkeypatch
+):
+    execute, killed = StudentKernel._execute, []
+
+    def execute_and_kill(self: StudentKernel, cell: Any, index: int, patience: float) -> Any:
+        if cell.id == "row_sums" and not killed:
+            killed.append(kill_the_warm_interpreter())
+        return execute(self, cell, index, patience)
+
+    assert grader.points("ada") == FULL
+    monkeypatch.setattr(StudentKernel, "_execute", execute_and_kill)
+    points = grader.points("ben")
+    assert killed and points | {"row_sums": 2} == FULL
+    assert warm_interpreter._current[0]._process.pid not in killed
+    assert grader.points("cyd") == FULL
+
+
+def test_a_warm_interpreter_that_dies_when_it_is_asked_for_a_kernel_costs_nobody_anything(
+    grader, monkeypatch
+):
+    fork, killed = WarmInterpreter.fork, []
+
+    def die_then_fork(self: WarmInterpreter, *arguments: Any, **options: Any) -> Any:
+        if not killed:
+            killed.append(kill_the_warm_interpreter())
+        return fork(self, *arguments, **options)
+
+    monkeypatch.setattr(WarmInterpreter, "fork", die_then_fork)
+    assert grader.points("ada") == FULL
+    assert killed
+
+
+def test_where_no_kernel_starts_at_all_the_class_stops_with_one_sentence_and_nobody_gets_0(
+    grader, monkeypatch
+):
+    def no_fork(self: WarmInterpreter, *arguments: Any, **options: Any) -> Any:
+        raise SandboxError("There is no room for another process.")
+
+    monkeypatch.setattr(WarmInterpreter, "fork", no_fork)
+    result = grader.try_to_grade("ada")
+    assert not result["success"]
+    assert "Grading stopped at ada. There is no room for another process." in result["error"]
+    assert set(GradedClass(grader.root).points("ada").values()) == {None}
+    monkeypatch.undo()
+    assert grader.points("ada") == FULL
+
+
+def test_files_that_leave_the_kernel_no_room_cost_their_own_submission(course):
+    folder = hand_in(course, "ada", answered())
+    for number in range(3):
+        (folder / f"{number}.bin").write_bytes(os.urandom(2**20))
+    hand_in(course, "ben", answered())
+    status, said = finish(course, "--RunAndJudge.disk_mebibytes=2")
+    assert status == 0, said
+    assert "Traceback" not in said
+    assert grades(course, ["ada", "ben"]) == {"ada": NOTHING, "ben": FULL}
+    assert "files of this submission" in GradedClass(course).reason("ada", "double")

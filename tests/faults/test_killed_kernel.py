@@ -1,0 +1,86 @@
+"""A kernel that somebody kills (the system, short of memory, say) costs no more than the cell it died in."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tiny_course import FOLDER, FULL, answered
+
+from attention_lab.grading.channels import World
+from attention_lab.grading.course import Lesson, open_course, read_notebook
+from attention_lab.grading.forms import course_config, graded
+from attention_lab.grading.grade import grade
+from attention_lab.grading.kernel import StudentKernel
+from attention_lab.grading.limits import Limits
+from attention_lab.grading.rebuild import rebuild
+from attention_lab.grading.sandbox.warm_interpreter import close_warm_interpreter
+from attention_lab.grading.submission import SubmittedCell
+
+pytestmark = pytest.mark.fault
+PATIENT = Limits(cell=60, answer=60, notebook=240)
+CELLS = [cell.id for cell in answered().cells if cell.cell_type == "code"]
+Grade = Callable[[], dict[str, float]]
+
+
+@pytest.fixture(scope="module")
+def lesson(whole_course: Path) -> Iterator[Lesson]:
+    (only,) = open_course(whole_course).lessons_in(FOLDER)
+    yield only
+    close_warm_interpreter()
+
+
+@pytest.fixture
+def grade_honest_work(lesson: Lesson, tmp_path: Path) -> Grade:
+    source = lesson.source_path
+    form = graded(read_notebook(source), course_config(lesson.course.root), source.parent)
+    cells = [SubmittedCell(cell.cell_type, cell.source, cell_id=cell.id) for cell in answered().cells]
+    world = World(limits=PATIENT, modules=lesson.modules)
+
+    def points() -> dict[str, float]:
+        verdicts = grade(rebuild(form, cells), lesson, tmp_path, 7, world)
+        return {verdict.exercise: verdict.points for verdict in verdicts}
+
+    return points
+
+
+def kill_while(
+    monkeypatch: pytest.MonkeyPatch, method: str, times: int, wanted: Callable[..., bool]
+) -> list[int]:
+    """Have the kernel killed whenever `method` begins its work; returns the list of its process ids."""
+    original, kills = getattr(StudentKernel, method), []
+
+    def killed(self: StudentKernel, *arguments: object) -> object:
+        if len(kills) < times and wanted(*arguments):
+            kernel = self._manager.provisioner.kernel
+            kills.append(kernel.pid)
+            kernel.send_signal(signal.SIGKILL)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(StudentKernel, method, killed)
+    return kills
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_a_kernel_that_is_killed_once_costs_nothing(name, grade_honest_work, monkeypatch):
+    kills = kill_while(monkeypatch, "_execute", 1, lambda cell, *_: cell.id == name)
+    assert grade_honest_work() == FULL
+    assert len(kills) == 1
+
+
+@pytest.mark.parametrize("name", ["setup", *FULL])
+def test_a_cell_in_which_every_kernel_is_killed_costs_its_own_exercise(name, grade_honest_work, monkeypatch):
+    kills = kill_while(monkeypatch, "_execute", 100, lambda cell, *_: cell.id == name)
+    assert grade_honest_work() == FULL | ({name: 0} if name in FULL else {})
+    assert len(kills) == 2  # it had the benefit of the doubt, and was not run again with the others
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_a_kernel_that_is_killed_while_it_answers_costs_that_answer(name, grade_honest_work, monkeypatch):
+    kills = kill_while(monkeypatch, "ask", 1, lambda exercise, *_: exercise == name)
+    points = grade_honest_work()
+    assert points | {name: 0} == FULL | {name: 0}
+    assert points[name] < FULL[name]
+    assert len(kills) == 1

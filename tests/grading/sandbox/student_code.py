@@ -1,0 +1,57 @@
+"""Code that is run as a student's: in a kernel of the sandbox, with limits of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+
+from attention_lab.grading.channels import World
+from attention_lab.grading.kernel import Outcome, StudentKernel
+from attention_lab.grading.limits import Limits
+
+MODULES = ("numpy", "torch")
+PATIENT = Limits(cell=60, answer=60, notebook=240)
+
+
+class Inside:
+    """One notebook's kernel; `folder` holds the files that lie beside the notebook."""
+
+    def __init__(self, folder: Path, limits: Limits = PATIENT) -> None:
+        # nbclient puts each executed cell into a place of its notebook's.
+        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell()])
+        self.kernel = StudentKernel(notebook, folder, World(limits=limits, modules=MODULES))
+
+    def __enter__(self) -> Inside:
+        self.kernel.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.kernel.stop()
+
+    def run(self, code: str) -> tuple[Outcome, str]:
+        """What became of a cell, and all that it shows."""
+        cell = nbformat.v4.new_code_cell(code)
+        outcome = self.kernel.run_cell(cell, 0)
+        return outcome, "".join(map(_text_of, cell.outputs))
+
+    def says(self, code: str) -> str:
+        """What a cell prints that must run to its end."""
+        outcome, shown = self.run(code)
+        assert outcome == "done", (outcome, shown)
+        return shown.strip()
+
+    @property
+    def pid(self) -> int:
+        """The kernel's process id as this machine numbers it."""
+        return self.kernel._manager.provisioner.pid
+
+
+def _text_of(output: nbformat.NotebookNode) -> str:
+    if output.output_type == "error":
+        return f"{output.ename}: {output.evalue}"
+    return output.get("text", "")
+
+
+Start = Callable[..., Inside]

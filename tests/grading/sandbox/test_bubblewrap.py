@@ -1,0 +1,112 @@
+"""Where no sandbox can be made it is said why, in one sentence that names what to do about it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from attention_lab.grading.sandbox import bubblewrap
+from attention_lab.grading.sandbox.warm_interpreter import SandboxError, WarmInterpreter
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """The answer is kept for a whole run of the grader; here each test has a machine of its own."""
+    bubblewrap.refusal.cache_clear()
+    yield
+    bubblewrap.refusal.cache_clear()
+
+
+def a_bwrap_that(does: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = folder / "bwrap"
+    program.write_text(f"#!/bin/sh\n{does}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+
+def test_on_this_machine_a_sandbox_can_be_made():
+    assert bubblewrap.refusal() is None
+
+
+def test_without_bubblewrap_the_package_to_install_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    refusal = bubblewrap.refusal()
+    assert "no `bwrap` on this machine" in refusal
+    assert "apt-get install bubblewrap" in refusal
+    assert "dnf install bubblewrap" in refusal
+
+
+@pytest.mark.parametrize(
+    ("does", "reason"),
+    [
+        (
+            "echo 'bwrap: No permissions to create new namespace' >&2; exit 1",
+            "No permissions to create new namespace",
+        ),
+        (
+            "echo first >&2; echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1",
+            "setting up uid map",
+        ),
+        ("exit 3", "it ended with status 3"),
+    ],
+)
+def test_where_bubblewrap_may_not_start_its_reason_and_the_permission_are_named(
+    does, reason, tmp_path, monkeypatch
+):
+    a_bwrap_that(does, tmp_path, monkeypatch)
+    refusal = bubblewrap.refusal()
+    assert f"may not start here ({reason}" in refusal
+    assert "bwrap: " not in refusal
+    assert "sysctl -w user.max_user_namespaces" in refusal
+    assert "kernel.apparmor_restrict_unprivileged_userns=0" in refusal
+
+
+def test_where_user_namespaces_are_off_the_real_bubblewrap_is_refused_with_the_way_to_allow_them():
+    """In a user namespace that may have no other ones, as on a machine where they are off."""
+    look = (
+        "open('/proc/sys/user/max_user_namespaces', 'w').write('0')\n"
+        "from attention_lab.grading.sandbox.bubblewrap import refusal\nprint(refusal())"
+    )
+    said = subprocess.run(
+        ["unshare", "--user", "--map-root-user", sys.executable, "-c", look], capture_output=True, text=True
+    )
+    assert "may not start here (" in said.stdout, said.stderr
+    assert "user.max_user_namespaces" in said.stdout
+
+
+def test_elsewhere_than_on_linux_it_says_so(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert bubblewrap.refusal() == "The sandbox needs Linux; this is darwin."
+
+
+def test_nothing_is_started_where_it_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SandboxError, match="there is no `bwrap`"):
+        WarmInterpreter(())
+
+
+def test_a_refusal_is_one_sentence(tmp_path, monkeypatch):
+    a_bwrap_that(
+        "for n in 1 2 3; do echo 'bwrap: line '$n' '$(seq 200) >&2; done; exit 1", tmp_path, monkeypatch
+    )
+    refusal = bubblewrap.refusal()
+    assert "\n" not in refusal
+    assert "line 3" in refusal and "line 2" not in refusal
+    assert len(refusal) < 600
+
+
+def test_every_privilege_but_the_three_that_are_given_up_later_is_dropped(tmp_path):
+    command = bubblewrap.command(tmp_path, 5, ["numpy"])
+    assert command[0] == "bwrap"
+    for wanted in ("--unshare-all", "--die-with-parent", "--clearenv", "--new-session"):
+        assert wanted in command
+    given = {command[at + 1] for at, word in enumerate(command) if word == "--cap-add"}
+    assert given == {"CAP_SYS_ADMIN", "CAP_SYS_RESOURCE", "CAP_SETPCAP"}
+    writable = [command[at + 1] for at, word in enumerate(command) if word == "--bind"]
+    assert writable == [str(tmp_path)]  # the folder of the sockets
+    assert shutil.which("bwrap")

@@ -1,0 +1,182 @@
+"""What student code finds around it in the sandbox: nothing of the machine, of the course or of others."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+
+import psutil
+
+import attention_lab
+from attention_lab.grading.sandbox.bubblewrap import ENVIRONMENT, HOME
+
+ROOT = Path(__file__).parents[3]
+# What ipykernel and matplotlib set in every kernel.
+SET_BY_THE_KERNEL = {"CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "GIT_PAGER", "MPLBACKEND", "PAGER", "TERM"}
+
+
+def test_home_tmp_and_shared_memory_are_empty_but_for_the_notebooks_own_files(view):
+    files = view["files"]
+    assert files["."] == ["given.txt"]
+    assert set(files[HOME]) <= {"work", ".kernel.json", ".ipython", ".cache", ".config"}
+    assert files["/tmp"] == files["/dev/shm"] == []
+
+
+def test_nothing_that_one_notebook_writes_is_there_for_the_next(start, tmp_path):
+    places = (".", HOME, "/tmp", "/dev/shm")
+    look = f"import os\nprint([os.path.exists(place + '/left') for place in {places}])"
+    with start(tmp_path) as first:
+        first.says(f"for place in {places}:\n    open(place + '/left', 'w').write('here')")
+        assert first.says(look) == str([True] * 4)
+        with start(tmp_path) as beside:
+            assert beside.says(look) == str([False] * 4)
+    with start(tmp_path) as after:
+        assert after.says(look) == str([False] * 4)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_everything_but_the_private_folders_is_read_only(view, start, tmp_path):
+    private = (HOME, "/tmp", "/dev/shm", "/run/private", "/proc")
+    places = [place for place in view["mounts"] if not place.startswith(private)]
+    assert {"/", "/usr", "/dev", "/run", "/run/kernel", "/run/sockets", sys.prefix} <= {*places}
+    inner = [str(Path(json.__file__).parent), str(Path(attention_lab.__file__).parent), "/etc", "/home"]
+    try_to_write = f"""
+import os
+def written(place):
+    try:
+        if os.path.isdir(place):
+            open(place + "/left", "w").close()
+        elif os.path.isfile(place):
+            open(place, "a").close()
+        else:
+            return False
+        return True
+    except OSError:
+        return False
+print([place for place in {[*places, *inner]!r} if written(place)])
+"""
+    with start(tmp_path) as kernel:
+        assert kernel.says(try_to_write) == "[]"
+
+
+def test_the_machines_switches_in_proc_cannot_be_set(start, tmp_path):
+    switches = ["/proc/sys/kernel/core_pattern", "/proc/sys/vm/swappiness", "/proc/sysrq-trigger"]
+    code = f"import os\nprint([place for place in {switches!r} if os.access(place, os.W_OK)])"
+    with start(tmp_path) as kernel:
+        assert kernel.says(code) == "[]"
+
+
+def test_there_is_no_course_no_grader_and_nobodys_home(start, tmp_path):
+    hidden = [str(ROOT / name) for name in ("source", "checks", "solutions", "tests", "nbgrader_config.py")]
+    hidden += [str(tmp_path), "/etc/passwd", "/etc/hostname", "/var", "/sys", "/mnt", "/run/user"]
+    hidden += [str(Path(attention_lab.__file__).parent / "grading" / "judge.py")]
+    assert any(map(os.path.exists, hidden))
+    code = f"""
+import importlib, os
+print([place for place in {hidden!r} if os.path.exists(place)])
+for name in ("plots", "grading.judge", "demo"):
+    try:
+        importlib.import_module("attention_lab." + name)
+        print(name)
+    except ImportError:
+        pass
+"""
+    with start(tmp_path) as kernel:
+        assert kernel.says(code).splitlines() == ["[]", "plots"]
+
+
+def test_none_of_the_graders_environment_variables_is_there(view):
+    own = set(ENVIRONMENT) | SET_BY_THE_KERNEL
+    assert "PYTEST_VERSION" in os.environ
+    assert not (set(view["environment"]) & set(os.environ)) - own - {"PWD"}
+    assert view["environment"]["PWD"] == HOME
+    assert {name: view["environment"][name] for name in ENVIRONMENT} == ENVIRONMENT
+
+
+def test_a_kernel_is_the_first_of_its_own_processes_and_sees_no_others(view):
+    assert view["processes"] == [1]
+    assert view["self"] == {"pid": 1, "parent": 0, "session": 1}
+    assert view["host"] != socket.gethostname()
+
+
+def test_it_has_no_privileges_and_no_way_to_any(view, start, tmp_path):
+    state = view["state"]
+    for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        assert int(state[kind], 16) == 0, kind
+    assert state["NoNewPrivs"] == "1"
+    assert state["Uid"] == "1000"
+    # A process of its own tries: the kernel has threads, which alone would forbid it.
+    code = """
+import subprocess
+for wanted in (["--version"], ["--user", "true"], ["--map-root-user", "true"]):
+    print(subprocess.run(["unshare", *wanted], capture_output=True).returncode)
+"""
+    with start(tmp_path) as kernel:
+        assert kernel.says(code).split() == ["0", "1", "1"]
+
+
+def test_there_is_no_network(view, start, tmp_path):
+    assert view["interfaces"] == ["lo"]
+    abstract = f"\0attention-lab-{os.getpid()}"
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(abstract)
+        unix.listen()
+        code = f"""
+import socket
+for kind, address in ((socket.AF_INET, {server.getsockname()!r}), (socket.AF_UNIX, {abstract!r})):
+    try:
+        socket.socket(kind).connect(address)
+        print("connected")
+    except OSError as error:
+        print("refused")
+"""
+        with start(tmp_path) as kernel:
+            assert kernel.says(code).split() == ["refused", "refused"]
+
+
+def test_a_kernel_sees_its_own_sockets_and_can_put_nothing_beside_them(start, tmp_path):
+    look = "import os\nprint(len(os.listdir('/run/kernel')), os.listdir('/run/sockets'))"
+    swap = "import os\nos.rename('/run/kernel/kernel-1', '/run/kernel/other')"
+    with start(tmp_path) as one, start(tmp_path) as other:
+        assert one.says(look) == other.says(look) == "5 []"
+        assert "Read-only file system" in one.run(swap)[1]
+        assert one.says(look) == "5 []"
+
+
+def test_nothing_open_leads_out_of_the_sandbox(view):
+    files = [name for name in view["open"] if name.startswith("/") and not name.startswith("/proc/")]
+    assert set(files) <= {"/dev/null", "/dev/urandom", "/dev/random"}
+    assert not any("memfd" in name for name in view["open"])
+
+
+def test_random_numbers_differ_from_notebook_to_notebook(view, another_view):
+    for library, one, other in zip(
+        ("random", "numpy", "torch"), view["random"], another_view["random"], strict=True
+    ):
+        assert one != other, library
+
+
+def test_nothing_that_a_notebook_started_outlives_it(start, tmp_path):
+    code = """
+import os, subprocess
+first = os.fork()
+if first == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execvp("sleep", ["sleep", "7654"])
+    os._exit(0)
+os.waitpid(first, 0)
+subprocess.Popen(["sleep", "7654"], start_new_session=True)
+"""
+
+    def left() -> list[int]:
+        return [p.pid for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", "7654"]]
+
+    with start(tmp_path) as kernel:
+        kernel.says(code)
+        kernel.says("import time\ntime.sleep(0.3)")
+        assert len(left()) == 2
+    assert left() == []

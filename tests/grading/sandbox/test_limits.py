@@ -1,0 +1,149 @@
+"""What one notebook may take: whoever takes more loses an exercise or a kernel, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from student_code import PATIENT
+
+MEBIBYTE = 2**20
+TIGHT = replace(
+    PATIENT,
+    memory=150 * MEBIBYTE,
+    processes=24,
+    open_files=128,
+    file=4 * MEBIBYTE,
+    disk=10 * MEBIBYTE,
+    output=100_000,
+)
+HOLD = "import time\ntime.sleep(20)\nprint('it was let')"
+# Each takes more memory than there is in another way.
+TAKE_MEMORY = {
+    "at once": "held = bytearray(400 * 2**20)",
+    "bit by bit": "held = []\nwhile len(held) < 400:\n    held.append(bytearray(2**20))",
+    "in children": f"""
+import os, time
+for _ in range(8):
+    if os.fork() == 0:
+        held = bytearray(40 * 2**20)
+        time.sleep(20)
+        os._exit(0)
+{HOLD}""",
+    "shared": f"""
+import mmap
+held = mmap.mmap(-1, 400 * 2**20)
+for _ in range(400):
+    held.write(bytes(2**20))
+{HOLD}""",
+    "of no folder": f"""
+import os
+held = [os.memfd_create(str(number)) for number in range(100)]
+for file in held:
+    os.write(file, bytes(3 * 2**20))
+{HOLD}""",
+    "of no process": f"""
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.shmget(0, 400 * 2**20, 0o1600) < 0:
+    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+{HOLD}""",
+}
+
+
+@pytest.mark.parametrize("way", TAKE_MEMORY)
+def test_memory(start, tmp_path, way):
+    with start(tmp_path, TIGHT) as kernel:
+        kernel.says("before = 1")
+        outcome, shown = kernel.run(TAKE_MEMORY[way])
+        assert "it was let" not in shown
+        assert outcome == "died" or "MemoryError" in shown or "Function not implemented" in shown
+        kernel.run("held = None")
+        assert kernel.says("print(before)") == "1"
+
+
+@pytest.mark.parametrize(
+    "taker",
+    [
+        "import subprocess\nheld = [subprocess.Popen(['sleep', '30']) for _ in range(60)]",
+        "import threading, time\n"
+        "for _ in range(60):\n    threading.Thread(target=time.sleep, args=(30,)).start()",
+    ],
+    ids=["processes", "threads"],
+)
+def test_processes_and_threads(start, tmp_path, taker):
+    with start(tmp_path, TIGHT) as kernel:
+        kernel.says("before = 1")
+        outcome, shown = kernel.run(f"{taker}\n{HOLD}")
+        assert "it was let" not in shown
+        assert outcome == "died" or "temporarily unavailable" in shown or "can't start new thread" in shown
+        assert kernel.says("print(before)") == "1"
+
+
+def test_open_files(start, tmp_path):
+    with start(tmp_path, TIGHT) as kernel:
+        _, shown = kernel.run("held = []\nwhile len(held) < 1000:\n    held.append(open('/dev/null'))")
+        assert "Too many open files" in shown
+        assert int(kernel.says("print(len(held))\nheld.clear()")) < 128
+
+
+@pytest.mark.parametrize("place", [".", "/tmp", "/dev/shm"])
+def test_the_size_of_a_file(start, tmp_path, place):
+    with start(tmp_path, TIGHT) as kernel:
+        written = kernel.says(f"print(open('{place}/big', 'wb', 0).write(bytes(5 * 2**20)))")
+        assert int(written) == 4 * MEBIBYTE
+        _, shown = kernel.run(f"open('{place}/big', 'ab', 0).write(b'one more')")
+        assert "File too large" in shown
+
+
+def test_the_disk_however_the_files_are_spread(start, tmp_path):
+    with start(tmp_path, TIGHT) as kernel:
+        _, shown = kernel.run(
+            "for number in range(4):\n    for place in ('.', '/tmp', '/dev/shm'):\n"
+            "        open(f'{place}/{number}', 'wb').write(bytes(2**20))"
+        )
+        assert "No space left on device" in shown
+        assert kernel.says("print('still here')") == "still here"
+
+
+def test_output(start, tmp_path):
+    with start(tmp_path, TIGHT) as kernel:
+        _, shown = kernel.run("for _ in range(1000):\n    print('flood ' * 200)")
+        assert len(shown) < 2 * TIGHT.output
+        assert "this notebook shows more than is kept" in shown
+        # Whoever flooded is not listened to any more, but the rest of the notebook runs.
+        outcome, shown = kernel.run("print('hello')\nafterwards = 1")
+        assert outcome == "done"
+        assert "hello" not in shown
+        assert kernel.run("assert afterwards == 1") == ("done", "")
+
+
+def test_output_that_does_not_stop_ends_its_kernel_only(start, tmp_path):
+    deaf = (
+        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n    print('flood ' * 2000)"
+    )
+    with start(tmp_path, replace(PATIENT, output=TIGHT.output)) as kernel:
+        kernel.says("before = 1")
+        outcome, shown = kernel.run(deaf)
+        assert outcome == "died"
+        assert len(shown) < 2 * TIGHT.output
+        assert kernel.run("assert before == 1") == ("done", "")
+
+
+def test_the_time_of_a_cell_and_of_a_notebook(start, tmp_path):
+    with start(tmp_path, replace(PATIENT, cell=2, notebook=6)) as kernel:
+        outcomes = [kernel.run("import time\ntime.sleep(60)")[0] for _ in range(5)]
+    assert outcomes[0] == "late"
+    assert outcomes[-1] == "skipped"
+
+
+def test_every_limit_can_be_set_for_a_lesson_and_holds_for_it(start, tmp_path):
+    look = (
+        "import os, resource as r, shutil\nprint(*[r.getrlimit(what)[0] for what in"
+        " (r.RLIMIT_NOFILE, r.RLIMIT_FSIZE, r.RLIMIT_NPROC, r.RLIMIT_CORE)], shutil.disk_usage('/tmp').total)"
+    )
+    with start(tmp_path, TIGHT) as kernel:
+        assert kernel.says(look) == f"128 {4 * MEBIBYTE} {24 + 8} 0 {10 * MEBIBYTE}"
+        assert (
+            "not allowed" in kernel.run("import resource as r\nr.setrlimit(r.RLIMIT_NOFILE, (4096, 4096))")[1]
+        )

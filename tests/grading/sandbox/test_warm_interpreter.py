@@ -1,0 +1,131 @@
+"""The warm interpreter: one thread, out of its kernels' sight and reach, and replaced when it dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from student_code import MODULES
+
+from attention_lab.grading.sandbox import warm_interpreter as warm
+from attention_lab.grading.sandbox.warm_interpreter import SandboxError, WarmInterpreter, warm_interpreter
+
+# A process and what it may do to another one of the same user.
+REACH = """
+import ctypes, os, signal
+libc = ctypes.CDLL(None, use_errno=True)
+found = []
+for process in range(2, 200):
+    try:
+        os.kill(process, 0)
+        found.append(process)
+    except ProcessLookupError:
+        pass
+    if libc.ptrace(16, process, None, None) == 0 or os.path.exists(f"/proc/{process}"):
+        found.append(process)
+print(found)
+try:
+    os.kill(-1, signal.SIGTERM)
+except ProcessLookupError:
+    print("nobody")
+"""
+
+
+def the_interpreter() -> psutil.Process:
+    """bubblewrap's second process is the first of its namespace; the interpreter is the child of that."""
+    process = psutil.Process(warm_interpreter(MODULES)._process.pid)
+    while process.name() == "bwrap":
+        (process,) = process.children()
+    return process
+
+
+def test_it_has_one_thread_when_kernels_are_forked_from_it(start, tmp_path):
+    with start(tmp_path):
+        assert the_interpreter().num_threads() == 1
+
+
+def test_it_would_rather_not_start_than_lose_a_thread(tmp_path, start):
+    """`concurrent.futures` is innocent; a module that starts a thread when it is imported is not."""
+    interpreter = WarmInterpreter(("numpy", "idlelib.idle_test.mock_idle", "antigravity_is_no_module"))
+    interpreter.close()
+    assert not interpreter.is_alive
+
+
+def test_a_kernel_can_neither_see_trace_nor_signal_it(start, tmp_path):
+    with start(tmp_path) as kernel:
+        process = the_interpreter()
+        before = process.create_time(), process.num_ctx_switches()
+        assert kernel.says(REACH).split("\n") == ["[]", "nobody"]
+        assert process.is_running()
+        assert the_interpreter().create_time() == before[0]
+
+
+def test_what_a_kernel_changes_is_not_changed_in_the_next(start, tmp_path):
+    spoil = """
+import builtins, math, os, sys
+import numpy, torch
+numpy.pi = math.pi = 3
+torch.softmax = None
+builtins.len = lambda things: 7
+os.environ["LEFT"] = "here"
+sys.path.append("/left")
+del sys.modules["json"]
+torch.manual_seed(1)
+torch.set_default_dtype(torch.float64)
+"""
+    look = """
+import math, os, sys
+import numpy, torch
+print(numpy.pi == math.pi > 3.1, torch.softmax is not None, len([]), "LEFT" in os.environ,
+      "/left" in sys.path, torch.get_default_dtype())
+"""
+    with start(tmp_path) as kernel:
+        kernel.says(spoil)
+    with start(tmp_path) as kernel:
+        assert kernel.says(look) == "True True 0 False False torch.float32"
+
+
+def test_it_is_asked_for_kernels_as_often_as_wanted_and_keeps_none(start, tmp_path):
+    with start(tmp_path) as kernel:
+        first = psutil.Process(kernel.pid)
+        sockets = Path(kernel.kernel._manager.connection_file).with_suffix("")
+        assert first.is_running() and sockets.is_dir()
+    assert not first.is_running()
+    assert not sockets.exists()
+    ends = time.monotonic() + 10
+    while the_interpreter().children() and time.monotonic() < ends:
+        time.sleep(0.02)
+    assert the_interpreter().children() == []
+
+
+def test_a_dead_one_is_replaced(start, tmp_path):
+    with start(tmp_path):
+        old = warm_interpreter(MODULES)
+    os.kill(old._process.pid, signal.SIGKILL)
+    old._process.wait()
+    with start(tmp_path) as kernel:
+        assert kernel.says("print('hello')") == "hello"
+    assert warm_interpreter(MODULES) is not old
+
+
+def test_kernels_end_with_it(start, tmp_path):
+    with start(tmp_path) as kernel:
+        process = psutil.Process(kernel.pid)
+        os.kill(warm_interpreter(MODULES)._process.pid, signal.SIGKILL)
+        psutil.wait_procs([process], timeout=10)
+        assert not process.is_running()
+
+
+def test_what_it_said_last_is_told_where_it_does_not_start(monkeypatch):
+    def broken(sockets: Path, requests: int, modules: object) -> list[str]:
+        return ["sh", "-c", "echo first >&2; echo 'no such library' >&2; exit 1"]
+
+    monkeypatch.setattr(warm.bubblewrap, "command", broken)
+    interpreter = WarmInterpreter(())
+    with pytest.raises(SandboxError, match=r"^The sandbox did not start: no such library\.$"):
+        interpreter.fork({}, patience=1)
+    interpreter.close()
