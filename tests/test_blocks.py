@@ -3,6 +3,7 @@
 import matplotlib.pyplot as plt
 import pytest
 import torch
+from matplotlib.colors import to_rgb
 
 from attention_lab.blocks import (
     LAST_STEP,
@@ -100,6 +101,23 @@ def test_heads_differ_in_lightness_and_not_only_in_hue():
     lightness = sorted(0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b, _ in colours)
     assert len(lightness) == 4
     assert min(b - a for a, b in zip(lightness, lightness[1:], strict=False)) > 0.05
+
+
+def luminance(colour):
+    """How bright a colour looks, from 0 to 1: https://www.w3.org/TR/WCAG21/#dfn-relative-luminance"""
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+    return sum(share * part for share, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("num_heads", [1, 2, 3, 4])
+def test_the_label_of_a_block_stands_out_from_its_colour(num_heads):
+    right = reshape_figure(2, TOKENS, num_heads=num_heads).axes[0]
+    labels = [text for text in right.texts if "\nhead " in text.get_text()]
+    blocks = right.patches[: len(labels)]
+    assert len(blocks) == len(TOKENS) * num_heads
+    for text, block in zip(labels, blocks, strict=True):
+        dark, bright = sorted(luminance(colour) for colour in (text.get_color(), block.get_facecolor()))
+        assert (bright + 0.05) / (dark + 0.05) >= 4, text.get_text()
 
 
 @pytest.mark.parametrize("length", [1, 2, 6])

@@ -43,6 +43,9 @@ CENTRAL = {
     "causal_mask",
     "masked_softmax",
     "masked_attention",
+    "TextClassifier",
+    "train_epoch",
+    "is_correct",
 }
 
 

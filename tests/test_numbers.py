@@ -1,5 +1,6 @@
 """The course's worked numbers, to four digits: from the reference answers, and in the stored outputs."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import torch.nn as nn
 from attention_lab.grading.course import open_course
 
 COURSE = open_course(Path(__file__).parents[1])
+POSITIONS = COURSE.lessons["positional_encoding"]
 
 pytestmark = pytest.mark.lesson
 
@@ -98,6 +100,10 @@ def test_sharpened_twelve_times_the_first_row_decides(three_tokens):
         ("scaling", "0.3668 0.3001 0.3331 0.2955 0.4472 0.2573 0.3729 0.2933 0.3338"),
         ("scaling", "0.7122 0.0640 0.2237"),
         ("mask", "1.3127 1.1213 1.5807 1.3343"),
+        ("attention_head", "0.3668 0.3001 0.3331 0.2955 0.4472 0.2573 0.3729 0.2933 0.3338"),
+        ("multi_head", "1.3127 1.1213 1.5807 1.3343"),
+        ("positional_encoding", "2.0630 2.1630 2.1523 2.2523 2.0020 2.1020"),  # how are you
+        ("positional_encoding", "2.0020 2.1020 2.0630 2.1630 2.1523 2.2523"),  # you how are
     ],
 )
 def test_a_reader_of_the_solution_sees_the_numbers(lesson, numbers):
@@ -116,6 +122,32 @@ def test_a_head_gives_the_three_tokens_their_weights():
     assert_prints(
         weights[0].detach(), [[0.3668, 0.3001, 0.3331], [0.2955, 0.4472, 0.2573], [0.3729, 0.2933, 0.3338]]
     )
+
+
+@pytest.fixture
+def how_are_you():
+    """Scores (3, 3) and value (3, 2) of the three words."""
+    scores = torch.tensor([[0.5, 0.1, 0.4], [0.1, 0.8, 0.3], [0.4, 0.3, 0.1]])
+    return scores, torch.tensor([[1.1, 1.2], [2.1, 2.2], [3.1, 3.2]])
+
+
+def test_how_are_you_is_mixed_by_scores_with_a_pencil_and_by_weights(how_are_you):
+    scores, value = how_are_you
+    mix = answer("dot_product", "context_vector")
+    assert_prints(mix(scores[0], value), [2.0, 2.1])
+    weights = answer("dot_product", "softmax")(scores)
+    mixed = torch.stack([mix(row, value) for row in weights])
+    assert_prints(mixed, [[2.0630, 2.1630], [2.1523, 2.2523], [2.0020, 2.1020]])
+
+
+def test_the_lesson_on_positions_mixes_how_are_you_by_these_scores_and_values(how_are_you):
+    cells = {cell.id: cell for cell in nbformat.read(POSITIONS.solution_path, as_version=4).cells}
+    code = cells["shuffled"].source
+    for name, numbers in zip(("scores", "value"), how_are_you, strict=True):
+        (written,) = re.findall(rf"^{name} = torch.tensor\((.+?)\)  #", code, re.MULTILINE)
+        torch.testing.assert_close(torch.tensor(ast.literal_eval(written)), numbers)
+    pencilled = "".join(output.get("text", "") for output in cells["shuffled"].outputs)
+    assert "with a pencil: tensor(2.)" in pencilled
 
 
 def test_two_heads_stacked_are_one_projection():

@@ -61,6 +61,17 @@ def test_the_heatmap_holds_the_table_on_a_scale_from_minus_one_to_one():
     assert heatmap.get_clim() == (-1, 1)
 
 
+def test_signed_values_get_ever_lighter_so_that_no_two_look_alike_in_grey():
+    red, green, blue, _ = positions.COLOURS(torch.linspace(0, 1, 64).numpy()).T
+    grey = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    assert (grey[1:] - grey[:-1] > 0.005).all()
+
+
+def test_a_small_number_of_a_matrix_is_not_written_as_zero():
+    ax = positions.matrix_figure(torch.tensor([[1.0, -0.003], [0.0, 0.5]]), title="small").axes[0]
+    assert [text.get_text() for text in ax.texts] == ["1.00", "-0.003", "0.50"]
+
+
 def test_the_curve_is_the_dot_product_with_the_middle_row():
     table = encode(6, 4)
     figure = positions.encoding_figure(table)

@@ -65,7 +65,8 @@ def shorter_texts(draw):
 @causal_self_attention.group("a text that is too long is refused", points=1)
 def too_long(draw):
     batch, embed_dim, *lengths = draw.sizes(4)
-    for length, block_size in ((max(lengths), min(lengths)), (embed_dim + 1, embed_dim), (max(lengths), 1)):
+    (full,) = draw.even_sizes(1)
+    for length, block_size in ((max(lengths), min(lengths)), (full + 1, full), (max(lengths), 1)):
         made = _layer(draw, embed_dim, block_size)
         yield ask(draw.normal(batch, length, embed_dim), build=made, refuses=(length, block_size))
 

@@ -31,31 +31,31 @@ def _made(draw, heads, head_size, bias=False, double=False):
 
 @efficient_multi_head_attention.group("self-attention, with and without bias", points=1)
 def self_attention(draw):
-    batch, length, head_size = draw.sizes(3)
     for bias, double in ((False, False), (True, False), (True, True)):
+        heads, head_size, batch, length = draw.heads(2)
         dtype = torch.float64 if double else torch.float32
-        heads = draw.integer(3, 5)
         x = draw.normal(batch, length, heads * head_size, dtype=dtype)
         yield ask(x, build=_made(draw, heads, head_size, bias, double))
 
 
 @efficient_multi_head_attention.group("other keys and values, unequal lengths", points=1)
 def cross_attention(draw):
-    batch, queries, keys, head_size = draw.sizes(4)
-    embed_dim = 3 * head_size
+    heads, head_size, batch, queries, keys = draw.heads(3)
+    embed_dim = heads * head_size
     query, key = draw.normal(batch, queries, embed_dim), draw.normal(batch, keys, embed_dim)
-    yield ask(query, key, build=_made(draw, 3, head_size))
-    yield ask(query, key, draw.normal(batch, keys, embed_dim), build=_made(draw, 3, head_size, bias=True))
-    yield ask(query, value=draw.normal(batch, queries, embed_dim), build=_made(draw, 3, head_size))
+    yield ask(query, key, build=_made(draw, heads, head_size))
+    value = draw.normal(batch, keys, embed_dim)
+    yield ask(query, key, value, build=_made(draw, heads, head_size, bias=True))
+    yield ask(query, value=draw.normal(*query.shape), build=_made(draw, heads, head_size))
 
 
 @efficient_multi_head_attention.group("masks of all three shapes", points=1)
 def masks(draw):
-    batch, queries, keys, head_size = draw.sizes(4)
-    embed_dim = 4 * head_size
+    heads, head_size, batch, queries, keys = draw.heads(3)
+    embed_dim = heads * head_size
     query, key = draw.normal(batch, queries, embed_dim), draw.normal(batch, keys, embed_dim)
     for shape in ((queries, keys), (batch, 1, keys), (batch, queries, keys)):
-        yield ask(query, key, mask=draw.mask(*shape), build=_made(draw, 4, head_size))
+        yield ask(query, key, mask=draw.mask(*shape), build=_made(draw, heads, head_size))
 
 
 @efficient_multi_head_attention.group("equal sizes: as many sentences as heads, as many tokens", points=1)
@@ -70,8 +70,8 @@ def equal_sizes(draw):
 
 @efficient_multi_head_attention.group("nothing to attend to, and gradients", points=2)
 def gradients(draw):
-    batch, length, head_size = draw.sizes(3)
-    for heads, double in ((3, False), (4, True)):
+    for double in (False, True):
+        heads, head_size, batch, length = draw.heads(2)
         x = draw.normal(batch, length, heads * head_size, dtype=torch.float64 if double else torch.float32)
         mask = draw.mask(batch, length, length)
         yield ask(x, mask=mask, build=_made(draw, heads, head_size, double=double), gradients=True)
@@ -82,22 +82,21 @@ def gradients(draw):
 
 @efficient_multi_head_attention.group("its parameters", points=0.5)
 def parameters(draw):
-    head_size, other = draw.sizes(2)
-    yield ask(build=build(3 * head_size, 3, look=("parameters",)))
-    yield ask(build=build(5 * other, 5, bias=True, look=("parameters",)))
+    for bias in ({}, {"bias": True}):
+        heads, head_size = draw.heads()
+        yield ask(build=build(heads * head_size, heads, **bias, look=("parameters",)))
 
 
 @efficient_multi_head_attention.group("with the weights it draws itself", points=0.5, fresh=True)
 def own_weights(draw):
-    head_size, batch, length = draw.sizes(3)
-    fresh = build(4 * head_size, 4, bias=True, look=("result", "state"))
-    yield ask(draw.normal(batch, length, 4 * head_size), build=fresh)
+    heads, head_size, batch, length = draw.heads(2)
+    fresh = build(heads * head_size, heads, bias=True, look=("result", "state"))
+    yield ask(draw.normal(batch, length, heads * head_size), build=fresh)
 
 
 @efficient_multi_head_attention.group("a width that cannot be shared out", points=1)
 def refusals(draw):
-    heads, head_size = draw.integer(3, 6), draw.sizes(1)[0]
-    embed_dim = heads * head_size + draw.integer(1, heads - 1)
+    embed_dim, heads = draw.indivisible()
     yield ask(build=build(embed_dim, heads, look=()), refuses=(embed_dim, heads))
 
 

@@ -24,22 +24,22 @@ def _mha(draw, embed_dim, num_heads, bias, dtype=torch.float32):
 
 @from_torch.group("without bias", points=2)
 def without_bias(draw):
-    heads, head_size = draw.integer(3, 6), draw.sizes(1)[0]
-    yield ask(_mha(draw, heads * head_size, heads, bias=False))
-    yield ask(_mha(draw, 3 * head_size, 3, bias=False))
+    for _ in range(2):
+        heads, head_size = draw.heads()
+        yield ask(_mha(draw, heads * head_size, heads, bias=False))
 
 
 @from_torch.group("with bias", points=2)
 def with_bias(draw):
-    heads, head_size = draw.integer(3, 6), draw.sizes(1)[0]
-    yield ask(_mha(draw, heads * head_size, heads, bias=True))
-    yield ask(_mha(draw, 3 * head_size, 3, bias=True))
+    for _ in range(2):
+        heads, head_size = draw.heads()
+        yield ask(_mha(draw, heads * head_size, heads, bias=True))
 
 
 @from_torch.group("float64, one head, heads of one number", points=1)
 def edges(draw):
-    size, other = draw.sizes(2)
-    yield ask(_mha(draw, 3 * size, 3, bias=True, dtype=torch.float64))
+    heads, size, other = draw.heads(1)
+    yield ask(_mha(draw, heads * size, heads, bias=True, dtype=torch.float64))
     yield ask(_mha(draw, other, 1, bias=True))
     yield ask(_mha(draw, size, size, bias=False))
 

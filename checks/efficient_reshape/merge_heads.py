@@ -13,8 +13,7 @@ merge_heads = Exercise(
 
 @merge_heads.group("a tensor of its own, such as attention returns", points=1)
 def contiguous(draw):
-    batch, length, head_size = draw.sizes(3)
-    heads = draw.integer(3, 6)
+    heads, head_size, batch, length = draw.heads(2)
     count = heads * length * head_size
     yield ask(torch.arange(count, dtype=torch.float32).view(1, heads, length, head_size))
     yield ask(draw.normal(batch, heads, length, head_size))
@@ -23,8 +22,7 @@ def contiguous(draw):
 
 @merge_heads.group("a transposed view, such as split_heads returns", points=1)
 def not_contiguous(draw):
-    batch, length, head_size = draw.sizes(3)
-    heads = draw.integer(3, 6)
+    heads, head_size, batch, length = draw.heads(2)
     yield ask(draw.normal(batch, length, heads, head_size).transpose(1, 2))
     yield ask(draw.normal(batch, heads, head_size, length).transpose(2, 3))
     yield ask(draw.normal(length, heads, batch, head_size, dtype=torch.float64).permute(2, 1, 0, 3))
@@ -39,17 +37,17 @@ def equal_sizes(draw):
 
 @merge_heads.group("one head, heads of one number, a single token", points=1)
 def edges(draw):
-    batch, length, width = draw.sizes(3)
+    heads, width, batch, length = draw.heads(2)
     yield ask(draw.normal(batch, 1, length, width))
-    yield ask(draw.normal(batch, 4, length, 1))
-    yield ask(draw.normal(batch, 4, 1, width))
+    yield ask(draw.normal(batch, heads, length, 1))
+    yield ask(draw.normal(batch, heads, 1, width))
 
 
 @merge_heads.group("gradients", points=1)
 def gradients(draw):
-    batch, length, head_size = draw.sizes(3)
-    yield ask(draw.normal(batch, 3, length, head_size), gradients=True)
-    turned = draw.normal(batch, length, 5, head_size, dtype=torch.float64).transpose(1, 2)
+    heads, head_size, batch, length = draw.heads(2)
+    yield ask(draw.normal(batch, heads, length, head_size), gradients=True)
+    turned = draw.normal(batch, length, heads, head_size, dtype=torch.float64).transpose(1, 2)
     yield ask(turned, gradients=True)
 
 

@@ -19,49 +19,47 @@ def _numbered(*shape, dtype=torch.float32):
 
 @split_heads.group("one sentence", points=1)
 def one_sentence(draw):
-    length, head_size = draw.sizes(2)
-    heads = draw.integer(3, 6)
+    heads, head_size, length = draw.heads(1)
     yield ask(_numbered(1, length, heads * head_size), heads)
     yield ask(draw.normal(1, length, heads * head_size, dtype=torch.float64), heads)
 
 
 @split_heads.group("a batch of sentences", points=1)
 def a_batch(draw):
-    batch, length, head_size = draw.sizes(3)
-    heads = draw.integer(3, 6)
-    yield ask(draw.normal(batch, length, heads * head_size), heads)
-    yield ask(draw.normal(4, 5, 3 * length), 3)
+    for _ in range(2):
+        heads, head_size, batch, length = draw.heads(2)
+        yield ask(draw.normal(batch, length, heads * head_size), heads)
 
 
 @split_heads.group("equal sizes: as many tokens, heads and numbers a head", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
-    other = draw.integer(3, 6)
+    other, _ = draw.heads()
     yield ask(draw.normal(2, size, size * size), size)  # T = H = D
     yield ask(draw.normal(other, size, other * size), other)  # B = H, T = D
 
 
 @split_heads.group("one head, heads of one number, a single token", points=1)
 def edges(draw):
-    batch, length, width = draw.sizes(3)
-    yield ask(draw.normal(batch, length, width), 1)
-    yield ask(draw.normal(batch, length, width), width)
-    yield ask(draw.normal(batch, 1, 4 * width), 4)
+    heads, head_size, batch, length = draw.heads(2)
+    yield ask(draw.normal(batch, length, head_size), 1)
+    yield ask(draw.normal(batch, length, head_size), head_size)
+    yield ask(draw.normal(batch, 1, heads * head_size), heads)
 
 
 @split_heads.group("a width that cannot be shared out", points=1)
 def refusals(draw):
-    batch, length, head_size = draw.sizes(3)
-    heads = draw.integer(3, 6)
-    embed_dim = heads * head_size + draw.integer(1, heads - 1)
+    embed_dim, heads = draw.indivisible()
+    batch, length, *_ = (size for size in draw.sizes(4) if size not in (embed_dim, heads))
     yield ask(draw.normal(batch, length, embed_dim), heads, refuses=(embed_dim, heads))
 
 
 @split_heads.group("gradients", points=1)
 def gradients(draw):
-    batch, length, head_size = draw.sizes(3)
-    yield ask(draw.normal(batch, length, 3 * head_size), 3, gradients=True)
-    yield ask(draw.normal(batch, length, 5 * head_size, dtype=torch.float64), 5, gradients=True)
+    for dtype in (torch.float32, torch.float64):
+        heads, head_size, batch, length = draw.heads(2)
+        x = draw.normal(batch, length, heads * head_size, dtype=dtype)
+        yield ask(x, heads, gradients=True)
 
 
 def _size(x, num_heads):

@@ -17,15 +17,14 @@ def _heads(draw, count, head_size, embed_dim, dtype=torch.float32):
 
 @stack_heads.group("heads of any size", points=1)
 def any_size(draw):
-    head_size, embed_dim = draw.sizes(2)
-    yield ask(_heads(draw, draw.integer(3, 6), head_size, embed_dim))
-    yield ask(_heads(draw, draw.integer(3, 6), head_size, embed_dim, torch.float64))
+    for dtype in (torch.float32, torch.float64):
+        heads, head_size, embed_dim = draw.heads(1)
+        yield ask(_heads(draw, heads, head_size, embed_dim, dtype))
 
 
 @stack_heads.group("heads that share out the embedding, H · D = E", points=1)
 def shared_out(draw):
-    (head_size,) = draw.sizes(1)
-    heads = draw.integer(3, 6)
+    heads, head_size = draw.heads()
     yield ask(_heads(draw, heads, head_size, heads * head_size))
 
 
@@ -39,9 +38,9 @@ def equal_sizes(draw):
 
 @stack_heads.group("gradients reach every head", points=1)
 def gradients(draw):
-    head_size, embed_dim = draw.sizes(2)
-    yield ask(_heads(draw, 3, head_size, embed_dim), gradients=True)
-    yield ask(_heads(draw, 5, head_size, embed_dim, torch.float64), gradients=True)
+    for dtype in (torch.float32, torch.float64):
+        heads, head_size, embed_dim = draw.heads(1)
+        yield ask(_heads(draw, heads, head_size, embed_dim, dtype), gradients=True)
 
 
 @stack_heads.mistake(

@@ -16,11 +16,9 @@ multi_head_attention = Exercise(
 
 
 def _sizes(draw, count):
-    """`embed_dim`, `num_heads` and `count` other sizes; each head costs time, so there are only a few."""
-    heads = draw.integer(2, 5)  # in every group others, so that no fixed number fits them all
-    head_size, *others = draw.sizes(3 + count)
-    width = heads * head_size
-    return width, heads, *[size for size in others if size != width][:count]
+    """`embed_dim`, `num_heads` and `count` other sizes."""
+    heads, head_size, *others = draw.heads(count)
+    return heads * head_size, heads, *others
 
 
 def _made(draw, width, heads, bias=False, dtype=torch.float32):
@@ -97,8 +95,7 @@ def nothing_to_attend_to(draw):
 @multi_head_attention.group("widths that cannot be shared out", points=1)
 def refusals(draw):
     for _ in range(2):
-        width, heads = _sizes(draw, 0)
-        width += draw.integer(1, heads - 1)
+        width, heads = draw.indivisible()
         yield ask(build=build(width, heads, look=()), refuses=(width, heads))
 
 

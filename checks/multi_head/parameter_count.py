@@ -29,7 +29,7 @@ def edges(draw):
     for bias in (False, True):
         yield ask(width, 1, bias)
         yield ask(width, width, bias)
-    yield ask(128 * draw.integer(80, 120), 128, True)  # too large to be built and counted
+    yield ask(128 * draw.integer(100, 120), 128, True)  # too large to be built and counted
 
 
 @parameter_count.mistake(

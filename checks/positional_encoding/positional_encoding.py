@@ -1,7 +1,5 @@
 """What the grader asks about `PositionalEncoding`, and the mistakes it can name."""
 
-import math
-
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -25,7 +23,7 @@ def _table(max_len, embed_dim):
 
 
 def _kept_as_asked(cases, values):
-    """A non-persistent buffer `pe` with the table in it: None, a mistake's name or a sentence."""
+    """A non-persistent buffer `pe` with the table in it, nothing random: None, a mistake or a sentence."""
     for case, made in zip(cases, values, strict=True):
         embed_dim, max_len = case.build.args
         if "pe" in made["parameters"]:
@@ -43,34 +41,44 @@ def _kept_as_asked(cases, values):
         table = _table(max_len, embed_dim)
         if not torch.allclose(pe.double().reshape(table.shape), table.double(), rtol=1e-4, atol=1e-4):
             return "The buffer `pe` does not hold the table of `sinusoidal_encoding(max_len, embed_dim)`."
+        if _others_vanish(made["result"], made["result again"]):
+            return "drops_out"
     return None
+
+
+def _others_vanish(first, second):
+    """Whether two results of the same call have their zeros in different places."""
+    tensors = isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor)
+    return tensors and first.shape == second.shape and bool(((first == 0) != (second == 0)).any())
 
 
 @positional_encoding.group("shorter than the table, twice the same", points=2)
 def shorter(draw):
     for dtype in DTYPES:
-        batch, length, width, more = draw.sizes(4)
-        made = build(width, length + more, double=dtype == torch.float64, look=("result", "result again"))
+        batch, width, *lengths = draw.sizes(4)
+        length, max_len = sorted(lengths)
+        made = build(width, max_len, double=dtype == torch.float64, look=("result", "result again"))
         yield ask(draw.normal(batch, length, width, dtype=dtype), build=made)
-    batch, width = draw.sizes(2)
-    yield ask(draw.normal(batch, 1, 2 * width), build=build(2 * width, batch + 1, eval=True))
+    batch, width, max_len = draw.sizes(3)
+    yield ask(draw.normal(batch, 1, width), build=build(width, max_len, eval=True))
 
 
 @positional_encoding.group("as long as the table, even and odd widths", points=1)
 def full(draw):
-    batch, length, half = draw.sizes(3)
-    for width in (2 * half, 2 * half + 1):
+    batch, length = draw.sizes(2)
+    (even,) = draw.even_sizes(1)
+    for width in (even, even + 1):
         yield ask(draw.normal(batch, length, width), build=build(width, length))
     yield ask(draw.normal(length, length, length), build=build(length, length))
-    yield ask(draw.normal(batch, 256, half), build=build(half))
+    yield ask(draw.normal(batch, 256, length), build=build(length))
 
 
-@positional_encoding.group("a buffer that no checkpoint carries", points=1, verify=_kept_as_asked)
+@positional_encoding.group("a buffer that no checkpoint carries, no dropout", points=1, verify=_kept_as_asked)
 def kept(draw):
-    looks = ("parameters", "buffer values", "state")
-    width, *lengths = draw.sizes(3)
+    looks = ("parameters", "buffer values", "state", "result", "result again")
+    batch, width, *lengths = draw.sizes(4)
     for max_len in lengths:
-        yield ask(build=build(width, max_len, look=looks))
+        yield ask(draw.normal(batch, max_len, width), build=build(width, max_len, look=looks))
 
 
 @positional_encoding.group("a text that is too long is refused", points=1)
@@ -85,9 +93,9 @@ def too_long(draw):
 @positional_encoding.group("gradients reach the embeddings, and nothing else", points=1)
 def gradients(draw):
     for dtype in DTYPES:
-        batch, length, width, more = draw.sizes(4)
-        x = draw.normal(batch, length, width, dtype=dtype)
-        yield ask(x, build=build(width, length + more, double=dtype == torch.float64), gradients=True)
+        batch, width, *lengths = draw.sizes(4)
+        x = draw.normal(batch, min(lengths), width, dtype=dtype)
+        yield ask(x, build=build(width, max(lengths), double=dtype == torch.float64), gradients=True)
 
 
 class _Encoding(nn.Module):
@@ -110,117 +118,6 @@ class _Encoding(nn.Module):
     def forward(self, x):
         self.refuse(x)
         return self.add(x)
-
-
-@positional_encoding.mistake(
-    "`pe` is a parameter: an optimizer would train it, and a count of the parameters includes it. The table "
-    "is fixed; register it as a buffer."
-)
-class a_parameter(_Encoding):
-    def keep(self, table):
-        self.pe = nn.Parameter(table)
-
-
-@positional_encoding.mistake(
-    "`buffers()` lists no `pe`: a plain attribute (or one of another name) stays behind when the module "
-    "moves to another device or dtype. Register the table as a buffer called `pe`."
-)
-class a_plain_attribute(_Encoding):
-    def keep(self, table):
-        self.pe = table
-
-
-@positional_encoding.mistake(
-    "`state_dict()` is not empty: the table would be saved with every checkpoint, and another `max_len` "
-    "could not load it. It can be computed at any time, so register the buffer as one that is not "
-    "persistent."
-)
-class saved_in_state_dict(_Encoding):
-    def keep(self, table):
-        self.register_buffer("pe", table)
-
-
-@positional_encoding.mistake(
-    "All tokens of a sentence get the same position: that of their sentence in the batch. x is (B, T, E), "
-    "so the positions run along its second dimension, and row t of `pe` goes to token t."
-)
-class position_in_the_batch(_Encoding):
-    def add(self, x):
-        # Over the end of the table, so that it goes on wherever the batch is larger.
-        return x + self.pe[torch.arange(x.shape[0]) % len(self.pe)].unsqueeze(1)
-
-
-@positional_encoding.mistake(
-    "A text longer than `max_len` is silently cut: it loses its last tokens, and nobody is told. Raise a "
-    "ValueError whose sentence holds both numbers, T and `max_len`."
-)
-class too_long_is_cut(_Encoding):
-    def forward(self, x):
-        return self.add(x[:, : len(self.pe)])
-
-
-@positional_encoding.mistake(
-    "A text longer than `max_len` runs into torch's own error, or is broadcast if `max_len` is 1. Look at T "
-    "before you add, and raise a ValueError whose sentence holds both numbers, T and `max_len`."
-)
-class not_refused(_Encoding):
-    def refuse(self, x):
-        pass
-
-
-@positional_encoding.mistake(
-    "A text shorter than `max_len` fails, or grows: you add all `max_len` rows of the table, and x has only "
-    "T tokens. Cut the table to its first T rows at each call."
-)
-class whole_table(_Encoding):
-    def add(self, x):
-        return x + self.pe
-
-
-@positional_encoding.mistake(
-    "The last rows of the table are added, not the first: the same word at the start of a text gets another "
-    "position whenever the text grows. Token 0 gets row 0."
-)
-class counted_from_the_end(_Encoding):
-    def add(self, x):
-        return x + self.pe[len(self.pe) - x.shape[1] :]
-
-
-@positional_encoding.mistake(
-    "Every token gets the same row of the table, that of the last one: an index picks one row, a slice "
-    "picks many. Each of the T tokens needs a row of its own."
-)
-class one_row_for_all(_Encoding):
-    def add(self, x):
-        return x + self.pe[x.shape[1] - 1]
-
-
-@positional_encoding.mistake(
-    "What comes out is the table alone: the words are gone, every sentence looks the same. Add the rows of "
-    "the table to x and return the sum."
-)
-class words_forgotten(_Encoding):
-    def add(self, x):
-        return self.pe[: x.shape[1]].expand_as(x)
-
-
-@positional_encoding.mistake(
-    "The positions are added in place: the tensor of the caller is changed, and a second call adds them "
-    "twice. Return a new tensor."
-)
-class added_in_place(_Encoding):
-    def add(self, x):
-        x += self.pe[: x.shape[1]]
-        return x
-
-
-@positional_encoding.mistake(
-    "x is multiplied by the square root of its width before the positions are added. The paper's model does "
-    "that where it embeds the words; this module only adds the positions."
-)
-class embeddings_scaled(_Encoding):
-    def add(self, x):
-        return x * math.sqrt(x.shape[-1]) + self.pe[: x.shape[1]]
 
 
 @positional_encoding.also_right

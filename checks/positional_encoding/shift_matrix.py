@@ -51,33 +51,33 @@ def _rates(embed_dim):
 
 @shift_matrix.group("one step ahead", points=1)
 def one_step(draw):
-    (half,) = draw.sizes(1)
-    yield ask(1, 2 * half)
+    (width,) = draw.even_sizes(1)
+    yield ask(1, width)
     yield ask(1, 2)
 
 
 @shift_matrix.group("any number of steps ahead", points=1)
 def ahead(draw):
-    half, other = draw.sizes(2)
-    yield ask(draw.integer(2, 6), 2 * half)
-    yield ask(draw.integer(30, 200), 2 * other)
-    yield ask(2 * half, 2 * half)
+    width, other = draw.even_sizes(2)
+    yield ask(draw.integer(2, 6), width)
+    yield ask(draw.integer(30, 200), other)
+    yield ask(width, width)
 
 
 @shift_matrix.group("steps back, and none at all", points=1)
 def back(draw):
-    half, other = draw.sizes(2)
-    yield ask(-draw.integer(1, 6), 2 * half)
-    yield ask(-draw.integer(30, 200), 2 * other)
-    yield ask(0, 2 * half)
+    width, other = draw.even_sizes(2)
+    yield ask(-draw.integer(1, 6), width)
+    yield ask(-draw.integer(30, 200), other)
+    yield ask(0, width)
 
 
 @shift_matrix.group("carries every position to its neighbour", points=2, verify=_carries_every_position)
 def at_work(draw):
-    half, other = draw.sizes(2)
-    yield ask(draw.integer(1, 6), 2 * half)
-    yield ask(draw.integer(30, 200), 2 * other)
-    yield ask(-draw.integer(2, 20), 2 * half)
+    width, other = draw.even_sizes(2)
+    yield ask(draw.integer(1, 6), width)
+    yield ask(draw.integer(30, 200), other)
+    yield ask(-draw.integer(2, 20), width)
 
 
 def _blocks(angles, signs=(1, -1)):

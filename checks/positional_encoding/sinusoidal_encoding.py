@@ -18,29 +18,30 @@ sinusoidal_encoding = Exercise(
 
 @sinusoidal_encoding.group("even widths", points=2)
 def even_widths(draw):
-    for length, half in zip(draw.sizes(3), draw.sizes(3), strict=True):
-        yield ask(length, 2 * half)
-    yield ask(half, 2)
+    for length, width in zip(draw.sizes(3), draw.even_sizes(3), strict=True):
+        yield ask(length, width)
+    yield ask(length, 2)
 
 
 @sinusoidal_encoding.group("odd widths end on a sine", points=1)
 def odd_widths(draw):
-    length, half = draw.sizes(2)
-    for width in (2 * half + 1, 3, 1):
+    (length,) = draw.sizes(1)
+    (even,) = draw.even_sizes(1)
+    for width in (even + 1, 3, 1):
         yield ask(length, width)
 
 
 @sinusoidal_encoding.group("as many positions as dimensions", points=1)
 def square(draw):
-    (half,) = draw.sizes(1)
-    yield ask(2 * half, 2 * half)
+    (size,) = draw.even_sizes(1)
+    yield ask(size, size)
 
 
 @sinusoidal_encoding.group("a single position, and 256 of them", points=1)
 def short_and_long(draw):
-    half, other = draw.sizes(2)
-    yield ask(1, 2 * half)
-    yield ask(256, 2 * other)
+    width, other = draw.even_sizes(2)
+    yield ask(1, width)
+    yield ask(256, other)
 
 
 def _interleaved(sines, cosines, embed_dim):

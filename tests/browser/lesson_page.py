@@ -2,11 +2,36 @@
 
 import json
 import re
+from pathlib import Path
 
+import nbformat
 from playwright.sync_api import Locator, Page, expect
 
+ROOT = Path(__file__).resolve().parents[2]
 WHOLE_NOTEBOOK = 180_000  # milliseconds that a busy machine may take for all cells
 expect.set_options(timeout=60_000)
+
+
+def answers_of(notebook: str) -> dict[str, str]:
+    """What a good student writes: the answer cells of the solution notebook, code and prose."""
+    cells = nbformat.read(ROOT / "solutions" / notebook, as_version=4).cells
+    answers = [cell for cell in cells if cell.metadata.get("nbgrader", {}).get("solution")]
+    return {cell.id: re.sub(r" *### (BEGIN|END) SOLUTION\n?", "", cell.source) for cell in answers}
+
+
+def write_answers(file: Path, answers: dict[str, str]) -> None:
+    """Put answers into a notebook that no browser has opened yet."""
+    notebook = nbformat.read(file, as_version=4)
+    for cell in notebook.cells:
+        cell.source = answers.get(cell.id, cell.source)
+    nbformat.write(notebook, file)
+
+
+def press_right(page: Page, slider: Locator, times: int) -> None:
+    handle = slider.locator(".noUi-handle")
+    handle.focus()
+    for _ in range(times):
+        page.keyboard.press("ArrowRight")
 
 
 class LessonPage:
@@ -24,8 +49,16 @@ class LessonPage:
 
     def run_all(self) -> None:
         """Run cell after cell, to the first error."""
+        self._run("Run All Cells")
+
+    def run_above(self, cell_id: str) -> None:
+        """Run the cells above this one, cell after cell, to the first error."""
+        self.show(cell_id).locator(".jp-InputPrompt, .jp-RenderedMarkdown").first.click()
+        self._run("Run All Above Selected Cell")
+
+    def _run(self, command: str) -> None:
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
-        self.page.get_by_text("Run All Cells", exact=True).click()
+        self.page.get_by_text(command, exact=True).click()
         expect(self.cell("setup").locator(".jp-InputPrompt")).to_have_text("[1]:")
         waiting = self.page.locator(".jp-InputPrompt", has_text="*")
         expect(waiting).to_have_count(0, timeout=WHOLE_NOTEBOOK)

@@ -7,9 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import pytest
-from lesson_page import LessonPage
+from lesson_page import ROOT, LessonPage, answers_of, press_right
 from nbgrader.api import Gradebook
 from playwright.sync_api import Locator, expect
 
@@ -17,15 +16,7 @@ from attention_lab.grading.course import Course
 
 pytestmark = pytest.mark.browser
 
-ROOT = Path(__file__).resolve().parents[2]
 SCALING = "02_scaling/scaling.ipynb"
-
-
-def answers_of(notebook: str) -> dict[str, str]:
-    """What a good student writes: the answer cells of the solution notebook, code and prose."""
-    cells = nbformat.read(ROOT / "solutions" / notebook, as_version=4).cells
-    answers = [cell for cell in cells if cell.metadata.get("nbgrader", {}).get("solution")]
-    return {cell.id: re.sub(r" *### (BEGIN|END) SOLUTION\n?", "", cell.source) for cell in answers}
 
 
 @pytest.fixture
@@ -75,13 +66,6 @@ def around(first: Locator, last: Locator) -> dict[str, float]:
     top, bottom = first.bounding_box(), last.bounding_box()
     height = bottom["y"] + bottom["height"] - top["y"]
     return {"x": top["x"] - 10, "y": top["y"], "width": top["width"] + 20, "height": height}
-
-
-def press_right(page, slider, times: int) -> None:
-    handle = slider.locator(".noUi-handle")
-    handle.focus()
-    for _ in range(times):
-        page.keyboard.press("ArrowRight")
 
 
 def test_a_slider_moves_by_keyboard_and_picture_and_words_follow(start_lab, page, readme_picture):

@@ -1,0 +1,141 @@
+"""Lessons 4 to 7, solved, in JupyterLab: what they draw is seen, and the sliders move."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from lesson_page import LessonPage, answers_of, press_right, write_answers
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+HEAD = "04_attention_head/attention_head.ipynb"
+HEADS = "05_multi_head/multi_head.ipynb"
+RESHAPE = "06_efficient_reshape/efficient_reshape.ipynb"
+POSITIONS = "07_positional_encoding/positional_encoding.ipynb"
+
+
+@pytest.fixture
+def elsewhere(page):
+    """The addresses outside this machine that the page has asked for."""
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    return lambda: [url for url in asked if not re.match(r"(http://127\.0\.0\.1[:/]|data:|blob:)", url)]
+
+
+@pytest.fixture
+def solved(start_lab, page):
+    """Opens a lesson with all answers written, or with those of `changed` instead."""
+
+    def open_lesson(path: str, changed: dict[str, str] | None = None) -> LessonPage:
+        lab = start_lab()
+        write_answers(lab.folder / path, answers_of(path) | (changed or {}))
+        return LessonPage(page, lab, path)
+
+    return open_lesson
+
+
+def cells_with(file: Path, pattern: str) -> list[str]:
+    cells = nbformat.read(file, as_version=4).cells
+    return [cell.id for cell in cells if cell.cell_type == "markdown" and re.search(pattern, cell.source)]
+
+
+def expect_no_errors(lesson) -> None:
+    errors = lesson.page.locator('.jp-OutputArea-output[data-mime-type="application/vnd.jupyter.stderr"]')
+    expect(errors).to_have_count(0)
+
+
+def expect_formulas(lesson) -> None:
+    for cell_id in cells_with(lesson.path, r"\$[^$]+\$"):
+        cell = lesson.show(cell_id)
+        expect(cell.locator("mjx-container")).not_to_have_count(0)  # some are in a folded hint
+        expect(cell.locator("mjx-merror")).to_have_count(0)
+
+
+def expect_pictures(lesson, cell_ids) -> None:
+    for cell_id in cell_ids:
+        image = lesson.show(cell_id).locator(".jp-RenderedImage img")
+        expect(image).to_be_visible()
+        assert image.evaluate("image => image.complete && image.naturalWidth > 300"), cell_id
+        # Neither cut off nor shrunk beyond reading.
+        assert image.evaluate("image => image.width / image.naturalWidth") > 0.6, cell_id
+
+
+def test_one_head_is_drawn_and_its_formulas_are_set_without_a_network(solved, picture, elsewhere):
+    lesson = solved(HEAD)
+    lesson.run_above("saved")  # what trains longest comes below
+    expect_no_errors(lesson)
+    expect_pictures(lesson, ("untrained-heads", "by-hand", "learning", "mind"))
+    picture(lesson.show("mind"), "lesson-4-mind")
+    expect_formulas(lesson)
+    assert not elsewhere()
+
+
+def test_several_heads_stand_in_a_row_and_a_mistake_in_the_layer_is_told_by_validate(solved, picture):
+    right = answers_of(HEADS)["MultiHeadAttention"]
+    wrong = right.replace("nn.ModuleList(", "list(")
+    assert wrong != right
+    lesson = solved(HEADS, {"MultiHeadAttention": wrong})
+    said = lesson.validate()
+    picture(lesson.page, "lesson-5-validate")
+    assert "3 heads of 3 matrices and 1 for the output: 10, not 1" in said
+    lesson.close_dialog()
+
+    lesson.write("MultiHeadAttention", right)
+    lesson.run_above("race")
+    expect_no_errors(lesson)
+    expect_pictures(lesson, ("three-heads-picture", "mask-picture"))
+    picture(lesson.show("three-heads-picture"), "lesson-5-heads")
+    expect_formulas(lesson)
+
+
+def test_the_reshape_is_walked_by_button_and_by_keyboard(solved, page, picture):
+    lesson = solved(RESHAPE)
+    lesson.run_above("packed")  # the race further down takes its time
+    expect_no_errors(lesson)
+    expect_pictures(lesson, ("same-picture",))
+    shown = lesson.show("blocks").locator(".jp-OutputArea-output")
+    words, image = shown.get_by_role("status"), shown.locator("img")
+    expect(words).to_contain_text("Step 0 of 4.")
+    expect(shown.get_by_role("button", name="Previous")).to_be_disabled()
+    seen = {image.get_attribute("src")}
+
+    shown.get_by_role("button", name="Next").click()
+    expect(words).to_contain_text("Step 1 of 4. Right: view(B, T, H, D)")
+    seen.add(image.get_attribute("src"))
+    press_right(page, shown, times=1)
+    expect(words).to_contain_text("the row of head 0 holds I 0, am 0, learning 0, this 0")
+    expect(words).to_contain_text("the row of head 0 holds I 0, I 1, am 0, am 1")
+    seen.add(image.get_attribute("src"))
+    picture(lesson.show("blocks"), "lesson-6-reshape")
+    press_right(page, shown, times=2)
+    expect(words).to_contain_text("Step 4 of 4.")
+    expect(shown.get_by_role("button", name="Next")).to_be_disabled()
+    seen.add(image.get_attribute("src"))
+    assert len(seen) == 4
+    expect_formulas(lesson)
+
+
+def test_the_clocks_turn_and_the_table_of_positions_grows(solved, page, picture):
+    lesson = solved(POSITIONS)
+    lesson.run_all()
+    expect_no_errors(lesson)
+    expect_pictures(lesson, ("shuffled", "clocks-still", "picture-still", "race", "turns"))
+
+    clocks = lesson.show("clocks").locator(".jp-OutputArea-output")
+    before = clocks.locator("img").screenshot()
+    press_right(page, clocks, times=4)
+    expect(clocks.get_by_role("status")).to_contain_text("Position 4. Speed 1: sine -0.76, cosine -0.65")
+    assert clocks.locator("img").screenshot() != before
+    picture(lesson.show("clocks"), "lesson-7-clocks")
+
+    table = lesson.show("picture").locator(".jp-OutputArea-output")
+    before = table.locator("img").screenshot()
+    width, length = table.locator(".noUi-handle").all()
+    width.press("Home")  # to the smallest
+    length.press("End")  # to the largest
+    expect(table.get_by_role("status")).to_contain_text("128 positions in 2 dimensions.")
+    assert table.locator("img").screenshot() != before
+    picture(lesson.show("picture"), "lesson-7-table")
+    expect_formulas(lesson)
