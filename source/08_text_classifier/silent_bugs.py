@@ -1,0 +1,120 @@
+"""Eleven attention functions for the wall of lesson 8: ten are broken, one is right, and all of them train.
+
+Find out which is which from outside before you read on: from here on the answers are in sight.
+All are called as `attention(query, key=None, value=None, mask=None)` with the shapes of lesson 3 and
+return `(output, weights)`. (There is no I: it looks too much like a 1.)
+"""
+
+import math
+
+import torch
+import torch.nn as nn
+
+
+def complete(query, key, value):
+    """What is left out: no key means the query, no value means the key."""
+    key = query if key is None else key
+    return query, key, key if value is None else value
+
+
+def masked_softmax(scores, mask, dim=-1):
+    """Lesson 3's, with a choice of the dimension that is normalised."""
+    if mask is None:
+        return torch.softmax(scores, dim=dim)
+    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    return torch.softmax(scores, dim=dim).masked_fill(~mask, 0.0)
+
+
+def A(query, key=None, value=None, mask=None):
+    query, key, value = complete(query, key, value)
+    weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+def B(query, key=None, value=None, mask=None):
+    query, key, value = complete(query, key, value)
+    weights = masked_softmax(query @ key.mT / math.sqrt(query.shape[-1]), mask)
+    return weights.detach() @ value, weights
+
+
+def C(query, key=None, value=None, mask=None):
+    query, key, value = complete(query, key, value)
+    weights = masked_softmax(query @ key.mT / math.sqrt(key.shape[-2]), mask)
+    return weights @ value, weights
+
+
+def D(query, key=None, value=None, mask=None):
+    query, key, value = complete(query, key, value)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, 0.0)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+def E(query, key=None, value=None, mask=None):
+    query, key, value = complete(query, key, value)
+    blocked = None if mask is None else ~mask
+    weights = masked_softmax(query @ key.mT / math.sqrt(query.shape[-1]), blocked)
+    return weights @ value, weights
+
+
+def F(query, key=None, value=None, mask=None):
+    query, key, value = complete(query, key, value)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+def G(query, key=None, value=None, mask=None):
+    query, key, value = complete(query, key, value)
+    weights = masked_softmax(query @ key.mT / math.sqrt(query.shape[-1]), mask, dim=-2)
+    return weights @ value, weights
+
+
+def H(query, key=None, value=None, mask=None):
+    query, key, value = complete(query, key, value)
+    weights = masked_softmax(query @ key.mT / math.sqrt(query.shape[-1]), mask)
+    return weights @ value, weights
+
+
+def J(query, key=None, value=None, mask=None):
+    query, key, value = complete(query, key, value)
+    weights = masked_softmax(query @ key.mT, mask)
+    return weights @ value, weights
+
+
+def K(query, key=None, value=None, mask=None):
+    query, key, value = complete(query, key, value)
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    return masked_softmax(scores, mask) @ value, torch.softmax(scores, dim=-1)
+
+
+def L(query, key=None, value=None, mask=None):
+    query, key, value = complete(query, key, value)
+    weights = masked_softmax(query @ key.mT / math.sqrt(query.shape[-1]), mask)
+    return weights @ key, weights
+
+
+WALL = {attention.__name__: attention for attention in (A, B, C, D, E, F, G, H, J, K, L)}
+
+
+class Projected(nn.Module):
+    """One head that learns: projections around an attention function that has nothing to learn itself.
+
+    x: (B, T, E)      mask: (B, 1, T) or None      returns: output (B, T, E), weights (B, T, T)
+    """
+
+    def __init__(self, attention, embed_dim):
+        super().__init__()
+        self.query = nn.Linear(embed_dim, embed_dim)
+        self.key = nn.Linear(embed_dim, embed_dim)
+        self.value = nn.Linear(embed_dim, embed_dim)
+        self.output = nn.Linear(embed_dim, embed_dim)
+        self.core = attention
+
+    def forward(self, x, mask=None):
+        output, weights = self.core(self.query(x), self.key(x), self.value(x), mask=mask)
+        return self.output(output), weights

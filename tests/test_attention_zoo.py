@@ -1,0 +1,158 @@
+"""The functions that `is_correct` is asked about: what their labels say, and nothing that tells it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import CodeType
+
+import pytest
+import torch
+
+from attention_lab.grading import respond
+from attention_lab.grading.answers import read_reply
+from attention_lab.grading.course import open_course
+from attention_lab.grading.draw import Draw
+from attention_lab.grading.judge import judge
+from attention_lab.grading.packing import Made, pack, unpack
+
+COURSE = open_course(Path(__file__).parents[1])
+FAMILIES = ("scale", "softmax", "mask", "empty", "inputs", "company", "tensors")
+every_family = pytest.mark.parametrize("family", FAMILIES)
+pytestmark = pytest.mark.lesson
+
+# What a function may hold besides names of one letter: the words of its signature, and torch's and Python's.
+SIGNATURE = {"attention", "query", "key", "value", "mask", "number", "made"}
+PYTHON = {"len", "zip", "max", "math", "sqrt", "inf", "torch", "masks", "part", "parts", "row"}
+
+
+@pytest.fixture(scope="module")
+def lesson():
+    torch.set_num_threads(1)
+    return COURSE.lessons["text_classifier"]
+
+
+@pytest.fixture(scope="module")
+def zoo(lesson):
+    """The checks file of `is_correct`, which imports what there is to see."""
+    return sys.modules[lesson.exercises["is_correct"].groups[0].make.__module__]
+
+
+@pytest.fixture(scope="module")
+def styles(zoo):
+    """The module that puts right functions together."""
+    return sys.modules[zoo.put_together.__module__]
+
+
+def callable_of(made):
+    """The function as the student's process gets it: from the compiled code that was sent."""
+    return respond._make(unpack(pack(made)))
+
+
+def points_in_lesson_3(function):
+    """(points, of how many) where the function is handed in as lesson 3's `masked_attention`."""
+    mask = COURSE.lessons["mask"]
+
+    def ask(_name, calls, _trace):
+        return read_reply(respond.answer_calls(function, calls), len(calls))
+
+    verdict = judge(
+        mask.exercises["masked_attention"], mask.reference_answer("masked_attention"), ask, seed=3
+    )
+    return verdict.points, verdict.max_points
+
+
+# ---- the labels are right -----------------------------------------------------------------------
+
+
+@every_family
+def test_the_reference_answers_what_the_labels_say(lesson, zoo, family):
+    is_correct = lesson.reference_answer("is_correct")
+    for seed in range(5):
+        for animal in zoo.herd(Draw(seed), family):
+            said = is_correct(callable_of(animal.made))
+            assert said is animal.right, f"seed {seed}: {animal.kind}\n{animal.made.code}"
+
+
+def test_right_functions_are_right_in_lesson_3(styles):
+    plain = {name: ways[0] for name, ways in styles.STEPS.items()}
+    bodies = [plain | {name: way} for name, ways in styles.STEPS.items() for way in ways]
+    for made in [styles.put_together(Draw(0), body) for body in bodies] + list(
+        map(styles.made, styles.WHOLE)
+    ):
+        points, most = points_in_lesson_3(callable_of(made))
+        assert points == most, made.code
+
+
+@every_family
+def test_broken_functions_are_broken_in_lesson_3(zoo, family):
+    for kind, changed in zoo.FAMILIES[family].items():
+        points, most = points_in_lesson_3(callable_of(zoo.put_together(Draw(1), changed)))
+        assert points < most, kind
+
+
+# ---- no guessing, no telling ----------------------------------------------------------------------
+
+
+@every_family
+def test_a_group_holds_both_kinds_in_an_order_that_is_drawn(zoo, family):
+    orders = set()
+    for seed in range(6):
+        labels = [animal.right for animal in zoo.herd(Draw(seed), family)]
+        assert len(labels) >= 8
+        assert 3 <= sum(labels) <= len(labels) - 5
+        orders.add(tuple(labels))
+    assert len(orders) >= 4
+
+
+def test_every_family_is_asked_about(lesson, zoo):
+    groups = lesson.exercises["is_correct"].groups
+    assert tuple(zoo.FAMILIES) == FAMILIES
+    assert [len(group.cases(Draw(2))) for group in groups] == [len(zoo.herd(Draw(2), f)) for f in FAMILIES]
+
+
+def test_one_answer_for_all_and_a_coin_earn_nothing(lesson):
+    exercise, reference = lesson.exercises["is_correct"], lesson.reference_answer("is_correct")
+    coin = torch.Generator().manual_seed(0)
+
+    def thrown(_attention):
+        return bool(torch.rand(1, generator=coin) < 0.5)
+
+    for guess in (thrown, lambda _attention: True, lambda _attention: False):
+
+        def ask(_name, calls, _trace, guess=guess):
+            return read_reply(respond.answer_calls(guess, calls), len(calls))
+
+        assert judge(exercise, reference, ask, seed=5).points == 0
+
+
+def test_no_name_and_no_text_in_a_function_tells_its_label(zoo):
+    for family in FAMILIES:
+        for seed in range(3):
+            for animal in zoo.herd(Draw(seed), family):
+                sent = unpack(pack(animal.made))
+                assert sent.code == ""
+                function = respond._make(sent)
+                assert function.__doc__ is None
+                assert (function.__name__, function.__qualname__) == ("attention", "attention")
+                assert telling(function.__code__) == set(), animal.made.code
+                assert function.__globals__.keys() - {"__builtins__"} <= {
+                    *("torch", "nn", "F", "math", "number", "attention", "made")
+                }
+
+
+def test_a_name_that_tells_would_be_found():
+    made = Made("def attention(query):\n    unscaled = query\n    return unscaled\nmade = attention")
+    assert telling(respond._make(made).__code__) == {"unscaled"}
+
+
+def telling(code: CodeType) -> set[str]:
+    """The words in a function's code that are neither the signature's, nor torch's, nor one letter."""
+    texts = [constant for constant in code.co_consts if isinstance(constant, str)]
+    inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    names = {*code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars}
+    known = SIGNATURE | PYTHON | set(dir(torch)) | set(dir(torch.Tensor)) | set(dir(torch.nn.functional))
+    words = {name for name in names - known if len(name) > 1 and not name.startswith(".")}
+    # An einsum's equation is the only text.
+    words |= {text for text in texts if "->" not in text and not text.startswith("attention.<locals>")}
+    return words.union(*map(telling, inner))

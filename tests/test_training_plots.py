@@ -1,0 +1,128 @@
+"""The pictures of training runs show every run, and an interval is the one that statistics gives."""
+
+import matplotlib
+
+matplotlib.use("agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from scipy import stats
+
+from attention_lab.training_plots import mean_interval, spread, training_curves
+
+
+def history(offset):
+    return {
+        "training loss": [1.0 + offset, 0.5 + offset, 0.25 + offset],
+        "validation loss": [1.2 + offset, 0.7 + offset, 0.6 + offset],
+        "training accuracy": [0.5, 0.7, 0.9],
+        "validation accuracy": [0.4, 0.6, 0.8],
+    }
+
+
+RUNS = {"naive": [history(0.0), history(0.2)], "torch": [history(0.1), history(0.3)]}
+
+
+@pytest.fixture(autouse=True)
+def no_figure_left_behind():
+    yield
+    plt.close("all")
+
+
+def test_each_measurement_has_a_panel_with_a_line_for_each_model():
+    figure = training_curves(RUNS)
+    assert [ax.get_title() for ax in figure.axes] == list(history(0))
+    for ax in figure.axes:
+        assert [line.get_label() for line in ax.get_lines()] == ["naive", "torch"]
+        assert ax.get_xlabel() == "epoch"
+        np.testing.assert_array_equal(ax.get_lines()[0].get_xdata(), [1, 2, 3])
+
+
+def test_a_line_is_the_mean_of_the_runs_inside_a_band_from_the_lowest_to_the_highest():
+    ax = training_curves(RUNS).axes[0]
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), [1.1, 0.6, 0.35])
+    edges = ax.collections[0].get_paths()[0].vertices[:, 1]
+    assert (edges.min(), edges.max()) == pytest.approx((0.25, 1.2))
+
+
+def test_one_legend_serves_all_panels():
+    assert [ax.get_legend() is not None for ax in training_curves(RUNS).axes] == [True, False, False, False]
+
+
+def test_losses_share_a_scale_and_so_do_accuracies():
+    one, two, three, four = training_curves(RUNS).axes
+    assert one.get_ylim() == two.get_ylim() != three.get_ylim() == four.get_ylim()
+    assert one.get_ylim()[1] >= 1.5  # the highest loss of all runs
+
+
+def test_an_odd_number_of_measurements_leaves_no_empty_panel():
+    runs = {"naive": [{"training loss": [1.0, 0.5], "training accuracy": [0.5, 0.9], "pairs": [0.1, 0.2]}]}
+    assert len(training_curves(runs).axes) == 3
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        {},
+        {"naive": []},
+        {"naive": [history(0)], "torch": []},
+        {"naive": [history(0), history(0) | {"training loss": [1.0]}]},
+        {"naive": [history(0)], "torch": [{"training loss": [1.0, 0.5, 0.2]}]},
+        {"naive": [{}]},
+    ],
+)
+def test_runs_that_do_not_fit_together_are_refused_in_one_sentence(runs):
+    with pytest.raises(ValueError, match=r"^training_curves needs .*\.$"):
+        training_curves(runs)
+
+
+def test_the_interval_is_students_t():
+    values = [0.91, 0.94, 0.90, 0.93, 0.95]
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    mean, low, high = mean_interval(values)
+    assert (low, high) == pytest.approx((expected.low, expected.high))
+    assert mean == pytest.approx(0.926)
+    assert mean_interval(values, confidence=0.5)[1] > low
+
+
+def test_one_value_has_no_interval():
+    with pytest.raises(ValueError, match="two values or more, not 1"):
+        mean_interval([0.9])
+
+
+def test_every_value_is_a_dot_in_the_row_of_its_name_and_the_first_name_stands_on_top():
+    ax = spread({"naive": [0.9, 0.92, 0.91], "torch": [0.93, 0.9, 0.95]}, x_label="accuracy")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["naive", "torch"]
+    assert ax.yaxis_inverted() and ax.get_xlabel() == "accuracy"
+    dots = [line for line in ax.get_lines() if line.get_marker() == "o"]
+    np.testing.assert_array_equal(dots[0].get_xdata(), [0.9, 0.92, 0.91])
+    assert set(dots[1].get_ydata()) == {1}
+
+
+def test_the_bar_is_the_interval_of_the_mean_and_without_it_the_median_is_marked():
+    values = [0.9, 0.92, 0.97]
+    (bar,) = spread({"naive": values}, x_label="accuracy").containers
+    (segment,) = bar.lines[2][0].get_segments()
+    _, low, high = mean_interval(values)
+    assert (segment[0][0], segment[1][0]) == pytest.approx((low, high))
+    ax = spread({"naive": values}, x_label="seconds", interval=False)
+    assert not ax.containers
+    assert ax.get_lines()[-1].get_xdata()[0] == 0.92
+
+
+def test_single_values_are_dots_and_nothing_else():
+    ax = spread({"A": [0.5], "B": [0.7]}, x_label="accuracy")
+    assert not ax.containers and len(ax.get_lines()) == 2
+
+
+def test_the_reference_is_a_line_that_says_what_it_is():
+    ax = spread({"A": [0.5], "B": [0.7]}, x_label="accuracy", reference=(0.2, "guessing"))
+    assert [text.get_text() for text in ax.texts] == ["guessing"]
+    assert ax.get_lines()[-1].get_xdata()[0] == 0.2
+
+
+@pytest.mark.parametrize("values", [{}, {"A": []}])
+def test_nothing_to_draw_is_refused(values):
+    with pytest.raises(ValueError, match=r"^spread needs .*\.$"):
+        spread(values, x_label="accuracy")
