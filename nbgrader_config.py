@@ -26,6 +26,7 @@ c.ClearMarkScheme.enforce_metadata = False
 c.GenerateSolution.preprocessors = [LockCells, ClearOutput, ClearHiddenTests, ClearMarkScheme, Execute]
 c.Execute.store_widget_state = False
 c.Execute.record_timing = False
+c.Execute.coalesce_streams = True  # of a progress bar its last line, not every update
 c.Execute.timeout = 300
 
 # Grading: student code never shares a process with an input generator, a reference or a verdict.

@@ -93,13 +93,20 @@ class Runner(NotebookClient):
         self._output_left = limits.output
         self._most_output = limits.output
         self.flooded = False
+        self._cell: NotebookNode | None = None
+        self._beyond = 0  # what this cell sent after there was no room any more
+        self._told_to_stop = False
 
     def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> Any:
         """As nbclient does, for messages that make sense and fit into what may still be shown."""
+        if cell is not self._cell:
+            self._cell, self._beyond, self._told_to_stop = cell, 0, False
         try:
             if msg["msg_type"] not in ("status", "execute_input"):
-                self._output_left -= _size(msg["content"])
+                size = _size(msg["content"])
+                self._output_left -= size
                 if self._output_left < 0:
+                    self._beyond += size
                     return self._stop_flood(cell)
             return super().process_message(msg, cell, cell_index)
         except CellExecutionComplete:
@@ -108,11 +115,14 @@ class Runner(NotebookClient):
             return None
 
     def _stop_flood(self, cell: NotebookNode) -> None:
+        """Stop the cell that fills the room; of later ones those only that flood as well."""
         assert self.km is not None and self.km.provisioner is not None
         if not self.flooded:
             cell.outputs.append(NotebookNode(output_type="stream", name="stdout", text=TOO_MUCH_OUTPUT))
+        if not self._told_to_stop and (not self.flooded or self._beyond > self._most_output):
             self._stopping = asyncio.ensure_future(self.km.provisioner.send_signal(signal.SIGINT))
-        elif self._output_left < -3 * self._most_output:  # told to stop, it went on
+            self._told_to_stop = True
+        elif self._beyond > 3 * self._most_output:  # told to stop, it went on
             self._stopping = asyncio.ensure_future(self.km.provisioner.kill())
         self.flooded = True
 

@@ -14,10 +14,12 @@ ALL_EXTRA_FILES = 100 * 2**20  # bytes
 MOST_EXTRA_FILES = 2_000
 
 
-def copy_plain_files(source: Path, target: Path, leave_out: Collection[str] = ()) -> None:
+def copy_plain_files(
+    source: Path, target: Path, leave_out: Collection[str] = (), room: int = ALL_EXTRA_FILES
+) -> None:
     """Copy what is a plain file of modest size: no links, no pipes, no notebooks, nothing huge.
 
-    Of thousands of files, or of more than may be copied in all, the first ones are.
+    Of thousands of files, or of more bytes than there is `room` for, the first ones are.
     """
     files, size = 0, 0
     for folder, folders, names in os.walk(source):  # does not follow links
@@ -31,7 +33,7 @@ def copy_plain_files(source: Path, target: Path, leave_out: Collection[str] = ()
             if goal.exists() and not goal.is_file():
                 continue
             files, size = files + 1, size + about.st_size
-            if files > MOST_EXTRA_FILES or size > ALL_EXTRA_FILES:
+            if files > MOST_EXTRA_FILES or size > room:
                 return
             goal.parent.mkdir(parents=True, exist_ok=True)
             copy_over(file, goal)

@@ -19,7 +19,7 @@ from attention_lab.grading import grade as grading
 from attention_lab.grading import timestamps
 from attention_lab.grading.channels import World
 from attention_lab.grading.course import Lesson, read_notebook
-from attention_lab.grading.files import copy_over, copy_plain_files
+from attention_lab.grading.files import ALL_EXTRA_FILES, copy_over, copy_plain_files
 from attention_lab.grading.forms import graded
 from attention_lab.grading.interrupted import HALF_GRADED, forget_half_graded
 from attention_lab.grading.kernel import student_kernel
@@ -144,7 +144,7 @@ class RunAndJudge(JudgingSettings):
             modules=self.modules_of(lesson),
         )
         with TemporaryDirectory(prefix="attention-lab-") as folder:
-            self._fill_work_folder(Path(folder), lesson, resources["nbgrader"])
+            self._fill_work_folder(Path(folder), lesson, resources["nbgrader"], world.limits.disk // 2)
             try:
                 verdicts = grading.grade(nb, lesson, Path(folder), about["seed"], world)
             except SandboxError as error:
@@ -156,12 +156,12 @@ class RunAndJudge(JudgingSettings):
             self.log.info("%s: %g of %g", verdict.exercise, verdict.points, verdict.max_points)
         return nb, resources
 
-    def _fill_work_folder(self, folder: Path, lesson: Lesson, about: dict[str, str]) -> None:
+    def _fill_work_folder(self, folder: Path, lesson: Lesson, about: dict[str, str], room: int) -> None:
         """The student's own files, then the lesson's given ones over them."""
         converter = self.parent.parent
         kept = set(converter.exclude_overwriting.get(about["assignment"], []))
         submitted = submitted_folder(converter.coursedir, about)
-        copy_plain_files(submitted, folder)
+        copy_plain_files(submitted, folder, room=min(room, ALL_EXTRA_FILES))
         copy_plain_files(lesson.source_path.parent, folder, leave_out=kept)
 
     def _keep_beside(self, lesson: Lesson, about: dict[str, str]) -> None:

@@ -17,9 +17,10 @@ from attention_lab.grading.sandbox.warm_interpreter import SandboxError, WarmInt
 # A process and what it may do to another one of the same user.
 REACH = """
 import ctypes, os, signal
+
 libc = ctypes.CDLL(None, use_errno=True)
-found = []
-for process in range(2, 200):
+found, own = [], set(map(int, os.listdir("/proc/self/task")))
+for process in set(range(2, 200)) - own:
     try:
         os.kill(process, 0)
         found.append(process)
@@ -48,20 +49,20 @@ def test_it_has_one_thread_when_kernels_are_forked_from_it(start, tmp_path):
         assert the_interpreter().num_threads() == 1
 
 
-def test_it_would_rather_not_start_than_lose_a_thread(tmp_path, start):
-    """`concurrent.futures` is innocent; a module that starts a thread when it is imported is not."""
-    interpreter = WarmInterpreter(("numpy", "idlelib.idle_test.mock_idle", "antigravity_is_no_module"))
+def test_it_rather_does_not_start_than_lose_a_thread(monkeypatch):
+    thread = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start(); "
+    monkeypatch.setattr(warm.bubblewrap, "START", thread + warm.bubblewrap.START)
+    interpreter = WarmInterpreter(())
+    with pytest.raises(SandboxError, match="an import has started 1 threads: a fork would lose them"):
+        interpreter.fork({}, patience=1)
     interpreter.close()
-    assert not interpreter.is_alive
 
 
 def test_a_kernel_can_neither_see_trace_nor_signal_it(start, tmp_path):
     with start(tmp_path) as kernel:
-        process = the_interpreter()
-        before = process.create_time(), process.num_ctx_switches()
-        assert kernel.says(REACH).split("\n") == ["[]", "nobody"]
-        assert process.is_running()
-        assert the_interpreter().create_time() == before[0]
+        before = the_interpreter()
+        assert kernel.says(REACH).splitlines() == ["[]", "nobody"]
+        assert the_interpreter() == before
 
 
 def test_what_a_kernel_changes_is_not_changed_in_the_next(start, tmp_path):
@@ -70,23 +71,23 @@ import builtins, math, os, sys
 import numpy, torch
 numpy.pi = math.pi = 3
 torch.softmax = None
-builtins.len = lambda things: 7
+builtins.LEFT = True
 os.environ["LEFT"] = "here"
 sys.path.append("/left")
-del sys.modules["json"]
+sys.modules["left"] = os
 torch.manual_seed(1)
 torch.set_default_dtype(torch.float64)
 """
     look = """
-import math, os, sys
+import builtins, math, os, sys
 import numpy, torch
-print(numpy.pi == math.pi > 3.1, torch.softmax is not None, len([]), "LEFT" in os.environ,
-      "/left" in sys.path, torch.get_default_dtype())
+print(numpy.pi == math.pi > 3.1, torch.softmax is not None, torch.get_default_dtype())
+print(hasattr(builtins, "LEFT"), "LEFT" in os.environ, "/left" in sys.path, "left" in sys.modules)
 """
     with start(tmp_path) as kernel:
         kernel.says(spoil)
     with start(tmp_path) as kernel:
-        assert kernel.says(look) == "True True 0 False False torch.float32"
+        assert kernel.says(look).splitlines() == ["True True torch.float32", "False False False False"]
 
 
 def test_it_is_asked_for_kernels_as_often_as_wanted_and_keeps_none(start, tmp_path):

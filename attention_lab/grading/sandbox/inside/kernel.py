@@ -89,6 +89,9 @@ def leave_the_parents_things() -> None:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed()
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.seed()
     for name in [name for name in sys.modules if name.split(".")[0] == __package__]:
         del sys.modules[name]
     sys.argv = ["ipykernel_launcher"]
