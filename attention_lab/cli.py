@@ -67,13 +67,16 @@ def build(
 def demo(
     lesson: Annotated[str, typer.Option(help="The lesson that the class hands in.")] = "01_dot_product",
     students: Annotated[int, typer.Option(min=1, help="How many students hand it in.")] = 24,
+    no_sandbox: Annotated[
+        bool, typer.Option("--no-sandbox", help="Run the invented students' code as you, without bubblewrap.")
+    ] = False,
 ) -> None:
     """Build the course and grade a simulated class with nbgrader."""
     from attention_lab.demo import run_demo
 
     chosen = _choose(_course(), lesson)[0]
     build(chosen.folder)
-    run_demo(chosen, students, console)
+    run_demo(chosen, students, console, sandbox=not no_sandbox)
 
 
 @app.command()

@@ -16,7 +16,7 @@ from attention_lab.demo.names import invented_names
 from attention_lab.demo.outcome import Judged, Outcome
 from attention_lab.demo.table import first_message, table_of
 from attention_lab.errors import CourseError
-from attention_lab.grading.course import Course, open_course
+from attention_lab.grading.course import Course, Lesson, open_course
 from attention_lab.grading.exercise import Exercise
 
 ROOT = Path(__file__).parents[1]
@@ -131,10 +131,20 @@ def test_a_class_is_graded_and_every_verdict_is_as_expected(tmp_path, monkeypatc
     monkeypatch.setattr(
         attention_lab.demo,
         "grade_class",
-        lambda lesson, students, console: {name: Graded(name, 0.0, "out of disk") for name in students},
+        lambda lesson, students, console, sandbox: {
+            name: Graded(name, 0.0, "out of disk") for name in students
+        },
     )
     console = Console(file=io.StringIO(), width=160)
     with pytest.raises(CourseError, match=f"Only 0 of {len(lesson.exercises)} verdicts are as expected"):
         run_demo(lesson, 1, console)
     assert "out of disk" in console.file.getvalue()
     assert "has no grade" in console.file.getvalue()
+
+
+def test_without_bubblewrap_the_demo_says_what_to_install_and_how_to_go_on(monkeypatch, tmp_path):
+    monkeypatch.setattr("attention_lab.demo.refusal", lambda: "There is no bwrap: install it.")
+    lesson = Lesson(Course(tmp_path), "01_dot_product", "dot_product")
+    with pytest.raises(CourseError, match="install it.*--no-sandbox"):
+        run_demo(lesson, 1, Console())
+    assert not list(tmp_path.iterdir())

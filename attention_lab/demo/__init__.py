@@ -16,15 +16,23 @@ from attention_lab.demo.outcome import outcome_of
 from attention_lab.demo.table import print_report
 from attention_lab.errors import CourseError
 from attention_lab.grading.course import Lesson
+from attention_lab.grading.sandbox.bubblewrap import refusal
+from attention_lab.grading.settings import NO_SANDBOX
 
 SEED = 42  # the same class every time
 
 
-def run_demo(lesson: Lesson, students: int, console: Console) -> None:
+def run_demo(lesson: Lesson, students: int, console: Console, sandbox: bool = True) -> None:
     """Make a course folder `demo/` beside the lesson's sources, let a class hand in, grade it, report.
 
-    Raises `CourseError` when anything comes out other than the class deserves.
+    Raises `CourseError` when anything comes out other than the class deserves, and where there can
+    be no sandbox although one was asked for.
     """
+    reason = refusal() if sandbox else None
+    if reason is not None:
+        raise CourseError(f"{reason} Or go on without it: attention-lab demo --no-sandbox.")
+    if not sandbox:
+        console.print(Text(NO_SANDBOX, style="bold red"))
     with console.status(f"Inventing {students} students …"):
         lesson = fresh_course(lesson)
         hand_ins = Writer(material_of(lesson, read_release(lesson)), SEED).hand_ins(students)
@@ -34,7 +42,7 @@ def run_demo(lesson: Lesson, students: int, console: Console) -> None:
     # Those who keep a kernel waiting go first, so that the others are graded meanwhile.
     order = sorted(class_list, key=lambda student: not class_list[student].slow)
     started = time.monotonic()
-    graded = grade_class(lesson, order, console)
+    graded = grade_class(lesson, order, console, sandbox)
     seconds = time.monotonic() - started
     outcomes = [
         outcome_of(lesson, student, hand_in, graded[student]) for student, hand_in in class_list.items()

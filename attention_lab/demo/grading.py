@@ -20,7 +20,7 @@ from attention_lab.errors import CourseError
 from attention_lab.grading.course import Lesson
 
 LOG = "nbgrader.log"
-MOST_PROCESSES = 4  # each holds torch twice: its own and its student's kernel
+MOST_PROCESSES = 4  # each holds torch twice: its own and its warm interpreter's
 PATIENCE_WITH_THE_GRADEBOOK = 60  # seconds that SQLite waits while another process writes
 
 
@@ -39,7 +39,9 @@ def processes_for(students: int) -> int:
     return min(cores, students, MOST_PROCESSES)
 
 
-def grade_class(lesson: Lesson, students: Sequence[str], console: Console) -> dict[str, Graded]:
+def grade_class(
+    lesson: Lesson, students: Sequence[str], console: Console, sandbox: bool = True
+) -> dict[str, Graded]:
     """Autograde and write the feedback of each student in this order, with a progress bar."""
     columns = (
         TextColumn("Grading"),
@@ -52,7 +54,7 @@ def grade_class(lesson: Lesson, students: Sequence[str], console: Console) -> di
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("", total=len(students))
         try:
-            for in_hand, done in _through_the_pool(lesson, students):
+            for in_hand, done in _through_the_pool(lesson, students, sandbox):
                 graded |= {each.student: each for each in done}
                 progress.update(bar, description=" and ".join(in_hand), completed=len(graded))
         except BrokenProcessPool:
@@ -61,13 +63,15 @@ def grade_class(lesson: Lesson, students: Sequence[str], console: Console) -> di
     return graded
 
 
-def _through_the_pool(lesson: Lesson, students: Sequence[str]) -> Iterator[tuple[list[str], list[Graded]]]:
+def _through_the_pool(
+    lesson: Lesson, students: Sequence[str], sandbox: bool
+) -> Iterator[tuple[list[str], list[Graded]]]:
     """(students being graded now, those just done) whenever one of them changes."""
     waiting, running = list(students), dict[Future[Graded], str]()
     # A process is started afresh rather than forked: torch's threads do not survive a fork.
     processes = processes_for(len(students))
     with ProcessPoolExecutor(
-        processes, multiprocessing.get_context("spawn"), _open_course, (lesson.course.root,)
+        processes, multiprocessing.get_context("spawn"), _open_course, (lesson.course.root, sandbox)
     ) as pool:
         while waiting or running:
             while waiting and len(running) < processes:
@@ -85,7 +89,7 @@ def _through_the_pool(lesson: Lesson, students: Sequence[str]) -> Iterator[tuple
 _api: Any = None  # the process's own nbgrader; NbGraderAPI is untyped
 
 
-def _open_course(root: Path) -> None:
+def _open_course(root: Path, sandbox: bool) -> None:
     """Load what grading needs, once; from here on everything that is printed goes to the log."""
     global _api
     log = os.open(root / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -101,6 +105,7 @@ def _open_course(root: Path) -> None:
     torch.set_num_threads(1)
     config = course_config(root)
     config.CourseDirectory.root = str(root)
+    config.RunAndJudge.sandbox = sandbox
     config.CourseDirectory.db_url = f"sqlite:///{root / 'gradebook.db'}?timeout={PATIENCE_WITH_THE_GRADEBOOK}"
     _api = NbGraderAPI(config=config)
 
