@@ -17,7 +17,8 @@ def no_value(exercise: Exercise, answer: Answer) -> str:
     """Why there is nothing to compare."""
     name = exercise.name
     if answer.status == "missing" and answer.error:
-        return f"There is no `{name}`: its cell stops with {answer.error}: {answer.message.rstrip('.')}."
+        said = f": {answer.message.rstrip('.')}" if answer.message else ""
+        return f"There is no `{name}`: its cell stops with {answer.error}{said}."
     if answer.status == "missing":
         return f"There is no `{name}`: the cell that defines it did not run, or defines another name."
     if answer.status == "late":

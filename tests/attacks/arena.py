@@ -30,6 +30,8 @@ LIMITS = {
     "processes": 32,
     "open_files": 256,
 }
+# An honest notebook is graded after as many attacks, and after each that brings one of its own.
+PATIENCE = 3
 # Words that stand in the checks, in a comment of their own code, in the solutions, in the grader's
 # environment and in the name of the course's folder: no attack may come to show one of them.
 SECRETS = ("zebra", "quagga", "kinkajou", "okapi", "wombat", "numbat")
@@ -48,6 +50,7 @@ class Arena:
     root: Path
     api: Any = field(init=False)
     graded: GradedClass = field(init=False)
+    unfollowed: list[str] = field(default_factory=list)  # attacks that no honest notebook has come after
 
     def __post_init__(self) -> None:
         make_course(self.root)
@@ -78,6 +81,16 @@ class Arena:
         result = self.api.autograde(FOLDER, student)
         assert result["success"], (result.get("log", "") + result.get("error", ""))[-2000:]
         return self.graded.points(student)
+
+    def attack(self, attack: Attack) -> dict[str, float]:
+        self.unfollowed.append(attack.name)
+        return self.grade(attack.name, attack.submission(self), attack)
+
+    def neighbour(self, work: NotebookNode) -> dict[str, float]:
+        """Points of the honest student after the last attack."""
+        points = self.grade(f"after_{self.unfollowed[-1]}", work)
+        self.unfollowed.clear()
+        return points
 
     def shown(self, student: str) -> str:
         """All that a student's cells show in the graded notebook; the judge's own words are left out."""
@@ -138,5 +151,5 @@ def _bears_the_mark(process: psutil.Process) -> bool:
         return False
 
 
-__all__ = ["FULL", "LIMITS", "MARK", "NOTHING", "SECRETS", "VARIABLE", "Arena", "Attack"]
+__all__ = ["FULL", "LIMITS", "MARK", "NOTHING", "PATIENCE", "SECRETS", "VARIABLE", "Arena", "Attack"]
 __all__ += ["all_attacks", "finder", "wrong"]

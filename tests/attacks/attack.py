@@ -4,7 +4,7 @@
     FILES               further files beside the notebook, name -> bytes
     LIMITS              other limits than the arena's
     prepare(folder)     links, pipes and whatever else `FILES` cannot hold
-    neighbour()         the honest notebook that is graded next, if it is to look for what was left behind
+    neighbour()         the honest notebook that is graded right after it, to look for what was left behind
     PROOF               a pattern in what the attack shows: one that did nothing was not withstood
     harm(arena)         a sentence, if damage of the attack's own kind can be seen from outside
 
@@ -82,6 +82,10 @@ class Attack:
 
     def submission(self, arena: Arena) -> NotebookNode | bytes:
         return _given(self.module.submission, arena)
+
+    @property
+    def brings_a_neighbour(self) -> bool:
+        return hasattr(self.module, "neighbour")
 
     def neighbour(self) -> NotebookNode:
         return self._own("neighbour", answered)()

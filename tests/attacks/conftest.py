@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from arena import VARIABLE, Arena
+from arena import FULL, VARIABLE, Arena
+from tiny_course import answered
 
 from attention_lab.grading.sandbox.warm_interpreter import close_warm_interpreter
 
@@ -12,5 +13,9 @@ from attention_lab.grading.sandbox.warm_interpreter import close_warm_interprete
 def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv(*VARIABLE)
-        yield Arena(tmp_path_factory.mktemp("numbat") / "course")
+        arena = Arena(tmp_path_factory.mktemp("numbat") / "course")
+        yield arena
+        if arena.unfollowed:
+            suspects = ", ".join(arena.unfollowed)
+            assert arena.neighbour(answered()) == FULL, f"{suspects} cost a neighbour points"
     close_warm_interpreter()

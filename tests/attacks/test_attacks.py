@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from arena import FULL, NOTHING, Arena, all_attacks, wrong
+from arena import FULL, NOTHING, PATIENCE, Arena, all_attacks, wrong
 from tiny_course import answered
 
 ATTACKS = all_attacks()
@@ -30,11 +30,12 @@ def test_there_are_enough_attacks_and_each_says_what_it_tries():
 def test_an_attack_is_withstood(attack, arena: Arena, record_property):
     record_property("attack", attack.tries)
     before = arena.fingerprint()
-    points = arena.grade(attack.name, attack.submission(arena), attack)
+    points = arena.attack(attack)
     assert points == NOTHING, f"it earned {points}"
     assert arena.strays() == [], "it left something running"
-    neighbour = f"after_{attack.name}"
-    assert arena.grade(neighbour, attack.neighbour()) == FULL, "it cost its neighbour points"
+    if attack.brings_a_neighbour or len(arena.unfollowed) >= PATIENCE:
+        suspects = ", ".join(arena.unfollowed)
+        assert arena.neighbour(attack.neighbour()) == FULL, f"{suspects} cost a neighbour points"
     assert arena.secrets_in(attack.name) == []
     assert attack.harm(arena) == ""
     assert not list(arena.mark.iterdir()), "it wrote outside its sandbox"

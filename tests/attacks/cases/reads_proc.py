@@ -27,7 +27,7 @@ for path in glob.glob("/proc/*/root") + glob.glob("/proc/*/cwd"):
         except OSError:
             pass
 outside = {{"boot", "srv", "passwd", "shadow", "hostname", "gradebook.db"}}
-{finder(*SECRETS, "VIRTUAL_ENV", "SSH_", "PYTEST", "autograde", "pytest", "gradebook", "submitted")}
+{finder(*SECRETS, "VIRTUAL_ENV", "SSH_", "PYTEST", "pytest", "gradebook", "submitted")}
 print("read", len(texts), "tables, went through", doors, "doors:", end=" ")
 print(found_in(*texts), sorted(seen & outside), processes)
 def double(x):

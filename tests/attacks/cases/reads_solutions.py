@@ -9,10 +9,10 @@ import os, sys, time
 seen, names, opened = set(), set(), 0
 {finder(*SECRETS)}
 ours = os.path.dirname(os.path.dirname(__import__("attention_lab").__file__))
-library = ("/usr", "/proc", "/lib", "/lib64", "/bin", "/sbin", sys.prefix, sys.base_prefix)
+library = ("/usr", "/proc", "/dev", "/lib", "/lib64", "/bin", "/sbin", sys.prefix, sys.base_prefix)
 wanted = {{"checks", "solutions", "source", "submitted", "autograded", "gradebook.db", ".grading-key"}}
 ends = time.monotonic() + 3
-for top in ("/", ours, os.getcwd(), os.path.expanduser("~"), "/usr/local", "/var", "/srv", "/root", "/work"):
+for top in ("/", ours, os.getcwd(), os.path.expanduser("~"), "/var", "/srv", "/root", "/work"):
     for folder, folders, files in os.walk(top, followlinks=top != "/"):
         folders[:] = [name for name in folders if os.path.join(folder, name) not in library]
         names.update(set(folders + files) & wanted)

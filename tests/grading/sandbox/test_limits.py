@@ -18,6 +18,8 @@ TIGHT = replace(
     output=100_000,
 )
 HOLD = "import time\ntime.sleep(20)\nprint('it was let')"
+# Without an end, and slow enough to be told to stop before it is too much altogether.
+FLOOD = "import time\nwhile True:\n    print('flood ' * 200)\n    time.sleep(0.01)"
 # Each takes more memory than there is in another way.
 TAKE_MEMORY = {
     "at once": "held = bytearray(400 * 2**20)",
@@ -108,7 +110,7 @@ def test_the_disk_however_the_files_are_spread(start, tmp_path):
 
 def test_output(start, tmp_path):
     with start(tmp_path, TIGHT) as kernel:
-        _, shown = kernel.run("for _ in range(1000):\n    print('flood ' * 200)")
+        _, shown = kernel.run(FLOOD)
         assert len(shown) < 2 * TIGHT.output
         assert "this notebook shows more than is kept" in shown
         # Whoever flooded is not listened to any more, but the rest of the notebook runs.
@@ -119,9 +121,7 @@ def test_output(start, tmp_path):
 
 
 def test_output_that_does_not_stop_ends_its_kernel_only(start, tmp_path):
-    deaf = (
-        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n    print('flood ' * 2000)"
-    )
+    deaf = f"import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n{FLOOD.replace('0.01', '0.001')}"
     with start(tmp_path, replace(PATIENT, output=TIGHT.output)) as kernel:
         kernel.says("before = 1")
         outcome, shown = kernel.run(deaf)
