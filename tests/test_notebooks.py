@@ -1,6 +1,7 @@
 """Every lesson is made the way docs/writing-a-lesson.md says, and no solution reaches its release."""
 
 import ast
+import builtins
 import re
 from pathlib import Path
 
@@ -220,3 +221,29 @@ def test_the_release_leaves_every_answer_to_be_written(lesson):
 
 def lines(text):
     return [line.strip() for line in text.splitlines() if len(line.strip()) > 3]
+
+
+def defined_names(cell):
+    """The names that a cell binds at its top or anywhere inside."""
+    for node in ast.walk(ast.parse(code_of(cell))):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from ((alias.asname or alias.name).partition(".")[0] for alias in node.names)
+
+
+@every_lesson
+def test_what_is_left_out_of_grading_is_needed_by_nothing_that_is_run(lesson):
+    defined, left_out = set(dir(builtins)), set()
+    for cell in [c for c in read_notebook(lesson.source_path).cells if c.cell_type == "code"]:
+        if "left-out-of-grading" in cell.metadata.get("tags", []):
+            assert not marks_of(cell), cell.id
+            left_out |= set(defined_names(cell))
+            continue
+        defined |= set(defined_names(cell))
+        used = {node.id for node in ast.walk(ast.parse(code_of(cell))) if isinstance(node, ast.Name)}
+        assert not (used & left_out) - defined, f"{cell.id} needs {(used & left_out) - defined}"

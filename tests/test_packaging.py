@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PACKAGE = ROOT / "attention_lab"
 # What instructors have besides: the grader, and what builds the course and shows it off.
-GRADING = sorted([*PACKAGE.glob("grading/*.py"), *PACKAGE.glob("demo/*.py"), PACKAGE / "build.py"])
+GRADING = sorted([*PACKAGE.glob("grading/**/*.py"), *PACKAGE.glob("demo/*.py"), PACKAGE / "build.py"])
 # What students have: everything else of the package.
 STUDENTS = sorted(set(PACKAGE.rglob("*.py")) - set(GRADING))
 LESSONS = sorted(ROOT.glob("source/*/*.ipynb"))

@@ -24,6 +24,7 @@ from attention_lab.grading.rebuild import is_left_out
 from attention_lab.grading.record import neutralise, write_verdict
 from attention_lab.grading.verdict import Finding, GroupVerdict, Verdict
 
+LEFT_OUT = "(Not run for grading: no answer depends on this cell.)\n"
 KEY_FILE = ".grading-key"
 
 
@@ -36,7 +37,10 @@ def grade(notebook: NotebookNode, lesson: Lesson, folder: Path, seed: int, world
     verdicts, stopped = [], dict[str, NotebookNode]()
     with student_kernel(notebook, folder, world) as kernel:
         for index, cell in enumerate(notebook.cells):
-            if cell.cell_type != "code" or is_left_out(cell):
+            if cell.cell_type != "code":
+                continue
+            if is_left_out(cell):
+                cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=LEFT_OUT)]
                 continue
             _run(kernel, cell, index)
             stopped |= {

@@ -103,13 +103,33 @@ def test_where_no_kernel_starts_at_all_the_class_stops_with_one_sentence_and_nob
     assert grader.points("ada") == FULL
 
 
-def test_files_that_leave_the_kernel_no_room_cost_their_own_submission(course):
+def test_a_submission_with_whose_files_no_kernel_starts_is_0_with_the_reason_and_the_class_goes_on(
+    grader, monkeypatch, caplog
+):
+    fork = WarmInterpreter.fork
+
+    def fork_without(self: WarmInterpreter, request: dict[str, Any], patience: float) -> Any:
+        if "unheard-of.bin" in request["files"]:
+            raise SandboxError("A kernel could not be started in the sandbox: it ended.")
+        return fork(self, request, patience)
+
+    monkeypatch.setattr(WarmInterpreter, "fork", fork_without)
+    (hand_in(grader.root, "ada", None) / "unheard-of.bin").write_bytes(b"?")
+    result = grader.try_to_grade("ada")
+    assert result["success"]
+    assert "Traceback" not in result["log"] + caplog.text
+    graded = GradedClass(grader.root)
+    assert graded.points("ada") == NOTHING
+    for exercise in FULL:
+        assert "with the files of this submission" in graded.reason("ada", exercise)
+    assert grader.points("ben") == FULL
+
+
+def test_files_for_which_a_kernel_has_no_room_are_left_out(course):
     folder = hand_in(course, "ada", answered())
     for number in range(3):
         (folder / f"{number}.bin").write_bytes(os.urandom(2**20))
-    hand_in(course, "ben", answered())
     status, said = finish(course, "--RunAndJudge.disk_mebibytes=2")
     assert status == 0, said
     assert "Traceback" not in said
-    assert grades(course, ["ada", "ben"]) == {"ada": NOTHING, "ben": FULL}
-    assert "files of this submission" in GradedClass(course).reason("ada", "double")
+    assert grades(course, ["ada"]) == {"ada": FULL}

@@ -21,11 +21,13 @@ from tiny_course import FOLDER, FULL, NOTHING, answered, hand_in, nbgrader
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(1200)]
 KILLS = 20
-DYING = "import os\ndef row_sums(x):\n    os._exit(1)"
 ROWS = "def row_sums(x):\n    return x.sum()"
 CLASS = {
     "ada": (answered(), FULL),
-    "ben": (answered(double="def double(x):\n    return x * 1", row_sums=DYING), NOTHING | {"biggest": 1}),
+    "ben": (
+        answered(double="def double(x):\n    return x * 1", row_sums="def row_sums(x): x"),
+        NOTHING | {"biggest": 1},
+    ),
     "cyd": (answered(row_sums=ROWS), FULL | {"row_sums": 0}),
 }
 EXPECTED = {student: points for student, (_, points) in CLASS.items()}

@@ -80,6 +80,8 @@ def _walls(more: Iterable[str]) -> list[str]:
     arguments += ["--hostname", "sandbox", "--die-with-parent", "--new-session"]
     arguments += ["--cap-drop", "ALL", *(word for name in PRIVILEGES for word in ("--cap-add", name))]
     arguments += ["--clearenv", *(word for pair in ENVIRONMENT.items() for word in ("--setenv", *pair))]
+    # The warm interpreter's own; each kernel gets an empty one over it. First, for packages may lie in them.
+    arguments += ["--tmpfs", "/tmp", "--tmpfs", HOME]
     arguments += [word for place in (*SYSTEM, *SETTINGS) for word in _shown(Path(place))]
     arguments += [word for place in _python_folders() for word in ("--ro-bind", str(place), str(place))]
     arguments += _students_helpers()
@@ -89,9 +91,7 @@ def _walls(more: Iterable[str]) -> list[str]:
     arguments += ["--remount-ro", "/dev"]
     arguments += ["--tmpfs", "/run", "--dir", "/run/kernel", "--dir", "/run/private", "--dir", "/run/sockets"]
     arguments += [*more, "--remount-ro", "/run"]
-    # The warm interpreter's own; each kernel gets an empty one over it.
-    arguments += ["--tmpfs", "/tmp", "--tmpfs", HOME, "--chdir", HOME, "--proc", "/proc"]
-    return [*arguments, "--remount-ro", "/"]
+    return [*arguments, "--chdir", HOME, "--proc", "/proc", "--remount-ro", "/"]
 
 
 def _shown(place: Path) -> list[str]:

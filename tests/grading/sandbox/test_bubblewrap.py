@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,6 +53,7 @@ def test_without_bubblewrap_the_package_to_install_is_named(tmp_path, monkeypatc
         ),
         ("exit 3", "it ended with status 3"),
     ],
+    ids=["no namespaces", "no user map", "no reason"],
 )
 def test_where_bubblewrap_may_not_start_its_reason_and_the_permission_are_named(
     does, reason, tmp_path, monkeypatch
@@ -66,17 +66,14 @@ def test_where_bubblewrap_may_not_start_its_reason_and_the_permission_are_named(
     assert "kernel.apparmor_restrict_unprivileged_userns=0" in refusal
 
 
-def test_where_user_namespaces_are_off_the_real_bubblewrap_is_refused_with_the_way_to_allow_them():
-    """In a user namespace that may have no other ones, as on a machine where they are off."""
-    look = (
-        "open('/proc/sys/user/max_user_namespaces', 'w').write('0')\n"
-        "from attention_lab.grading.sandbox.bubblewrap import refusal\nprint(refusal())"
-    )
-    said = subprocess.run(
-        ["unshare", "--user", "--map-root-user", sys.executable, "-c", look], capture_output=True, text=True
-    )
-    assert "may not start here (" in said.stdout, said.stderr
-    assert "user.max_user_namespaces" in said.stdout
+def test_where_user_namespaces_are_off_the_real_bubblewrap_is_refused(tmp_path, monkeypatch):
+    """In a user namespace that may have no further ones, as on a machine where they are off."""
+    off = "echo 0 > /proc/sys/user/max_user_namespaces"
+    inside = f'{off}; exec {shutil.which("bwrap")} "$@"'
+    a_bwrap_that(f"exec unshare --user --map-root-user sh -c '{inside}' sh \"$@\"", tmp_path, monkeypatch)
+    refusal = bubblewrap.refusal()
+    assert "may not start here (" in refusal
+    assert "namespace" in refusal.partition("):")[0]
 
 
 def test_elsewhere_than_on_linux_it_says_so(monkeypatch):

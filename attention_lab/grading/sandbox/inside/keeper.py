@@ -59,9 +59,31 @@ def make_private_folders(size: int) -> None:
     system.mount("tmpfs", PRIVATE, "tmpfs", system.NO_SET_UID | system.NO_DEVICES, options)
     for name, place in (("home", os.environ["HOME"]), ("tmp", "/tmp"), ("shm", "/dev/shm")):
         os.makedirs(f"{PRIVATE}/{name}")
+        shown = {below: os.open(below, os.O_PATH) for below in mounts_below(place)}
         system.mount(f"{PRIVATE}/{name}", place, flags=system.BIND)
+        for below, held in shown.items():
+            show_again(below, held)
     # Terminals of its own: `!ls` in a cell asks for one.
     system.mount("devpts", "/dev/pts", "devpts", system.NO_SET_UID, "newinstance,ptmxmode=0666,mode=600")
+
+
+def mounts_below(place: str) -> list[str]:
+    """What is mounted inside a folder: packages, where they are installed in somebody's /tmp."""
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    points = [line.split()[4].encode().decode("unicode_escape") for line in lines]
+    return sorted(point for point in points if point.startswith(f"{place}/"))
+
+
+def show_again(place: str, held: int) -> None:
+    """Show at `place` what was there before something was mounted over it, as read-only as it was."""
+    source = f"/proc/self/fd/{held}"
+    if os.path.isdir(source):
+        os.makedirs(place, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        Path(place).touch()
+    system.mount(source, place, flags=system.BIND)
+    os.close(held)
 
 
 def show_own_sockets_only(name: str) -> None:
