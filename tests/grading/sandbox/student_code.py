@@ -11,7 +11,7 @@ from attention_lab.grading.channels import World
 from attention_lab.grading.kernel import Outcome, StudentKernel
 from attention_lab.grading.limits import Limits
 
-MODULES = ("numpy", "torch")
+MODULES = ("numpy.random", "torch")
 PATIENT = Limits(cell=60, answer=60, notebook=240)
 
 
