@@ -7,31 +7,31 @@ from pathlib import Path
 
 import pytest
 from grading_runs import database_is_sound, finish, finish_where, grades, words
-from tiny_course import FOLDER, FULL, answered, hand_in
+from tiny_course import FULL, answered, hand_in
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(600)]
-# The course is moved to a small disk for the run and brought back afterwards, whatever came of it.
+# A folder is put on a small disk for the run and brought back afterwards, whatever came of it.
 ON_A_SMALL_DISK = """
-cp -r ../kept/. .
+cp -r {kept}/. {place}
 {meanwhile}
 "$@"; status=$?
-rm -f filler
-cp -r . ../kept/
+rm -f {place}/filler
+cp -rf {place}/. {kept}
 exit $status
 """
-FILL = "dd if=/dev/zero of=filler bs=64k >/dev/null 2>&1"
-FILL_LATER = (
-    f"(while ! grep -q half_graded autograded/ben/{FOLDER}/tiny.ipynb; do :; done 2>/dev/null; {FILL}) &"
-)
+FILL = "dd if=/dev/zero of={place}/filler bs=64k >/dev/null 2>&1"
+WHEN_BEN_IS_BEGUN = "while ! grep -q half_graded {root}/autograded/ben/*/tiny.ipynb; do :; done 2>/dev/null"
+FILL_LATER = f"({WHEN_BEN_IS_BEGUN}; {FILL}) &"
 
 
-def run_on_a_small_disk(course: Path, mebibytes: int, meanwhile: str) -> tuple[int, str]:
-    kept = course.rename(course.parent / "kept")
-    course.mkdir()
-    disk = ["--size", str(mebibytes * 2**20), "--tmpfs", str(course)]
-    outcome = finish_where(course, disk, ON_A_SMALL_DISK.format(meanwhile=meanwhile))
-    course.rmdir()
-    kept.rename(course)
+def run_on_a_small_disk(course: Path, place: Path, meanwhile: str) -> tuple[int, str]:
+    kept = place.rename(course.parent / "kept")
+    place.mkdir()
+    disk = ["--size", str(48 * 2**20), "--tmpfs", str(place)]
+    script = ON_A_SMALL_DISK.format(kept=kept, place=place, meanwhile=meanwhile)
+    outcome = finish_where(course, disk, script.format(root=course, place=place))
+    place.rmdir()
+    kept.rename(place)
     return outcome
 
 
@@ -67,13 +67,17 @@ def everybody_can_be_graded_afterwards(course: Path) -> bool:
     return grades(course, ["ada", "ben", "cyd"]) == {"ada": FULL, "ben": FULL, "cyd": FULL}
 
 
-@pytest.mark.parametrize("meanwhile", [FILL, FILL_LATER], ids=["full before", "fills up on the way"])
-def test_a_full_disk_stops_the_class_with_one_sentence_and_loses_no_grade(half_a_class, meanwhile):
+@pytest.mark.parametrize(
+    ("place", "meanwhile"),
+    [(".", FILL), (".", FILL_LATER), ("autograded", FILL_LATER)],
+    ids=["full before", "fills up on the way", "no room for the notebooks only"],
+)
+def test_a_full_disk_stops_the_class_with_one_sentence_and_loses_no_grade(half_a_class, place, meanwhile):
     course = half_a_class
-    status, said = run_on_a_small_disk(course, 48, meanwhile)
+    status, said = run_on_a_small_disk(course, course / place, meanwhile)
     assert status != 0
     sentence = the_one_sentence(said)
-    assert str(course) in sentence or "the gradebook" in sentence
+    assert str(course / place) in sentence or (place == "." and "the gradebook" in sentence)
     assert "full" in sentence or "No space left" in sentence
     assert "What was graded before is kept" in sentence
     assert database_is_sound(course)

@@ -103,11 +103,12 @@ def test_it_is_asked_for_kernels_as_often_as_wanted_and_keeps_none(start, tmp_pa
     assert the_interpreter().children() == []
 
 
-def test_a_dead_one_is_replaced(start, tmp_path):
+@pytest.mark.parametrize("dead", ["interpreter", "sandbox"])
+def test_a_dead_one_is_replaced_at_once(start, tmp_path, dead):
     with start(tmp_path):
         old = warm_interpreter(MODULES)
-    os.kill(old._process.pid, signal.SIGKILL)
-    old._process.wait()
+        process = the_interpreter() if dead == "interpreter" else psutil.Process(old._process.pid)
+    process.kill()
     with start(tmp_path) as kernel:
         assert kernel.says("print('hello')") == "hello"
     assert warm_interpreter(MODULES) is not old
