@@ -20,6 +20,7 @@ from .kernel import become_kernel
 KERNEL_SOCKETS = "/run/kernel"
 ALL_SOCKETS = "/run/sockets"
 PRIVATE = "/run/private"
+READ_ONLY_AGAIN = system.REMOUNT | system.BIND | system.READ_ONLY | system.NO_SET_UID | system.NO_DEVICES
 CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 BETWEEN_LOOKS = 0.05  # seconds
 
@@ -42,8 +43,7 @@ def keep(channel: socket.socket, request_file: int) -> None:
             become_kernel(channel, request)
         wait_for_sockets(kernel, request["connection"])
         # From here on the kernel can connect its sockets but put nothing beside them.
-        flags = system.REMOUNT | system.BIND | system.READ_ONLY | system.NO_SET_UID | system.NO_DEVICES
-        system.mount("none", KERNEL_SOCKETS, flags=flags)
+        system.mount("none", KERNEL_SOCKETS, flags=READ_ONLY_AGAIN)
         channel.send(b"ready")
         reason = watch(kernel, shared, request["limits"])
     except Exception as error:
@@ -63,6 +63,10 @@ def make_private_folders(size: int) -> None:
         system.mount(f"{PRIVATE}/{name}", place, flags=system.BIND)
         for below, held in shown.items():
             show_again(below, held)
+        # A folder that is shown file by file takes no others.
+        for folder in {os.path.dirname(below) for below in shown if os.path.isfile(below)}:
+            system.mount(folder, folder, flags=system.BIND | system.RECURSIVE)
+            system.mount("none", folder, flags=READ_ONLY_AGAIN)
     # Terminals of its own: `!ls` in a cell asks for one.
     system.mount("devpts", "/dev/pts", "devpts", system.NO_SET_UID, "newinstance,ptmxmode=0666,mode=600")
 
