@@ -116,11 +116,19 @@ class WarmInterpreter:
             socket.send_fds(self._requests, [b"fork"], [theirs.fileno(), file])
         except OSError as error:
             channel.close()
+            self._process.kill()
+            self._process.wait()
             raise SandboxError(f"The warm interpreter is gone ({error.strerror}).") from error
         finally:
             os.close(file)
             theirs.close()
-        return _wait_for_kernel(channel, patience)
+        try:
+            return _wait_for_kernel(channel, patience)
+        except SandboxError:
+            # Where the interpreter is just dying, whoever asks again must get a new one.
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=1)
+            raise
 
     def close(self) -> None:
         self._process.kill()

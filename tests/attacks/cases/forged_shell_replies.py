@@ -2,7 +2,7 @@
 
 from attack import wrong
 
-PROOF = "forged [1-9]"
+PROOF = "forged [1-9]|kernel died"  # whoever writes on a wire beside its owner may crash instead
 FORGE = """
 import base64, json
 from safetensors.torch import save
