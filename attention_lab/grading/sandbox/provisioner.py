@@ -26,7 +26,6 @@ from attention_lab.grading.sandbox.warm_interpreter import (
 )
 
 NAME = "attention-lab-sandbox"
-ENTRY_POINT = "attention_lab.grading.sandbox.provisioner:SandboxProvisioner"
 INSIDE_SOCKETS = "/run/kernel/kernel"  # what the kernel itself knows its sockets by
 WORK_FOLDER = f"{HOME}/work"
 BETWEEN_LOOKS = 0.01  # seconds

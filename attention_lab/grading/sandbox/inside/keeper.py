@@ -113,12 +113,15 @@ def wait_for_sockets(kernel: int, connection: dict[str, Any]) -> None:
 
 
 def watch(kernel: int, shared: int, limits: dict[str, int]) -> str:
-    """Wait until the kernel has ended; end it when all its processes together take too much."""
+    """Wait until the kernel has ended; end it when all its processes together take too much.
+
+    Returns what they took too much of, nothing if the kernel ended without the keeper.
+    """
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # the kernel's end ends a wait at once
     while True:
-        ended, status = os.waitpid(kernel, os.WNOHANG)
+        ended, _ = os.waitpid(kernel, os.WNOHANG)
         if ended:
-            return f"status {os.waitstatus_to_exitcode(status)}"
+            return ""
         own = own_processes()
         reason = ""
         if sum(map(threads_of, own)) > limits["processes"]:
