@@ -2,7 +2,7 @@
 #   PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab build chromium bubblewrap
+.PHONY: help demo test lab build bundle site chromium bubblewrap postgresql iproute2
 .DELETE_ON_ERROR:
 
 bin   := .venv/bin
@@ -13,6 +13,8 @@ help:
 	@echo "make demo    grade an invented class and show its report   [LESSON=01_dot_product] [STUDENTS=24]"
 	@echo "make lab     open the course in JupyterLab"
 	@echo "make build   make release/ and solutions/ from source/"
+	@echo "make bundle  the zip that students get, looked through for leaks, in dist/"
+	@echo "make site    the lessons as pages for the web, in _site/"
 	@echo "make test    lint, types, build check, solution notebooks, tests"
 
 demo: $(ready) bubblewrap
@@ -24,9 +26,15 @@ lab: $(ready)
 build: $(ready)
 	@$(bin)/attention-lab build
 
+bundle: $(ready)
+	@$(bin)/attention-lab bundle
+
+site: $(ready)
+	@$(bin)/attention-lab site
+
 # pytest's summary is the last line printed. One thread for each worker: torch would start one a core.
 test: export OMP_NUM_THREADS = 1
-test: $(ready) chromium bubblewrap
+test: $(ready) chromium bubblewrap postgresql iproute2
 	$(bin)/ruff check
 	$(bin)/ruff format --check
 	$(bin)/mypy
@@ -48,7 +56,7 @@ $(ready): pyproject.toml
 	echo "Set-up 2/3: $$torch"; \
 	$(bin)/pip install -qq --disable-pip-version-check "$$torch"
 	@echo "Set-up 3/3: the other packages"
-	@$(bin)/pip install -qq --disable-pip-version-check -e ".[grading,test]"
+	@$(bin)/pip install -qq --disable-pip-version-check -e ".[grading,bundle,site,test]"
 	@touch $@
 
 # $(call package,PROGRAM,PACKAGE): the system's package for a program, through apt where that can be.
@@ -65,3 +73,12 @@ chromium:
 # Student code runs in it. Where there is none, grading says so and stops.
 bubblewrap:
 	@$(call package,bwrap,bubblewrap) || true
+
+# A gradebook is kept in the one, and hosts of a cluster are made with the other, by one test each.
+postgresql:
+	@$(call package,/usr/lib/postgresql/*/bin/postgres,postgresql) \
+	|| { echo "No PostgreSQL: the test of a gradebook in it is left out."; test -z "$$CI"; }
+
+iproute2:
+	@$(call package,ip,iproute2) \
+	|| { echo "No iproute2: the tests of a cluster are left out."; test -z "$$CI"; }

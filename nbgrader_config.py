@@ -1,19 +1,5 @@
 """The course, as nbgrader reads it. Attention Lab plugs in at nbgrader's own seams only."""
 
-from nbgrader.preprocessors import (
-    AssignLatePenalties,
-    CheckCellMetadata,
-    ClearHiddenTests,
-    ClearMarkScheme,
-    ClearOutput,
-    Execute,
-    IgnorePattern,
-    LimitOutput,
-    LockCells,
-    OverwriteKernelspec,
-    SaveAutoGrades,
-)
-
 c = get_config()  # noqa: F821 - nbgrader provides it
 
 c.CourseDirectory.course_id = "attention-lab"
@@ -23,7 +9,14 @@ c.CourseDirectory.solution_directory = "solutions"
 c.ClearMarkScheme.enforce_metadata = False
 
 # Solution notebooks are handed out after the deadline and run by CI: no hidden region, no widget state.
-c.GenerateSolution.preprocessors = [LockCells, ClearOutput, ClearHiddenTests, ClearMarkScheme, Execute]
+# (Preprocessors by name: whoever only wants to know where the folders are need not import them.)
+c.GenerateSolution.preprocessors = [
+    "nbgrader.preprocessors.LockCells",
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.ClearHiddenTests",
+    "nbgrader.preprocessors.ClearMarkScheme",
+    "nbgrader.preprocessors.Execute",
+]
 c.Execute.store_widget_state = False
 c.Execute.record_timing = False
 c.Execute.coalesce_streams = True  # of a progress bar its last line, not every update
@@ -33,14 +26,17 @@ c.Execute.timeout = 300
 c.Autograde.exporter_class = "attention_lab.grading.nbgrader_plugin.SubmissionExporter"
 c.Autograde.sanitize_preprocessors = [
     "attention_lab.grading.nbgrader_plugin.Rebuild",
-    OverwriteKernelspec,
-    CheckCellMetadata,
+    "nbgrader.preprocessors.OverwriteKernelspec",
+    "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.Autograde.autograde_preprocessors = [
     "attention_lab.grading.nbgrader_plugin.RunAndJudge",
-    IgnorePattern,
-    LimitOutput,
-    SaveAutoGrades,
-    AssignLatePenalties,
-    CheckCellMetadata,
+    "nbgrader.preprocessors.IgnorePattern",
+    "nbgrader.preprocessors.LimitOutput",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
 ]
+
+# Feedback: one page a student, without scripts, that asks nothing of any network.
+c.GenerateFeedback.exporter_class = "attention_lab.feedback.exporter.FeedbackExporter"

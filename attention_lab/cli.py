@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from attention_lab.errors import CourseError
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 console = Console()
+ONLY_FOR_INSTRUCTORS = (
+    "[bold red]attention-lab:[/] This command is for instructors, and the students' package leaves it out: "
+    "install Attention Lab from the course's own folder."
+)
 
 
 @app.callback()
@@ -27,7 +32,12 @@ def main() -> None:
     try:
         app()
     except CourseError as error:
-        console.print(f"[bold red]attention-lab:[/] {error}", highlight=False, soft_wrap=True)
+        console.print(Text.assemble(("attention-lab:", "bold red"), f" {error}"), soft_wrap=True)
+        raise SystemExit(1) from None
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("attention_lab."):
+            raise
+        console.print(ONLY_FOR_INSTRUCTORS, soft_wrap=True)
         raise SystemExit(1) from None
 
 
@@ -64,6 +74,36 @@ def build(
 
 
 @app.command()
+def grade(
+    lesson: Annotated[str, typer.Argument(help="The lesson whose submissions are graded (02_scaling).")],
+    students: Annotated[str, typer.Option(help="Only these: a name, or a pattern such as 'a*'.")] = "*",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="How many are graded at a time; one a core by default.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Grade on this Dask cluster (tcp://HOST:8786) instead of here.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Grade what is graded and unchanged as well.")
+    ] = False,
+    no_sandbox: Annotated[
+        bool, typer.Option("--no-sandbox", help="Run student code as you, without bubblewrap.")
+    ] = False,
+) -> None:
+    """Grade what is new or changed of a lesson's submissions, all cores at once.
+
+    Ends with 0 when every submission has its grade, with 1 when one has none, with 130 after Ctrl-C;
+    the next run goes on where this one stopped.
+    """
+    from attention_lab.grading.whole_class.command import Options, grade_class
+    from attention_lab.grading.whole_class.plan import find_root, read_folders
+
+    folders = read_folders(find_root(Path.cwd()))
+    options = Options(students, workers, scheduler, force, sandbox=False if no_sandbox else None)
+    raise typer.Exit(grade_class(folders, lesson, options, console))
+
+
+@app.command()
 def demo(
     lesson: Annotated[str, typer.Option(help="The lesson that the class hands in.")] = "01_dot_product",
     students: Annotated[int, typer.Option(min=1, help="How many students hand it in.")] = 24,
@@ -80,6 +120,27 @@ def demo(
 
 
 @app.command()
+def report(
+    lesson: Annotated[str, typer.Argument(help="The lesson, such as 02_scaling.")],
+    output: Annotated[
+        Path | None, typer.Option(help="The folder to write to; reports/LESSON by default.")
+    ] = None,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Leave out who: a report that the class may see.")
+    ] = False,
+) -> None:
+    """Write a page on what a graded class has understood of a lesson, with CSV files and JSON."""
+    from attention_lab.report import write_report
+    from attention_lab.report.classroom import find_classroom
+
+    classroom = find_classroom(Path.cwd())
+    chosen = _choose(classroom.course, lesson)[0]
+    said, page = write_report(classroom, chosen.folder, output, anonymous, console)
+    console.print(Text(said.replace("`", "")), soft_wrap=True)
+    console.print(Text(f"The report: {page}"), soft_wrap=True)
+
+
+@app.command()
 def lab(
     folder: Annotated[Path, typer.Option(help="Where the student's copy is kept.")] = Path("build/lab"),
 ) -> None:
@@ -87,6 +148,58 @@ def lab(
     from attention_lab.lab import open_lab
 
     open_lab(_course(), folder, console)
+
+
+@app.command()
+def start(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Your work folder; it is made where there is none.")
+    ],
+    jupyter: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="OPTION", help="After `--`: options of JupyterLab's own."),
+    ] = None,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address instead of opening it.")
+    ] = False,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="The port, where 8888 is not the one.")
+    ] = None,
+) -> None:
+    """Put the lessons into a folder of your own and open JupyterLab there; your work is kept."""
+    from attention_lab.lab import open_lessons
+    from attention_lab.start.lessons import released_lessons
+
+    options = [*(["--no-browser"] if no_browser else []), *([f"--port={port}"] if port else [])]
+    open_lessons(released_lessons(), folder, console, [*options, *(jupyter or [])])
+
+
+@app.command()
+def bundle(
+    folder: Annotated[Path, typer.Option(help="The folder that the zip goes to.")] = Path("dist"),
+) -> None:
+    """Make the zip that students get, and look through it for anything that gives an answer away."""
+    from attention_lab.bundle import make_bundle
+
+    made = make_bundle(_course(), folder, console)
+    console.print(f"For students: {made} ({made.stat().st_size / 2**20:.1f} MiB)", highlight=False)
+
+
+@app.command()
+def site(
+    folder: Annotated[Path, typer.Option(help="Where the pages go, in place of earlier ones.")] = Path(
+        "_site"
+    ),
+) -> None:
+    """Write every lesson as a static page, to be read on the web or straight from the folder."""
+    try:
+        from attention_lab.site import build_site
+    except ModuleNotFoundError as error:
+        raise CourseError(
+            f"{error.name} is missing, which the site is made with: install the course with its group `site`."
+        ) from None
+    first_page = build_site(_course(), folder, console)
+    console.print(f"The first page: {first_page}", highlight=False, soft_wrap=True)
 
 
 def _course() -> Course:

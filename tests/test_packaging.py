@@ -20,15 +20,21 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PACKAGE = ROOT / "attention_lab"
 # What instructors have besides: the grader, and what builds the course and shows it off.
-GRADING = sorted([*PACKAGE.glob("grading/**/*.py"), *PACKAGE.glob("demo/*.py"), PACKAGE / "build.py"])
+INSTRUCTORS = ("grading", "demo", "report", "feedback", "exports", "bundle")
+GRADING = sorted(
+    [*(file for name in INSTRUCTORS for file in PACKAGE.glob(f"{name}/**/*.py")), PACKAGE / "build.py"]
+)
+# What `make site` needs besides, in a group of its own.
+SITE = sorted(PACKAGE.glob("site/**/*.py"))
 # What students have: everything else of the package.
-STUDENTS = sorted(set(PACKAGE.rglob("*.py")) - set(GRADING))
+STUDENTS = sorted(set(PACKAGE.rglob("*.py")) - set(GRADING) - set(SITE))
 LESSONS = sorted(ROOT.glob("source/*/*.ipynb"))
 OWN = {"attention_lab", "checks", "tests"}
 OWN |= {path.stem for folder in ("tests", "source") for path in ROOT.glob(f"{folder}/**/*.py")}
 POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 # Declared for what they do on the machine, not for an import of ours.
 PROGRAMS = {"jupyterlab", "nbgrader", "ipykernel"}
+NAMED_ONLY = {"myst-nb", "furo"}  # Sphinx is told of these by name
 
 
 def canonical(name: str) -> str:
@@ -88,6 +94,12 @@ def test_a_students_machine_gets_what_the_lessons_import():
 
 def test_a_graders_machine_gets_what_the_grader_and_the_checks_import():
     assert needed(texts([*GRADING, *ROOT.glob("checks/**/*.py")])) <= declared("grading")
+
+
+def test_the_site_gets_what_it_imports_and_nothing_else():
+    used = needed(texts(SITE))
+    assert used <= declared("grading", "site")
+    assert declared("site") - declared() - NAMED_ONLY <= used
 
 
 def test_the_tests_get_what_they_import():

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from attention_lab.demo.class_folder import fresh_course, read_release, submit
-from attention_lab.demo.grading import grade_class, processes_for
+from attention_lab.demo.grading import grade_class, write_feedback
 from attention_lab.demo.hand_ins import Writer
 from attention_lab.demo.material import material_of
 from attention_lab.demo.names import invented_names
@@ -18,6 +18,7 @@ from attention_lab.errors import CourseError
 from attention_lab.grading.course import Lesson
 from attention_lab.grading.sandbox.bubblewrap import refusal
 from attention_lab.grading.settings import NO_SANDBOX
+from attention_lab.grading.whole_class.workers import workers_for
 
 SEED = 42  # the same class every time
 
@@ -44,10 +45,12 @@ def run_demo(lesson: Lesson, students: int, console: Console, sandbox: bool = Tr
     started = time.monotonic()
     graded = grade_class(lesson, order, console, sandbox)
     seconds = time.monotonic() - started
+    unwritten = write_feedback(lesson, order, console)
     outcomes = [
-        outcome_of(lesson, student, hand_in, graded[student]) for student, hand_in in class_list.items()
+        outcome_of(lesson, student, hand_in, graded[student], unwritten.get(student, ""))
+        for student, hand_in in class_list.items()
     ]
-    print_report(console, lesson, outcomes, seconds, processes_for(students))
+    print_report(console, lesson, outcomes, seconds, workers_for(students))
 
     expected = sum(len(outcome.hand_in.expected) for outcome in outcomes)
     right = sum(outcome.as_expected for outcome in outcomes)

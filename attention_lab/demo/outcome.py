@@ -8,9 +8,10 @@ from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry
 
-from attention_lab.demo.grading import Graded
 from attention_lab.demo.hand_ins import Expected, HandIn
-from attention_lab.grading.course import Lesson, read_notebook
+from attention_lab.grading.course import Lesson
+from attention_lab.grading.graded_notebook import GradedNotebook, read_graded
+from attention_lab.grading.whole_class.run import Graded
 
 
 @dataclass(frozen=True)
@@ -64,23 +65,23 @@ class Outcome:
         ]
 
 
-def outcome_of(lesson: Lesson, student: str, hand_in: HandIn, graded: Graded) -> Outcome:
+def outcome_of(
+    lesson: Lesson, student: str, hand_in: HandIn, graded: Graded, no_feedback: str = ""
+) -> Outcome:
     """Read the gradebook and the autograded notebook of one student."""
     points = gradebook_points(lesson, student)
-    verdicts = read_verdicts(lesson, student)
-    problems = [graded.problem] if graded.problem else []
+    notebook = graded_notebook(lesson, student)
+    problems = [said for said in (graded.problem, no_feedback) if said]
     judged = {}
     for name in hand_in.expected:
-        grade_id, verdict = verdicts.get(name, ("", {}))
-        score = points.get(grade_id)
+        score = points.get(notebook.cells.get(name, ""))
         if score is None:
             problems.append(f"{name} has no grade.")
-        elif score != verdict["points"]:
-            problems.append(
-                f"{name}: the verdict says {verdict['points']:g}, the gradebook {score:g} points."
-            )
+        elif score != notebook.verdicts[name]["points"]:
+            said = notebook.verdicts[name]["points"]
+            problems.append(f"{name}: the verdict says {said:g}, the gradebook {score:g} points.")
         else:
-            judged[name] = _judged(verdict)
+            judged[name] = _judged(notebook.verdicts[name])
     return Outcome(student, hand_in, graded, judged, tuple(problems))
 
 
@@ -94,17 +95,10 @@ def gradebook_points(lesson: Lesson, student: str) -> dict[str, float | None]:
         return {grade.name: grade.auto_score for grade in submission.grades}
 
 
-def read_verdicts(lesson: Lesson, student: str) -> dict[str, tuple[str, dict[str, Any]]]:
-    """For each exercise the grade id of its cell and the verdict that the grader left there."""
+def graded_notebook(lesson: Lesson, student: str) -> GradedNotebook:
+    """What the grader left in the student's notebook; an empty record where there is none."""
     path = lesson.course.root / "autograded" / student / lesson.folder / f"{lesson.name}.ipynb"
-    if not path.exists():
-        return {}
-    return {
-        output.metadata.attention_lab["exercise"]: (cell.id, output.metadata.attention_lab)
-        for cell in read_notebook(path).cells
-        for output in cell.get("outputs", [])
-        if "attention_lab" in output.get("metadata", {})
-    }
+    return read_graded(path) if path.exists() else GradedNotebook()
 
 
 def _judged(verdict: Mapping[str, Any]) -> Judged:

@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from attention_lab.demo.grading import LOG
 from attention_lab.demo.outcome import Judged, Outcome
 from attention_lab.grading.course import Lesson
 from attention_lab.grading.exercise import Exercise
+from attention_lab.grading.whole_class.command import LOG
 
 
 def print_report(

@@ -1,5 +1,22 @@
 """The grader. `check` is all that a lesson's hidden region needs of it."""
 
-from attention_lab.grading.check import check
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attention_lab.grading.in_kernel import Points
+
+
+def check(name: str, seed: int | None = None) -> Points:
+    """Judge the exercise `name` as this kernel defines it; the result counts as the cell's points.
+
+    Raises `CourseError` when no course surrounds the working folder or it has no such exercise.
+    """
+    # Here rather than above: whoever only looks what is to be graded need not wait for torch.
+    from attention_lab.grading.in_kernel import judge_here
+
+    return judge_here(name, seed)
+
 
 __all__ = ["check"]

@@ -115,12 +115,13 @@ class Lesson:
             if name not in self.exercises:
                 problems.append(
                     f"The cell {cell_id!r} of {self.source_path} calls check({name!r}), "
-                    f"but checks/{self.name} has no such exercise."
+                    f"but checks/{self.name} has no such exercise: write it there, or mend the name."
                 )
             elif self.exercises[name].points != marks["points"]:
                 problems.append(
                     f"The cell {cell_id!r} of {self.source_path} is worth {marks['points']:g} points, "
-                    f"but the case groups of {name!r} add up to {self.exercises[name].points:g}."
+                    f"but the case groups of {name!r} add up to {self.exercises[name].points:g}: "
+                    "make the two agree."
                 )
             else:
                 self.reference_answer(name)

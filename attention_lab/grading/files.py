@@ -6,7 +6,8 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 LARGEST_EXTRA_FILE = 10 * 2**20  # bytes
@@ -17,9 +18,36 @@ MOST_EXTRA_FILES = 2_000
 def copy_plain_files(
     source: Path, target: Path, leave_out: Collection[str] = (), room: int = ALL_EXTRA_FILES
 ) -> None:
-    """Copy what is a plain file of modest size: no links, no pipes, no notebooks, nothing huge.
+    """Copy what is a plain file of modest size, see `plain_files`."""
+    for relative in plain_files(source, leave_out, room):
+        goal = target / relative
+        if goal.exists() and not goal.is_file():
+            continue
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        copy_over(source / relative, goal)
 
-    Of thousands of files, or of more bytes than there is `room` for, the first ones are.
+
+def read_plain_files(source: Path, room: int = ALL_EXTRA_FILES) -> dict[str, bytes]:
+    """The content of what is a plain file of modest size, see `plain_files`."""
+    content = {}
+    for relative in plain_files(source, room=room):
+        with suppress(OSError):  # it was there a moment ago
+            content[str(relative)] = read_plain_file(source / relative, LARGEST_EXTRA_FILE)
+    return content
+
+
+def write_files(content: Mapping[str, bytes], target: Path) -> None:
+    """Write files as `read_plain_files` gives them."""
+    for relative, data in content.items():
+        goal = target / relative
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        goal.write_bytes(data)
+
+
+def plain_files(source: Path, leave_out: Collection[str] = (), room: int = ALL_EXTRA_FILES) -> Iterator[Path]:
+    """The plain files of modest size in a folder, from there: no links, no pipes, no notebooks, nothing huge.
+
+    Of thousands of files, or of more bytes than there is `room` for, the first ones.
     """
     files, size = 0, 0
     for folder, folders, names in os.walk(source):  # does not follow links
@@ -29,14 +57,10 @@ def copy_plain_files(
             plain = stat.S_ISREG(about.st_mode) and about.st_size <= LARGEST_EXTRA_FILE
             if not plain or file.suffix == ".ipynb" or str(relative) in leave_out:
                 continue
-            goal = target / relative
-            if goal.exists() and not goal.is_file():
-                continue
             files, size = files + 1, size + about.st_size
             if files > MOST_EXTRA_FILES or size > room:
                 return
-            goal.parent.mkdir(parents=True, exist_ok=True)
-            copy_over(file, goal)
+            yield relative
 
 
 def read_plain_file(path: Path, largest: int) -> bytes:

@@ -17,6 +17,7 @@ from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, Execute, I
 from nbgrader.utils import compute_checksum, is_solution
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
+from traitlets.utils.importstring import import_item
 
 from attention_lab.grading.course import CHECK_CALL
 
@@ -76,8 +77,9 @@ def graded(source: NotebookNode, config: Config, folder: Path | None = None) -> 
 
 def _preprocessors(converter: Any, config: Config, without: Sequence[type]) -> list[type]:
     configured = config.get(converter.__name__, {}).get("preprocessors")
-    names = converter.preprocessors.default() if configured is None else configured
-    return [stage for stage in names if stage not in without]
+    named = converter.preprocessors.default() if configured is None else configured
+    stages = [import_item(stage) if isinstance(stage, str) else stage for stage in named]
+    return [stage for stage in stages if stage not in without]
 
 
 def _through(

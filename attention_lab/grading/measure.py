@@ -118,7 +118,10 @@ def _measurements(
         if isinstance(mine, Unreadable) or type(mine) is not type(right):
             several = len(exercise.results) > 1
             yield wording.wrong_kind(name if several else f"`{exercise.name}`", mine, right, several)
-        yield f"`{exercise.name}` gives {wording.short(mine)}, and {wording.short(right)} is right."
+        both = (mine, right)
+        plain = all(isinstance(value, float) for value in both)
+        yours, other = wording.told_apart(*both) if plain else map(wording.short, both)
+        yield f"`{exercise.name}` gives {yours}, and {other} is right."
         return
     axes = exercise.axes[index] if index < len(exercise.axes) else ()
     if mine.shape != right.shape:
@@ -130,9 +133,10 @@ def _measurements(
         yield from _float_measurements(exercise, name, mine, right, is_weights, _has_mask(case))
     yield from _argument_measurements(exercise, reference, case, mine, index, name)
     position = _largest_difference(mine, right)
+    yours, other = wording.told_apart(mine[position], right[position])
     yield (
-        f"{name} has the right shape but other numbers: at {list(position)} yours is "
-        f"{wording.number(mine[position])}, and {wording.number(right[position])} is right."
+        f"{name} has the right shape but other numbers: at {list(position)} yours is {yours}, "
+        f"and {other} is right."
     )
 
 
@@ -153,10 +157,8 @@ def _float_measurements(
         off = (sums - target).abs() > 1e-3
         if bool(off.any()):
             position = tuple(off.nonzero()[0].tolist())
-            yield (
-                f"The rows of {name} do not sum to {wording.number(target[position])}: "
-                f"row {list(position)} sums to {wording.number(sums[position])}."
-            )
+            yours, other = wording.told_apart(sums[position], target[position])
+            yield f"The rows of {name} do not sum to {other}: row {list(position)} sums to {yours}."
     factor = constant_factor(mine, right)
     if factor is not None:
         yield f"Every number in {name} is {factor:.4g} times what it should be."

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import nbformat
@@ -19,19 +18,25 @@ from attention_lab.grading import grade as grading
 from attention_lab.grading import timestamps
 from attention_lab.grading.channels import World
 from attention_lab.grading.course import Lesson, read_notebook
-from attention_lab.grading.files import ALL_EXTRA_FILES, copy_over, copy_plain_files
+from attention_lab.grading.files import (
+    ALL_EXTRA_FILES,
+    copy_over,
+    copy_plain_files,
+    read_plain_file,
+    read_plain_files,
+)
 from attention_lab.grading.forms import graded
 from attention_lab.grading.interrupted import HALF_GRADED, forget_half_graded
-from attention_lab.grading.kernel import student_kernel
 from attention_lab.grading.places import answer_ids, course_of, lesson_of, submitted_folder
 from attention_lab.grading.rebuild import rebuild
-from attention_lab.grading.sandbox.warm_interpreter import SandboxError, warm_interpreter
+from attention_lab.grading.sandbox.warm_interpreter import warm_interpreter
 from attention_lab.grading.settings import JudgingSettings
-from attention_lab.grading.storage import CarefulWriter, refuse_without_room, said_in_one_sentence
+from attention_lab.grading.storage import KEPT, CarefulWriter, refuse_without_room, said_in_one_sentence
 from attention_lab.grading.submission import Submission, read_submission
 from attention_lab.grading.timestamps import carefully
+from attention_lab.grading.unit import NoKernelStarts, Unit, as_notebook, as_text, do
 
-NOT_WITH_THESE_FILES = "No kernel could be started with the files of this submission beside the notebook"
+EXCHANGE_SECRET = "submission_secret.txt"  # nbgrader's name for it
 _FORMS: dict[Path, tuple[tuple[int, str], NotebookNode]] = {}  # by source notebook
 
 
@@ -62,10 +67,11 @@ class SubmissionExporter(NotebookExporter):
         for lesson in lessons:
             _refuse_broken_lesson(lesson)
         judging = RunAndJudge(config=self.config)
-        judging.refuse_without_sandbox()
+        if judging.worker is None:
+            judging.refuse_without_sandbox()
         refuse_without_room(coursedir, "Nothing was graded.")
         converter.writer = CarefulWriter(parent=converter, config=converter.config)
-        if judging.sandbox:  # it warms up while the class is being read
+        if judging.sandbox and judging.worker is None:  # it warms up while the class is being read
             warm_interpreter(judging.modules_of(wanted[0]))
         pattern = coursedir.format_path(
             coursedir.submitted_directory, coursedir.student_id, coursedir.assignment_id
@@ -137,32 +143,33 @@ class RunAndJudge(JudgingSettings):
         if about["reason"]:
             grading.refuse(nb, lesson, about["reason"])
             return nb, resources
-        world = World(
-            kernel_name=nb.metadata.get("kernelspec", {}).get("name", "python3"),
-            limits=lesson.limits or self.limits,
-            sandbox=self.sandbox,
-            modules=self.modules_of(lesson),
-        )
-        with TemporaryDirectory(prefix="attention-lab-") as folder:
-            self._fill_work_folder(Path(folder), lesson, resources["nbgrader"], world.limits.disk // 2)
-            try:
-                verdicts = grading.grade(nb, lesson, Path(folder), about["seed"], world)
-            except SandboxError as error:
-                student = resources["nbgrader"]["student"]
-                _refuse_without_kernels(world, f"Grading stopped at {student}.")
-                self.log.warning("%s: %s", student, error)
-                verdicts = grading.refuse(nb, lesson, f"{NOT_WITH_THESE_FILES} ({error})")
-        for verdict in verdicts:
-            self.log.info("%s: %g of %g", verdict.exercise, verdict.points, verdict.max_points)
-        return nb, resources
+        unit = self._unit(nb, lesson, resources["nbgrader"])
+        student = resources["nbgrader"]["student"]
+        try:
+            done = self.worker(unit) if self.worker else do(unit, lesson)
+        except NoKernelStarts as error:
+            raise SystemExit(f"Grading stopped at {student}. {error} {KEPT}") from error
+        if done.warning:
+            self.log.warning("%s: %s", student, done.warning)
+        for exercise, points, most in done.points:
+            self.log.info("%s: %g of %g", exercise, points, most)
+        graded_notebook = as_notebook(done.notebook)
+        graded_notebook.metadata["attention_lab"]["seconds"] = done.seconds
+        return graded_notebook, resources
 
-    def _fill_work_folder(self, folder: Path, lesson: Lesson, about: dict[str, str], room: int) -> None:
-        """The student's own files, then the lesson's given ones over them."""
+    def _unit(self, nb: NotebookNode, lesson: Lesson, about: dict[str, str]) -> Unit:
+        limits = lesson.limits or self.limits
+        kernel_name = nb.metadata.get("kernelspec", {}).get("name", "python3")
         converter = self.parent.parent
-        kept = set(converter.exclude_overwriting.get(about["assignment"], []))
         submitted = submitted_folder(converter.coursedir, about)
-        copy_plain_files(submitted, folder, room=min(room, ALL_EXTRA_FILES))
-        copy_plain_files(lesson.source_path.parent, folder, leave_out=kept)
+        return Unit(
+            lesson=lesson.name,
+            notebook=as_text(nb),
+            seed=nb.metadata["attention_lab"]["seed"],
+            world=World(kernel_name, limits, self.sandbox, self.modules_of(lesson)),
+            files=read_plain_files(submitted, room=min(limits.disk // 2, ALL_EXTRA_FILES)),
+            kept=tuple(converter.exclude_overwriting.get(about["assignment"], [])),
+        )
 
     def _keep_beside(self, lesson: Lesson, about: dict[str, str]) -> None:
         """Beside the graded notebook: the lesson's own files, which its text may show, and the time.
@@ -177,6 +184,17 @@ class RunAndJudge(JudgingSettings):
         submitted = submitted_folder(coursedir, about)
         if coursedir.get_existing_timestamp(str(submitted)) is not None:
             copy_over(submitted / timestamps.NAME, folder / timestamps.NAME)
+        _keep_exchange_secret(submitted, folder)
+
+
+def _keep_exchange_secret(submitted: Path, folder: Path) -> None:
+    """What came through nbgrader's exchange holds a secret that its feedback is found by later."""
+    try:
+        secret = read_plain_file(submitted / EXCHANGE_SECRET, largest=1000)
+    except OSError:  # it came another way, or the student put something else there
+        return
+    (folder / EXCHANGE_SECRET).unlink(missing_ok=True)  # what an earlier grading left is read-only
+    (folder / EXCHANGE_SECRET).write_bytes(secret)
 
 
 def _form(lesson: Lesson, config: Config) -> NotebookNode:
@@ -197,15 +215,3 @@ def _refuse_broken_lesson(lesson: Lesson) -> None:
         problems = [str(error)]
     if problems:
         raise SystemExit(f"Nothing was graded. {problems[0]}")
-
-
-def _refuse_without_kernels(world: World, what_happened: str) -> None:
-    """Stop the run, with a sentence, where no kernel starts even without anybody's files."""
-    with TemporaryDirectory(prefix="attention-lab-") as folder:
-        try:
-            with student_kernel(nbformat.v4.new_notebook(), Path(folder), world):
-                return
-        except SandboxError as error:
-            raise SystemExit(
-                f"{what_happened} {error} What was graded before is kept: run the same command again."
-            ) from error

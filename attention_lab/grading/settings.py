@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool, Float, Integer, List, Unicode
+from traitlets import Any, Bool, Float, Integer, List, Unicode
 
 from attention_lab.grading.course import Lesson
 from attention_lab.grading.limits import MEBIBYTE, Limits
@@ -26,6 +26,10 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
         True,
         help="Whether student code runs inside bubblewrap. Without it, it runs as the person who grades, "
         "and can read and change whatever that person can.",
+    ).tag(config=True)
+    worker = Any(
+        None,
+        help="Who does a `Unit` of work, for whoever grades a whole class at once; None does it here.",
     ).tag(config=True)
     modules = List(
         Unicode(),

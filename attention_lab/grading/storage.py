@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from nbconvert.writers.files import FilesWriter
-from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError
+
+from attention_lab.grading.gradebook import file_of, why_unreachable
 
 ROOM = 32 * 2**20  # bytes that must be free before a submission is graded
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -59,9 +60,12 @@ def refuse_without_room(coursedir: Any, what_happened: str) -> None:
 
 def _obstacle(autograded: Path, database: str) -> str | None:
     places = [_nearest(autograded)]
-    url = make_url(database)
-    if url.get_backend_name() == "sqlite" and url.database:
-        file = Path(url.database).absolute()
+    unreachable = why_unreachable(database)
+    if unreachable is not None:
+        return unreachable
+    file = file_of(database)
+    if file is not None:
+        file = file.absolute()
         places += [place for place in (file, _nearest(file.parent)) if place.exists()]
     for place in places:
         if not os.access(place, os.W_OK):

@@ -107,6 +107,8 @@ def wrong_order(exercise: Exercise) -> str:
 
 PLURAL = ("scores", "weights", "gradients", "parameters")
 MOST_NAMES = 4
+DIGITS = 4
+MOST_DIGITS = 17  # any two floats that differ do so in these
 
 
 def agreement(names: Sequence[str]) -> str:
@@ -189,7 +191,19 @@ def first_row(tensor: torch.Tensor, most: int = 5) -> str:
 
 def number(entry: torch.Tensor) -> str:
     value = entry.item()
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+
+
+def told_apart(mine: torch.Tensor | float, right: torch.Tensor | float) -> tuple[str, str]:
+    """Two numbers with few digits, or with as many as it takes to see that they differ."""
+    values = [value.item() if isinstance(value, torch.Tensor) else value for value in (mine, right)]
+    if not all(isinstance(value, float) for value in values):
+        return str(values[0]), str(values[1])
+    for digits in range(DIGITS, MOST_DIGITS + 1):
+        yours, other = (f"{value:.{digits}g}" for value in values)
+        if yours != other:
+            break
+    return yours, other
 
 
 def listed(words: Sequence[str]) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
+from nbgrader_command import run as nbgrader
 
 from attention_lab.build import canonical
 from attention_lab.grading.course import Course, open_course
@@ -114,34 +112,37 @@ def _test(name: str, points: float, visible: str) -> NotebookNode:
     return _marked(f"test_{name}", text, grade=True, locked=True, points=points, cell_type="code")
 
 
-def nbgrader(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run nbgrader's own command in a course, as an instructor does."""
-    return subprocess.run(
-        [sys.executable, "-m", "nbgrader", *arguments],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        # nbgrader calls alembic by its name; it is installed beside the interpreter.
-        env=os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
-    )
-
-
 def succeed(root: Path, *arguments: str) -> None:
     """Run nbgrader's own command, and let its last words be read where it fails."""
     run = nbgrader(root, *arguments)
     assert run.returncode == 0, run.stderr[-3000:]
 
 
-def make_course(root: Path, config: str | None = None) -> Course:
+def written_question() -> NotebookNode:
+    """A question that a person marks."""
+    marks = {
+        "grade": True,
+        "locked": False,
+        "solution": True,
+        "task": False,
+        "points": 3,
+        "schema_version": 3,
+    }
+    marks |= {"grade_id": "why", "cell_type": "markdown"}
+    return nbformat.v4.new_markdown_cell("Why?", id="why", metadata={"nbgrader": marks})
+
+
+def make_course(root: Path, config: str | None = None, lesson: NotebookNode | None = None) -> Course:
     """The tiny course in a folder of its own, its lesson entered into a gradebook."""
+    lesson = source() if lesson is None else lesson
     (root / "source" / FOLDER).mkdir(parents=True)
-    (root / "source" / FOLDER / "tiny.ipynb").write_text(canonical(source()))
+    (root / "source" / FOLDER / "tiny.ipynb").write_text(canonical(lesson))
     (root / "checks").mkdir()
     (root / "checks" / "tiny.py").write_text(CHECKS)
     own = (ROOT / "nbgrader_config.py").read_text() if config is None else config
     (root / "nbgrader_config.py").write_text(own)
     (root / "solutions" / FOLDER).mkdir(parents=True)
-    nbformat.write(solved(source(), course_config(root)), root / "solutions" / FOLDER / "tiny.ipynb")
+    nbformat.write(solved(lesson, course_config(root)), root / "solutions" / FOLDER / "tiny.ipynb")
     succeed(root, "generate_assignment", FOLDER)
     return open_course(root)
 

@@ -17,7 +17,7 @@ import attention_lab
 HOME = "/home/student"
 INSIDE = Path(__file__).parent / "inside"
 PACKAGE = Path(attention_lab.__file__).parent
-NOT_FOR_STUDENTS = ("grading", "demo")
+NOT_FOR_STUDENTS = ("grading", "demo", "report", "feedback", "exports", "bundle", "site")
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 # Fonts, the time zone and where libraries are; nothing that names the machine or its users.
 SETTINGS = ("/etc/ld.so.cache", "/etc/fonts", "/etc/localtime", "/etc/alternatives", "/etc/mime.types")
@@ -122,5 +122,6 @@ def _students_helpers() -> list[str]:
         arguments += ["--ro-bind", str(entry), str(entry)]
     shown = [path for path in (*_python_folders(), *map(Path, SYSTEM)) if PACKAGE.is_relative_to(path)]
     if shown:  # installed among the other packages, which are shown whole
-        return [word for name in NOT_FOR_STUDENTS for word in ("--tmpfs", str(PACKAGE / name))]
+        hidden = [PACKAGE / name for name in NOT_FOR_STUDENTS]
+        return [word for folder in hidden if folder.is_dir() for word in ("--tmpfs", str(folder))]
     return arguments

@@ -7,7 +7,7 @@ IMPORT = """
 import importlib, inspect, pkgutil
 import attention_lab
 names = [
-    "attention_lab.grading", "attention_lab.grading.judge", "attention_lab.grading.check",
+    "attention_lab.grading", "attention_lab.grading.judge", "attention_lab.grading.in_kernel",
     "checks", "checks.tiny", "tiny", "solutions", "tiny_course", "inside", "inside.keeper",
 ]
 names += [module.name for module in pkgutil.iter_modules(attention_lab.__path__, "attention_lab.")]

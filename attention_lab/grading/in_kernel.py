@@ -1,4 +1,4 @@
-"""`check`: the hidden region of a graded cell, for kernels that run it.
+"""What `check` does in a kernel that runs the hidden region of a graded cell.
 
 Graded through Attention Lab, a hidden region never reaches a kernel: the judge does what it
 says from outside. Under stock nbgrader, or when an author runs the source notebook, the call
@@ -33,11 +33,8 @@ class Points(float):
         return as_html(self.verdict)
 
 
-def check(name: str, seed: int | None = None) -> Points:
-    """Judge the exercise `name` as this kernel defines it; the result counts as the cell's points.
-
-    Raises `CourseError` when no course surrounds the working folder or it has no such exercise.
-    """
+def judge_here(name: str, seed: int | None = None) -> Points:
+    """Judge the exercise `name` as this kernel defines it, see `attention_lab.grading.check`."""
     lesson, exercise = find_course(Path.cwd()).exercise(name)
     answer = vars(sys.modules["__main__"]).get(name)
 

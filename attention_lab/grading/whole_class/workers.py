@@ -1,0 +1,115 @@
+"""Who does the work on one machine: processes of its own, one for each core."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import forkserver
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import psutil
+
+from attention_lab.errors import CourseError
+
+if TYPE_CHECKING:
+    from attention_lab.grading.unit import Done, Unit
+    from attention_lab.grading.whole_class.parcel import Parcel
+
+MEMORY_OF_A_WORKER = 2**30  # bytes, roughly, with its warm interpreter and a notebook
+MOST_TRIES = 3  # of a notebook whose grading process dies
+PATIENCE = 5  # seconds that a process has to end
+_processes = multiprocessing.get_context("forkserver")
+
+
+class WorkerDied(CourseError):
+    """Whoever graded this notebook died each time."""
+
+
+class Workers(Protocol):
+    """Whoever does units of work."""
+
+    def room(self) -> int:
+        """How many units are worth handing over at a time."""
+
+    def waiting_for(self) -> str:
+        """What has to happen before anything is done; nothing, as a rule."""
+
+    def do(self, unit: Unit) -> Done:
+        """Do one unit. Blocks; several threads may ask at a time."""
+
+    def stop(self) -> None:
+        """Give up whatever is in work, and end."""
+
+    def close(self) -> None:
+        """End, when nothing is in work."""
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def workers_for(units: int) -> int:
+    """As many as there are cores, notebooks and memory for."""
+    return int(max(1, min(cores(), units, psutil.virtual_memory().available // MEMORY_OF_A_WORKER)))
+
+
+def import_ahead() -> None:
+    """Let what workers need be imported, once for all of them, while the class is being looked at."""
+    # Sums must come out the same in every worker, and threads would not survive a fork.
+    os.environ["OMP_NUM_THREADS"] = "1"
+    _processes.set_forkserver_preload(["attention_lab.grading.whole_class.work"])
+    forkserver.ensure_running()
+
+
+class LocalWorkers:
+    """Processes on this machine. One that dies is replaced, and its notebook graded again."""
+
+    def __init__(self, parcel: Parcel, count: int, log: Path, warm: tuple[str, ...] | None) -> None:
+        import_ahead()
+        self._parcel, self._count, self._setup = parcel, count, (log, warm)
+        self._others = set(multiprocessing.active_children())
+        self._replacing = threading.Lock()
+        self._stopped = False
+        self._pool = self._new_pool()
+
+    def room(self) -> int:
+        return self._count + 1  # the next one lies ready when a process is done
+
+    def waiting_for(self) -> str:
+        return ""
+
+    def do(self, unit: Unit) -> Done:
+        """Do one unit. Raises WorkerDied where it takes its process along again and again."""
+        from attention_lab.grading.whole_class.work import work
+
+        for _ in range(MOST_TRIES):
+            pool = self._pool
+            try:
+                return pool.submit(work, self._parcel, unit).result()
+            except BrokenProcessPool:
+                with self._replacing:
+                    if self._pool is pool and not self._stopped:
+                        self._pool = self._new_pool()
+        raise WorkerDied(f"The process that graded it died, {MOST_TRIES} times in a row.")
+
+    def stop(self) -> None:
+        self._stopped = True
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        processes = set(multiprocessing.active_children()) - self._others
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join(PATIENCE)
+            process.kill()
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+    def _new_pool(self) -> ProcessPoolExecutor:
+        from attention_lab.grading.whole_class.work import begin
+
+        return ProcessPoolExecutor(self._count, _processes, begin, self._setup)

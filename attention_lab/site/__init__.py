@@ -1,0 +1,91 @@
+"""The course as a website: every lesson a static page that needs no kernel, no network and no script.
+
+Pages show what students get, with pictures and with stand-ins for sliders; solutions stay where they are.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import nbformat
+from rich.console import Console
+from rich.progress import Progress
+from sphinx.application import Sphinx
+from sphinx.errors import SphinxError
+from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+from attention_lab.errors import CourseError
+from attention_lab.grading.course import Course
+from attention_lab.site.front_page import front_page
+from attention_lab.site.pages import page_of
+
+THEME = Path(__file__).with_name("theme")
+FIRST_PAGE = "index.html"
+OURS = "_static/scrollers.js"  # a folder with this file is a site made here, and may be replaced
+ADVICE = "Mend the lesson's source and run `make build`."
+
+
+def build_site(course: Course, folder: Path, console: Console) -> Path:
+    """Write every lesson's page into `folder` in place of an earlier site; returns the first page.
+
+    What is there stays until the new site is whole. CourseError where it cannot be made.
+    """
+    try:
+        if folder.exists() and any(folder.iterdir()) and not (folder / OURS).exists():
+            raise CourseError(f"{folder} holds something else: name another folder with --folder.")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=".site-", dir=folder.parent) as temporary:
+            work = Path(temporary)
+            _prepare(course, work, console)
+            with console.status("Sphinx writes the pages …"):
+                _run_sphinx(work)
+            if folder.exists():
+                shutil.rmtree(folder)
+            (work / "site").rename(folder)
+    except OSError as error:
+        raise CourseError(
+            f"The site cannot be written to {folder}: {error.strerror or error}. "
+            "Make room or name another folder with --folder."
+        ) from error
+    return folder / FIRST_PAGE
+
+
+def _prepare(course: Course, work: Path, console: Console) -> None:
+    """Sphinx's sources under `work`: pages in `pages/`, and in `beside/` what goes next to them."""
+    lessons = list(course.lessons.values())
+    with Progress(console=console, transient=True) as progress:
+        for lesson in progress.track(lessons, description="Pages and sliders"):
+            page = page_of(lesson)
+            for kind in ("pages", "beside"):
+                (work / kind / lesson.folder).mkdir(parents=True)
+            nbformat.write(page.notebook, work / "pages" / lesson.folder / f"{lesson.name}.ipynb")
+            for name, content in page.files.items():
+                (work / "beside" / lesson.folder / name).write_bytes(content)
+    (work / "pages" / "index.md").write_text(front_page(lessons), encoding="utf-8")
+
+
+def _run_sphinx(work: Path) -> None:
+    """From `pages/` to `site/`; the first warning is an error, as an author must mend it."""
+    warnings = io.StringIO()
+    try:
+        with patch_docutils(THEME), docutils_namespace():
+            sphinx = Sphinx(
+                srcdir=work / "pages",
+                confdir=THEME,
+                outdir=work / "site",
+                doctreedir=work / "doctrees",
+                buildername="html",
+                confoverrides={"html_extra_path": [str(work / "beside")]},
+                status=None,
+                warning=warnings,
+                warningiserror=True,
+            )
+            sphinx.build()
+    except SphinxError as error:
+        raise CourseError(f"Sphinx stopped: {error}. {ADVICE}") from error
+    if sphinx.statuscode != 0:
+        first = warnings.getvalue().strip().splitlines()[0].replace(f"{work / 'pages'}/", "")
+        raise CourseError(f"Sphinx finds a fault in a page: {first}. {ADVICE}")

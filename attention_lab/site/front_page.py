@@ -1,0 +1,45 @@
+"""The first page of the site: what the course is, its lessons in order, and how to start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from string import Template
+
+from attention_lab.grading.course import Lesson, read_notebook
+
+TEMPLATE = Path(__file__).with_name("front_page.md")
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z*])")
+# "At the end of this lesson you can write ...": the sentence that says what a lesson is for.
+PROMISE = re.compile(r"^(?:At the end|After)(?: of)?(?: this lesson)? you can\b")
+CONTENTS = "```{toctree}\n:hidden:\n\n%s\n```\n"
+
+
+def front_page(lessons: Sequence[Lesson]) -> str:
+    """The page in Markdown, with an entry for each lesson in the words of its own first paragraph."""
+    entries = "\n".join(_entry(lesson) for lesson in lessons)
+    text = Template(TEMPLATE.read_text(encoding="utf-8"))
+    page = text.substitute(lessons=entries, first=_address(lessons[0]))
+    return page + "\n" + CONTENTS % "\n".join(_address(lesson) for lesson in lessons)
+
+
+def _address(lesson: Lesson) -> str:
+    return f"{lesson.folder}/{lesson.name}.ipynb"
+
+
+def _entry(lesson: Lesson) -> str:
+    title, *paragraphs = read_notebook(lesson.source_path).cells[0].source.split("\n\n")
+    text = " ".join(" ".join(paragraphs).split())
+    minutes = re.search(r"(\d+) minutes", text)
+    length = f", about {minutes[1]} minutes" if minutes else ""
+    return f"- **[{title.lstrip('# ')}]({_address(lesson)})**{length}. {_description(text)}"
+
+
+def _description(text: str) -> str:
+    """What you can do after the lesson; where no sentence says so, what happens in it, or how it begins."""
+    sentences = SENTENCE_END.split(text)
+    for telling in (PROMISE, re.compile("In this lesson")):
+        for sentence in filter(telling.match, sentences):
+            return PROMISE.sub("You can", sentence)
+    return sentences[0]

@@ -1,0 +1,157 @@
+"""A lesson as a page: what is released, with the outputs that give no answer away.
+
+Text and code are the release's, so no solution, hidden test or mark scheme can stand there. Outputs are
+those stored in the solution notebook, and only of cells that are given: never of an answer or a test.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import html
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell, new_notebook, new_output
+
+from attention_lab.errors import CourseError
+from attention_lab.grading.course import Lesson, read_notebook
+from attention_lab.site.alt_texts import ALT_TEXTS, alt_texts_of
+from attention_lab.site.stand_ins import html_of, run_cell, stand_ins
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+# The course's sliders are called so; another widget, such as a button, has no picture to show.
+SLIDER_CALL = re.compile(r"^\w+_(?:slider|stepper)\(", re.MULTILINE)
+# "Before you run the next cell: which of the four rows will move?" The page hides what it prints.
+PREDICTION = re.compile(r"\*\*(?:Before you (?:run|look)|Guess first)\b")
+NO_KERNEL = "<p>In the notebook, something stands here that needs a running kernel.</p>"
+DOWNLOADS = (
+    '<p class="downloads">To solve it, take the notebook: {links}. '
+    "The outputs below are those of a solved copy; what you are to write is left for you.</p>"
+)
+
+
+@dataclass
+class Page:
+    """A lesson's page before Sphinx sees it, and the files that go beside it, by name."""
+
+    notebook: NotebookNode
+    files: dict[str, bytes]
+
+
+def page_of(lesson: Lesson) -> Page:
+    """The page of a lesson, from its release and the outputs of its solution."""
+    release = read_notebook(release_path(lesson))
+    solution = {cell.id: cell for cell in read_notebook(lesson.solution_path).cells}
+    missing = [cell.id for cell in release.cells if cell.id not in solution]
+    if missing:
+        raise CourseError(
+            f"The release of {lesson.folder} has a cell {missing[0]!r} that its solution has not: "
+            "run `make build`."
+        )
+    page = Page(new_notebook(metadata=release.metadata), _given_files(lesson))
+    solved = _Solved(lesson, release, solution, page.files)
+    alt_texts = alt_texts_of(lesson.folder)
+    for place, cell in enumerate(release.cells):
+        shown = copy.deepcopy(cell)
+        shown.metadata = NotebookNode(tags=_tags(release.cells, place))
+        if cell.cell_type == "code":
+            shown.outputs = [] if _is_the_students(cell) else solved.outputs(cell)
+            if any("image/png" in output.get("data", {}) for output in shown.outputs):
+                shown.metadata["mystnb"] = {"image": {"alt": _alt_text(alt_texts, lesson, cell.id)}}
+        page.notebook.cells.append(shown)
+    page.notebook.cells.insert(1, _downloads(lesson, page.files))
+    return page
+
+
+def release_path(lesson: Lesson) -> Path:
+    return lesson.course.root / "release" / lesson.folder / f"{lesson.name}.ipynb"
+
+
+def _is_the_students(cell: NotebookNode) -> bool:
+    """Whether the cell is an answer, or a test that an answer has to pass."""
+    marks = cell.metadata.get("nbgrader", {})
+    return bool(marks.get("solution") or marks.get("grade"))
+
+
+def _tags(cells: list[NotebookNode], place: int) -> list[str]:
+    """What the cell is, as classes of its HTML; and whether its output is folded."""
+    cell, before = cells[place], cells[place - 1] if place else None
+    marks = cell.metadata.get("nbgrader", {})
+    tags = ["answer"] if marks.get("solution") else ["test"] if marks.get("grade") else []
+    predicted = before is not None and before.cell_type == "markdown" and PREDICTION.search(before.source)
+    if cell.cell_type == "code" and predicted and not SLIDER_CALL.search(cell.source):
+        tags.append("hide-output")
+    return tags
+
+
+def _alt_text(texts: dict[str, str], lesson: Lesson, cell_id: str) -> str:
+    if cell_id not in texts:
+        raise CourseError(
+            f"The picture of the cell {cell_id!r} in {lesson.folder} says nothing to those who cannot see "
+            f'it: add a line `{cell_id} = "…"` under [{lesson.folder}] in {ALT_TEXTS}.'
+        )
+    return texts[cell_id]
+
+
+def _given_files(lesson: Lesson) -> dict[str, bytes]:
+    """The released notebook and the files beside it, by name."""
+    folder = release_path(lesson).parent
+    return {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
+
+
+def _downloads(lesson: Lesson, files: dict[str, bytes]) -> NotebookNode:
+    names = [f"{lesson.name}.ipynb", *(name for name in files if name.endswith(".py"))]
+    links = ", ".join(f'<a href="{html.escape(name)}" download>{html.escape(name)}</a>' for name in names)
+    return new_markdown_cell(DOWNLOADS.format(links=links))
+
+
+class _Solved:
+    """The outputs of given cells, with stand-ins for widgets, whose pictures go among the page's files."""
+
+    def __init__(
+        self,
+        lesson: Lesson,
+        release: NotebookNode,
+        solution: dict[str, NotebookNode],
+        files: dict[str, bytes],
+    ):
+        self.lesson, self.solution, self.files = lesson, solution, files
+        code_cells = [cell for cell in release.cells if cell.cell_type == "code"]
+        self.places = {cell.id: place for place, cell in enumerate(code_cells)}
+        # A graded cell without its hidden region; answers as solved, for a slider may call one.
+        self.codes = [
+            cell.source if cell.metadata.get("nbgrader", {}).get("grade") else solution[cell.id].source
+            for cell in code_cells
+        ]
+
+    def outputs(self, cell: NotebookNode) -> list[NotebookNode]:
+        """What a given cell shows: as stored, but for widgets, which are nothing without a kernel."""
+        stored: list[NotebookNode] = copy.deepcopy(self.solution[cell.id].outputs)
+        if not any(WIDGET in output.get("data", {}) for output in stored):
+            return stored
+        if SLIDER_CALL.search(cell.source):
+            return [self._stand_in(cell) if WIDGET in output.get("data", {}) else output for output in stored]
+        # Another widget, and what is printed beside it, speaks of the machine that it ran on.
+        return [_html(NO_KERNEL)]
+
+    def _stand_in(self, cell: NotebookNode) -> NotebookNode:
+        name = f"The slider {cell.id!r} of {self.lesson.folder}"
+        widget = run_cell(self.codes, self.places[cell.id], release_path(self.lesson).parent, name)
+        drawn = [
+            html_of(stand_in, self._keep, f"{cell.id}-{number}")
+            for number, stand_in in enumerate(stand_ins(widget))
+        ]
+        return _html("\n".join(drawn) or NO_KERNEL)
+
+    def _keep(self, picture: bytes) -> str:
+        """Put a picture among the page's files; its address. Equal pictures are one file."""
+        name = f"slider-{hashlib.sha256(picture).hexdigest()[:12]}.png"
+        self.files[name] = picture
+        return name
+
+
+def _html(text: str) -> NotebookNode:
+    return new_output("display_data", {"text/html": text})

@@ -1,0 +1,178 @@
+"""Gradebooks for Canvas and Moodle: the columns they document, and cells that do nothing in a spreadsheet."""
+
+import csv
+import datetime
+import io
+
+import pytest
+from nbgrader.api import Gradebook
+from nbgrader.apps.exportapp import ExportApp
+from traitlets.config import Config
+
+from attention_lab.exports.canvas import CanvasExporter
+from attention_lab.exports.moodle import MoodleExporter
+from attention_lab.exports.table import harmless, identifier
+
+# nbgrader's gradebook links a submission before it adds it.
+pytestmark = pytest.mark.filterwarnings("ignore:Object of type <Submitted:sqlalchemy.exc.SAWarning")
+
+STUDENTS = {
+    "ada": {
+        "first_name": "Ada",
+        "last_name": 'Love"lace, Countess',
+        "email": "ada@x.org",
+        "lms_user_id": "101",
+    },
+    "bob": {
+        "first_name": "=HYPERLINK(1)",
+        "last_name": "@SUM(1+1)",
+        "email": "bob@x.org",
+        "lms_user_id": "102",
+    },
+    "cid": {"email": "cid@x.org", "lms_user_id": "7cid"},
+    "-dee": {"first_name": "Dee\r\nZeta", "last_name": " +1", "email": "dee+1@x.org"},
+}
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    """Two lessons: ada handed in both (one late), bob one that waits to be marked, cid and dee nothing."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('class') / 'gradebook.db'}"
+    with Gradebook(url) as gradebook:
+        for name, fields in STUDENTS.items():
+            gradebook.add_student(name, **fields)
+        for assignment in ("one", "two"):
+            gradebook.add_assignment(assignment, duedate=datetime.datetime(2026, 1, 1))
+            gradebook.add_notebook("nb", assignment)
+            gradebook.add_grade_cell("code", "nb", assignment, max_score=10, cell_type="code")
+            gradebook.add_solution_cell("words", "nb", assignment)
+        for assignment, student in (("one", "ada"), ("two", "ada"), ("one", "bob")):
+            gradebook.add_submission(assignment, student)
+        gradebook.find_grade("code", "nb", "one", "ada").manual_score = 8.125
+        gradebook.find_grade("code", "nb", "two", "ada").auto_score = 1
+        gradebook.find_submission_notebook("nb", "two", "ada").late_submission_penalty = 3
+        gradebook.find_comment("words", "nb", "one", "ada").manual_comment = "=well done\nall of it"
+        for assignment in ("one", "two"):
+            gradebook.find_grade("code", "nb", assignment, "ada").needs_manual_grade = False
+        waiting = gradebook.find_grade("code", "nb", "one", "bob")
+        waiting.auto_score, waiting.needs_manual_grade = 5, True
+        gradebook.db.commit()
+    return url
+
+
+@pytest.fixture
+def export(database, tmp_path):
+    """Runs an exporter as `nbgrader export` does; returns the rows of its file."""
+
+    def run(exporter, **options):
+        file = tmp_path / "grades.csv"
+        config = Config({exporter.__name__: options, "ExportPlugin": {"to": str(file)}})
+        with Gradebook(database) as gradebook:
+            exporter(config=config).export(gradebook)
+        return list(csv.reader(io.StringIO(file.read_bytes().decode(), newline=""), strict=True))
+
+    return run
+
+
+def test_canvas_gets_its_columns_the_possible_points_and_only_grades_that_are_done(export):
+    head, possible, *rows = export(CanvasExporter, columns={"one": "Dot products (1234)"}, section="A")
+    assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Dot products (1234)", "two"]
+    assert possible == ["Points Possible", "", "", "", "", "10", "10"]
+    by_login = {row[3]: row for row in rows}
+    # Rounded as Canvas does, the late penalty taken off, never below 0.
+    assert by_login["ada"] == ['Love"lace, Countess, Ada', "101", "", "ada", "A", "8.12", "0"]
+    assert by_login["bob"][5:] == ["", ""]
+    assert by_login["cid"][5:] == ["", ""]
+
+
+def test_canvas_reads_no_number_of_another_student_out_of_an_id(export):
+    rows = export(CanvasExporter)
+    assert {row[3]: row[1] for row in rows[2:]} == {"ada": "101", "bob": "102", "cid": "", "-dee": ""}
+    rows = export(CanvasExporter, sis_user_id="email", sis_login_id="lms_user_id", canvas_id="")
+    assert ['Love"lace, Countess, Ada', "", "ada@x.org", "101"] in [row[:4] for row in rows]
+
+
+def test_moodle_gets_an_identifying_column_and_a_dash_for_no_grade(export):
+    head, *rows = export(MoodleExporter, columns={"one": "Assignment: Dot products"})
+    assert head == ["Email address", "First name", "Last name", "Assignment: Dot products", "two"]
+    assert {row[0]: row[3:] for row in rows} == {
+        "ada@x.org": ["8.12", "0"],
+        "bob@x.org": ["-", "-"],
+        "cid@x.org": ["-", "-"],
+        "dee+1@x.org": ["-", "-"],
+    }
+    head, *rows = export(MoodleExporter, identify_by="username")
+    assert head[0] == "Username" and {row[0] for row in rows} == set(STUDENTS)
+    assert export(MoodleExporter, identify_by="idnumber", student_field="id")[0][0] == "ID number"
+
+
+def test_moodle_gets_comments_beside_their_grades_where_they_are_asked_for(export):
+    head, *rows = export(MoodleExporter, comments=True)
+    assert head[3:] == ["one", "one (feedback)", "two", "two (feedback)"]
+    (ada,) = [row for row in rows if row[0] == "ada@x.org"]
+    assert ada[3:] == ["8.12", "'=well done all of it", "0", ""]
+
+
+@pytest.mark.parametrize("exporter", [CanvasExporter, MoodleExporter])
+def test_what_was_not_handed_in_is_0_and_what_is_not_marked_has_its_points_only_if_asked_for(
+    exporter, export
+):
+    done = {tuple(row[-2:]) for row in export(exporter, missing="zero")}
+    assert ("0", "0") in done  # nothing handed in
+    bobs = [row for row in export(exporter, with_unmarked=True) if "bob" in "".join(row)]
+    assert [row[-2] for row in bobs] == ["5"]
+    bobs = [row for row in export(exporter, missing="zero") if "bob" in "".join(row)]
+    assert [row[-2:] for row in bobs] == [[exporter.no_score, "0"]]
+
+
+@pytest.mark.parametrize("exporter", [CanvasExporter, MoodleExporter])
+def test_no_cell_is_a_formula_and_every_row_is_one_line(exporter, export, tmp_path):
+    rows = export(exporter, comments=True) if exporter is MoodleExporter else export(exporter)
+    assert len({len(row) for row in rows}) == 1
+    assert len((tmp_path / "grades.csv").read_text().splitlines()) == len(rows)
+    begun = {cell for row in rows for cell in row if cell[:1] in tuple("=+-@\t\r")}
+    assert begun <= {"-", "-dee"}  # Moodle's sign for no grade; an id in which nothing can be called
+    assert any(cell.startswith("'@SUM") or cell.startswith("'=HYPERLINK") for row in rows for cell in row)
+
+
+@pytest.mark.parametrize("text", ["=1+1", " =1+1", "\t@SUM(A1)", "-cmd|' /C calc'!A0", "+1\n", "＝1"])
+def test_what_begins_like_a_formula_gets_an_apostrophe(text):
+    assert harmless(text) == "'" + " ".join(text.split())
+    assert identifier("=" + text).startswith("'")
+
+
+def test_an_id_in_which_nothing_can_be_called_stays_as_it_is():
+    for name in ("+4912", "-7", "@ada", "ada.l+x@uni-x.org", "Żółć, Łucja", "007"):
+        assert identifier(name) == name
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"student": ["eve"]}, "the gradebook has no student 'eve'"),
+        ({"assignment": ["three"]}, "the gradebook has no assignment 'three'"),
+        ({"to": "/nowhere/at/all.csv"}, "/nowhere/at/all.csv cannot be written"),
+        ({"missing": "none"}, "expected any of ['empty', 'zero']"),
+        ({"student_field": "lms_user_id"}, "student '-dee' has no lms_user_id"),
+    ],
+)
+def test_bad_input_gets_one_sentence_and_no_file(export, tmp_path, options, reason):
+    with pytest.raises(SystemExit) as stopped:
+        export(MoodleExporter, **options)
+    assert reason in str(stopped.value) and "\n" not in str(stopped.value)
+    assert not list(tmp_path.glob("grades.csv*"))
+
+
+def test_students_and_assignments_can_be_chosen(export):
+    rows = export(CanvasExporter, student=["bob", "ada"], assignment=["two"])
+    assert {row[3] for row in rows[2:]} == {"ada", "bob"}
+    assert rows[0][5:] == ["two"]
+
+
+def test_nbgraders_own_command_takes_them_by_name(database, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("canvas.CanvasExporter", "moodle.MoodleExporter"):
+        app = ExportApp()
+        app.initialize([f"--db={database}", f"--exporter=attention_lab.exports.{name}", "--to=it.csv"])
+        app.start()
+        assert len((tmp_path / "it.csv").read_text().splitlines()) >= 1 + len(STUDENTS)

@@ -1,0 +1,244 @@
+"""The page of a graded notebook: the table, the verdicts, what was written, and what is not shown."""
+
+import nbformat
+import pytest
+from feedback_pages import ALL, FRAME, Seen
+from traitlets.config import Config
+
+from attention_lab.feedback.exporter import FeedbackExporter
+from attention_lab.feedback.outputs import LONGEST_TEXT
+from attention_lab.grading.record import write_verdict
+from attention_lab.grading.verdict import Finding, GroupVerdict, Verdict
+
+SECRET = "okapi"
+ABOUT = {"notebook": "tiny", "assignment": "01_tiny", "student": "ada", "late_penalty": 0.0}
+
+
+def marked(cell, name, **marks):
+    plain = {"grade": False, "locked": False, "solution": False, "task": False}
+    cell.metadata["nbgrader"] = plain | {"grade_id": name} | marks
+    return cell
+
+
+def text(source, **marks):
+    cell = nbformat.v4.new_markdown_cell(source)
+    return marked(cell, marks.pop("name"), **marks) if marks else cell
+
+
+def code(source, *outputs, cell_id=None, **marks):
+    cell = nbformat.v4.new_code_cell(source, outputs=list(outputs))
+    if cell_id:
+        cell.id = cell_id
+    return marked(cell, marks.pop("name"), **marks) if marks else cell
+
+
+def printed(said):
+    return nbformat.v4.new_output("stream", name="stdout", text=said)
+
+
+def answer(name, source="def f(): pass", *outputs, **marks):
+    return code(source, *outputs, name=name, solution=True, **marks)
+
+
+def judged(verdict, *outputs, score=None):
+    cell = code("assert visible()", *outputs, name=f"test_{verdict.exercise}", grade=True, locked=True)
+    cell.metadata.nbgrader |= {"points": verdict.max_points, "score": score}
+    if score is None:
+        cell.metadata.nbgrader["score"] = verdict.points
+    write_verdict(cell, verdict)
+    return cell
+
+
+def half_right(name="softmax"):
+    groups = (GroupVerdict("large scores", 2, False), GroupVerdict("one row", 1, True))
+    finding = Finding("`exp` overflows.", "overflow", "Asked with (22, 21): yours begins [nan, nan].")
+    return Verdict(name, 7, groups, (finding, Finding("Rows do not sum to 1.")))
+
+
+def page(*cells, config=None, about=ABOUT, **metadata):
+    """The page of these cells, as `GetGrades` would have them."""
+    notebook = nbformat.v4.new_notebook(cells=list(cells), metadata=metadata)
+    marks = [cell.metadata.get("nbgrader", {}) for cell in cells]
+    score, most = (sum(mark.get(name, 0) for mark in marks) for name in ("score", "points"))
+    about = {"score": score, "max_score": most} | about
+    exporter = FeedbackExporter(config=config or Config(), preprocessors=[])
+    made, _ = exporter.from_notebook_node(notebook, {"nbgrader": about, "metadata": {"path": ""}})
+    assert Seen(made).harm(FRAME) == []
+    return made
+
+
+def sections(made):
+    """The text of each panel, by the exercise that a link of the table leads to."""
+    parts = made.split(' id="exercise-')[1:]
+    return [Seen("<p " + part.split("</section>")[0]).text for part in parts]
+
+
+def table(made):
+    rows = made.split('<table class="exercises">')[1].split("</table>")[0].split("<tr")[2:]
+    return [Seen("<tr" + row).text for row in rows]
+
+
+def test_the_table_has_the_points_and_one_sentence_of_each_exercise_and_a_link_to_it():
+    made = page(
+        text("# Lesson\n\n## Exercise 1 · `softmax`"),
+        answer("softmax"),
+        judged(half_right()),
+        judged(Verdict("score", 7, (GroupVerdict("all", 4, True),))),
+    )
+    assert table(made) == ["Exercise 1 · softmax 1 of 3 exp overflows.", "score 4 of 4 Right in every case."]
+    seen = Seen(made)
+    links = {given["href"][1:] for tag, given in seen.elements if tag == "a"} - {"top"}
+    assert links == {given["id"] for _, given in seen.elements if "id" in given} - {"top"}
+    assert "<title>Lesson: 5 of 7 points</title>" in made
+
+
+def test_a_verdict_shows_every_finding_the_own_numbers_and_the_groups_with_their_points():
+    (panel,) = sections(page(answer("softmax"), judged(half_right(), printed("a print of mine"))))
+    assert "softmax: 1 of 3 points" in panel
+    for said in ("exp overflows.", "yours begins [nan, nan].", "Rows do not sum to 1.", "a print of mine"):
+        assert said in panel
+    assert "✗ large scores 0 of 2 ✓ one row 1 of 1" in panel
+    assert "overflow " not in panel.replace("overflows", "")  # the mistake's own name is the grader's
+
+
+def test_points_given_by_hand_are_said_to_be():
+    (panel,) = sections(page(judged(half_right(), score=2.5)))
+    assert "softmax: 2.5 of 3 points" in panel
+    assert "given by hand; by the groups alone they would be 1 of 3" in panel
+    assert "by hand" not in page(judged(half_right()))
+
+
+def test_a_written_answer_shows_its_comment_its_mark_scheme_and_whether_it_is_marked():
+    scheme = "### BEGIN MARK SCHEME\n- 1 point for the reason\n### END MARK SCHEME"
+    question = f"## Question · why?\n\n{scheme}\n\nSay it."
+    marks = {"grade": True, "solution": True, "points": 3}
+    made = page(
+        text(question, name="ask", locked=True),
+        text("# Because\n\nof $x^2$.", name="why", score=2, comment="Well *put*.", **marks),
+        text("", name="other", score=0, needs_marking=True, **marks),
+    )
+    assert table(made) == [
+        "Question · why? 2 of 3 Well *put*.",
+        "Question · why? ? of 3 Not marked yet: a person reads this one.",
+    ]
+    first, second = sections(made)
+    assert "Comment Well put." in first and "<math" in made
+    assert "Nothing was written here." in second
+    assert "1 answer is not marked yet" in Seen(made).text
+    scheme = made.split('<details class="scheme">')[1].split("</details>")[0]
+    assert "1 point for the reason" in scheme and made.count("1 point for the reason") == 1
+    assert "MARK SCHEME" not in made
+
+
+def test_a_late_penalty_and_a_word_of_the_grader_stand_on_top():
+    made = page(
+        judged(half_right()),
+        about=ABOUT | {"late_penalty": 1.5},
+        attention_lab={"reason": "", "note": "The file '<b>x</b>.ipynb' was taken for it."},
+    )
+    assert table(made)[-1] == "Handed in late −1.5 Taken off the sum."
+    assert "From the grader: The file '<b>x</b>.ipynb' was taken for it." in Seen(made).text
+
+
+def test_the_lesson_is_folded_away_but_not_what_was_asked_what_stopped_or_the_students_own():
+    stopped = nbformat.v4.new_output(
+        "error", ename="E", evalue="v", traceback=["\x1b[31mTraceback\x1b[0m", "E: v"]
+    )
+    cells = (
+        text("# Lesson"),
+        code("given = 1"),
+        code("it = stops", stopped),
+        code("mine = 1", cell_id="own-3-1"),
+        text("## Asked"),
+        answer("softmax"),
+        judged(half_right()),
+        text("## Farewell"),
+    )
+    made = page(*cells)
+    folded = [Seen(part.split("</details>")[0]).text for part in made.split('<details class="stretch">')[1:]]
+    assert [part.split()[:3] for part in folded] == [
+        ["The", "lesson:", title] for title in ("Lesson", "Farewell")
+    ]
+    assert "given = 1" in folded[0] and "Farewell" in folded[1]
+    for shown in ("it = stops", "mine = 1", "## Asked", "def f()"):
+        assert shown not in " ".join(folded)
+    assert "Traceback E: v" in Seen(made).text
+    assert "\x1b" not in made
+    assert 'class="stretch"' not in page(*cells, config=Config({"FeedbackExporter": {"fold_lesson": False}}))
+
+
+@pytest.mark.parametrize("ends", ["### END HIDDEN TESTS\n", ""])
+def test_hidden_tests_of_a_course_without_checks_are_cut_out_with_the_lines_of_their_errors(ends):
+    source = f"assert seen()\n### BEGIN HIDDEN TESTS\nassert {SECRET} == 1\n{ends}"
+    lines = ["Traceback", f"----> 3 assert {SECRET} == 1", "AssertionError: one was asked for"]
+    failed = nbformat.v4.new_output(
+        "error", ename="AssertionError", evalue="one was asked for", traceback=lines
+    )
+    made = page(code(source, failed, name="test_x", grade=True, locked=True, points=2, score=0))
+    (panel,) = sections(made)
+    assert SECRET not in made and "HIDDEN" not in made
+    assert "assert seen()" in panel and "AssertionError: one was asked for" in panel
+
+
+def test_another_marking_of_hidden_tests_is_known_from_the_configuration():
+    config = Config({"ClearHiddenTests": {"begin_test_delimeter": "#<", "end_test_delimeter": "#>"}})
+    source = f"a = 1\n#< secret\n{SECRET}\n#>\nb = 2"
+    made = page(code(source, name="t", grade=True, locked=True, points=1, score=1), config=config)
+    assert SECRET not in made and ">a<" in made and ">b<" in made
+
+
+@pytest.mark.parametrize("attack", ALL)
+def test_nothing_that_a_student_controls_becomes_markup(attack):
+    """`page` itself looks for harm; here it is put wherever a student's words may come to stand."""
+    data = {
+        "text/html": attack,
+        "application/javascript": attack,
+        "image/svg+xml": attack,
+        "text/latex": attack,
+    }
+    data |= {"text/markdown": attack, "text/plain": attack, "image/png": f'x" onerror="alert(1)" {attack}'}
+    verdict = half_right()
+    evil = Verdict(
+        attack, 7, (GroupVerdict(attack, 1, False),), (Finding(attack, attack, attack + f"`{attack}`"),)
+    )
+    own = code(attack, printed(attack), nbformat.v4.new_output("display_data", data=data), cell_id="own-1-1")
+    own.outputs.append(nbformat.v4.new_output("error", ename=attack, evalue=attack, traceback=[attack]))
+    own.metadata["anything"] = attack
+    own.outputs[1].metadata |= {
+        "filenames": {"image/png": attack},
+        "image/png": {"width": attack, "alt": attack},
+    }
+    cells = [text(f"# {attack}"), own, text(attack), nbformat.v4.new_raw_cell(attack)]
+    cells += [answer(attack, attack, printed(attack), comment=attack), judged(verdict), judged(evil)]
+    cells += [text(attack, name=attack, grade=True, solution=True, points=1, score=0, comment=attack)]
+    about = dict.fromkeys(("notebook", "assignment", "student"), attack) | {"late_penalty": 0}
+    made = page(
+        *cells,
+        about=about,
+        attention_lab={"note": attack},
+        language_info={"name": attack, "pygments_lexer": attack},
+    )
+    assert "ran" in made or "stranger" in made  # it is there to read
+
+
+def test_a_verdict_that_another_version_wrote_is_passed_over():
+    cell = judged(half_right())
+    cell.outputs[-1].metadata["attention_lab"] = {"exercise": "softmax", "groups": 7}
+    assert "softmax: 1 of 3 points" in sections(page(cell))[0]
+
+
+def test_what_a_cell_printed_is_shortened_and_a_progress_bar_shows_its_end():
+    made = page(code("x", printed("1%\r50%\r100%\r\nthe end" + "y" * 2 * LONGEST_TEXT + "\ud800")))
+    assert "100% the end" in Seen(made).text and "50%" not in Seen(made).text
+    assert "more characters are left out" in made
+    assert made.count("y") < 1.2 * LONGEST_TEXT
+
+
+def test_the_page_may_load_nothing_and_its_style_is_the_only_one():
+    made = page(judged(half_right()))
+    (policy,) = [
+        given["content"] for tag, given in Seen(made).elements if "Security" in given.get("http-equiv", "")
+    ]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy and "http" not in policy
+    assert "<script" not in made

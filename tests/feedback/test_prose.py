@@ -1,0 +1,116 @@
+"""Text on a feedback page: markdown and formulas as one writes them, and nothing that runs or fetches."""
+
+import base64
+
+import pytest
+from feedback_pages import ALL, FETCHES, SCRIPTS, Seen
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from attention_lab.feedback.formulas import LONGEST_FORMULA, as_mathml
+from attention_lab.feedback.prose import LONGEST_PROSE, as_html
+
+many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+PIXEL = base64.b64encode(b"no picture, but bytes").decode()
+
+
+@pytest.mark.parametrize("attack", ALL)
+def test_nothing_in_a_text_runs_fetches_or_takes_a_place_of_the_pages_own(attack):
+    for text in (
+        attack,
+        f"Some words {attack} and more.",
+        f"# A heading {attack}",
+        f"| {attack} |\n|---|\n| x |",
+    ):
+        seen = Seen(as_html(text))
+        assert seen.harm() == []
+        assert not [given for _, given in seen.elements if {"id", "name"} & set(given)]
+        assert not [given for _, given in seen.elements if given.get("class", "") == "finding"]
+
+
+def test_the_net_for_harm_has_no_hole():
+    for attack in (*SCRIPTS, *FETCHES):
+        assert Seen(attack).harm(), attack
+
+
+@many
+@given(
+    st.lists(
+        st.sampled_from([*ALL, "$", "$$", "`", "\n\n", "|", "> ", "* ", '"', "<", "&", "\\("]), max_size=12
+    )
+)
+def test_nor_does_any_mixture_of_them(pieces):
+    assert Seen(as_html("".join(pieces))).harm() == []
+
+
+def test_markdown_is_shown_as_in_the_notebook():
+    seen = Seen(
+        as_html(
+            "## Six *of* them\n\n<details><summary>Hint</summary>\n\nUse `exp`.\n\n</details>\n\n"
+            "| a | b |\n|---|---|\n| 1 | 2 |\n\n[more](https://example.org)\n\n```python\nx = 1\n```\n"
+        )
+    )
+    tags = [tag for tag, _ in seen.elements]
+    inside = tags.index("details")
+    assert tags[inside : inside + 4] == ["details", "summary", "p", "code"]
+    assert {"h2", "em", "table", "td"} <= set(tags)
+    assert ("span", {"class": "n"}) in seen.elements  # code is coloured
+    links = [given for tag, given in seen.elements if tag == "a"]
+    assert [(given["href"], given["rel"]) for given in links] == [
+        ("https://example.org", "noopener noreferrer")
+    ]
+
+
+def test_pictures_come_along_and_only_those_beside_the_notebook(tmp_path):
+    folder = tmp_path / "lesson"
+    folder.mkdir()
+    (folder / "a picture.png").write_bytes(b"beside")
+    (tmp_path / "secret.png").write_bytes(b"above")
+    (folder / "link.png").symlink_to(tmp_path / "secret.png")
+    (folder / "notes.txt").write_bytes(b"no picture")
+    names = (
+        "a%20picture.png",
+        "../secret.png",
+        "link.png",
+        "notes.txt",
+        "missing.png",
+        str(tmp_path / "secret.png"),
+    )
+    made = as_html("\n".join(f"![{name}]({name})" for name in names), folder=str(folder))
+    sources = {given["alt"]: given.get("src") for tag, given in Seen(made).elements if tag == "img"}
+    assert sources == dict.fromkeys(names) | {
+        names[0]: "data:image/png;base64," + base64.b64encode(b"beside").decode()
+    }
+
+
+def test_an_attachment_is_shown():
+    made = as_html("![it](attachment:it.png)", attachments={"it.png": {"image/png": PIXEL}})
+    assert ("img", {"src": f"data:image/png;base64,{PIXEL}", "alt": "it"}) in Seen(made).elements
+
+
+@pytest.mark.parametrize("text", ["x" * (LONGEST_PROSE + 1), "> " * 20_000 + "x", "[" * 5_000 + "x"])
+def test_text_that_was_made_to_trip_the_reader_is_still_shown(text):
+    assert "x" in Seen(as_html(text)).text
+
+
+@pytest.mark.parametrize(
+    ("tex", "parts"),
+    [
+        (r"\sqrt{d_k}", ["msqrt", "msub"]),
+        (r"\frac{Q K^\top}{\sqrt{d_k}}", ["mfrac", "msup", "msqrt"]),
+        (r"\begin{pmatrix} 1 & 0 \\ 0 & 1 \end{pmatrix}", ["mtable", "mtr", "mtd"]),
+        (r"\sum_{i=1}^{d} q_i", ["munderover", "msub"]),
+    ],
+)
+def test_formulas_are_drawn_by_the_browser(tex, parts):
+    tags = [tag for tag, _ in Seen(as_html(f"Then ${tex}$ holds.\n\n$$\n{tex}\n$$\n")).elements]
+    assert tags.count("math") == 2
+    assert set(parts) <= set(tags)
+    assert Seen(as_html(f"$$ {tex} $$")).elements[1] == ("math", {"display": "block"})
+
+
+@pytest.mark.parametrize(
+    "tex", ["x_1_2", r"\begin{pmatrix}", "{" * 3_000, "x" * (LONGEST_FORMULA + 1), r"\def\a{\a}\a"]
+)
+def test_what_is_no_formula_is_shown_as_it_was_written(tex):
+    assert tex in Seen(as_mathml(tex)).text

@@ -1,0 +1,258 @@
+"""`attention-lab report` says what gradebook and graded notebooks hold, and names nobody to the class."""
+
+from __future__ import annotations
+
+import csv
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nbformat
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from reported_class import ABSENT, BROKEN, COMMA, FORMULA, LATE, MARKUP, TAG, UNGRADED, opened
+from tiny_course import FOLDER, NAME
+
+from attention_lab.errors import CourseError
+from attention_lab.grading.interrupted import HALF_GRADED
+from attention_lab.report.figures import MOST_BARS, bins
+
+TABLES = ["exercises", "groups", "mistakes", "other_findings", "failures", "to_mark", "not_graded"]
+
+
+@pytest.fixture
+def written(graded_class, report, tmp_path):
+    """A report of the class: its folder, and its JSON."""
+    assert report(graded_class, FOLDER, "--output", tmp_path / "out").exit_code == 0
+    return tmp_path / "out", json.loads((tmp_path / "out" / "report.json").read_text())
+
+
+def rows(folder: Path, table: str) -> list[dict[str, str]]:
+    with (folder / f"{table}.csv").open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def notebook_of(root: Path, student: str) -> Path:
+    return root / "autograded" / student / FOLDER / f"{NAME}.ipynb"
+
+
+def test_the_first_sentence_says_it_all(written):
+    _, said = written
+    # ada 4.5, beryl 4 - 1, three without `double`'s 2 (of these one without `row_sums`' 2), edith 0
+    assert said["summary"][0] == (
+        "7 handed in, 1 failed to run, median 3 of 5 points; what the class misunderstood most: "
+        "3 of 5 made the mistake `unchanged` in `double`."
+    )
+    assert "1 submission has no grade yet." in said["summary"]
+    assert "1 of the 8 students on the list handed in nothing." in said["summary"]
+
+
+def test_points_are_those_that_nbgrader_exports(graded_class, written):
+    folder, _ = written
+    with opened(graded_class) as gradebook:
+        exported = {
+            each.student.id: max(0.0, each.score - each.late_submission_penalty)
+            for each in gradebook.assignment_submissions(FOLDER)
+        }
+    found = {row["student"].removeprefix("'"): row["points"] for row in rows(folder, "students")}
+    assert {student: float(points) for student, points in found.items() if points} == exported
+    assert {student for student, points in found.items() if not points} == {ABSENT, UNGRADED}
+
+
+def test_exercises_groups_and_mistakes_count_each_student_once(written):
+    _, said = written
+    tables = said["tables"]
+    exercises = {row["exercise"]: (row["full"], row["part"], row["none"]) for row in tables["exercises"]}
+    assert exercises == {"double": (1, 1, 4), "row_sums": (4, 0, 2), "biggest": (3, 0, 2)}
+    groups = {(row["exercise"], row["group"]): (row["agree"], row["of"]) for row in tables["groups"]}
+    assert groups["double", "zebra vectors"] == (2, 5)  # of those that could be run
+    assert groups["row_sums", "zebra tables"] == (4, 5)
+    (mistake,) = tables["mistakes"]
+    assert (mistake["mistake"], mistake["students"], mistake["of"]) == ("unchanged", 3, 5)
+    assert sorted(mistake["who"]) == sorted([TAG, FORMULA, COMMA])
+    others = {row["sentence"]: row["who"] for row in tables["other_findings"]}
+    assert others["`row_sums` is not written yet."] == [TAG]
+
+
+def test_who_failed_and_who_waits_is_listed_with_the_reason(written):
+    _, said = written
+    tables = said["tables"]
+    failures = {row["who"][0]: (row["what"], row["why"]) for row in tables["failures"]}
+    assert set(failures) == {LATE, BROKEN}
+    assert failures[LATE] == ("stops with BerylsError", "Beryl was here <b>")
+    assert failures[BROKEN][0] == "could not be run" and "breaks off" in failures[BROKEN][1]
+    assert tables["to_mark"] == [{"question": "biggest", "answers": 1, "who": ["ada"]}]
+    assert tables["not_graded"] == [{"who": [UNGRADED], "why": "it has not been graded yet"}]
+    states = {row["student"]: row["state"] for row in tables["students"]}
+    assert states[ABSENT] == "not handed in" and states[UNGRADED] == "not graded"
+    seconds = {row["student"]: row["seconds"] for row in tables["students"]}
+    assert seconds["ada"] > 0 and seconds[BROKEN] is None
+
+
+def test_a_spreadsheet_takes_no_field_for_a_formula(written):
+    folder, said = written
+    for table in said["tables"]:
+        raw = (folder / f"{table}.csv").read_text(encoding="utf-8-sig")
+        assert not [line for line in raw.splitlines() if line.startswith(('"=', "="))]
+    students = [row["student"] for row in rows(folder, "students")]
+    assert f"'{FORMULA}" in students and COMMA in students
+    assert FORMULA in [row["student"] for row in said["tables"]["students"]]
+    assert next(row["name"] for row in rows(folder, "students") if row["student"] == TAG) == f"Dora {MARKUP}"
+
+
+class Page(HTMLParser):
+    """Every element with its attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def all(self, *tags: str):
+        return [attributes for tag, attributes in self.elements if tag in tags]
+
+
+def test_names_and_messages_become_no_markup(written):
+    folder, said = written
+    page = Page((folder / "index.html").read_text())
+    assert len(page.all("script")) == 1 and page.all("b") == []
+    assert all(image["src"].startswith("data:image/svg+xml;base64,") for image in page.all("img"))
+    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
+    links = [link["href"] for link in page.all("a", "link")]
+    beside = {path.name for path in folder.iterdir()}
+    assert all(link.startswith("#") or link == "data:," or link in beside for link in links)
+    assert beside == {"index.html", "report.json", "students.csv", *(f"{name}.csv" for name in TABLES)}
+
+
+def test_pictures_have_words_and_no_id_is_there_twice(written):
+    folder, _ = written
+    page = Page((folder / "index.html").read_text())
+    assert [len(image["alt"]) > 40 for image in page.all("img")] == [True] * 4
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {table["aria-labelledby"] for table in page.all("table")} <= set(ids)
+
+
+def test_a_report_to_be_shown_names_nobody(graded_class, report, tmp_path):
+    out = tmp_path / "out"
+    assert report(graded_class, FOLDER, "--anonymous", "--output", out).exit_code == 0
+    text = "\n".join(path.read_text(encoding="utf-8") for path in out.iterdir())
+    for told in ("ada", LATE, "Beryl", "Chlo", "HYPERLINK", "dora", BROKEN, ABSENT, UNGRADED, "img src=x"):
+        assert told not in text
+    assert "3 of 5 made the mistake `unchanged`" in text
+    failures = {row["what"]: row["times"] for row in rows(out, "failures")}
+    assert failures == {"could not be run": "1", "stops with an error of their own": "1"}
+
+
+def test_a_report_to_be_shown_does_not_lie_beside_names(class_copy, report):
+    assert report(class_copy, FOLDER).exit_code == 0
+    assert report(class_copy, FOLDER, "--anonymous").exit_code == 0
+    reports = class_copy / "reports"
+    assert (reports / FOLDER / "students.csv").exists()
+    assert not (reports / f"{FOLDER}-anonymous" / "students.csv").exists()
+    refused = report(class_copy, FOLDER, "--anonymous", "--output", reports / FOLDER)
+    assert isinstance(refused.exception, CourseError) and "students.csv" in str(refused.exception)
+
+
+def test_what_was_half_graded_is_not_graded(class_copy, report):
+    path = notebook_of(class_copy, "ada")
+    notebook = json.loads(path.read_text())
+    notebook["metadata"]["attention_lab"][HALF_GRADED] = True
+    path.chmod(0o644)
+    path.write_text(json.dumps(notebook))
+    assert report(class_copy, FOLDER).exit_code == 0
+    said = json.loads((class_copy / "reports" / FOLDER / "report.json").read_text())
+    assert said["tables"]["not_graded"][0] == {"who": ["ada"], "why": "its grading was ended on the way"}
+    assert said["counts"]["graded"] == 5
+
+
+RUBBISH = [
+    {"metadata": {"attention_lab": 7}, "cells": [3, {"outputs": 4, "metadata": None}]},
+    {"metadata": {"attention_lab": {"seconds": "x", "reason": ["\ud800"]}}, "cells": []},
+    {
+        "metadata": {"attention_lab": {"seconds": 1e999}},
+        "cells": [
+            {
+                "cell_type": "code",
+                "id": "own-\x1b[31m",
+                "metadata": {"nbgrader": {"grade": True, "grade_id": "test_double"}},
+                "outputs": [
+                    {"output_type": "error", "ename": "died", "evalue": ["\x1b[31m" * 999]},
+                    {"metadata": {"attention_lab": {"exercise": "e", "groups": [{}], "findings": None}}},
+                ],
+            }
+        ],
+    },
+]
+
+
+@pytest.mark.parametrize("rubbish", [*RUBBISH, None], ids=["types", "surrogates", "outputs", "no notebook"])
+def test_a_graded_notebook_of_another_grader_may_hold_anything(class_copy, report, rubbish):
+    for path in (class_copy / "autograded").glob(f"*/{FOLDER}/{NAME}.ipynb"):
+        path.chmod(0o644)
+        path.write_text("" if rubbish is None else json.dumps(rubbish))
+    assert report(class_copy, FOLDER).exit_code == 0
+    said = json.loads((class_copy / "reports" / FOLDER / "report.json").read_text())
+    # What the gradebook says stays.
+    assert said["counts"]["graded"] == 6 and said["tables"]["mistakes"] == []
+    assert {row["exercise"] for row in said["tables"]["exercises"]} == {
+        "test_double",
+        "test_row_sums",
+        "test_biggest",
+    }
+
+
+def test_a_course_with_other_tests_gets_what_its_gradebook_says(class_copy, report):
+    for path in (class_copy / "autograded").glob(f"*/{FOLDER}/{NAME}.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        notebook.metadata.pop("attention_lab")
+        for cell in notebook.cells:
+            cell.metadata.pop("attention_lab", None)
+            cell.pop("outputs", None)
+        path.chmod(0o644)
+        path.write_text(json.dumps(notebook))
+    (class_copy / "checks" / "tiny.py").unlink()
+    (class_copy / "checks").rmdir()
+    ended = report(class_copy, FOLDER)
+    assert ended.exit_code == 0 and ended.output.startswith("7 handed in, median 3 of 5 points.\n")
+
+
+def test_what_is_wrong_is_said_in_one_sentence(class_copy, report, tmp_path):
+    (tmp_path / "a file").touch()
+
+    def refusal(*arguments: object) -> str:
+        ended = report(class_copy, *arguments)
+        assert isinstance(ended.exception, CourseError), ended.exception
+        return str(ended.exception)
+
+    assert "There is no lesson '99_none'" in refusal("99_none")
+    assert "a file" in refusal(FOLDER, "--output", tmp_path / "a file")
+    gradebook = class_copy / "gradebook.db"
+    gradebook.rename(tmp_path / "moved")
+    assert f"There is no gradebook {gradebook}" in refusal(FOLDER) and not gradebook.exists()
+    gradebook.write_bytes(b"no database" * 100)
+    assert "cannot be read (file is not a database)" in refusal(FOLDER)
+    config = class_copy / "nbgrader_config.py"
+    config.write_text("c.CourseDirectory.db_url = 'nowhere'")
+    assert "db_url" in refusal(FOLDER)
+    config.write_text("this is no Python")
+    assert f"{config} does not load" in refusal(FOLDER)
+
+
+def test_nothing_graded_is_said(class_copy, report):
+    with opened(class_copy) as gradebook:
+        for student in [each.id for each in gradebook.students]:
+            gradebook.remove_student(student)
+    ended = report(class_copy, FOLDER)
+    assert "No submission of 01_tiny has been graded" in str(ended.exception)
+
+
+@given(values=some.lists(some.floats(0, 1e6), min_size=1, max_size=50))
+def test_a_histogram_counts_everybody_in_bars_that_can_be_told_apart(values):
+    heights, width = bins(values, max(values))
+    assert sum(heights.values()) == len(values) and len(heights) <= MOST_BARS + 2
+    assert list(heights) == [step * width for step in range(len(heights))]

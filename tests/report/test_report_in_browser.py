@@ -1,0 +1,54 @@
+"""The report's page in Chromium: tables are sorted from the keyboard, and no name is obeyed."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+from reported_class import BROKEN, TAG
+from tiny_course import FOLDER
+
+CHROMIUM = "/usr/bin/chromium"
+QUIET = ["gpu", "background-networking", "component-update", "sync"]
+ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in QUIET)]
+SORTED = "#students table tbody th"
+
+
+@pytest.fixture
+def page():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        context = browser.new_context(viewport={"width": 400, "height": 900})
+        context.set_default_timeout(60_000)
+        yield context.new_page()
+        browser.close()
+
+
+@pytest.mark.browser
+def test_the_page_is_sorted_by_keyboard_and_obeys_no_name(graded_class, report, tmp_path, page):
+    assert report(graded_class, FOLDER, "--output", tmp_path / "out").exit_code == 0
+    requests, complaints = [], []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    address = (tmp_path / "out" / "index.html").as_uri()
+    page.goto(address)
+
+    points = page.locator("#students th", has_text="points").first
+    names = page.locator(SORTED)
+    for pressed, direction, first in (("Enter", "descending", "ada"), ("Space", "ascending", BROKEN)):
+        points.get_by_role("button").focus()
+        page.keyboard.press(pressed)
+        assert points.get_attribute("aria-sort") == direction
+        assert names.first.inner_text() == first
+    assert page.locator("#students th[aria-sort]").count() == 1
+    # Who has no points stands last, whichever way.
+    assert {names.nth(6).inner_text(), names.nth(7).inner_text()} == {"frances", "grace"}
+
+    assert TAG in page.locator("#mistakes").inner_text()
+    assert page.evaluate("window.pwned") is None
+    assert complaints == []
+    assert {url for url in requests if not url.startswith("data:")} == {address}
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()

@@ -1,0 +1,86 @@
+"""What an author is told when a page cannot be made, and what is left alone then."""
+
+import nbformat
+import pytest
+from rich.console import Console
+
+from attention_lab.errors import CourseError
+from attention_lab.grading.course import Course
+from attention_lab.site import build_site
+from attention_lab.site.landmarks import mend
+from attention_lab.site.mathml import mathml
+from attention_lab.site.needed_cells import needed_cells
+from attention_lab.site.stand_ins import run_cell
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course of one lesson with one picture, which nothing describes."""
+    picture = nbformat.v4.new_output("display_data", {"image/png": PIXEL})
+    cells = [
+        nbformat.v4.new_markdown_cell("# A lesson\n\nIt takes 20 minutes.", id="title"),
+        nbformat.v4.new_code_cell("plt.show()", id="drawn", outputs=[picture]),
+    ]
+    for folder in ("source", "release", "solutions"):
+        (tmp_path / folder / "01_one").mkdir(parents=True)
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / folder / "01_one/one.ipynb")
+    return Course(tmp_path)
+
+
+def test_a_picture_without_words_is_refused_and_the_old_site_stays(course, tmp_path):
+    old = tmp_path / "pages"
+    (old / "_static").mkdir(parents=True)
+    (old / "_static/scrollers.js").touch()
+    with pytest.raises(CourseError, match="'drawn' in 01_one .* add a line `drawn = "):
+        build_site(course, old, Console(quiet=True))
+    assert (old / "_static/scrollers.js").exists()
+    assert not list(tmp_path.glob(".site-*"))
+
+
+def test_a_folder_with_something_else_is_not_replaced(course, tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages/thesis.txt").touch()
+    with pytest.raises(CourseError, match="pages holds something else: name another folder"):
+        build_site(course, tmp_path / "pages", Console(quiet=True))
+    assert (tmp_path / "pages/thesis.txt").exists()
+    with pytest.raises(CourseError, match=r"cannot be written to .*thesis\.txt"):
+        build_site(course, tmp_path / "pages/thesis.txt", Console(quiet=True))
+
+
+def test_a_lesson_that_was_not_built_is_said_in_a_sentence(course, tmp_path):
+    (tmp_path / "release/01_one/one.ipynb").unlink()
+    with pytest.raises(CourseError, match=r"one\.ipynb cannot be read as a notebook"):
+        build_site(course, tmp_path / "pages", Console(quiet=True))
+
+
+def test_only_the_cells_that_a_slider_needs_are_run(tmp_path):
+    codes = [
+        "import math",
+        "numbers = [4, 2]",
+        "raise SystemExit('a training run')",
+        "numbers = [1, 2]\ndef roots(numbers):\n    return [math.sqrt(n) for n in numbers]",
+        "print('not for the page')\nother = 5",
+        "roots(numbers)",
+    ]
+    assert needed_cells(codes, 5) == [0, 3, 5]
+    assert run_cell(codes, 5, tmp_path, "the slider") == pytest.approx([1, 2**0.5])
+
+
+def test_a_slider_that_does_not_run_is_said_in_a_sentence(tmp_path):
+    with pytest.raises(CourseError, match="The slider 'x' cannot be drawn: .* ZeroDivisionError"):
+        run_cell(["1 / 0"], 0, tmp_path, "The slider 'x'")
+
+
+def test_formulas_keep_what_the_library_would_lose():
+    assert mathml(r"\begin{aligned} a &= b \\ c &= d \end{aligned}", "block").count("<mtr>") == 2
+    assert "<mtext>masked_softmax</mtext>" in mathml(r"\operatorname{masked\_softmax}(x)")
+    assert '<mo lspace="0em" rspace="0.167em">ln</mo><mn>4</mn>' in mathml(r"\ln 4")
+    with pytest.raises(ValueError, match="becomes no MathML at"):
+        mathml(r"\nosuchcommand{x}")
+
+
+def test_a_corner_without_a_word_heads_nothing():
+    table = '<tr><th class="head"><p></p></th><th></th><th>d_k</th></tr>'
+    assert mend(table) == "<tr><td></td><td></td><th>d_k</th></tr>"

@@ -1,0 +1,130 @@
+"""A small class that hands in everything a class hands in, and all that is left of its grading."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook
+from tiny_course import (
+    FOLDER,
+    ROOT,
+    answered,
+    cell_of,
+    hand_in,
+    make_course,
+    release,
+    source,
+    written_question,
+)
+
+DUE = datetime(2030, 1, 1, 12)
+LATE = (
+    "\n# Whoever is late gets nothing, so that it is seen.\nc.LateSubmissionPlugin.penalty_method = 'zero'\n"
+)
+ROW_SUMS_OF_ALL = "def row_sums(x):\n    return x.sum()"
+UNCHANGED = "def double(x):\n    return x * 1"
+KILLER = "import os\ndef biggest(x):\n    os._exit(1)"
+
+
+def make_class(root: Path) -> None:
+    """A course with a written question, and ten students who have handed it in."""
+    lesson = source()
+    lesson.cells.insert(-1, written_question())
+    config = (ROOT / "nbgrader_config.py").read_text() + LATE
+    make_course(root, config, lesson)
+    (root / ".grading-key").write_text("5" * 64)  # the same inputs in every copy
+    with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
+        gradebook.update_or_create_assignment(FOLDER, duedate=DUE)
+    hand_in(root, "ada", with_reasons(answered()))
+    hand_in(root, "ben", with_reasons(answered(double=UNCHANGED, row_sums=ROW_SUMS_OF_ALL)))
+    hand_in(root, "blank", with_reasons(release(), text=None))
+    hand_in(root, "cut off", json.dumps(answered()).encode()[:900])
+    hand_in(root, "eve", with_reasons(answered()), name="tiny (1).ipynb")
+    hand_in(root, "killer", with_reasons(answered(biggest=KILLER)))
+    hand_in(root, "no notebook", None)
+    hand_in(root, "Zoë [x] O'Brien", with_reasons(answered(row_sums=ROW_SUMS_OF_ALL)))
+    for student, hours in (("in time", -1), ("late", 1)):
+        folder = hand_in(root, student, with_reasons(answered()))
+        (folder / "timestamp.txt").write_text(f"{DUE + timedelta(hours=hours)} UTC")
+    (hand_in(root, "own file", with_reasons(answered())) / "helper.py").write_text("two = 2\n")
+
+
+def with_reasons(notebook: NotebookNode, text: str | None = "Because <b>of</b> the *rows*.") -> NotebookNode:
+    """The notebook with the written question in it, answered or not."""
+    question = written_question()
+    question.source = question.source if text is None else text
+    notebook.cells.insert(-1, question)
+    return notebook
+
+
+def attention_lab(root: Path, *arguments: str, wait: bool = True) -> Any:
+    """Run the command in a course: finished, with its words in `stdout`, or just begun."""
+    line = [str(Path(sys.executable).parent / "attention-lab"), *arguments]
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    # nbgrader calls alembic by its name; it is installed beside the interpreter.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "COLUMNS": "200"}
+    start = subprocess.run if wait else subprocess.Popen
+    return start(line, cwd=root, env=environment, **pipes)
+
+
+def recorded(root: Path) -> dict[str, Any]:
+    """All that grading left: every row of the gradebook that a person reads, every graded notebook."""
+    questions = {
+        "grades": """
+            SELECT sa.student_id, bc.name, g.auto_score, g.manual_score, g.extra_credit, g.needs_manual_grade
+            FROM grade g JOIN base_cell bc ON bc.id = g.cell_id
+            JOIN submitted_notebook sn ON sn.id = g.notebook_id
+            JOIN submitted_assignment sa ON sa.id = sn.assignment_id""",
+        "comments": """
+            SELECT sa.student_id, bc.name, c.auto_comment, c.manual_comment
+            FROM comment c JOIN base_cell bc ON bc.id = c.cell_id
+            JOIN submitted_notebook sn ON sn.id = c.notebook_id
+            JOIN submitted_assignment sa ON sa.id = sn.assignment_id""",
+        "submissions": """
+            SELECT sa.student_id, sa.timestamp, sn.late_submission_penalty
+            FROM submitted_notebook sn JOIN submitted_assignment sa ON sa.id = sn.assignment_id""",
+    }
+    with sqlite3.connect(root / "gradebook.db") as connection:
+        rows = {
+            name: sorted(connection.execute(question).fetchall(), key=repr)
+            for name, question in questions.items()
+        }
+    return rows | {"notebooks": notebooks(root / "autograded")}
+
+
+def notebooks(folder: Path) -> dict[str, Any]:
+    """Every file below, notebooks without what no two runs share: addresses in memory, seconds."""
+    found: dict[str, Any] = {}
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        text = file.read_text()
+        if file.suffix == ".ipynb":
+            notebook = json.loads(re.sub(r"0x[0-9a-f]{8,}", "0x", text))
+            notebook["metadata"].get("attention_lab", {}).pop("seconds", None)
+            text = notebook
+        found[str(file.relative_to(folder))] = text
+    return found
+
+
+def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    """The same record; what differs first is said in few words."""
+    for part in ("grades", "comments", "submissions"):
+        assert found[part] == expected[part], part
+    assert found["notebooks"].keys() == expected["notebooks"].keys()
+    for name, content in expected["notebooks"].items():
+        if name.endswith(".ipynb"):
+            cells = zip(found["notebooks"][name]["cells"], content["cells"], strict=True)
+            assert [pair for pair in cells if pair[0] != pair[1]] == [], name
+        assert found["notebooks"][name] == content, name
+
+
+__all__ = ["FOLDER", "assert_same", "attention_lab", "cell_of", "make_class", "recorded"]

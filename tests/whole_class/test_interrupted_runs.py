@@ -1,0 +1,112 @@
+"""Runs that are stopped, killed, or lose a worker: nothing is lost, and the next run goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from small_class import FOLDER, attention_lab
+from tiny_course import FULL, NOTHING, GradedClass, answered, hand_in
+
+from attention_lab.errors import CourseError
+from attention_lab.grading.whole_class.lock import only_run
+
+pytestmark = [pytest.mark.fault, pytest.mark.timeout(600)]
+CLASS = {f"student {number}": (answered(), FULL) for number in range(5)}
+CLASS["wrong"] = (answered(double="def double(x): x", row_sums="def row_sums(x): x", biggest=""), NOTHING)
+EXPECTED = {student: points for student, (_, points) in CLASS.items()}
+
+
+@pytest.fixture
+def course(copy_of_class: Path) -> Path:
+    """The course, handed in by a class that can only be graded in one way."""
+    for old in (copy_of_class / "submitted").iterdir():
+        os.rename(old, copy_of_class.parent / old.name)
+    for student, (work, _) in CLASS.items():
+        hand_in(copy_of_class, student, work)
+    return copy_of_class
+
+
+def graded_files(course: Path) -> dict[Path, int]:
+    """When each graded notebook was written, of those that are done."""
+    found = sorted((course / "autograded").glob("*/*/*.ipynb"))
+    return {file: file.stat().st_mtime_ns for file in found if "half_graded" not in file.read_text()}
+
+
+def wait_for_the_first_grade(course: Path, run) -> None:
+    while run.poll() is None and not graded_files(course):
+        time.sleep(0.02)
+
+
+def points(course: Path) -> dict[str, dict[str, float]]:
+    with sqlite3.connect(course / "gradebook.db") as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    return {student: GradedClass(course).points(student) for student in CLASS}
+
+
+def soon_gone(processes: list[psutil.Process]) -> bool:
+    return not psutil.wait_procs(processes, timeout=30)[1]
+
+
+def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(course):
+    run = attention_lab(course, "grade", FOLDER, "--workers", "2", wait=False)
+    wait_for_the_first_grade(course, run)
+    family = psutil.Process(run.pid).children(recursive=True)
+    run.send_signal(signal.SIGINT)
+    said, _ = run.communicate(timeout=120)
+    assert run.returncode == 130, said
+    assert "Stopped" in said
+    assert "Traceback" not in said
+    assert soon_gone(family)
+    done = graded_files(course)
+    # nbgrader takes back what it had begun.
+    assert len(list((course / "autograded").glob("*/*/*.ipynb"))) == len(done) >= 1
+
+    again = attention_lab(course, "grade", FOLDER)
+    assert again.returncode == 0, again.stdout
+    assert f"{len(CLASS) - len(done)} graded" in again.stdout
+    assert f"{len(done)} unchanged" in again.stdout
+    assert done.items() <= graded_files(course).items()
+    assert points(course) == EXPECTED
+
+
+def test_a_coordinator_that_is_killed_takes_its_workers_along_and_the_next_run_goes_on(course):
+    for _ in range(2):
+        before = len(graded_files(course))
+        run = attention_lab(course, "grade", FOLDER, "--workers", "2", wait=False)
+        while run.poll() is None and len(graded_files(course)) == before:
+            time.sleep(0.02)
+        family = psutil.Process(run.pid).children(recursive=True)
+        run.kill()
+        run.communicate()
+        assert soon_gone(family)
+    last = attention_lab(course, "grade", FOLDER)
+    assert last.returncode == 0, last.stdout
+    assert points(course) == EXPECTED
+
+
+def test_a_worker_that_is_killed_costs_nobody_anything(course):
+    run = attention_lab(course, "grade", FOLDER, "--workers", "2", wait=False)
+    wait_for_the_first_grade(course, run)
+    # A worker is whoever has started a sandbox.
+    everybody = psutil.Process(run.pid).children(recursive=True)
+    sandboxes = [process for process in everybody if process.name() == "bwrap"]
+    worker = next(parent for parent in (each.parent() for each in sandboxes) if parent.name() != "bwrap")
+    worker.kill()
+    said, _ = run.communicate(timeout=300)
+    assert run.returncode == 0, said
+    assert points(course) == EXPECTED
+
+
+def test_two_runs_at_a_time_are_one_too_many(course):
+    with only_run(course):
+        run = attention_lab(course, "grade", FOLDER)
+    assert run.returncode == 1
+    assert f"grading this class already (process {os.getpid()})" in " ".join(run.stdout.split())
+    with pytest.raises(CourseError, match="cannot be written to"), only_run(course / "nowhere"):
+        pass

@@ -1,0 +1,144 @@
+"""What is graded: what is new or was changed, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from attention_lab.errors import CourseError
+from attention_lab.grading.whole_class.plan import ClassFolders, find_root, make_plan, read_folders
+
+LESSON = "01_tiny"
+GRADED = {"cells": [], "metadata": {"attention_lab": {"seed": 1}}}
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> ClassFolders:
+    (tmp_path / "source" / LESSON).mkdir(parents=True)
+    (tmp_path / "source" / LESSON / "tiny.ipynb").touch()
+    return ClassFolders(tmp_path)
+
+
+def hand_in(folders: ClassFolders, student: str, timestamp: str = "") -> Path:
+    folder = folders.folder("submitted", student, LESSON)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tiny.ipynb").write_text("{}")
+    if timestamp:
+        (folder / "timestamp.txt").write_text(timestamp)
+    return folder
+
+
+def grade(folders: ClassFolders, student: str, content: object = GRADED, timestamp: str = "") -> Path:
+    folder = folders.folder("autograded", student, LESSON)
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "tiny.ipynb"
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    os.utime(file, (time.time() + 60,) * 2)
+    if timestamp:
+        (folder / "timestamp.txt").write_text(timestamp)
+    return file
+
+
+def test_what_was_never_graded_is_new_and_what_was_is_left_alone(folders):
+    for student in ("ada", "ben"):
+        hand_in(folders, student)
+    grade(folders, "ada")
+    plan = make_plan(folders, LESSON)
+    assert (plan.todo, plan.unchanged) == ({"ben": "new"}, 1)
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        '{"cells": [], "metadata"',
+        "",
+        {"cells": [], "metadata": {"attention_lab": {"half_graded": True}}},
+    ],
+    ids=["cut off", "empty", "half graded"],
+)
+def test_what_a_run_left_unfinished_is_graded_as_if_it_were_new(folders, left):
+    hand_in(folders, "ada")
+    grade(folders, "ada", left)
+    assert make_plan(folders, LESSON).todo == {"ada": "new"}
+
+
+def test_a_student_who_writes_of_half_graded_work_is_graded_once(folders):
+    hand_in(folders, "ada")
+    grade(folders, "ada", GRADED | {"cells": [{"source": "half_graded"}]})
+    assert make_plan(folders, LESSON).todo == {}
+
+
+@pytest.mark.parametrize(("handed_in", "graded"), [("2030-01-02", "2030-01-01"), ("2030-01-01", "")])
+def test_another_time_of_handing_in_is_a_change(folders, handed_in, graded):
+    hand_in(folders, "ada", handed_in)
+    grade(folders, "ada", timestamp=graded)
+    assert make_plan(folders, LESSON).todo == {"ada": "changed"}
+
+
+def test_a_file_that_came_after_the_grade_is_a_change_even_with_an_old_date(folders):
+    folder = hand_in(folders, "ada")
+    os.utime(grade(folders, "ada"), (time.time() - 60,) * 2)
+    os.utime(folder / "tiny.ipynb", (0, 0))
+    assert make_plan(folders, LESSON).todo == {"ada": "changed"}
+
+
+def test_everybody_or_those_of_a_pattern_may_be_graded_again(folders):
+    for student in ("ada", "abe", "ben"):
+        hand_in(folders, student)
+        grade(folders, student)
+    assert make_plan(folders, "tiny", "a*", force=True).todo == {"abe": "again", "ada": "again"}
+
+
+def test_names_are_no_patterns(folders):
+    for student in ("[ab]*", "a", "b"):
+        hand_in(folders, student)
+    assert sorted(make_plan(folders, LESSON).todo) == ["[ab]*", "a", "b"]
+
+
+def test_another_order_of_folders(tmp_path):
+    (tmp_path / "nbgrader_config.py").write_text(
+        "c = get_config()\n"
+        "c.CourseDirectory.directory_structure = '{nbgrader_step}/{assignment_id}/x-{student_id}'\n"
+        "c.CourseDirectory.submitted_directory = 'in'\n"
+    )
+    (tmp_path / "source" / LESSON).mkdir(parents=True)
+    (tmp_path / "source" / LESSON / "tiny.ipynb").touch()
+    (tmp_path / "in" / LESSON / "x-ada").mkdir(parents=True)
+    (tmp_path / "in" / LESSON / "nobody").mkdir()
+    assert make_plan(read_folders(tmp_path), LESSON).todo == {"ada": "new"}
+
+
+def test_what_cannot_be_planned_is_said_in_one_sentence(folders):
+    with pytest.raises(CourseError, match=r"no lesson '09_none'. There are: 01_tiny\."):
+        make_plan(folders, "09_none")
+    with pytest.raises(CourseError, match="Nobody has handed in 01_tiny"):
+        make_plan(folders, LESSON)
+    hand_in(folders, "ada")
+    with pytest.raises(CourseError, match="None of the 1 students .* matches 'b\\*'"):
+        make_plan(folders, LESSON, "b*")
+    (folders.root / "nbgrader_config.py").write_text("c = get_confg()")
+    with pytest.raises(CourseError, match="does not load: NameError"):
+        find_root(folders.root)
+    with pytest.raises(CourseError, match="not inside a course"):
+        find_root(Path("/usr"))
+
+
+def test_where_nothing_is_to_be_done_nothing_slow_is_imported(folders):
+    (folders.root / "nbgrader_config.py").write_text("c = get_config()")
+    hand_in(folders, "ada")
+    grade(folders, "ada")
+    code = (
+        "import sys\n"
+        "from attention_lab.cli import app\n"
+        f"app(['grade', '{LESSON}'], standalone_mode=False)\n"
+        "assert not {'torch', 'nbgrader', 'nbformat', 'numpy', 'distributed'} & set(sys.modules)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=folders.root, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "all 1 are graded, and unchanged since" in run.stdout

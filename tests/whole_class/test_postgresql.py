@@ -1,0 +1,61 @@
+"""A gradebook in PostgreSQL holds what one in SQLite holds, and nbgrader's own commands work with it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cluster_grades import in_gradebook
+from nbgrader.api import Gradebook
+from postgresql_server import postgresql, programs
+from small_class import DUE, attention_lab, notebooks
+from tiny_course import FOLDER, NAME, nbgrader, succeed
+
+from attention_lab.build import is_registered
+from attention_lab.grading.course import open_course
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    programs()
+    with postgresql() as address:
+        yield address
+
+
+def test_the_grades_and_nbgraders_commands_are_the_same_as_with_sqlite(copy_of_class, graded_one_by_one, url):
+    root: Path = copy_of_class
+    with (root / "nbgrader_config.py").open("a") as config:
+        config.write(f"\nc.CourseDirectory.db_url = {url!r}\n")
+    (root / "gradebook.db").unlink()
+    lesson = open_course(root).lessons[NAME]
+    assert not is_registered(lesson.course, lesson)
+    succeed(root, "generate_assignment", FOLDER, "--force")
+    assert is_registered(lesson.course, lesson)
+    with Gradebook(url) as gradebook:
+        gradebook.update_or_create_assignment(FOLDER, duedate=DUE)
+
+    run = attention_lab(root, "grade", FOLDER, "--workers", "2")
+    assert run.returncode == 0, run.stdout
+    expected = in_gradebook(graded_one_by_one)
+    assert {student["needs a person"] for student in expected.values()} == {True, False}
+    assert [student for student, about in expected.items() if about["late penalty"]] == ["late"]
+    assert in_gradebook(root, url) == expected
+    assert notebooks(root / "autograded") == notebooks(graded_one_by_one / "autograded")
+
+    again = nbgrader(root, "autograde", FOLDER, "--student", "ben", "--force")
+    assert again.returncode == 0, again.stderr[-3000:]
+    assert in_gradebook(root, url) == expected
+    succeed(root, "generate_feedback", FOLDER, "--student", "ben")
+    assert (root / "feedback" / "ben" / FOLDER / f"{NAME}.html").is_file()
+    succeed(root, "export")
+    with (root / "grades.csv").open(newline="") as grades:
+        scores = {row["student_id"]: float(row["score"]) for row in csv.DictReader(grades)}
+    late = {student for student, about in expected.items() if about["late penalty"]}
+    assert scores == {
+        student: 0 if student in late else about["score"] for student, about in expected.items()
+    }
+    assert not (root / "gradebook.db").exists()

@@ -1,0 +1,49 @@
+"""A class graded all at once is graded as nbgrader would have graded it, one by one."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from rich.console import Console
+from small_class import FOLDER, assert_same, attention_lab, recorded
+from tiny_course import succeed
+
+from attention_lab.grading.whole_class.command import Options, grade_plan
+from attention_lab.grading.whole_class.plan import make_plan, read_folders
+
+
+@pytest.fixture(scope="module")
+def one_by_one(whole_class):
+    """What `nbgrader autograde` leaves of the class."""
+    with TemporaryDirectory(prefix="class-") as folder:
+        root = Path(folder).resolve() / "course"
+        shutil.copytree(whole_class, root)
+        succeed(root, "autograde", FOLDER)
+        yield recorded(root)
+
+
+def test_the_command_leaves_what_nbgrader_leaves(copy_of_class, one_by_one):
+    run = attention_lab(copy_of_class, "grade", FOLDER, "--workers", "2")
+    assert run.returncode == 0, run.stdout
+    assert "11 graded" in run.stdout
+    found = recorded(copy_of_class)
+    assert len(found["grades"]) == 4 * 11
+    assert {row[5] for row in found["grades"]} == {0, 1}  # some need a person
+    assert sum(bool(row[2]) for row in found["submissions"]) == 1  # somebody was late
+    assert_same(found, one_by_one)
+
+
+def test_in_any_order_with_any_number_of_workers(copy_of_class, one_by_one):
+    plan = make_plan(read_folders(copy_of_class), FOLDER)
+    backwards = replace(plan, todo=dict(reversed(plan.todo.items())))
+    results = []
+    grade_plan(backwards, Options(workers=1), Console(file=io.StringIO()), results)
+    assert len(results) == 11
+    assert not any(graded.problem for graded in results)
+    assert [graded.student for graded in results if graded.reason] == ["no notebook", "cut off"]
+    assert_same(recorded(copy_of_class), one_by_one)

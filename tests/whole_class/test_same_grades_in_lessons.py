@@ -1,0 +1,49 @@
+"""The invented classes of the course's own lessons: the same grades at once as one by one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from small_class import assert_same, attention_lab, recorded
+from tiny_course import ROOT, succeed
+
+from attention_lab.demo import SEED
+from attention_lab.demo.class_folder import fresh_course, read_release, submit
+from attention_lab.demo.hand_ins import Writer
+from attention_lab.demo.material import material_of
+from attention_lab.demo.names import invented_names
+from attention_lab.grading.course import Course, open_course
+
+# One lesson and the first kinds of hand-ins every day; EVERY_LESSON=1 takes all of both.
+EVERY = bool(os.environ.get("EVERY_LESSON"))
+LESSONS = [lesson for lesson in open_course(ROOT).lessons.values() if lesson.exercises]
+STUDENTS = 24 if EVERY else 5
+
+
+@pytest.mark.lesson
+@pytest.mark.timeout(3600 if EVERY else 600)
+@pytest.mark.parametrize("lesson", LESSONS if EVERY else LESSONS[1:2], ids=lambda lesson: lesson.name)
+def test_a_class_gets_the_same_grades_at_once_as_one_by_one(lesson):
+    with TemporaryDirectory(prefix="class-") as place:
+        for name in ("source", "solutions", "checks"):
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, Path(place) / name, ignore=ignored)
+        shutil.copy(ROOT / "nbgrader_config.py", place)
+        fresh = fresh_course(Course(Path(place)).lessons[lesson.name])
+        hand_ins = Writer(material_of(fresh, read_release(fresh)), SEED).hand_ins(STUDENTS)
+        for student, hand_in in zip(invented_names(STUDENTS, SEED), hand_ins, strict=True):
+            submit(fresh, student, hand_in)
+        (fresh.course.root / ".grading-key").write_text("7" * 64)
+        other = Path(place).resolve() / "other"
+        shutil.copytree(fresh.course.root, other)
+
+        run = attention_lab(fresh.course.root, "grade", lesson.folder)
+        assert run.returncode == 0, run.stdout
+        succeed(other, "autograde", lesson.folder)
+        at_once, one_by_one = recorded(fresh.course.root), recorded(other)
+        assert len(at_once["grades"]) >= STUDENTS * len(lesson.exercises)
+        assert_same(at_once, one_by_one)
