@@ -2,7 +2,7 @@
 #   PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab build bundle site chromium bubblewrap postgresql iproute2
+.PHONY: help demo test lab build bench bundle site chromium bubblewrap postgresql iproute2
 .DELETE_ON_ERROR:
 
 bin   := .venv/bin
@@ -15,6 +15,7 @@ help:
 	@echo "make build   make release/ and solutions/ from source/"
 	@echo "make bundle  the zip that students get, looked through for leaks, in dist/"
 	@echo "make site    the lessons as pages for the web, in _site/"
+	@echo "make bench   how fast it grades: three programs, up to an hour on two idle cores"
 	@echo "make test    lint, types, build check, solution notebooks, tests"
 
 demo: $(ready) bubblewrap
@@ -31,6 +32,13 @@ bundle: $(ready)
 
 site: $(ready)
 	@$(bin)/attention-lab site
+
+# Ratios, to be measured where nothing else runs; see benchmarks/README.md.
+bench: $(ready) bubblewrap
+	@echo "Three programs, on two idle cores about 12, 22 and 20 minutes."
+	@$(bin)/python benchmarks/grading.py
+	@$(bin)/python benchmarks/class.py
+	@$(bin)/python benchmarks/scale.py
 
 # pytest's summary is the last line printed. One thread for each worker: torch would start one a core.
 test: export OMP_NUM_THREADS = 1

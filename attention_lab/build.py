@@ -15,6 +15,7 @@ from nbformat import NotebookNode
 from attention_lab.errors import CourseError
 from attention_lab.grading.course import Course, Lesson, read_notebook
 from attention_lab.grading.forms import course_config, released, solved
+from attention_lab.grading.gradebook import file_of, gradebook_url
 
 
 def canonical(notebook: NotebookNode) -> str:
@@ -86,9 +87,11 @@ def is_registered(course: Course, lesson: Lesson) -> bool:
     """Whether the gradebook knows the lesson; a fresh clone has a release but no gradebook."""
     from nbgrader.api import Gradebook, MissingEntry
 
-    if not (course.root / "gradebook.db").exists():
+    url = gradebook_url(course.root)
+    file = file_of(url)
+    if file is not None and not file.exists():  # looking for it would make an empty one
         return False
-    with Gradebook(f"sqlite:///{course.root / 'gradebook.db'}") as gradebook:
+    with Gradebook(url) as gradebook:
         try:
             gradebook.find_notebook(lesson.name, lesson.folder)
         except MissingEntry:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from attention_lab.errors import CourseError
+from attention_lab.start.lessons import FIRST_PAGE, add_missing_lessons
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,45 +32,27 @@ BROWSER_PARTS = [
 
 
 def open_lab(course: Course, folder: Path, console: Console) -> None:
-    """Bring the lessons into `folder` and run JupyterLab there until it is stopped."""
+    """Bring the course's released lessons into `folder` and run JupyterLab there until it is stopped."""
+    open_lessons(course.root / "release", folder, console)
+
+
+def open_lessons(release: Path, folder: Path, console: Console, options: Sequence[str] = ()) -> None:
+    """Bring the lessons of `release` into `folder` and run JupyterLab there until it is stopped.
+
+    `options` are JupyterLab's own (`--no-browser`). CourseError if it is missing, or nothing can be written.
+    """
     try:
         from jupyterlab.labapp import LabApp  # type: ignore[import-untyped]
     except ModuleNotFoundError as error:
         raise CourseError(
             f"JupyterLab is not installed beside this Python ({error.name} is missing): "
-            f"run `{sys.executable} -m pip install -e .` in {course.root}."
+            f"run `{sys.executable} -m pip install jupyterlab`."
         ) from None
-    add_missing_lessons(course, folder, console)
+    add_missing_lessons(release, folder, console)
     console.print("JupyterLab starts. Save your work there, and stop it here with Ctrl-C.")
     with chdir(folder), _student_settings():
-        LabApp.launch_instance(_options())
+        LabApp.launch_instance([*_options(), *options])
     console.print(f"JupyterLab has stopped. What you saved is in {folder}.", highlight=False)
-
-
-def add_missing_lessons(course: Course, folder: Path, console: Console) -> None:
-    """Copy each released lesson whose folder is not there yet; nothing in `folder` is ever changed."""
-    release = course.root / "release"
-    names = sorted(lesson.name for lesson in release.iterdir() if lesson.is_dir())
-    kept = [name for name in names if (folder / name).exists()]
-    added = [name for name in names if name not in kept]
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in added:
-        _copy_whole(release / name, folder / name)
-    if added:
-        console.print(f"Added to {folder}: {', '.join(added)}.", highlight=False)
-    if kept:
-        console.print(
-            f"Kept as you left them in {folder}: {', '.join(kept)}. To start one afresh, rename its folder.",
-            highlight=False,
-        )
-
-
-def _copy_whole(source: Path, target: Path) -> None:
-    """Copy a folder so that it is there whole or not at all, whenever the copying is interrupted."""
-    unfinished = target.with_name(f".{target.name}.unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    shutil.copytree(source, unfinished, ignore=shutil.ignore_patterns("__pycache__", ".*"))
-    unfinished.rename(target)
 
 
 @contextmanager
@@ -99,6 +81,8 @@ def _options() -> list[str]:
         "--Application.log_level=ERROR",  # what is left is the address, and what goes wrong
         "--ServerApp.answer_yes=True",  # Ctrl-C stops it without a question
     ]
+    if Path(FIRST_PAGE).exists():
+        options.append(f"--LabApp.default_url=/lab/tree/{FIRST_PAGE}")
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         options.append("--no-browser")  # on a server: a text browser would take over the terminal
     if hasattr(os, "geteuid") and os.geteuid() == 0:

@@ -140,7 +140,10 @@ def matrix_figure(matrix: torch.Tensor, *, title: str) -> Figure:
 
 def _table(function: str, encoding: torch.Tensor) -> torch.Tensor:
     """The encoding in float64 and out of any graph, or a `ValueError` that says what to do."""
-    table = torch.as_tensor(encoding).detach().cpu().double()
+    if not isinstance(encoding, torch.Tensor):
+        kind = type(encoding).__name__
+        raise ValueError(f"{function} draws a tensor of shape (T, E), not {kind}: is there a return?")
+    table = encoding.detach().cpu().double()
     if table.ndim != 2 or table.numel() == 0:
         advice = ": take encoding[0]" if table.ndim == 3 else ""
         raise ValueError(f"{function} draws one table of shape (T, E), not {tuple(table.shape)}{advice}.")

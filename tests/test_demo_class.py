@@ -20,7 +20,7 @@ from attention_lab.grading.judge import judge
 
 ROOT = Path(__file__).parents[1]
 COURSE = open_course(ROOT)
-LESSONS = list(COURSE.lessons.values())
+LESSONS = [lesson for lesson in COURSE.lessons.values() if lesson.exercises]
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 EXERCISES = [(lesson, name) for lesson in LESSONS for name in lesson.exercises]
 every_exercise = pytest.mark.parametrize(

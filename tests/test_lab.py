@@ -1,6 +1,8 @@
 """`make lab` adds lessons to a student's folder and never touches what is there."""
 
+import errno
 import io
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -10,7 +12,8 @@ from rich.console import Console
 
 from attention_lab.errors import CourseError
 from attention_lab.grading.course import Course
-from attention_lab.lab import add_missing_lessons, open_lab
+from attention_lab.lab import open_lab
+from attention_lab.start.lessons import add_missing_lessons
 
 SECOND = "02_second/second.ipynb"
 
@@ -40,7 +43,7 @@ def files_in(folder: Path) -> dict[str, str]:
 def copy(course: Course, folder: Path) -> str:
     """Copies the lessons; returns what the student reads, on one line."""
     console = Console(file=io.StringIO(), width=1000)
-    add_missing_lessons(course, folder, console)
+    add_missing_lessons(course.root / "release", folder, console)
     return console.file.getvalue()
 
 
@@ -102,3 +105,19 @@ def test_a_missing_jupyterlab_is_said_in_a_sentence(course, tmp_path, monkeypatc
     monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)  # importing it is then an error
     with pytest.raises(CourseError, match="JupyterLab is not installed.*pip install"):
         open_lab(course, tmp_path / "lab", Console(file=io.StringIO()))
+
+
+def test_a_folder_that_cannot_hold_the_lessons_is_said_in_a_sentence(course, tmp_path, monkeypatch):
+    (tmp_path / "essay").write_text("mine")
+    with pytest.raises(CourseError, match="essay is a file: name a folder"):
+        copy(course, tmp_path / "essay")
+    with pytest.raises(CourseError, match="holds the lessons themselves: choose another folder"):
+        copy(course, course.root / "release")
+
+    def full(source, target, **options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(shutil, "copytree", full)
+    with pytest.raises(CourseError, match="No space left on device.*whose disk has room, and start again"):
+        copy(course, tmp_path / "lab")
+    assert files_in(tmp_path / "lab") == {}

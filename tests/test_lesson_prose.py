@@ -10,7 +10,8 @@ import pytest
 from attention_lab.grading.course import open_course, read_notebook
 
 COURSE = open_course(Path(__file__).parents[1])
-LESSONS = list(COURSE.lessons.values())
+NOTEBOOKS = list(COURSE.lessons.values())
+LESSONS = [notebook for notebook in NOTEBOOKS if notebook.folder != "00_start_here"]  # that has no exercises
 SOLUTION = re.compile(r"[ ]*### BEGIN SOLUTION\n(.*?)[ ]*### END SOLUTION", re.DOTALL)
 SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTALL)
 EXERCISE_HEADING = re.compile(r"^## Exercise (\d+)\.(\d+) · `(\w+)`$", re.MULTILINE)
@@ -23,13 +24,14 @@ LESSON_LINK = re.compile(r"\]\(\.\./((\d\d)_\w+)/(\w+)\.ipynb\)")
 
 pytestmark = pytest.mark.lesson
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+every_notebook = pytest.mark.parametrize("lesson", NOTEBOOKS, ids=lambda lesson: lesson.name)
 
 
 def lesson_number(lesson):
     return int(lesson.folder.split("_")[0])
 
 
-@every_lesson
+@every_notebook
 def test_headings_are_one_title_and_no_skipped_level(lesson):
     cells = read_notebook(lesson.source_path).cells
     text = "\n".join(SCHEME.sub("", cell.source) for cell in cells if cell.cell_type == "markdown")
@@ -84,7 +86,7 @@ def squeezed(text):
     return re.sub(r"\s+", "", text)
 
 
-@every_lesson
+@every_notebook
 def test_a_picture_or_slider_has_prose_beside_it(lesson):
     cells = read_notebook(lesson.source_path).cells
     for position, cell in enumerate(cells):
@@ -101,7 +103,7 @@ def test_a_picture_or_slider_has_prose_beside_it(lesson):
         assert any(re.search(r"\w[.?!:]\W*(\s|$)", paragraph) for paragraph in paragraphs), cell.id
 
 
-@every_lesson
+@every_notebook
 def test_links_lead_to_lessons_that_exist_or_to_the_announced_next_one(lesson):
     existing = {(each.folder, each.name) for each in LESSONS}
     last = max(map(lesson_number, LESSONS))

@@ -55,7 +55,7 @@ def test_a_solution_reproduces_its_stored_outputs_twice_in_a_row(tmp_path):
 
 
 def test_a_changed_stored_output_fails_its_cell_and_no_other(tmp_path):
-    notebook = nbformat.read(SOLUTIONS[0], as_version=4)
+    notebook = nbformat.read(ROOT / "solutions/01_dot_product/dot_product.ipynb", as_version=4)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     printing = next(cell for cell in code if any("text" in output for output in cell.outputs))
     notebook.cells = code[: code.index(printing) + 1]

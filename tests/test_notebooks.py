@@ -15,12 +15,16 @@ from attention_lab.grading.draw import FRESH_EVEN_SIZES, FRESH_HEAD_COUNTS, FRES
 WIDTHS = {count * size for count in FRESH_HEAD_COUNTS for size in FRESH_SMALL_SIZES}  # of all heads together
 DRAWN = WIDTHS.union(FRESH_SIZES, FRESH_EVEN_SIZES, FRESH_HEAD_COUNTS, FRESH_SMALL_SIZES)
 COURSE = open_course(Path(__file__).parents[1])
-LESSONS = list(COURSE.lessons.values())
+NOTEBOOKS = list(COURSE.lessons.values())
+# The first page is made like a lesson and has no exercises; every other notebook must have some.
+LESSONS = [notebook for notebook in NOTEBOOKS if notebook.folder != "00_start_here"]
 SET_UP_IMPORTS = {"math": "math", "torch": "torch", "torch.nn": "nn", "torch.nn.functional": "F"}
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", re.DOTALL)
 SOLUTION = re.compile(r"[ ]*### BEGIN SOLUTION\n(.*?)[ ]*### END SOLUTION", re.DOTALL)
 SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTALL)
 CHECK = re.compile(r'^check\("(\w+)"\)$', re.MULTILINE)
+WIDGET_MODULES = {"ipywidgets", "attention_lab.sliders"}
+WIDGET_MODULES |= {f"attention_lab.start.{name}" for name in ("progress_page", "set_up")}
 MARKS = {  # (grade, locked, solution) of the cells that nbgrader knows
     ("code", "setup"): (False, True, False),
     ("code", "answer"): (False, False, True),
@@ -31,6 +35,7 @@ MARKS = {  # (grade, locked, solution) of the cells that nbgrader knows
 
 pytestmark = pytest.mark.lesson
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+every_notebook = pytest.mark.parametrize("lesson", NOTEBOOKS, ids=lambda lesson: lesson.name)
 
 
 def marks_of(cell):
@@ -54,7 +59,7 @@ def graded_code_cells(notebook):
     return [c for c in notebook.cells if c.cell_type == "code" and marks_of(c).get("grade")]
 
 
-@every_lesson
+@every_notebook
 def test_the_source_is_in_canonical_form_without_outputs_or_widget_state(lesson):
     text = lesson.source_path.read_text()
     assert canonical(nbformat.reads(text, as_version=4)) == text, "run `make build`"
@@ -65,7 +70,7 @@ def test_the_source_is_in_canonical_form_without_outputs_or_widget_state(lesson)
         assert set(cell.metadata) <= {"nbgrader", "tags"}, cell.id
 
 
-@every_lesson
+@every_notebook
 def test_every_cell_has_an_id_of_its_own_and_graders_know_it_by_that_id(lesson):
     cells = read_notebook(lesson.source_path).cells
     ids = [cell.id for cell in cells]
@@ -76,7 +81,7 @@ def test_every_cell_has_an_id_of_its_own_and_graders_know_it_by_that_id(lesson):
             assert marks_of(cell)["grade_id"] == cell.id
 
 
-@every_lesson
+@every_notebook
 def test_cells_are_marked_for_nbgrader_as_their_part_asks(lesson):
     for cell in read_notebook(lesson.source_path).cells:
         marks = marks_of(cell)
@@ -106,7 +111,7 @@ def test_the_set_up_cell_comes_first_and_imports_what_answers_may_rely_on(lesson
     assert imported.items() >= SET_UP_IMPORTS.items()
 
 
-@every_lesson
+@every_notebook
 def test_no_number_in_the_code_is_a_size_that_the_grader_draws(lesson):
     for cell in read_notebook(lesson.source_path).cells:
         if cell.cell_type == "code":
@@ -147,7 +152,7 @@ def test_an_answer_cell_is_one_documented_definition_with_one_solution(lesson):
         assert SOLUTION.findall(cell.source), name
 
 
-@every_lesson
+@every_notebook
 def test_only_cells_that_show_a_slider_are_left_out_of_the_comparison(lesson):
     for cell in read_notebook(lesson.source_path).cells:
         if cell.cell_type == "code":
@@ -160,7 +165,7 @@ def test_only_cells_that_show_a_slider_are_left_out_of_the_comparison(lesson):
             assert ignored == ("timed" in tags or trained or shows_a_slider), cell.id
 
 
-@every_lesson
+@every_notebook
 def test_cells_that_draw_end_by_showing_what_they_drew(lesson):
     for cell in nbformat.read(lesson.solution_path, as_version=4).cells:
         drawn = any("image/png" in output.get("data", {}) for output in cell.get("outputs", []))
@@ -176,8 +181,7 @@ def sliders_of(lesson):
         for node in ast.walk(ast.parse(setup.source))
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
-        if node.module in ("attention_lab.sliders", "ipywidgets")
-        or alias.name.endswith(("_slider", "_sliders", "_stepper"))
+        if node.module in WIDGET_MODULES or alias.name.endswith(("_slider", "_sliders", "_stepper"))
     }
 
 
@@ -186,7 +190,7 @@ def calls(cell):
     return {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
 
 
-@every_lesson
+@every_notebook
 def test_the_release_holds_nothing_that_only_graders_may_see(lesson):
     text = (COURSE.root / "release" / lesson.folder / f"{lesson.name}.ipynb").read_text()
     for secret in ("BEGIN SOLUTION", "HIDDEN TESTS", "MARK SCHEME", "attention_lab.grading", "check("):
@@ -236,7 +240,7 @@ def defined_names(cell):
             yield from ((alias.asname or alias.name).partition(".")[0] for alias in node.names)
 
 
-@every_lesson
+@every_notebook
 def test_what_is_left_out_of_grading_is_needed_by_nothing_that_is_run(lesson):
     defined, left_out = set(dir(builtins)), set()
     for cell in [c for c in read_notebook(lesson.source_path).cells if c.cell_type == "code"]:
@@ -247,3 +251,30 @@ def test_what_is_left_out_of_grading_is_needed_by_nothing_that_is_run(lesson):
         defined |= set(defined_names(cell))
         used = {node.id for node in ast.walk(ast.parse(code_of(cell))) if isinstance(node, ast.Name)}
         assert not (used & left_out) - defined, f"{cell.id} needs {(used & left_out) - defined}"
+
+
+def test_the_first_page_asks_for_nothing_and_is_worth_nothing():
+    (page,) = (notebook for notebook in NOTEBOOKS if notebook not in LESSONS)
+    cells = read_notebook(page.source_path).cells
+    assert [cell.id for cell in cells if marks_of(cell)] == ["setup"]
+    assert not page.exercises and not page.problems()
+
+
+@every_lesson
+def test_an_exception_in_a_visible_test_shows_the_students_line_and_none_of_the_package(lesson):
+    notebook = read_notebook(lesson.source_path)
+    (setup,) = (cell for cell in notebook.cells if cell.id == "setup")
+    helpers = {
+        alias.asname or alias.name
+        for node in ast.walk(ast.parse(setup.source))
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("attention_lab")
+        for alias in node.names
+    }
+    for cell in graded_code_cells(notebook):
+        nodes = list(ast.walk(ast.parse(HIDDEN.sub("", cell.source))))
+        assert not helpers & {n.id for n in nodes if isinstance(n, ast.Name)}, cell.id
+        # A refusal is a ValueError; whatever else the answer raises must come through.
+        caught = [ast.unparse(n.type) for n in nodes if isinstance(n, ast.ExceptHandler) and n.type]
+        assert set(caught) <= {"ValueError"} and not any(
+            isinstance(n, ast.ExceptHandler) and n.type is None for n in nodes
+        ), cell.id

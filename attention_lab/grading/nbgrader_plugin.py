@@ -200,8 +200,10 @@ def _keep_exchange_secret(submitted: Path, folder: Path) -> None:
 def _form(lesson: Lesson, config: Config) -> NotebookNode:
     """The graded form of a lesson, made once for the class: automatic tests start a kernel to be made."""
     source = lesson.source_path
-    # The formgrader lives on while its author mends the source or the settings.
-    made_of = (source.stat().st_mtime_ns, repr(config))
+    # The formgrader lives on while its author mends the source or the settings. How notebooks are run
+    # has no part in the form, and is another function for each submission of a class graded at once.
+    settings = {name: section for name, section in config.items() if name != "RunAndJudge"}
+    made_of = (source.stat().st_mtime_ns, repr(settings))
     if source not in _FORMS or _FORMS[source][0] != made_of:
         _FORMS[source] = made_of, graded(read_notebook(source), config, source.parent)
     return _FORMS[source][1]  # `rebuild` copies it

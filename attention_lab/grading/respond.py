@@ -205,9 +205,7 @@ def _tensors(value: Any, name: str = "") -> Iterator[tuple[str, torch.Tensor]]:
 
 
 def _identical(given: torch.Tensor, taken: torch.Tensor | None) -> bool:
-    return (
-        isinstance(taken, torch.Tensor)
-        and given.shape == taken.shape
-        and given.dtype == taken.dtype
-        and bool(((given == taken) | ((given != given) & (taken != taken))).all())
-    )
+    if not (isinstance(taken, torch.Tensor) and given.shape == taken.shape and given.dtype == taken.dtype):
+        return False
+    # NaN is the same as NaN; only then need more than the quick comparison be made.
+    return torch.equal(given, taken) or bool(((given == taken) | ((given != given) & (taken != taken))).all())

@@ -6,7 +6,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.grading.exercise import Exercise, ask, build
+from attention_lab.grading.exercise import SUMS_OF_PRODUCTS, Exercise, ask, build
 
 attention_head = Exercise(
     "AttentionHead",
@@ -14,6 +14,7 @@ attention_head = Exercise(
     axes=(("queries", "head size"), ("queries", "keys")),
     weights=1,
     not_allowed=("fused_attention",),
+    tolerance=SUMS_OF_PRODUCTS,
 )
 
 NAMES = ("query", "key", "value")

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.grading.exercise import Exercise, ask
+from attention_lab.grading.exercise import SUMS_OF_PRODUCTS, Exercise, ask
 
 masked_attention = Exercise(
     "masked_attention",
@@ -12,6 +12,7 @@ masked_attention = Exercise(
     axes=(("queries", "value width"), ("queries", "keys")),
     weights=1,
     not_allowed=("fused_attention",),
+    tolerance=SUMS_OF_PRODUCTS,
 )
 
 

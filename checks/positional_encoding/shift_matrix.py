@@ -6,7 +6,8 @@ import torch
 
 from attention_lab.grading.exercise import Exercise, Tolerance, ask
 
-TOLERANCE = Tolerance(float32=(1e-4, 1e-4), float64=(1e-4, 1e-4))
+# Angles of some hundred lose their last digits in float32: right formulas differ by some 2e-5.
+TOLERANCE = Tolerance(float32=(1e-3, 1e-3), float64=(1e-3, 1e-3))
 LENGTH = 256  # positions that the tables of this lesson are held to
 
 shift_matrix = Exercise("shift_matrix", results=("matrix",), axes=(("rows", "columns"),), tolerance=TOLERANCE)

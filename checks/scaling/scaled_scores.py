@@ -4,9 +4,14 @@ import math
 
 import torch
 
-from attention_lab.grading.exercise import Exercise, ask
+from attention_lab.grading.exercise import SUMS_OF_PRODUCTS, Exercise, ask
 
-scaled_scores = Exercise("scaled_scores", results=("scores",), axes=(("queries", "keys"),))
+scaled_scores = Exercise(
+    "scaled_scores",
+    results=("scores",),
+    axes=(("queries", "keys"),),
+    tolerance=SUMS_OF_PRODUCTS,
+)
 
 
 @scaled_scores.group("one sentence", points=1)

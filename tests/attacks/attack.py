@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 CASES = Path(__file__).parent / "cases"
 # What an attack leaves where it manages to write, or to go on running, outside its sandbox.
 MARK = "attention-lab-attack"
-# For attacks that hang: how little patience shows as much as how much.
-HASTY = {"cell_seconds": 2, "answer_seconds": 1, "notebook_seconds": 4}
+# For attacks that hang: how little patience shows as much as how much. One whose proof is in what
+# comes after leaves the whole notebook its time.
+IMPATIENT = {"cell_seconds": 2, "answer_seconds": 1}
+HASTY = IMPATIENT | {"notebook_seconds": 4}
 WRONG = {
     "double": "def double(x):\n    return x * 1",
     "row_sums": "def row_sums(x):\n    return x.sum()",
@@ -124,4 +126,15 @@ def _load(path: Path) -> ModuleType:
     return module
 
 
-__all__ = ["FULL", "HASTY", "MARK", "NOTHING", "WRONG", "Attack", "all_attacks", "finder", "wrong"]
+__all__ = [
+    "FULL",
+    "HASTY",
+    "IMPATIENT",
+    "MARK",
+    "NOTHING",
+    "WRONG",
+    "Attack",
+    "all_attacks",
+    "finder",
+    "wrong",
+]

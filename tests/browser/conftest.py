@@ -78,7 +78,7 @@ class Lab:
         """As Ctrl-C does."""
         self.process.send_signal(signal.SIGINT)
         try:
-            self.process.wait(60)
+            self.process.wait(150)
         finally:
             self.process.kill()
 

@@ -8,23 +8,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import psutil
+from nbgrader_command import PROCESSES
 from tiny_course import FOLDER, GradedClass
 
-# Imports done once; each run is then a process of its own, forked from the one that did them.
-ALREADY_IMPORTED = ["nbgrader.apps.nbgraderapp", "attention_lab.grading.nbgrader_plugin", "sklearn"]
-_processes = get_context("forkserver")
-_processes.set_forkserver_preload(ALREADY_IMPORTED)
 AUTOGRADE = (sys.executable, "-m", "nbgrader", "autograde", FOLDER)
 
 
 def start(root: Path, *options: str, environment: dict[str, str] | None = None) -> BaseProcess:
     """Begin `nbgrader autograde` in a course; its words go to the file `words` beside the course."""
-    run = _processes.Process(target=_autograde, args=(root, options, environment or {}), daemon=True)
+    run = PROCESSES.Process(target=_autograde, args=(root, options, environment or {}), daemon=True)
     run.start()
     return run
 

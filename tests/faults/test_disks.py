@@ -43,13 +43,14 @@ def the_one_sentence(said: str) -> str:
     return line
 
 
-@pytest.fixture(scope="module")
-def half_graded(whole_course: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("half") / "course"
-    shutil.copytree(whole_course, root)
-    hand_in(root, "ada", answered())
-    assert finish(root)[0] == 0, words(root)
-    return root
+@pytest.fixture(scope="session")
+def half_graded(whole_course: Path, once) -> Path:
+    def grade_ada(folder: Path) -> None:
+        root = shutil.copytree(whole_course, folder / "course")
+        hand_in(root, "ada", answered())
+        assert finish(root)[0] == 0, words(root)
+
+    return once("half_graded", grade_ada) / "course"
 
 
 @pytest.fixture

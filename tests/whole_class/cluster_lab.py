@@ -82,9 +82,11 @@ class Host:
         self.programs.append(Program(process, words))
         return self.programs[-1]
 
-    def start_worker(self, name: str, scheduler: str, hidden: Path, path: str | None = None) -> Program:
+    def start_worker(
+        self, name: str, scheduler: str, hidden: Path, threads: int = 1, path: str | None = None
+    ) -> Program:
         """A Dask worker that sees nothing of the folder `hidden`; on `path` its programs are found."""
-        worker = (f"{PROGRAMS}/dask", "worker", scheduler, "--name", name, "--nthreads", "1")
+        worker = (f"{PROGRAMS}/dask", "worker", scheduler, "--name", name, "--nthreads", str(threads))
         own = f"{hidden}/home"
         settings = {"HOME": own, "TMPDIR": own, "FOUND_ON": path or f"{PROGRAMS}:{os.environ['PATH']}"}
         return self.start("/bin/sh", "-c", ON_A_DISK_OF_ITS_OWN, str(hidden), *worker, **settings)

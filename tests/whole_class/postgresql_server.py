@@ -40,14 +40,21 @@ def postgresql() -> Iterator[str]:
             as_its_user = {"user": "postgres", "group": "postgres", "extra_groups": []}
             shutil.chown(folder, "postgres", "postgres")
         data, options = folder / "data", {"cwd": folder} | as_its_user
-        initdb = [programs() / "initdb", "-D", data, "-U", OWNER, "--auth=trust", "-E", "UTF8", "--no-sync"]
+        initdb = [
+            programs() / "initdb",
+            "-D",
+            data,
+            "-U",
+            OWNER,
+            "--auth=trust",
+            "--locale=C.UTF-8",
+            "--no-sync",
+        ]
         subprocess.run(initdb, check=True, capture_output=True, **options)
         settings = ["-c", "listen_addresses=", "-c", "fsync=off"]
-        server = subprocess.Popen(
-            [programs() / "postgres", "-D", data, "-k", folder, *settings],
-            stderr=(folder / "words").open("wb"),
-            **options,
-        )
+        with (folder / "words").open("wb") as words:
+            command = [programs() / "postgres", "-D", data, "-k", folder, *settings]
+            server = subprocess.Popen(command, stderr=words, **options)
         try:
             _wait_until_it_answers(folder, server)
             yield f"postgresql+psycopg://{OWNER}@/{DATABASE}?host={folder}"

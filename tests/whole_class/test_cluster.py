@@ -53,7 +53,7 @@ class Lab:
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def lab_of_all_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     skip_without_hosts()
     folder = tmp_path_factory.mktemp("lab")
     with network(folder, "teacher", "scheduler", "first", "second") as hosts:
@@ -62,6 +62,18 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         preload = ("--preload", str(HERE / "cluster_record.py"))
         hosts["scheduler"].start(*command, *preload, cwd=folder, WHO_GRADED=str(folder / "record"))
         yield Lab(hosts, f"tcp://{address}:{PORT}", folder / "record")
+
+
+@pytest.fixture
+def lab(lab_of_all_tests: Lab) -> Iterator[Lab]:
+    """The lab without workers; those that a test starts end with it."""
+    scheduler = lab_of_all_tests.hosts["scheduler"].programs[0]
+    yield lab_of_all_tests
+    for host in lab_of_all_tests.hosts.values():
+        for program in host.programs:
+            if program is not scheduler:
+                program.tell_all(signal.SIGKILL)
+                program.process.wait()
 
 
 def test_hosts_without_the_courses_disk_give_the_same_grades_while_one_dies_and_one_joins(
@@ -73,7 +85,7 @@ def test_hosts_without_the_courses_disk_give_the_same_grades_while_one_dies_and_
     grading = lab.grade(course)
     wait_until(lambda: (lab.who_graded() - before)["first"], "the first worker has graded somebody")
     first.tell_all(signal.SIGSTOP)  # it holds what it has in hand
-    second = lab.hosts["second"].start_worker("second", lab.scheduler, hidden)
+    second = lab.hosts["second"].start_worker("second", lab.scheduler, hidden, threads=2)
     wait_until(lambda: (lab.who_graded() - before)["second"], "the second worker has graded somebody")
     first.tell_all(signal.SIGKILL)
 
@@ -108,9 +120,8 @@ def test_what_is_in_work_ends_when_the_run_is_interrupted_or_killed(lab, copy_of
 
 
 def test_where_every_worker_is_refused_nothing_is_graded_and_the_reason_is_given(lab, copy_of_class):
-    bare = lab.hosts["scheduler"].start_worker("only", lab.scheduler, copy_of_class.parent, path=PROGRAMS)
+    lab.hosts["scheduler"].start_worker("only", lab.scheduler, copy_of_class.parent, path=PROGRAMS)
     status, said = lab.grade(copy_of_class).finish()
-    bare.tell_all(signal.SIGKILL)
     assert status == 1
     assert "Traceback" not in said
     assert (

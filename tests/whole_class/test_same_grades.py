@@ -38,6 +38,7 @@ def test_the_command_leaves_what_nbgrader_leaves(copy_of_class, one_by_one):
     assert_same(found, one_by_one)
 
 
+@pytest.mark.filterwarnings("ignore:Object of type:sqlalchemy.exc.SAWarning")  # nbgrader's own
 def test_in_any_order_with_any_number_of_workers(copy_of_class, one_by_one):
     plan = make_plan(read_folders(copy_of_class), FOLDER)
     backwards = replace(plan, todo=dict(reversed(plan.todo.items())))

@@ -60,9 +60,9 @@ class ClusterWorkers:
         """Do one unit. Raises WorkerDied where it takes workers along again and again, GradingFailed
         where a worker says what went wrong, SystemExit where nobody can do any.
         """
-        work, dead = pickle.dumps((self._parcel, unit)), list[str]()
-        while len(dead) < MOST_TRIES:
-            address, outcome, content = self._ask_somebody(work)
+        work, died_on = pickle.dumps((self._parcel, unit)), list[str]()
+        while len(died_on) < MOST_TRIES:
+            address, outcome, content = self._ask_somebody(work, set(died_on))
             if outcome == "done":
                 done: Done = pickle.loads(content)
                 return done
@@ -71,8 +71,9 @@ class ClusterWorkers:
             if outcome == "no kernel":
                 self._members.refuse(address, content.decode())
             else:
-                dead.append(self._members.name(address))
-        raise WorkerDied(f"What graded it died each time, on these workers: {', '.join(dead)}.")
+                died_on.append(address)
+        names = ", ".join(self._members.name(address) for address in died_on)
+        raise WorkerDied(f"The process that graded it died each time, on these workers: {names}.")
 
     def stop(self) -> None:
         """Leave the scheduler. It drops what this client asked for, and workers end what is in work."""
@@ -82,9 +83,10 @@ class ClusterWorkers:
     def close(self) -> None:
         self._client.close()
 
-    def _ask_somebody(self, work: bytes) -> tuple[str, Outcome, bytes]:
+    def _ask_somebody(self, work: bytes, rather_not: set[str]) -> tuple[str, Outcome, bytes]:
         while True:
-            allowed = self._somebody()
+            good = self._somebody()
+            allowed = [address for address in good if address not in rather_not] or good
             task: Any = self._client.submit(grade_notebook, work, workers=allowed, pure=False)
             try:
                 return self._result(task, set(allowed))

@@ -81,6 +81,7 @@ class GradingProcess:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", PROGRAM, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
+                cwd="/",  # it needs no folder, and the worker's may be taken away
                 pass_fds=[theirs.fileno()],
                 # Sums must come out the same on every worker.
                 env=os.environ | {"OMP_NUM_THREADS": "1"},

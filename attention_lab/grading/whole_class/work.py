@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from multiprocessing.connection import wait
 from pathlib import Path
 from types import FrameType
@@ -17,6 +18,7 @@ from attention_lab.grading.sandbox.warm_interpreter import warm_interpreter
 from attention_lab.grading.unit import Done, Unit, do
 from attention_lab.grading.whole_class.parcel import Parcel, opened
 
+PATIENCE = 3  # seconds in which it cleans up
 _one_at_a_time = threading.Lock()  # a process has one warm interpreter
 
 
@@ -51,4 +53,8 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])
-    os.kill(os.getpid(), signal.SIGTERM)
+    # The pool takes the first for a notebook that failed, and waits for the next.
+    for _ in range(2):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(PATIENCE)
+    os.kill(os.getpid(), signal.SIGKILL)

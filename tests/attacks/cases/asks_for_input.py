@@ -1,7 +1,8 @@
 """Asks the grader to type something, in every cell and every answer, and waits for it."""
 
-from attack import wrong
+from attack import IMPATIENT, wrong
 
+LIMITS = IMPATIENT
 PROOF = "nobody types"
 ASK = """
 import getpass

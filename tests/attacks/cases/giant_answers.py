@@ -1,7 +1,8 @@
 """Answers with the largest and the deepest things there are: tensors, lists, integers, nests, itself."""
 
-from attack import wrong
+from attack import IMPATIENT, wrong
 
+LIMITS = IMPATIENT
 GIANT = """
 import functools
 def nest(depth):

@@ -1,7 +1,8 @@
 """Reads its kernel's key, connects a client of its own, and sends requests as the grader would."""
 
-from attack import wrong
+from attack import IMPATIENT, wrong
 
+LIMITS = IMPATIENT
 PROOF = "connected True"
 CLIENT = """
 import glob, os, threading, time

@@ -1,0 +1,97 @@
+"""The zip that students get: the lessons, what they are opened with, and nothing that gives answers away."""
+
+from __future__ import annotations
+
+import shutil
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+
+import attention_lab
+from attention_lab.bundle.contents import LESSONS, NAME, lesson_files
+from attention_lab.bundle.gate import leaks
+from attention_lab.bundle.wheel import build_wheel
+from attention_lab.errors import CourseError
+from attention_lab.grading.course import Course
+
+README = Path(__file__).with_name("students_readme.md")
+LICENCES = ("LICENSE", "LICENSE-CONTENT")
+# The same files make the same zip, to the byte: every file has this date, the first that a zip can say.
+DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def make_bundle(course: Course, folder: Path, console: Console) -> Path:
+    """Write the zip for students into `folder` and look through it; returns its path.
+
+    Raises CourseError, and leaves no zip behind, where anything in it would give an answer away, or is
+    not what the sources make.
+    """
+    goal = folder / f"{NAME}-{attention_lab.__version__}.zip"
+    members = _members(course)
+    with TemporaryDirectory(prefix="attention-lab-bundle-") as draft:
+        with console.status("The helper package …"):
+            wheel = build_wheel(course.root, Path(draft))
+        made = Path(draft) / goal.name
+        _write_zip(made, members | _about(course, wheel))
+        with console.status("Looking for leaks …"):
+            found = leaks(made, course)
+        for problem in found:
+            console.print(f"[red]✗[/] {problem}", highlight=False, soft_wrap=True)
+        if found:
+            raise CourseError(f"No zip was made: mend what is said above first ({len(found)}).")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(made, goal)
+        except OSError as error:
+            goal.unlink(missing_ok=True)
+            raise CourseError(
+                f"The zip cannot be written to {goal} ({error.strerror}): "
+                "make room there, or choose another folder with --folder."
+            ) from error
+    return goal
+
+
+def _members(course: Course) -> dict[str, bytes]:
+    """What goes into the zip as it is, by name there."""
+    release = course.root / "release"
+    lessons = {f"{LESSONS}/{name}": _released(release / name) for name in lesson_files(course)}
+    return lessons | {name: (course.root / name).read_bytes() for name in LICENCES}
+
+
+def _about(course: Course, wheel: Path) -> dict[str, bytes]:
+    """The wheel, and the files that name it."""
+    environment = (course.root / "environment.yml").read_text()
+    return {
+        wheel.name: wheel.read_bytes(),
+        "README.md": README.read_text().format(wheel=wheel.name).encode(),
+        "environment.yml": _with_wheel(environment, wheel.name).encode(),
+    }
+
+
+def _released(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise CourseError(f"{file} cannot be read ({error.strerror}): run `make build` first.") from None
+
+
+def _with_wheel(environment: str, wheel: str) -> str:
+    """The course's conda environment with the wheel in place of the course's own folder."""
+    lines = environment.splitlines()
+    changed = [f"      - ./{wheel}" if line.lstrip().startswith("- -e .") else line for line in lines]
+    if changed == lines:
+        raise CourseError(
+            "environment.yml installs the package with no line `- -e .[…]`: "
+            "bring that line back, for the zip puts the wheel in its place."
+        )
+    return "\n".join(line for line in changed if not line.startswith("# The versions")) + "\n"
+
+
+def _write_zip(path: Path, members: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in sorted(members):
+            about = zipfile.ZipInfo(f"{NAME}/{name}", DATE)
+            about.external_attr = 0o644 << 16
+            archive.writestr(about, members[name], zipfile.ZIP_DEFLATED, compresslevel=9)

@@ -1,0 +1,36 @@
+"""What a student is given: the files of each lesson, and the modules of the helper package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attention_lab.grading.course import Course
+
+NAME = "attention-lab"
+LESSONS = "lessons"
+# A module that is not named here stays with the instructor, a new one as well. The lessons import the
+# first; the others are `attention-lab start`.
+LESSON_MODULES = ("blocks", "corpus", "heads", "plots", "positions", "sliders", "training_plots")
+STUDENT_MODULES = (*LESSON_MODULES, "__init__", "cli", "errors", "lab", "start")
+UNWANTED = {"__pycache__", ".ipynb_checkpoints"}
+
+
+def lesson_files(course: Course) -> list[str]:
+    """What students get of the lessons (`02_scaling/scaling.ipynb`): notebooks, and what lies beside them."""
+    source = course.root / course.source
+    folders = {source / lesson.folder for lesson in course.lessons.values()}
+    files = (file for folder in folders for file in folder.rglob("*") if file.is_file())
+    return sorted(file.relative_to(source).as_posix() for file in files if not UNWANTED & set(file.parts))
+
+
+def package_files(root: Path) -> list[str]:
+    """The files of the helper package (`attention_lab/corpus/words/tech.toml`), from the course's folder."""
+    package = root / "attention_lab"
+    places = (package / name for name in STUDENT_MODULES)
+    files = (
+        file
+        for place in places
+        for file in (place.rglob("*") if place.is_dir() else [place.with_suffix(".py")])
+        if file.is_file()
+    )
+    return sorted(file.relative_to(root).as_posix() for file in files if not UNWANTED & set(file.parts))

@@ -1,0 +1,1 @@
+"""The student's first steps: the released lessons, the check of the set-up, the progress page."""

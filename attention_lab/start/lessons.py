@@ -1,0 +1,68 @@
+"""The lessons as they are released, and a student's own copy of them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from rich.console import Console
+
+import attention_lab
+from attention_lab.errors import CourseError
+
+FIRST_PAGE = "00_start_here/start_here.ipynb"
+
+
+def released_lessons() -> Path:
+    """The folder of the released lessons: inside an installed package, beside a checked-out one."""
+    package = Path(attention_lab.__file__).resolve().parent
+    for folder in (package / "lessons", package.parent / "release"):
+        if any(folder.glob("*/*.ipynb")):
+            return folder
+    raise CourseError(
+        f"The lessons are missing: neither {package / 'lessons'} nor {package.parent / 'release'} is there. "
+        "Install Attention Lab again, or run `make build` in the course's folder."
+    )
+
+
+def add_missing_lessons(release: Path, folder: Path, console: Console) -> None:
+    """Copy each lesson of `release` whose folder is not in `folder` yet; what is there is never changed.
+
+    Raises CourseError where they cannot be written.
+    """
+    if folder.resolve().is_relative_to(release.resolve()):
+        raise CourseError(f"{folder} holds the lessons themselves: choose another folder for your work.")
+    if folder.exists() and not folder.is_dir():
+        raise CourseError(f"{folder} is a file: name a folder for your work, or one that is to be made.")
+    names = sorted(lesson.name for lesson in release.iterdir() if _is_lesson(lesson))
+    kept = [name for name in names if (folder / name).exists()]
+    added = [name for name in names if name not in kept]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in added:
+            _copy_whole(release / name, folder / name)
+    except OSError as error:  # of several files, shutil tells in a list
+        reason = error.strerror or "not every file can be written"
+        raise CourseError(
+            f"The lessons cannot be put into {folder} ({reason}): "
+            "choose a folder that you may write to and whose disk has room, and start again."
+        ) from error
+    if added:
+        console.print(f"Added to {folder}: {', '.join(added)}.", highlight=False)
+    if kept:
+        console.print(
+            f"Kept as you left them in {folder}: {', '.join(kept)}. To start one afresh, rename its folder.",
+            highlight=False,
+        )
+
+
+def _is_lesson(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.glob("*.ipynb"))
+
+
+def _copy_whole(source: Path, target: Path) -> None:
+    """Copy a folder so that it is there whole or not at all, whenever the copying is interrupted."""
+    unfinished = target.with_name(f".{target.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    shutil.copytree(source, unfinished, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    unfinished.rename(target)

@@ -1,0 +1,100 @@
+"""The bare limit: a notebook's cells in a fork of an already warm Python, figures rendered, and no more.
+
+Nothing that grades a notebook can take less than running it does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+
+from attention_lab.grading import respond
+from attention_lab.grading.answers import Reply, read_reply
+from attention_lab.grading.course import Lesson, read_notebook
+from attention_lab.grading.forms import course_config, graded
+from attention_lab.grading.grade import exercise_of
+from attention_lab.grading.judge import judge
+from attention_lab.grading.rebuild import is_left_out, rebuild
+from attention_lab.grading.submission import read_submission
+
+# Which cells are run, and whether the exercises are judged as well, in the same process.
+SAME_CELLS, JUDGED, ALL_CELLS = "limit", "limit, judged", "limit, all cells"
+SEED = 1
+
+
+class BareLimit:
+    """Runs a submission's cells in a fork of this process.
+
+    The cells are those that the grader would run: the lesson's own with the student's answers.
+    """
+
+    def __init__(self, lesson: Lesson, which: str) -> None:
+        import matplotlib
+
+        matplotlib.use("agg")
+        for module in lesson.modules:
+            with contextlib.suppress(ImportError):  # a file beside the notebook
+                importlib.import_module(module)
+        self._lesson, self._which = lesson, which
+        if which == JUDGED:  # the grader, too, loads checks and reference once
+            _ = lesson.reference, lesson.exercises
+        self._form = graded(
+            read_notebook(lesson.source_path), course_config(lesson.course.root), lesson.source_path.parent
+        )
+
+    def cells(self, submitted: Path) -> list[NotebookNode]:
+        """The code cells to be run of the submission in a folder."""
+        submission = read_submission(submitted / f"{self._lesson.name}.ipynb", ())
+        cells = [cell for cell in rebuild(self._form, submission.cells).cells if cell.cell_type == "code"]
+        return [cell for cell in cells if self._which == ALL_CELLS or not is_left_out(cell)]
+
+    def run(self, cells: list[NotebookNode], folder: Path) -> None:
+        """Run cells in a fork whose working folder is `folder`. Raises SystemExit where one fails."""
+        child = os.fork()
+        if child == 0:
+            try:
+                os.chdir(folder)
+                sys.path.insert(0, str(folder))  # where the lesson's own files lie
+                self._run(cells)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        if os.waitpid(child, 0)[1] != 0:
+            raise SystemExit("A cell of the lesson does not run by itself.")
+
+    def _run(self, cells: list[NotebookNode]) -> None:
+        import matplotlib.pyplot as plt
+
+        plt.show = _render
+        space: dict[str, Any] = {"__name__": "__main__"}
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            for cell in cells:
+                exec(compile(cell.source, "<cell>", "exec"), space)
+                _render()
+                if self._which == JUDGED and (name := exercise_of(cell)) is not None:
+                    self._judge(name, space)
+
+    def _judge(self, name: str, space: dict[str, Any]) -> None:
+        """What the hidden region's `check` does: draw inputs, ask the reference and the answer, compare."""
+
+        def ask(_name: str, calls: list[dict[str, Any]], trace: bool) -> Reply:
+            return read_reply(respond.answer_calls(space[name], calls, trace), len(calls))
+
+        judge(self._lesson.exercises[name], self._lesson.reference_answer(name), ask, SEED)
+
+
+def _render(*_arguments: Any, **_options: Any) -> None:
+    import matplotlib.pyplot as plt
+
+    for number in plt.get_fignums():
+        plt.figure(number).savefig(io.BytesIO(), format="png", bbox_inches="tight")
+    plt.close("all")

@@ -1,0 +1,183 @@
+"""How fast a class is graded on two cores: nbgrader's command, ours, the bare limit, one Dask worker and two.
+
+    .venv/bin/python benchmarks/class.py [--students 60] [--stock-students 12] [--figure-only]
+
+- stock: `nbgrader autograde` without the plug-in; the hidden regions call `check` in the kernel.
+- ours: `attention-lab grade --workers 2`.
+- limit: the cells that ours runs, in forks of two warm Python processes, and no more.
+- cluster of 1, of 2: `attention-lab grade --scheduler` with one Dask worker, and with two.
+
+The class, which has everything right in ways of its own, is cut into blocks; each block goes through
+every grader in turn, so that whatever else slows the machine hits all alike. A grader is started
+anew for each block. Its start (until the first notebook is done, less what a notebook takes) is
+measured apart and counted once for the class, as one command would have it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import results
+from class_figure import draw
+from class_runs import Block, run_cluster, run_limit, run_ours, run_stock
+from courses import ROOT, hand_in, in_course, lesson_named, new_course, not_in_full, right_class
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from attention_lab.grading.course import Lesson
+
+CORES = 2
+STOCK, OURS, LIMIT, ONE, TWO = "stock", "ours", "limit", "cluster of 1", "cluster of 2"
+RUNS: dict[str, Callable[[Lesson, list[str], Path], Block]] = {
+    STOCK: run_stock,
+    OURS: partial(run_ours, workers=CORES),
+    LIMIT: partial(run_limit, workers=CORES),
+    ONE: partial(run_cluster, workers=1),
+    TWO: partial(run_cluster, workers=2),
+}
+RATIOS = {(STOCK, OURS): "at least 12", (OURS, LIMIT): "at most 2", (ONE, TWO): "at least 1.8"}
+
+
+def main() -> None:
+    arguments = _arguments()
+    console = Console()
+    if not arguments.figure_only:
+        content = results.surroundings(console) | {"lesson": arguments.lesson, "students": arguments.students}
+        # On a larger machine, too, everything is measured on as many cores as the goals speak of.
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
+        with TemporaryDirectory(prefix="attention-lab-benchmark-") as folder:
+            blocks = _measure(Path(folder), arguments, console)
+        content |= {"cores_used": CORES, "graders": _figures(blocks, arguments.students)}
+        content["ratios"] = _ratios(content["graders"])
+        _show(content, console)
+        results.write(arguments.output, content, console)
+    draw(results.read(arguments.output), arguments.figure)
+    console.print(f"Drawn: {arguments.figure}.", soft_wrap=True)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--students", type=int, default=60, help="the size of the class (60)")
+    parser.add_argument(
+        "--stock-students", type=int, help="how many of them stock grades, some of each block (all)"
+    )
+    parser.add_argument("--blocks", type=int, default=3, help="how many blocks the class is cut into (3)")
+    parser.add_argument("--lesson", default="02_scaling", help="the folder of the lesson (02_scaling)")
+    parser.add_argument(
+        "--output", type=Path, default=results.FOLDER / "class.json", help="where the results go"
+    )
+    parser.add_argument(
+        "--figure", type=Path, default=ROOT / "docs" / "images" / "class.svg", help="where the figure goes"
+    )
+    parser.add_argument("--figure-only", action="store_true", help="draw the figure from earlier results")
+    arguments = parser.parse_args()
+    given = arguments.students if arguments.stock_students is None else arguments.stock_students
+    arguments.stock_students = given
+    if not 2 * arguments.blocks <= given <= arguments.students or arguments.blocks < 1:
+        parser.error(
+            "every block needs at least two students, for stock as well: more of them, or fewer blocks"
+        )
+    return arguments
+
+
+def _measure(folder: Path, arguments: argparse.Namespace, console: Console) -> dict[str, list[Block]]:
+    with console.status("Making the courses and the class …"):
+        courses = _courses(folder, lesson_named(arguments.lesson))
+        hand_ins = right_class(courses[OURS], arguments.students)
+    students, taken = list(hand_ins), dict[str, list[Block]]()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("", total=arguments.blocks * len(RUNS))
+        for number in range(arguments.blocks):
+            for name, run in RUNS.items():
+                block = students[number :: arguments.blocks]
+                if name == STOCK:
+                    block = block[: len(range(number, arguments.stock_students, arguments.blocks))]
+                progress.update(task, description=f"block {number + 1}, {name}")
+                hand_in(courses[name], hand_ins, block)
+                taken.setdefault(name, []).append(run(courses[name], block, folder / f"{name}.log"))
+                if name != LIMIT and (missed := not_in_full(courses[name], block)):
+                    raise SystemExit(
+                        f"{name} does not give all points to {len(missed)} of {len(block)} ({missed[0]} "
+                        "is the first): its seconds mean nothing."
+                    )
+                progress.advance(task)
+    return taken
+
+
+def _courses(folder: Path, lesson: Lesson) -> dict[str, Lesson]:
+    """A course for each grader: nobody finds what another has done."""
+    courses = {name: new_course(folder / name, lesson, name == STOCK) for name in (STOCK, OURS)}
+    for name in RUNS.keys() - courses.keys():
+        shutil.copytree(folder / OURS, folder / name)
+        courses[name] = in_course(folder / name, lesson)
+    return courses
+
+
+def _figures(blocks: dict[str, list[Block]], students: int) -> dict[str, Any]:
+    """By grader: seconds of the class with one start, those of a notebook, and what they come from."""
+    found = {}
+    for name, taken in blocks.items():
+        graded, start_up = sum(block.students for block in taken), median(block.start_up for block in taken)
+        work = sum(block.work for block in taken) / graded * students
+        found[name] = {
+            "start_up_seconds": start_up,
+            "seconds": start_up + work,
+            "seconds_a_notebook": [block.work / block.students for block in taken],
+            "graded": graded,
+            "blocks": [
+                {"students": block.students, "seconds": block.seconds, "start_up_seconds": block.start_up}
+                for block in taken
+            ],
+        }
+    return found
+
+
+def _ratios(graders: dict[str, Any]) -> list[dict[str, Any]]:
+    found = []
+    for (one, other), goal in RATIOS.items():
+        mine, theirs = graders[one], graders[other]
+        pairs = zip(mine["seconds_a_notebook"], theirs["seconds_a_notebook"], strict=True)
+        found.append(
+            {
+                "ratio": f"{one} / {other}",
+                "class_with_starts": mine["seconds"] / theirs["seconds"],
+                "without_starts": results.spread([left / right for left, right in pairs]),
+                "goal": goal,
+            }
+        )
+    return found
+
+
+def _show(content: dict[str, Any], console: Console) -> None:
+    table = Table(
+        "", "start", "the class, start included", "a notebook, without: median (quartiles) of the blocks",
+        title=f"Seconds, {content['students']} notebooks of {content['lesson']} on {CORES} cores",
+    )  # fmt: skip
+    for name, figures in content["graders"].items():
+        part = f" (from {figures['graded']})" if figures["graded"] < content["students"] else ""
+        table.add_row(
+            name,
+            f"{figures['start_up_seconds']:.1f}",
+            f"{figures['seconds']:.1f}{part}",
+            results.spread(figures["seconds_a_notebook"]).show(),
+        )
+    ratios = Table("ratio", "class, starts included", "without: median (quartiles) of the blocks", "goal")
+    for each in content["ratios"]:
+        whole = f"{each['class_with_starts']:.2f}"
+        ratios.add_row(each["ratio"], whole, each["without_starts"].show(), each["goal"])
+    console.print(table)
+    console.print(ratios)
+
+
+if __name__ == "__main__":
+    main()

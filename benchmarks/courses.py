@@ -1,0 +1,108 @@
+"""Course folders to measure in, and classes that hand in: made for a benchmark, never a real class's."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from itertools import cycle
+from pathlib import Path
+
+from nbgrader.api import Gradebook
+
+from attention_lab.build import register
+from attention_lab.demo.class_folder import read_release, submit
+from attention_lab.demo.hand_ins import HandIn, Writer
+from attention_lab.demo.material import material_of
+from attention_lab.grading.course import Course, Lesson
+
+ROOT = Path(__file__).parents[1]
+SEED = 7  # the same class every time
+LITTER = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
+# nbgrader as it comes, told only what the course itself needs.
+STOCK = """
+c = get_config()
+c.CourseDirectory.solution_directory = "solutions"
+c.ClearMarkScheme.enforce_metadata = False
+"""
+
+
+def lesson_named(name: str) -> Lesson:
+    """The course's own lesson in the folder `name`. Raises SystemExit where there is none."""
+    lessons = Course(ROOT).lessons.values()
+    for lesson in lessons:
+        if name in (lesson.folder, lesson.name):
+            return lesson
+    raise SystemExit(
+        f"There is no lesson {name!r}. There are: {', '.join(lesson.folder for lesson in lessons)}."
+    )
+
+
+def new_course(folder: Path, lesson: Lesson, stock: bool = False) -> Lesson:
+    """The same lesson in a course of its own, released and entered into a new gradebook."""
+    for part in (lesson.source_path.parent, lesson.solution_path.parent, ROOT / "checks"):
+        shutil.copytree(part, folder / part.relative_to(ROOT), ignore=LITTER)
+    config = STOCK if stock else (ROOT / "nbgrader_config.py").read_text(encoding="utf-8")
+    (folder / "nbgrader_config.py").write_text(config, encoding="utf-8")
+    fresh = in_course(folder, lesson)
+    register(fresh)
+    return fresh
+
+
+def in_course(folder: Path, lesson: Lesson) -> Lesson:
+    """The same lesson in another course folder."""
+    return Lesson(Course(folder), lesson.folder, lesson.name)
+
+
+def right_class(lesson: Lesson, count: int) -> dict[str, HandIn]:
+    """A class that has everything right, each student in a way of their own. `lesson` must be released."""
+    writer = _writer(lesson)
+    return dict(zip(_names(count), iter(writer.another_way, None), strict=False))
+
+
+def ordinary_class(lesson: Lesson, count: int) -> dict[str, HandIn]:
+    """A class as classes are, without those whose notebooks wait for limits to run out."""
+    writer = _writer(lesson)
+    kinds = (
+        writer.one_mistake,
+        writer.another_way,
+        writer.several_mistakes,
+        writer.as_taught,
+        writer.partly_done,
+        writer.another_way,
+        writer.one_mistake,
+        writer.moved_and_deleted,
+        writer.own_helpers,
+        writer.blank,
+    )
+    return {name: write() for name, write in zip(_names(count), cycle(kinds), strict=False)}
+
+
+def hand_in(lesson: Lesson, hand_ins: dict[str, HandIn], students: Iterable[str]) -> None:
+    """Let these students, and nobody else, have handed in."""
+    shutil.rmtree(lesson.course.root / "submitted", ignore_errors=True)
+    for student in students:
+        submit(lesson, student, hand_ins[student])
+
+
+def graded_notebook(lesson: Lesson, student: str) -> Path:
+    return lesson.course.root / "autograded" / student / lesson.folder / f"{lesson.name}.ipynb"
+
+
+def not_in_full(lesson: Lesson, students: Iterable[str]) -> list[str]:
+    """Those of the students to whom the gradebook does not give all the points that there are."""
+    with Gradebook(f"sqlite:///{lesson.course.root / 'gradebook.db'}") as gradebook:
+        scores = {
+            student: gradebook.find_submission(lesson.folder, student)
+            for student in students
+            if graded_notebook(lesson, student).is_file()
+        }
+        full = {name for name, found in scores.items() if found.score == found.max_score}
+    return [student for student in students if student not in full]
+
+
+def _writer(lesson: Lesson) -> Writer:
+    return Writer(material_of(lesson, read_release(lesson)), SEED)
+
+
+def _names(count: int) -> Iterator[str]:
+    return (f"student_{number:04}" for number in range(count))

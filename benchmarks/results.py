@@ -1,0 +1,75 @@
+"""What every benchmark does with its figures: the machine and the date beside them, medians, a JSON file."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+import torch
+from rich.console import Console
+
+FOLDER = Path(__file__).with_name("results")
+IDLE = 0.5  # a core's work, by all that runs before a benchmark does
+
+
+class Spread(NamedTuple):
+    """The median and the quartiles around it."""
+
+    median: float
+    low: float
+    high: float
+
+    def show(self, digits: int = 2) -> str:
+        return f"{self.median:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f})"
+
+
+def spread(values: Sequence[float]) -> Spread:
+    if len(values) < 2:
+        return Spread(values[0], values[0], values[0])
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return Spread(middle, low, high)
+
+
+def surroundings(console: Console) -> dict[str, Any]:
+    """The date, the machine, and how busy it is; says so where it is too busy to measure anything."""
+    busy = os.getloadavg()[0]
+    if busy > IDLE:
+        console.print(f"[bold]This machine is busy (load {busy:.1f}): the figures below mean little.[/]")
+    return {
+        "date": date.today().isoformat(),
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "load_at_the_start": round(busy, 2),
+    }
+
+
+def write(path: Path, content: dict[str, Any], console: Console) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    console.print(f"Written to {path}.", soft_wrap=True)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read what `write` wrote. Raises SystemExit where there is nothing of that kind."""
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"{path} holds no results ({error}): run the benchmark first.") from error
+    return content
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown"
+    )

@@ -1,0 +1,77 @@
+"""A contender's own process: reads a student a line, grades, and says how long it took.
+
+`stock` and `ours` are `nbgrader autograde` in course folders that are configured so; the others
+are the bare limit, see there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+from bare_limit import BareLimit
+from memory import KernelWatch
+
+from attention_lab.grading.course import Course, Lesson
+
+NBGRADER = ("stock", "ours")
+
+
+def main(name: str, course: str, folder: str) -> None:
+    warnings.simplefilter("ignore")
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever else is printed goes to the log
+    os.chdir(course)
+    (lesson,) = Course(Path(course)).lessons_in(folder)
+    prepare = _nbgrader(lesson) if name in NBGRADER else _bare_limit(lesson, name)
+    for line in sys.stdin:
+        request = json.loads(line)
+        grade = prepare(request["student"])
+        watch = KernelWatch(only_nice=name == "ours") if request.get("weigh") else None
+        if watch is not None:
+            watch.start()
+        started = time.perf_counter()
+        grade()
+        report = {"seconds": time.perf_counter() - started}
+        if watch is not None:
+            watch.end()
+            report |= {"own": watch.own, "proportional": watch.proportional}
+        print(json.dumps(report), file=out, flush=True)
+
+
+def _nbgrader(lesson: Lesson) -> Callable[[str], Callable[[], None]]:
+    """nbgrader's own programming interface, with the configuration of its course folder."""
+    from nbgrader.apps.api import NbGraderAPI
+    from traitlets.config.loader import PyFileConfigLoader
+
+    root = str(lesson.course.root)
+    config = PyFileConfigLoader("nbgrader_config.py", path=root).load_config()
+    config.CourseDirectory.root = root
+    api = NbGraderAPI(config=config)
+
+    def grade(student: str) -> None:
+        result = api.autograde(lesson.folder, student, force=True)
+        if not result["success"]:
+            raise SystemExit(f"{student} was not graded: {result['log']} {result.get('error', '')}")
+
+    return lambda student: lambda: grade(student)
+
+
+def _bare_limit(lesson: Lesson, which: str) -> Callable[[str], Callable[[], None]]:
+    limit = BareLimit(lesson, which)
+
+    def prepare(student: str) -> Callable[[], None]:
+        folder = lesson.course.root / "submitted" / student / lesson.folder
+        cells = limit.cells(folder)
+        return lambda: limit.run(cells, folder)
+
+    return prepare
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

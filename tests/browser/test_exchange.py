@@ -1,0 +1,137 @@
+"""Two students of a class fetch a lesson, solve it, hand it in and read their feedback, all in JupyterLab."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import nbformat
+import pytest
+from lesson_page import LessonPage, write_answers
+from playwright.sync_api import Locator, Page, expect
+from school import Person, instructor, make_school
+from tiny_course import FOLDER, NAME, succeed
+from written_question import ANSWERS, MARK_SCHEME
+
+pytestmark = pytest.mark.browser
+
+MISTAKE = "Not one quagga was doubled"
+
+
+class AssignmentList:
+    """nbgrader's list of assignments, as a student opens it from JupyterLab's menu."""
+
+    def __init__(self, page: Page, person: Person):
+        self.page, self.person = page, person
+        page.goto(person.url("lab"))
+        page.get_by_role("menuitem", name="Nbgrader").click()
+        page.get_by_role("menuitem", name="Assignment List").click()
+
+    def row(self, kind: str) -> Locator:
+        """The lesson among the `released`, `fetched` or `submitted` ones."""
+        return self.page.locator(f"#{kind}_assignments_list .list_item", has_text=FOLDER).first
+
+    def press(self, kind: str, button: str) -> None:
+        self.row(kind).get_by_role("button", name=button, exact=True).click()
+
+    def refresh(self) -> None:
+        self.page.locator("#refresh_assignments_list").click()
+
+
+@pytest.fixture
+def school(tmp_path):
+    make_school(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def own_page(browser):
+    """A browser of their own for each student."""
+    contexts = []
+
+    def open_page() -> Page:
+        context = browser.new_context(viewport={"width": 1340, "height": 900})
+        context.set_default_timeout(60_000)
+        contexts.append(context)
+        return context.new_page()
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def test_two_students_fetch_work_validate_submit_and_read_their_feedback(school, own_page, picture):
+    with Person("ada", school) as ada, Person("bob", school) as bob:
+        teacher = instructor(school / "course")
+        done(teacher.generate_assignment(FOLDER))
+        done(teacher.release_assignment(FOLDER))
+
+        lists = {}
+        for person in (ada, bob):
+            person.wait_until_jupyterlab_answers()
+            lists[person] = AssignmentList(own_page(), person)
+            lists[person].press("released", "Fetch")
+            expect(lists[person].row("fetched")).to_be_visible()
+            nothing_is_given_away(person.folder / FOLDER / f"{NAME}.ipynb")
+        picture(lists[ada].page, "exchange-fetched")
+
+        said = work_and_validate(own_page(), ada, ANSWERS, picture)
+        assert "Success" in said
+        said = work_and_validate(
+            own_page(), bob, ANSWERS | {"double": "def double(x):\n    return x"}, picture
+        )
+        assert "twice one is two" in said
+
+        for person in (ada, bob):
+            lists[person].press("fetched", "Submit")
+            expect(lists[person].row("submitted")).to_be_visible()
+        picture(lists[ada].page, "exchange-submitted")
+
+        done(teacher.collect(FOLDER))
+        assert teacher.get_submitted_students(FOLDER) == {"ada", "bob"}
+        succeed(school / "course", "autograde", FOLDER)
+        done(teacher.generate_feedback(FOLDER))
+        with warnings.catch_warnings():  # nbgrader misspells an argument there, and leaves files open
+            warnings.simplefilter("ignore")
+            done(teacher.release_feedback(FOLDER))
+
+        for person in (ada, bob):
+            lists[person].refresh()
+            lists[person].press("submitted", "Fetch Feedback")
+            shown = open_feedback(lists[person])
+            expect(shown).to_contain_text(f"Feedback for {person.name}")
+            picture(lists[person].page, f"exchange-feedback-{person.name}")
+            expect(shown).to_contain_text("5 of 7" if person is ada else "3 of 7")
+            expect(shown).to_contain_text(MISTAKE if person is bob else "Right in every case.")
+            expect(shown).to_contain_text("Not marked yet")
+
+
+def done(result: dict[str, object]) -> None:
+    assert result["success"], result
+
+
+def nothing_is_given_away(notebook: Path) -> None:
+    text = notebook.read_text()
+    assert "NotImplementedError" in text and "is twice one two?" in text
+    assert not re.search("okapi|zebra|quagga|attention_lab.grading|numbat|HIDDEN|MARK SCHEME", text)
+    assert MARK_SCHEME not in text
+    assert not [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.get("outputs")]
+
+
+def work_and_validate(page: Page, person: Person, answers: dict[str, str], picture) -> str:
+    write_answers(person.folder / FOLDER / f"{NAME}.ipynb", answers)
+    lesson = LessonPage(page, person, f"{FOLDER}/{NAME}.ipynb")
+    said = lesson.validate()
+    picture(page, f"exchange-validated-{person.name}")
+    lesson.close_dialog()
+    lesson.save()
+    return said
+
+
+def open_feedback(assignments: AssignmentList) -> Locator:
+    """The feedback page, opened as a student does: from the list, through the file browser."""
+    page = assignments.page
+    assignments.row("submitted").get_by_text("view feedback").click()
+    page.locator(".jp-DirListing-item", has_text=f"{NAME}.html").dblclick()
+    return page.frame_locator(".jp-HTMLViewer iframe").locator("body")

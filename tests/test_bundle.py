@@ -1,0 +1,125 @@
+"""The zip for students holds what they need and nothing else, and is the same every time."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from bundle_school import (
+    INSIDE,
+    NOTEBOOK,
+    Members,
+    course_and_zip,
+    make_school,
+    read_zip,
+    wheel_in,
+)
+from rich.console import Console
+from tiny_course import FOLDER, ROOT
+
+from attention_lab import cli
+from attention_lab.bundle import make_bundle
+from attention_lab.bundle.gate import leaks
+from attention_lab.grading.course import Course, find_course
+
+
+@pytest.fixture
+def school(once) -> tuple[Course, Path]:
+    return course_and_zip(once("bundled_course", make_school))
+
+
+@pytest.fixture
+def members(school) -> Members:
+    return read_zip(school[1].read_bytes())
+
+
+def test_the_zip_holds_the_lessons_their_wheel_and_how_to_begin_and_no_leak(school, members):
+    course, made = school
+    wheel = wheel_in(members)
+    lessons = {NOTEBOOK, f"attention-lab/lessons/{FOLDER}/given.py"}
+    plain = {
+        f"attention-lab/{name}" for name in ("README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml")
+    }
+    assert set(members) == {wheel, *lessons, *plain}
+    assert leaks(made, course) == []
+    for text in (members["attention-lab/README.md"], members["attention-lab/environment.yml"]):
+        assert Path(wheel).name in text.decode()
+    inside = read_zip(members[wheel])
+    assert inside[INSIDE] == members[NOTEBOOK]
+    folders = {"/".join(name.split("/")[:2]) for name in inside}
+    assert not folders & {
+        f"attention_lab/{name}" for name in ("grading", "bundle", "demo", "report", "build.py")
+    }
+    metadata = next(text for name, text in inside.items() if name.endswith("METADATA")).decode()
+    assert "Requires-Dist: torch==" in metadata and "extra ==" not in metadata
+
+
+def test_the_same_course_makes_the_same_zip_to_the_byte(school, tmp_path):
+    course, made = school
+    copied = tmp_path / "elsewhere"
+    shutil.copytree(course.root, copied)
+    for file in copied.rglob("*"):
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+        file.chmod(0o700)
+    again = make_bundle(Course(copied), tmp_path, Console(quiet=True))
+    assert again.read_bytes() == made.read_bytes()
+
+
+def test_a_release_that_was_never_made_is_said_in_a_sentence(school, tmp_path, monkeypatch, capsys):
+    root = tmp_path / "course"
+    shutil.copytree(school[0].root, root, ignore=shutil.ignore_patterns("dist", "release"))
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(sys, "argv", ["attention-lab", "bundle"])
+    with pytest.raises(SystemExit) as exit:
+        cli.main()
+    said = capsys.readouterr().out
+    assert exit.value.code == 1 and "make build" in said and "Traceback" not in said
+    assert not (root / "dist").exists()
+
+
+@pytest.mark.lesson
+def test_the_courses_own_zip_has_no_leak_and_its_package_works_alone(tmp_path):
+    course = find_course(ROOT)
+    made = make_bundle(course, tmp_path, Console(width=1000))  # a failed test shows what it says
+    members = read_zip(made.read_bytes())
+    package = tmp_path / "package"
+    with zipfile.ZipFile(io.BytesIO(members[wheel_in(members)])) as wheel:
+        wheel.extractall(package)
+    modules = modules_of_ours(members)
+    assert len(modules) >= 5
+    code = (
+        f"import importlib, sys\nsys.path.insert(0, {str(package)!r})\n"
+        f"for name in {sorted(modules)}: importlib.import_module(name)\n"
+        "import attention_lab\nfrom attention_lab.cli import main\n"
+        "from attention_lab.start.lessons import released_lessons\n"
+        "print(attention_lab.__file__, released_lessons())\n"
+        "sys.argv = ['attention-lab', 'grade', '01_dot_product']\nmain()"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert run.stdout.count(str(package)) == 2, run.stderr
+    assert run.returncode == 1 and "This command is for instructors" in run.stdout and not run.stderr
+
+
+def modules_of_ours(members: Members) -> set[str]:
+    """The modules of the helper package that the lessons in a zip import."""
+    found = set()
+    for name, content in members.items():
+        if not name.endswith(".ipynb"):
+            continue
+        cells = [cell for cell in json.loads(content)["cells"] if cell["cell_type"] == "code"]
+        code = "\n".join(re.sub(r"^[%!].*$", "", "".join(cell["source"]), flags=re.M) for cell in cells)
+        for node in ast.walk(ast.parse(code)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("attention_lab"):
+                found.add(node.module)
+            elif isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names if alias.name.startswith("attention_lab")}
+    return found
