@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import site
 import subprocess
 import sys
 import zipfile
@@ -97,14 +98,15 @@ def test_the_courses_own_zip_has_no_leak_and_its_package_works_alone(tmp_path):
     modules = modules_of_ours(members)
     assert len(modules) >= 5
     code = (
-        f"import importlib, sys\nsys.path.insert(0, {str(package)!r})\n"
+        f"import importlib, sys\nsys.path[:0] = {[str(package), *site.getsitepackages()]}\n"
         f"for name in {sorted(modules)}: importlib.import_module(name)\n"
         "import attention_lab\nfrom attention_lab.cli import main\n"
         "from attention_lab.start.lessons import released_lessons\n"
         "print(attention_lab.__file__, released_lessons())\n"
         "sys.argv = ['attention-lab', 'grade', '01_dot_product']\nmain()"
     )
-    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    # Without `site`, which would bring the checkout in: it is installed in this environment.
+    run = subprocess.run([sys.executable, "-S", "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert run.stdout.count(str(package)) == 2, run.stderr
     assert run.returncode == 1 and "This command is for instructors" in run.stdout and not run.stderr
 

@@ -93,7 +93,7 @@ def test_a_students_machine_gets_what_the_lessons_import():
 
 
 def test_a_graders_machine_gets_what_the_grader_and_the_checks_import():
-    assert needed(texts([*GRADING, *ROOT.glob("checks/**/*.py")])) <= declared("grading")
+    assert needed(texts([*GRADING, *ROOT.glob("checks/**/*.py")])) <= declared("grading", "cluster")
 
 
 def test_the_site_gets_what_it_imports_and_nothing_else():
@@ -103,7 +103,7 @@ def test_the_site_gets_what_it_imports_and_nothing_else():
 
 
 def test_the_tests_get_what_they_import():
-    assert needed(texts(ROOT.glob("tests/**/*.py"))) <= declared("grading", "test")
+    assert needed(texts(ROOT.glob("tests/**/*.py"))) <= declared("grading", "cluster", "postgresql", "test")
 
 
 def test_nothing_is_installed_that_nothing_imports():

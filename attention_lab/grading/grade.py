@@ -111,7 +111,8 @@ def _run(kernel: StudentKernel, cell: NotebookNode, index: int) -> None:
     if outcome == "died" and kernel.last_words:
         said = f"This cell was stopped: it took {kernel.last_words}. The rest was run without it."
     if said is not None:
-        cell.outputs = [_error(outcome, said)]
+        # Whether the count came before the kernel went is chance.
+        cell.outputs, cell.execution_count = [_error(outcome, said)], None
 
 
 def _refuse_what_is_no_grade(cell: NotebookNode) -> None:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import io
-import shutil
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from rich.console import Console
 from small_class import FOLDER, assert_same, attention_lab, recorded
-from tiny_course import succeed
 
 from attention_lab.grading.whole_class.command import Options, grade_plan
 from attention_lab.grading.whole_class.plan import make_plan, read_folders
 
 
-@pytest.fixture(scope="module")
-def one_by_one(whole_class):
+@pytest.fixture
+def one_by_one(graded_one_by_one):
     """What `nbgrader autograde` leaves of the class."""
-    with TemporaryDirectory(prefix="class-") as folder:
-        root = Path(folder).resolve() / "course"
-        shutil.copytree(whole_class, root)
-        succeed(root, "autograde", FOLDER)
-        yield recorded(root)
+    return recorded(graded_one_by_one)
 
 
 def test_the_command_leaves_what_nbgrader_leaves(copy_of_class, one_by_one):

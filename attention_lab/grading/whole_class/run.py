@@ -105,7 +105,7 @@ class ClassRun:
             if self._stopping:
                 raise KeyboardInterrupt
             return self.workers.do(unit)
-        except Exception:
+        except BaseException:
             if self._stopping:  # as nbgrader wants to be told
                 raise KeyboardInterrupt from None
             raise
