@@ -49,7 +49,7 @@ RATIOS = {(STOCK, OURS): "at least 12", (OURS, LIMIT): "at most 2", (ONE, TWO): 
 
 def main() -> None:
     arguments = _arguments()
-    console = Console()
+    console = results.console()
     if not arguments.figure_only:
         content = results.surroundings(console) | {"lesson": arguments.lesson, "students": arguments.students}
         # On a larger machine, too, everything is measured on as many cores as the goals speak of.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -10,7 +9,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import Any
+
+from memory import KernelWatch
 
 from attention_lab.grading.course import Lesson
 
@@ -22,6 +22,7 @@ class Contender:
     """A grader's process. Seconds are by notebook; bytes of memory those of the process that ran it."""
 
     process: subprocess.Popen[str]
+    sandboxed: bool = False
     slow: bool = False  # too slow to be asked for more than is needed
     _started: float = field(default_factory=time.perf_counter)
     _first_done: float = 0.0
@@ -39,33 +40,37 @@ class Contender:
         if self.slow:
             self.weigh(student)
         else:
-            self._ask({"student": student})
+            self._ask(student)
 
     def grade(self, student: str) -> float:
         """Grade a student; returns the seconds that it took."""
-        self.seconds.append(self._ask({"student": student})["seconds"])
+        self.seconds.append(self._ask(student))
         return self.seconds[-1]
 
     def weigh(self, student: str) -> None:
         """Grade a student to see how much memory that takes. Looking takes time: it is not timed."""
-        report = self._ask({"student": student, "weigh": True})
-        self.own.append(report["own"])
-        self.proportional.append(report["proportional"])
+        watch = KernelWatch(self.process.pid, self.sandboxed)
+        watch.start()
+        try:
+            self._ask(student)
+        finally:
+            watch.end()
+        self.own.append(watch.own)
+        self.proportional.append(watch.proportional)
 
     def stop(self) -> None:
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, student: str) -> float:
         assert self.process.stdin is not None and self.process.stdout is not None
-        print(json.dumps(request), file=self.process.stdin, flush=True)
+        print(student, file=self.process.stdin, flush=True)
         answer = self.process.stdout.readline()
         if not answer:
-            raise SystemExit(f"The process that grades {request['student']} has ended; see above.")
+            raise SystemExit(f"The process that grades {student} has ended; see above.")
         self._first_done = self._first_done or time.perf_counter() - self._started
-        report: dict[str, Any] = json.loads(answer)
-        return report
+        return float(answer)
 
 
 def start(name: str, lesson: Lesson, log: Path, slow: bool = False) -> Contender:
@@ -79,7 +84,7 @@ def start(name: str, lesson: Lesson, log: Path, slow: bool = False) -> Contender
             text=True,
             env=environment(),
         )
-    return Contender(process, slow)
+    return Contender(process, sandboxed=name == "ours", slow=slow)
 
 
 def environment() -> dict[str, str]:

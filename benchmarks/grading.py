@@ -45,7 +45,7 @@ MIB = 2**20
 
 def main() -> None:
     arguments = _arguments()
-    console = Console()
+    console = results.console()
     about = results.surroundings(console) | {"lesson": arguments.lesson, "students": arguments.students}
     with TemporaryDirectory(prefix="attention-lab-benchmark-") as folder:
         contenders = _measure(Path(folder), arguments.lesson, arguments.students, console)

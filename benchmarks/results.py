@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import statistics
+import sys
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -16,7 +17,13 @@ import torch
 from rich.console import Console
 
 FOLDER = Path(__file__).with_name("results")
+FILE_WIDTH = 120  # characters
 IDLE = 0.5  # a core's work, by all that runs before a benchmark does
+
+
+def console() -> Console:
+    """Wide enough for the tables where it is a file that they are printed to."""
+    return Console(width=None if sys.stdout.isatty() else FILE_WIDTH)
 
 
 class Spread(NamedTuple):

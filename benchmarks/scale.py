@@ -59,7 +59,7 @@ class Run:
 
 def main() -> None:
     arguments = _arguments()
-    console = Console()
+    console = results.console()
     content = results.surroundings(console) | {"lesson": arguments.lesson}
     lesson = lesson_named(arguments.lesson)
     runs = [_measure(lesson, size, arguments.workers, console) for size in arguments.sizes]

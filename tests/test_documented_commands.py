@@ -1,0 +1,76 @@
+"""Every command line of the documentation's shell blocks runs, or is run by the test that is named here."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from tiny_course import FOLDER, NAME, ROOT, answered, hand_in, make_course
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# What sets a machine up, opens a window or needs other machines, and what shows that it works.
+ELSEWHERE = {
+    "make": "tests/test_packaging.py",
+    "python3": "tests/test_packaging.py",
+    ".": "tests/test_packaging.py",
+    "pip": "tests/test_start.py",
+    "conda": "tests/test_packaging.py",
+    "export": "tests/test_packaging.py",
+    "attention-lab start": "tests/test_start.py",
+    "attention-lab grade 02_scaling --scheduler": "tests/whole_class/test_cluster.py",
+    "jupyter": "tests/browser/test_formgrader.py",
+    "dask": "tests/whole_class/test_cluster.py",
+    "apt-get": "tests/grading/sandbox/test_bubblewrap.py",
+}
+# Kubernetes' own; the page says that nothing of ours shows it.
+NEEDS_A_CLUSTER = ("helm", "--generate-name")
+
+
+def command_lines() -> list[str]:
+    """The lines of all shell blocks, once each, without their comments."""
+    blocks = [block for page in PAGES for block in BLOCK.findall(page.read_text())]
+    lines = [re.sub(r"\s+#.*", "", line).strip() for block in blocks for line in block.splitlines()]
+    return list(dict.fromkeys(line for line in lines if line and not line.startswith(NEEDS_A_CLUSTER)))
+
+
+def run_elsewhere(line: str) -> str | None:
+    return next((where for start, where in ELSEWHERE.items() if f"{line} ".startswith(f"{start} ")), None)
+
+
+def for_the_tiny_course(line: str) -> str:
+    """The same command for the lesson of the tiny course."""
+    line = re.sub(r"\b0\d_(dot_product|scaling)\b", FOLDER, line)
+    return line.replace("dot_product.ipynb", f"{NAME}.ipynb").replace("build/lab", "release")
+
+
+@pytest.mark.timeout(600)
+def test_what_the_documentation_says_to_type_works():
+    lines = [line for line in command_lines() if run_elsewhere(line) is None]
+    assert len(lines) > 10
+    programs = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    with TemporaryDirectory(prefix="typed-") as place:
+        root = Path(place).resolve() / "course"
+        make_course(root)
+        hand_in(root, "ada", answered())
+        for line in lines:
+            typed = for_the_tiny_course(line)
+            folder = root / "submitted" / "ada" / FOLDER if "validate" in typed else root
+            run = subprocess.run(
+                shlex.split(typed), cwd=folder, env=environment, capture_output=True, text=True
+            )
+            assert run.returncode == 0, f"{line}\n{run.stdout[-1500:]}{run.stderr[-1500:]}"
+
+
+def test_every_test_that_runs_a_command_is_there():
+    assert [where for where in ELSEWHERE.values() if not (ROOT / where).exists()] == []
+    lines = command_lines()
+    unused = [start for start in ELSEWHERE if not any(f"{line} ".startswith(f"{start} ") for line in lines)]
+    assert unused == []
