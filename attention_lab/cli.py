@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,6 +31,8 @@ def attention_lab() -> None:
 
 def main() -> None:
     """Run the command; a broken course or a wrong name ends in one sentence, not in a traceback."""
+    # nbgrader calls alembic by its name, which is installed beside the interpreter.
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     try:
         app()
     except CourseError as error:

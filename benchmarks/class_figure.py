@@ -37,10 +37,10 @@ def draw(content: dict[str, Any], path: Path) -> None:
         axes.text(seconds, row, f"  {_duration(seconds)}", va="center")
     axes.set_yticks(range(len(names)), [LABELS[name] for name in names])
     axes.invert_yaxis()
-    axes.margins(x=0.13)
+    axes.margins(x=0.16)
     axes.set_xlabel("seconds, start included")
     axes.set_title(
-        f"A class of {content['students']} hands in {content['lesson']}, "
+        f"A class of {content['students']} hands in lesson {content['lesson']}, "
         f"graded on {content['cores_used']} cores",
         loc="left",
         fontsize=10,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import subprocess
 import sys
 import threading
@@ -129,5 +130,6 @@ def _cluster(workers: int, folder: Path) -> Iterator[str]:
         scheduler_port=0,
         dashboard_address=None,
         local_directory=str(folder),
+        silence_logs=logging.ERROR,  # a worker that takes its time to end
     ) as cluster:
         yield cluster.scheduler_address

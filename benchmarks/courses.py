@@ -89,14 +89,14 @@ def graded_notebook(lesson: Lesson, student: str) -> Path:
 
 
 def not_in_full(lesson: Lesson, students: Iterable[str]) -> list[str]:
-    """Those of the students to whom the gradebook does not give all the points that there are."""
+    """Those of the students to whom the gradebook does not give every point that a grader can give."""
     with Gradebook(f"sqlite:///{lesson.course.root / 'gradebook.db'}") as gradebook:
         scores = {
             student: gradebook.find_submission(lesson.folder, student)
             for student in students
             if graded_notebook(lesson, student).is_file()
         }
-        full = {name for name, found in scores.items() if found.score == found.max_score}
+        full = {name for name, found in scores.items() if found.code_score == found.max_code_score}
     return [student for student in students if student not in full]
 
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import fcntl
+import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+# nbgrader calls alembic by its name, which is installed beside the interpreter.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 Once = Callable[[str, Callable[[Path], None]], Path]
 

@@ -7,27 +7,34 @@ import os
 import signal
 import sys
 import threading
-import time
 from multiprocessing.connection import wait
+from multiprocessing.util import Finalize
 from pathlib import Path
 from types import FrameType
 
 import torch
 
-from attention_lab.grading.sandbox.warm_interpreter import warm_interpreter
+from attention_lab.grading.sandbox.warm_interpreter import close_warm_interpreter, warm_interpreter
 from attention_lab.grading.unit import Done, Unit, do
 from attention_lab.grading.whole_class.parcel import Parcel, opened
+from attention_lab.grading.whole_class.parcel import close as close_parcel
 
-PATIENCE = 3  # seconds in which it cleans up
+PATIENCE = 5  # seconds in which a process cleans up
 _one_at_a_time = threading.Lock()  # a process has one warm interpreter
 
 
 def work(parcel: Parcel, unit: Unit) -> Done:
     """Grade one notebook. Raises NoKernelStarts where the sandbox gives no kernel to anybody."""
-    with _one_at_a_time:
-        # One thread in every worker: they share the cores, and sums come out the same everywhere.
-        torch.set_num_threads(1)
-        return do(unit, opened(parcel, unit.lesson))
+    try:
+        with _one_at_a_time:
+            # One thread in every worker: they share the cores, and sums come out the same everywhere.
+            torch.set_num_threads(1)
+            return do(unit, opened(parcel, unit.lesson))
+    except SystemExit:
+        # Told to end. A pool would take this for a notebook that failed, and wait for the next one.
+        close_warm_interpreter()
+        close_parcel()
+        os._exit(0)
 
 
 def begin(log: Path, warm: tuple[str, ...] | None) -> None:
@@ -41,20 +48,23 @@ def begin(log: Path, warm: tuple[str, ...] | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the coordinator's to answer
     signal.signal(signal.SIGTERM, _end)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    # A process of a pool ends without what `atexit` would do.
+    for clean_up in (close_warm_interpreter, close_parcel):
+        Finalize(None, clean_up, exitpriority=1)
     if warm is not None:
         warm_interpreter(warm)
 
 
 def _end(_signal: int, _frame: FrameType | None) -> None:
-    raise SystemExit  # so that folders and sandboxes are cleaned up on the way out
+    """Clean up folders and sandboxes on the way out, and be gone soon whatever happens there."""
+    last = threading.Timer(PATIENCE, os._exit, (1,))
+    last.daemon = True
+    last.start()
+    raise SystemExit
 
 
 def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])
-    # The pool takes the first for a notebook that failed, and waits for the next.
-    for _ in range(2):
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(PATIENCE)
-    os.kill(os.getpid(), signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGTERM)

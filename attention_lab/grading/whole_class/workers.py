@@ -90,8 +90,6 @@ class LocalWorkers:
             pool = self._pool
             try:
                 return pool.submit(work, self._parcel, unit).result()
-            except SystemExit:  # somebody told the process to end
-                continue
             except BrokenProcessPool:
                 with self._replacing:
                     if self._pool is pool and not self._stopped:
