@@ -10,7 +10,6 @@ from rich.console import Console
 import attention_lab.demo
 from attention_lab.demo import run_demo
 from attention_lab.demo.class_folder import MARKER, fresh_course
-from attention_lab.demo.grading import Graded
 from attention_lab.demo.hand_ins import FULL, NONE, Expected, HandIn
 from attention_lab.demo.names import invented_names
 from attention_lab.demo.outcome import Judged, Outcome
@@ -18,6 +17,8 @@ from attention_lab.demo.table import first_message, table_of
 from attention_lab.errors import CourseError
 from attention_lab.grading.course import Course, Lesson, open_course
 from attention_lab.grading.exercise import Exercise
+from attention_lab.grading.graded_notebook import GradedNotebook
+from attention_lab.grading.whole_class.run import Graded
 
 ROOT = Path(__file__).parents[1]
 LESSON = open_course(ROOT).lessons["dot_product"]
@@ -78,7 +79,8 @@ def test_a_verdict_is_as_expected_only_with_the_right_points_and_the_right_mista
 
 def outcome(judged, problems=(), student="Zoë O'Brien, jr [bold]"):
     hand_in = HandIn("one mistake", {}, dict.fromkeys(judged, FULL))
-    return Outcome(student, hand_in, Graded(student, 3.21), judged, tuple(problems))
+    graded = Graded(student, (GradedNotebook(seconds=3.21),))
+    return Outcome(student, hand_in, graded, judged, tuple(problems))
 
 
 def test_a_surprise_is_counted_and_told():
@@ -107,6 +109,7 @@ def test_a_message_about_the_whole_file_names_no_exercise():
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.filterwarnings("ignore:Object of type:sqlalchemy.exc.SAWarning")  # nbgrader's own
 def test_a_class_is_graded_and_every_verdict_is_as_expected(tmp_path, monkeypatch):
     (lesson,) = small_course(tmp_path, LESSON).lessons.values()
     leftover = tmp_path / "demo" / "submitted" / "of last time"
@@ -124,7 +127,7 @@ def test_a_class_is_graded_and_every_verdict_is_as_expected(tmp_path, monkeypatc
         assert name in printed
         assert (tmp_path / "demo/feedback" / name / lesson.folder / f"{lesson.name}.html").exists()
     log = (tmp_path / "demo/nbgrader.log").read_text()
-    assert all(f"---- {name}\n" in log for name in names)
+    assert all(f"---- feedback for {name}\n" in log for name in names)
     assert "Sanitizing" not in printed
 
     # What was not graded is said in red, and the demo fails.
@@ -132,7 +135,7 @@ def test_a_class_is_graded_and_every_verdict_is_as_expected(tmp_path, monkeypatc
         attention_lab.demo,
         "grade_class",
         lambda lesson, students, console, sandbox: {
-            name: Graded(name, 0.0, "out of disk") for name in students
+            name: Graded(name, problem="out of disk") for name in students
         },
     )
     console = Console(file=io.StringIO(), width=160)

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SANITIZE = ROOT / "tests" / "nbval_sanitize.cfg"
-SOLUTIONS = sorted(ROOT.glob("solutions/*/*.ipynb"))
+SOLUTIONS = sorted(ROOT.glob("solutions/0[1-9]_*/*.ipynb"))
 
 pytestmark = pytest.mark.lesson
 

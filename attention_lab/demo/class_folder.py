@@ -15,13 +15,14 @@ from attention_lab.errors import CourseError
 from attention_lab.grading.course import Course, Lesson, read_notebook
 
 FOLDER = "demo"
-GRADEBOOK = "gradebook.db"
 MARKER = ".attention-lab-demo"  # only a folder that holds it is ever removed
 LITTER = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
-SHORTER_LIMITS = """
+OWN_SETTINGS = """
 # The demo's invented students write endless loops on purpose: nobody wants to wait long for them.
 c.RunAndJudge.cell_seconds = 15
 c.RunAndJudge.answer_seconds = 8
+# The class's own gradebook may be in a database server: invented students have no business there.
+c.CourseDirectory.db_url = "sqlite:///" + __file__.replace("nbgrader_config.py", "gradebook.db")
 """
 
 
@@ -44,9 +45,7 @@ def fresh_course(lesson: Lesson) -> Lesson:
     for path in needed:
         _copy(path, folder / path.relative_to(root))
     config = (root / "nbgrader_config.py").read_text(encoding="utf-8")
-    # The class's own gradebook may be in a database server: invented students have no business there.
-    own = f"c.CourseDirectory.db_url = {f'sqlite:///{folder / GRADEBOOK}'!r}\n"
-    (folder / "nbgrader_config.py").write_text(config + SHORTER_LIMITS + own, encoding="utf-8")
+    (folder / "nbgrader_config.py").write_text(config + OWN_SETTINGS, encoding="utf-8")
     fresh = Lesson(Course(folder, lesson.course.source, lesson.course.solutions), lesson.folder, lesson.name)
     register(fresh)
     return fresh

@@ -6,6 +6,7 @@ import os
 import signal
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -48,6 +49,17 @@ def points(course: Path) -> dict[str, dict[str, float]]:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     found = {student: GradedClass(course).points(student) for student in CLASS}
     return {student: {name: of[name] for name in FULL} for student, of in found.items()}  # no written answers
+
+
+def a_worker_of(run) -> psutil.Process:
+    """Whoever has started a sandbox is one."""
+    while run.poll() is None:
+        with suppress(psutil.NoSuchProcess):  # a kernel that was just done
+            for process in psutil.Process(run.pid).children(recursive=True):
+                parent = process.parent()
+                if process.name() == "bwrap" and parent is not None and parent.name() != "bwrap":
+                    return parent
+    raise AssertionError("the run was over before it began")
 
 
 def soon_gone(processes: list[psutil.Process]) -> bool:
@@ -94,11 +106,7 @@ def test_a_coordinator_that_is_killed_takes_its_workers_along_and_the_next_run_g
 def test_a_worker_that_is_killed_costs_nobody_anything(course):
     run = attention_lab(course, "grade", FOLDER, "--workers", "2", wait=False)
     wait_for_the_first_grade(course, run)
-    # A worker is whoever has started a sandbox.
-    everybody = psutil.Process(run.pid).children(recursive=True)
-    sandboxes = [process for process in everybody if process.name() == "bwrap"]
-    worker = next(parent for parent in (each.parent() for each in sandboxes) if parent.name() != "bwrap")
-    worker.kill()
+    a_worker_of(run).kill()
     said, _ = run.communicate(timeout=300)
     assert run.returncode == 0, said
     assert points(course) == EXPECTED
