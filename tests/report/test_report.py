@@ -9,14 +9,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
 from reported_class import ABSENT, BROKEN, COMMA, FORMULA, LATE, MARKUP, TAG, UNGRADED, opened
 from tiny_course import FOLDER, NAME
 
 from attention_lab.errors import CourseError
 from attention_lab.grading.interrupted import HALF_GRADED
-from attention_lab.report.figures import MOST_BARS, bins
 
 TABLES = ["exercises", "groups", "mistakes", "other_findings", "failures", "to_mark", "not_graded"]
 
@@ -249,10 +246,3 @@ def test_nothing_graded_is_said(class_copy, report):
             gradebook.remove_student(student)
     ended = report(class_copy, FOLDER)
     assert "No submission of 01_tiny has been graded" in str(ended.exception)
-
-
-@given(values=some.lists(some.floats(0, 1e6), min_size=1, max_size=50))
-def test_a_histogram_counts_everybody_in_bars_that_can_be_told_apart(values):
-    heights, width = bins(values, max(values))
-    assert sum(heights.values()) == len(values) and len(heights) <= MOST_BARS + 2
-    assert list(heights) == [step * width for step in range(len(heights))]
