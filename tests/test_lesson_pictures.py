@@ -10,6 +10,7 @@ from attention_lab.grading.course import read_notebook
 
 pytestmark = pytest.mark.lesson
 WIDGET_MODULES = {"ipywidgets", "attention_lab.sliders"}
+WIDGET_MODULES |= {f"attention_lab.start.{name}" for name in ("progress_page", "set_up")}
 
 
 @every_notebook

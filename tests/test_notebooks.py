@@ -24,7 +24,6 @@ SOLUTION = re.compile(r"[ ]*### BEGIN SOLUTION\n(.*?)[ ]*### END SOLUTION", re.D
 SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTALL)
 CHECK = re.compile(r'^check\("(\w+)"\)$', re.MULTILINE)
 WIDGET_MODULES = {"ipywidgets", "attention_lab.sliders"}
-WIDGET_MODULES |= {f"attention_lab.start.{name}" for name in ("progress_page", "set_up")}
 MARKS = {  # (grade, locked, solution) of the cells that nbgrader knows
     ("code", "setup"): (False, True, False),
     ("code", "answer"): (False, False, True),
