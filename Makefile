@@ -41,7 +41,6 @@ bench: $(ready) bubblewrap
 	@$(bin)/python benchmarks/scale.py
 
 # pytest's summary is the last line printed. One thread for each worker: torch would start one a core.
-# Three workers on two cores: attacks, faults and browsers wait more than they work.
 test: export OMP_NUM_THREADS = 1
 test: $(ready) chromium bubblewrap postgresql iproute2
 	$(bin)/ruff check
@@ -49,7 +48,7 @@ test: $(ready) chromium bubblewrap postgresql iproute2
 	$(bin)/mypy
 	$(bin)/attention-lab build --check
 	$(bin)/pytest -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg solutions
-	$(bin)/pytest -n 3 --dist worksteal $(if $(shell command -v chromium 2>/dev/null),,-m "not browser") tests
+	$(bin)/pytest -n 2 --dist worksteal $(if $(shell command -v chromium 2>/dev/null),,-m "not browser") tests
 
 # The whole set-up, once, and again when pyproject.toml changes. torch goes first: by far the longest step.
 $(ready): pyproject.toml
