@@ -7,7 +7,6 @@ import re
 import shutil
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -15,8 +14,6 @@ from bundle_school import (
     INSIDE,
     NOTEBOOK,
     Members,
-    course_and_zip,
-    make_school,
     read_zip,
     wheel_in,
     write_zip,
@@ -30,16 +27,6 @@ from attention_lab.bundle.gate import leaks
 from attention_lab.errors import CourseError
 from attention_lab.grading.course import Course
 from attention_lab.grading.forms import course_config, released
-
-
-@pytest.fixture
-def school(once) -> tuple[Course, Path]:
-    return course_and_zip(once("bundled_course", make_school))
-
-
-@pytest.fixture
-def members(school) -> Members:
-    return read_zip(school[1].read_bytes())
 
 
 def in_notebook(change: Callable[[nbformat.NotebookNode], object]) -> Callable[[Members], None]:

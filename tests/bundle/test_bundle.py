@@ -19,8 +19,6 @@ from bundle_school import (
     INSIDE,
     NOTEBOOK,
     Members,
-    course_and_zip,
-    make_school,
     read_zip,
     wheel_in,
 )
@@ -31,16 +29,6 @@ from attention_lab import cli
 from attention_lab.bundle import make_bundle
 from attention_lab.bundle.gate import leaks
 from attention_lab.grading.course import Course, find_course
-
-
-@pytest.fixture
-def school(once) -> tuple[Course, Path]:
-    return course_and_zip(once("bundled_course", make_school))
-
-
-@pytest.fixture
-def members(school) -> Members:
-    return read_zip(school[1].read_bytes())
 
 
 def test_the_zip_holds_the_lessons_their_wheel_and_how_to_begin_and_no_leak(school, members):
