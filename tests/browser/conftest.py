@@ -7,12 +7,11 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
+from waiting import wait_until_it_answers
 
 ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = ROOT / "artefacts"
@@ -63,17 +62,6 @@ class Lab:
     def url(self, path: str) -> str:
         return f"http://127.0.0.1:{self.port}/{path}?token=student"
 
-    def wait_until_it_answers(self) -> None:
-        deadline = time.monotonic() + 120
-        while True:
-            assert self.process.poll() is None, self.log.read_text()
-            try:
-                urllib.request.urlopen(self.url("api/status"), timeout=10).close()
-                return
-            except OSError:
-                assert time.monotonic() < deadline, self.log.read_text()
-                time.sleep(0.1)
-
     def stop(self) -> None:
         """As Ctrl-C does."""
         self.process.send_signal(signal.SIGINT)
@@ -91,7 +79,8 @@ def start_lab(tmp_path_factory):
     def start(theme: str = "JupyterLab Light") -> Lab:
         if theme not in labs:
             labs[theme] = Lab(tmp_path_factory.mktemp("home"), theme)
-            labs[theme].wait_until_it_answers()
+            lab = labs[theme]
+            wait_until_it_answers(lab.process, lab.url("api/status"), lab.log)
         return labs[theme]
 
     yield start

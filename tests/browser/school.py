@@ -8,8 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-import urllib.request
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeSubmit
 from playwright.sync_api import expect
 from tiny_course import FOLDER, NAME
+from waiting import wait_until_it_answers
 from written_question import write_course
 
 from attention_lab.grading.forms import course_config
@@ -104,15 +103,7 @@ class Person:
         return self
 
     def wait_until_jupyterlab_answers(self) -> None:
-        deadline = time.monotonic() + 120
-        while True:
-            assert self.process.poll() is None, self.log.read_text()
-            try:
-                urllib.request.urlopen(self.url("api/status"), timeout=10).close()
-                return
-            except OSError:
-                assert time.monotonic() < deadline, self.log.read_text()
-                time.sleep(0.1)
+        wait_until_it_answers(self.process, self.url("api/status"), self.log)
 
     def __exit__(self, *_: object) -> None:
         with suppress(ProcessLookupError):  # it never started, which was said already
