@@ -23,8 +23,8 @@ from nbformat import NotebookNode
 from traitlets import Type, default
 
 from attention_lab.grading.limits import Limits
+from attention_lab.grading.sandbox.forked_kernel import SandboxError
 from attention_lab.grading.sandbox.provisioner import SandboxSpecs
-from attention_lab.grading.sandbox.warm_interpreter import SandboxError
 
 LARGEST_MESSAGE = 96 * 2**20  # bytes; a sender of more is disconnected
 LONGEST_QUEUE = 256  # messages of each socket
@@ -156,8 +156,12 @@ def start(runner: Runner, folder: Path, world: World) -> TemporaryDirectory[str]
         manager.transport = "ipc"
         manager.connection_file = str(Path(sockets.name) / "kernel.json")
         manager.ip = str(Path(sockets.name) / "kernel")
-    runner.start_new_kernel(cwd=str(folder))
-    runner.start_new_kernel_client()
+    try:
+        runner.start_new_kernel(cwd=str(folder))
+        runner.start_new_kernel_client()
+    except BaseException:
+        manager.context.destroy(linger=0)
+        raise
     return sockets
 
 

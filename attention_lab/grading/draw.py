@@ -6,7 +6,7 @@ import torch
 
 # Sizes that no lesson's code uses (a test holds the lessons to it), so that a number
 # copied from the notebook never fits a hidden case by accident.
-FRESH_SIZES = (7, 9, 11, 13, 14, 15, 17, 18, 19, 21, 22, 23)
+FRESH_SIZES = (7, 9, 11, 13, 14, 15, 17, 18)
 FRESH_EVEN_SIZES = (26, 28, 34, 36, 38, 44, 46)
 # Each head costs time, and so does each number in it: layers with heads are asked with few of all.
 FRESH_HEAD_COUNTS = (7, 9)
@@ -20,7 +20,7 @@ class Draw:
         self.generator = torch.Generator().manual_seed(seed)
 
     def sizes(self, count: int) -> tuple[int, ...]:
-        """`count` sizes (at most 12), all different from each other and from the notebook's numbers."""
+        """`count` sizes (at most 8), all different from each other and from the notebook's numbers."""
         order = torch.randperm(len(FRESH_SIZES), generator=self.generator).tolist()
         return tuple(FRESH_SIZES[index] for index in order[:count])
 

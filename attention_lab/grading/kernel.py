@@ -6,9 +6,12 @@ earlier cells are run again, and whatever killed the last one is left out.
 
 from __future__ import annotations
 
+import base64
 import copy
+import marshal
 import re
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,13 +27,16 @@ from attention_lab.grading import packing, recording, respond
 from attention_lab.grading.answers import Answer, Reply, read_reply
 from attention_lab.grading.channels import Runner, World, start
 from attention_lab.grading.patience import Patience
-from attention_lab.grading.sandbox.warm_interpreter import SandboxError
+from attention_lab.grading.sandbox.forked_kernel import SandboxError
 
-# One text, so the imports of its parts from each other are dropped.
-RESPONDER = "".join(
+# One program, so the imports of its parts from each other are dropped. It is sent with every question,
+# and compiled and packed, because to compile it takes longer than most answers.
+_TEXT = "".join(
     re.sub(r"^from attention_lab\..*$", "", Path(str(part.__file__)).read_text(), flags=re.MULTILINE)
     for part in (packing, recording, respond)
 )
+_PROGRAM = marshal.dumps(compile(_TEXT, "<attention-lab>", "exec", dont_inherit=True))
+RESPONDER = base64.b64encode(zlib.compress(_PROGRAM, 9)).decode()
 SETTLE = 0.05  # seconds in which a kernel that was told to exit is gone
 MOST_BENEFITS_OF_DOUBT = 2  # a notebook whose cells keep dying is a killer's, not an accident
 PACKED = re.compile(r"'[A-Za-z0-9+/= ]*'")  # a string as Python prints it, with nothing to evaluate
@@ -197,9 +203,10 @@ class StudentKernel:
         namespace = {"__name__": "attention_lab_respond", "__file__": "<attention-lab>"}
         # An expression that needs no name of the student's, so that shadowing one spoils nothing.
         expression = (
-            f"(lambda space: (__import__('builtins').exec(__import__('builtins').compile("
-            f"{RESPONDER!r}, '<attention-lab>', 'exec'), space), space['respond']("
-            f"{request!r}, __import__('sys').modules['__main__'].__dict__))[1])({namespace!r})"
+            "(lambda space: (__import__('builtins').exec(__import__('marshal').loads("
+            f"__import__('zlib').decompress(__import__('base64').b64decode({RESPONDER!r}))), space), "
+            f"space['respond']({request!r}, __import__('sys').modules['__main__'].__dict__))[1])"
+            f"({namespace!r})"
         )
         patience = max(1.0, min(self.limits.answer, self.ends - time.monotonic()))
         printed = self._evaluate(expression, patience)

@@ -23,7 +23,7 @@ from attention_lab.grading.course import Lesson
 from attention_lab.grading.files import copy_plain_files, write_files
 from attention_lab.grading.grade import grade, refuse
 from attention_lab.grading.kernel import student_kernel
-from attention_lab.grading.sandbox.warm_interpreter import SandboxError
+from attention_lab.grading.sandbox.forked_kernel import SandboxError
 
 NOT_WITH_THESE_FILES = "No kernel could be started with the files of this submission beside the notebook"
 

@@ -15,7 +15,8 @@ from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in
 from attention_lab.grading.forms import course_config
 from attention_lab.grading.kernel import StudentKernel
 from attention_lab.grading.sandbox import warm_interpreter
-from attention_lab.grading.sandbox.warm_interpreter import SandboxError, WarmInterpreter
+from attention_lab.grading.sandbox.forked_kernel import SandboxError
+from attention_lab.grading.sandbox.warm_interpreter import WarmInterpreter
 
 pytestmark = [
     pytest.mark.fault,
@@ -108,10 +109,10 @@ def test_a_submission_with_whose_files_no_kernel_starts_is_0_with_the_reason_and
 ):
     fork = WarmInterpreter.fork
 
-    def fork_without(self: WarmInterpreter, request: dict[str, Any], patience: float) -> Any:
-        if "unheard-of.bin" in request["files"]:
+    def fork_without(self: WarmInterpreter, limits: Any, files: dict[str, str], patience: float) -> Any:
+        if "unheard-of.bin" in files:
             raise SandboxError("A kernel could not be started in the sandbox: it ended.")
-        return fork(self, request, patience)
+        return fork(self, limits, files, patience)
 
     monkeypatch.setattr(WarmInterpreter, "fork", fork_without)
     (hand_in(grader.root, "ada", None) / "unheard-of.bin").write_bytes(b"?")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +16,10 @@ from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 from traitlets import Dict, List, Unicode
 
-from attention_lab.grading.sandbox.bubblewrap import HOME
-from attention_lab.grading.sandbox.warm_interpreter import (
-    Kernel,
-    SandboxError,
-    WarmInterpreter,
-    warm_interpreter,
-)
+from attention_lab.grading.sandbox.forked_kernel import Kernel, SandboxError
+from attention_lab.grading.sandbox.warm_interpreter import warm_interpreter
 
 NAME = "attention-lab-sandbox"
-INSIDE_SOCKETS = "/run/kernel/kernel"  # what the kernel itself knows its sockets by
-WORK_FOLDER = f"{HOME}/work"
 BETWEEN_LOOKS = 0.01  # seconds
 
 
@@ -68,34 +60,22 @@ class SandboxProvisioner(KernelProvisionerBase):
         self._let_go()
 
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
-        manager: Any = self.parent
-        self._warm: WarmInterpreter = warm_interpreter(self.modules)
-        self._sockets = self._warm.new_socket_folder()
-        manager.transport = "ipc"
-        manager.ip = str(self._sockets / "kernel")
-        # Not beside the sockets: the folder of those is the kernel's to see.
-        manager.connection_file = f"{self._sockets}.json"
-        manager.write_connection_file()
-        self.connection_info = manager.get_connection_info()
         return await super().pre_launch(cmd=[], **kwargs)
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
         """Fork a kernel. Raises SandboxError where none can be had."""
-        connection = self.connection_info | {"ip": INSIDE_SOCKETS, "key": _text(self.connection_info["key"])}
-        request = {
-            "connection": connection,
-            "sockets": self._sockets.name,
-            "folder": WORK_FOLDER,
-            "files": _content(Path(kwargs.get("cwd") or os.devnull)),
-            "limits": self.limits,
-        }
-        self.kernel = self._warm.fork(request, patience=self.limits["startup"])
+        files = _content(Path(kwargs.get("cwd") or os.devnull))
+        warm = warm_interpreter(self.modules)
+        self.kernel = warm.fork(dict(self.limits), files, patience=self.limits["startup"])
+        connection: Any = self.kernel.connection | {"key": self.kernel.connection["key"].encode()}
+        # Not beside the sockets: the folder of those is the kernel's to see.
+        manager: Any = self.parent
+        manager.connection_file = f"{self.kernel.sockets}.json"
+        self.connection_info = connection
         return self.connection_info
 
     async def cleanup(self, restart: bool = False) -> None:
         self._let_go()
-        if not restart and hasattr(self, "_sockets"):
-            shutil.rmtree(self._sockets, ignore_errors=True)
 
     def _let_go(self) -> None:
         if self.kernel is not None:
@@ -126,7 +106,3 @@ def _content(folder: Path) -> dict[str, str]:
     """A work folder's files, to be written into the kernel's private one."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file()) if folder.is_dir() else ()
     return {str(path.relative_to(folder)): base64.b64encode(path.read_bytes()).decode() for path in files}
-
-
-def _text(key: Any) -> str:
-    return key.decode() if isinstance(key, bytes) else str(key)

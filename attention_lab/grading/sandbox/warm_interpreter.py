@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import atexit
-import json
 import os
-import select
-import signal
 import socket
-import struct
 import subprocess
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,45 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from attention_lab.errors import CourseError
 from attention_lab.grading.sandbox import bubblewrap
+from attention_lab.grading.sandbox.forked_kernel import ComingKernel, Kernel, SandboxError
 
 WARM_UP = 120  # seconds in which all imports must be done
-_CREDENTIALS = 2  # SCM_CREDENTIALS, which Python 3.11 does not name
-LONGEST_REPORT = 4096
-
-
-class SandboxError(CourseError):
-    """No sandbox could be made, or it broke; the message says what to do."""
-
-
-@dataclass
-class Kernel:
-    """A forked kernel: a handle on its process, and why its keeper ended it, if it did."""
-
-    pid: int
-    _pidfd: int
-    _channel: socket.socket
-    report: str = ""
-
-    def is_alive(self) -> bool:
-        return not select.select([self._pidfd], [], [], 0)[0]
-
-    def send_signal(self, number: int) -> None:
-        with suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._pidfd, number)
-
-    def close(self) -> None:
-        """End the kernel and all that it started."""
-        self.send_signal(signal.SIGKILL)
-        select.select([self._pidfd], [], [], 5)
-        # The keeper reports after the last process of the kernel is gone.
-        self._channel.settimeout(5)
-        with suppress(OSError):
-            said = self._channel.recv(LONGEST_REPORT).decode(errors="replace")
-            self.report = said.removeprefix("ended: ")
-        self._channel.close()
-        os.close(self._pidfd)
 
 
 @dataclass
@@ -68,6 +28,7 @@ class WarmInterpreter:
     _process: subprocess.Popen[bytes] = field(init=False)
     _requests: socket.socket = field(init=False)
     _kernels: int = 0
+    _spare: ComingKernel | None = None
     _warm: bool = False
 
     def __post_init__(self) -> None:
@@ -99,38 +60,56 @@ class WarmInterpreter:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def new_socket_folder(self) -> Path:
-        self._kernels += 1
-        folder = self.sockets / str(self._kernels)
-        folder.mkdir(mode=0o700)
-        return folder
+    def fork(self, limits: dict[str, Any], files: dict[str, str], patience: float) -> Kernel:
+        """A kernel within `limits` that finds `files` (as base64) in its work folder.
 
-    def fork(self, request: dict[str, Any], patience: float) -> Kernel:
-        """A new kernel, ready for its first message. Raises SandboxError if there is none in time."""
+        The next one is begun at once, so that whoever asks again need not wait for it.
+        Raises SandboxError if there is none in `patience` seconds.
+        """
         self._wait_until_warm()
-        channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        file = os.memfd_create("request")
+        kernel = self._begun_before(limits, files, patience)
+        if kernel is None:
+            kernel = self._begin(limits).arrive(files, patience)
         try:
-            _write_all(file, json.dumps(request).encode())
-            socket.send_fds(self._requests, [b"fork"], [theirs.fileno(), file])
+            self._spare = self._begin(limits)
+        except SandboxError:
+            kernel.close()
+            raise
+        return kernel
+
+    def _begun_before(self, limits: dict[str, Any], files: dict[str, str], patience: float) -> Kernel | None:
+        """The kernel that was begun after the last one, if it is there and of the right kind."""
+        spare, self._spare = self._spare, None
+        if spare is None:
+            return None
+        if spare.limits != limits:
+            spare.cancel()
+            return None
+        try:
+            return spare.arrive(files, patience)
+        except SandboxError:  # something has ended it while nobody needed it
+            return None
+
+    def _begin(self, limits: dict[str, Any]) -> ComingKernel:
+        self._kernels += 1
+        coming = ComingKernel(self.sockets / str(self._kernels), limits)
+        try:
+            coming.ask_for(self._requests)
         except OSError as error:
-            channel.close()
+            coming.cancel()
             self._process.kill()
             self._process.wait()
             raise SandboxError(f"The warm interpreter is gone ({error.strerror}).") from error
-        finally:
-            os.close(file)
-            theirs.close()
-        try:
-            return _wait_for_kernel(channel, patience)
-        except SandboxError:
-            # Where the interpreter is just dying, whoever asks again must get a new one.
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=1)
-            raise
+        return coming
+
+    def drop_spare(self) -> None:
+        """End the kernel that was begun for whoever asks next."""
+        if self._spare is not None:
+            self._spare.cancel()
+            self._spare = None
 
     def close(self) -> None:
+        self.drop_spare()
         self._process.kill()
         self._process.wait()
         self._requests.close()
@@ -145,45 +124,6 @@ class WarmInterpreter:
         if not self._warm:
             said = self._said.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
             raise SandboxError(f"The sandbox did not start: {said[-1][:300]}.")
-
-
-def _write_all(file: int, content: bytes) -> None:
-    while content:
-        content = content[os.write(file, content) :]
-    os.lseek(file, 0, os.SEEK_SET)
-
-
-def _wait_for_kernel(channel: socket.socket, patience: float) -> Kernel:
-    """Read the kernel's own hello, which says by its credentials which process it is, then "ready"."""
-    ends = time.monotonic() + patience
-    pid, pidfd = 0, -1
-    while True:
-        channel.settimeout(max(0.01, ends - time.monotonic()))
-        try:
-            said, ancillary, _, _ = channel.recvmsg(LONGEST_REPORT, socket.CMSG_SPACE(12))
-        except OSError:
-            said, ancillary = b"failed: it took too long", []
-        if said == b"kernel":
-            pid = _sender(ancillary)
-            pidfd = os.pidfd_open(pid)
-        elif said == b"ready" and pid:
-            return Kernel(pid, pidfd, channel)
-        else:
-            channel.close()
-            if pidfd >= 0:
-                with suppress(ProcessLookupError):
-                    signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-                os.close(pidfd)
-            reason = said.decode(errors="replace").removeprefix("failed: ") or "its keeper ended"
-            raise SandboxError(f"A kernel could not be started in the sandbox: {reason}.")
-
-
-def _sender(ancillary: list[tuple[int, int, bytes]]) -> int:
-    for level, kind, data in ancillary:
-        if level == socket.SOL_SOCKET and kind == _CREDENTIALS:
-            pid: int = struct.unpack("iii", data[:12])[0]
-            return pid
-    raise SandboxError("This system does not say which process a kernel is.")
 
 
 _current: list[WarmInterpreter] = []

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from attention_lab.grading.sandbox import bubblewrap
-from attention_lab.grading.sandbox.warm_interpreter import SandboxError, WarmInterpreter
+from attention_lab.grading.sandbox.forked_kernel import SandboxError
+from attention_lab.grading.sandbox.warm_interpreter import WarmInterpreter
 
 
 @pytest.fixture(autouse=True)

@@ -19,8 +19,8 @@ from student_code import MODULES, PATIENT
 from tiny_course import ROOT
 
 from attention_lab.grading import channels
+from attention_lab.grading.sandbox.forked_kernel import SandboxError
 from attention_lab.grading.sandbox.provisioner import NAME, SandboxProvisioner, SandboxSpecs
-from attention_lab.grading.sandbox.warm_interpreter import SandboxError
 
 JULIA = {"argv": ["julia", "{connection_file}"], "display_name": "Julia", "language": "julia"}
 

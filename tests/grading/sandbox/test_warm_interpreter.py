@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
-from student_code import MODULES
+from student_code import MODULES, PATIENT
 
 from attention_lab.grading.sandbox import warm_interpreter as warm
-from attention_lab.grading.sandbox.warm_interpreter import SandboxError, WarmInterpreter, warm_interpreter
+from attention_lab.grading.sandbox.forked_kernel import SandboxError
+from attention_lab.grading.sandbox.warm_interpreter import WarmInterpreter, warm_interpreter
 
 # A process and what it may do to another one of the same user.
 REACH = """
@@ -40,7 +42,8 @@ def the_interpreter() -> psutil.Process:
     """bubblewrap's second process is the first of its namespace; the interpreter is the child of that."""
     process = psutil.Process(warm_interpreter(MODULES)._process.pid)
     while process.name() == "bwrap":
-        (process,) = process.children()
+        # The oldest: a kernel whose keeper has just ended is the sandbox's for a moment.
+        process = min(process.children(), key=psutil.Process.create_time)
     return process
 
 
@@ -53,8 +56,8 @@ def test_it_rather_does_not_start_than_lose_a_thread(monkeypatch):
     thread = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start(); "
     monkeypatch.setattr(warm.bubblewrap, "START", thread + warm.bubblewrap.START)
     interpreter = WarmInterpreter(())
-    with pytest.raises(SandboxError, match="an import has started 1 threads: a fork would lose them"):
-        interpreter.fork({}, patience=1)
+    with pytest.raises(SandboxError, match="warming up has started 1 threads: a fork would lose them"):
+        interpreter.fork({}, {}, patience=1)
     interpreter.close()
 
 
@@ -90,17 +93,66 @@ print(hasattr(builtins, "LEFT"), "LEFT" in os.environ, "/left" in sys.path, "lef
         assert kernel.says(look).splitlines() == ["True True torch.float32", "False False False False"]
 
 
-def test_it_is_asked_for_kernels_as_often_as_wanted_and_keeps_none(start, tmp_path):
+def test_it_is_asked_for_kernels_as_often_as_wanted_and_keeps_one_for_the_next(start, tmp_path):
     with start(tmp_path) as kernel:
         first = psutil.Process(kernel.pid)
         sockets = Path(kernel.kernel._manager.connection_file).with_suffix("")
         assert first.is_running() and sockets.is_dir()
     assert not first.is_running()
     assert not sockets.exists()
+    assert len(forks()) == 1  # the next kernel's keeper
+    warm_interpreter(MODULES).drop_spare()
+    assert forks(at_most=0) == []
+
+
+def forks(at_most: int = 1) -> list[psutil.Process]:
+    """The keepers of the interpreter's kernels, as soon as there are no more than that."""
     ends = time.monotonic() + 10
-    while the_interpreter().children() and time.monotonic() < ends:
+    while len(found := the_interpreter().children()) > at_most and time.monotonic() < ends:
         time.sleep(0.02)
-    assert the_interpreter().children() == []
+    return found
+
+
+def the_next_kernel() -> psutil.Process:
+    (keeper,) = forks()
+    ends = time.monotonic() + 10
+    while not (kernels := keeper.children()) and time.monotonic() < ends:
+        time.sleep(0.02)
+    return kernels[0]
+
+
+def test_the_next_kernel_is_begun_while_this_one_runs(start, tmp_path):
+    with start(tmp_path):
+        pass
+    begun = the_next_kernel()
+    (tmp_path / "given.txt").write_text("only now")
+    with start(tmp_path) as kernel:
+        assert kernel.pid == begun.pid
+        assert kernel.says("print(open('given.txt').read())") == "only now"
+
+
+def test_a_next_kernel_of_other_limits_is_not_taken(start, tmp_path):
+    with start(tmp_path):
+        pass
+    begun = the_next_kernel()
+    with start(tmp_path, replace(PATIENT, open_files=100)) as kernel:
+        assert kernel.pid != begun.pid
+        assert (
+            kernel.says("import resource\nprint(resource.getrlimit(resource.RLIMIT_NOFILE))") == "(100, 100)"
+        )
+    psutil.wait_procs([begun], timeout=10)
+    assert not begun.is_running()
+
+
+@pytest.mark.parametrize("who", ["kernel", "keeper"])
+def test_a_next_kernel_that_died_meanwhile_costs_nobody_anything(start, tmp_path, who):
+    with start(tmp_path):
+        pass
+    begun = the_next_kernel()
+    (begun if who == "kernel" else begun.parent()).kill()
+    with start(tmp_path) as kernel:
+        assert kernel.pid != begun.pid
+        assert kernel.says("print('hello')") == "hello"
 
 
 @pytest.mark.parametrize("dead", ["interpreter", "sandbox"])
@@ -129,5 +181,5 @@ def test_what_it_said_last_is_told_where_it_does_not_start(monkeypatch):
     monkeypatch.setattr(warm.bubblewrap, "command", broken)
     interpreter = WarmInterpreter(())
     with pytest.raises(SandboxError, match=r"^The sandbox did not start: no such library\.$"):
-        interpreter.fork({}, patience=1)
+        interpreter.fork({}, {}, patience=1)
     interpreter.close()

@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,26 +31,38 @@ def keep(channel: socket.socket, request_file: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     system.die_with_parent(signal.SIGKILL)
     try:
-        with os.fdopen(request_file) as stream:
-            request = json.load(stream)
+        request = content_of(request_file)
         system.unshare(system.NEW_MOUNTS | system.NEW_PIDS | system.NEW_IPC | system.NEW_UTS)
         make_private_folders(request["limits"]["disk"])
         show_own_sockets_only(request["sockets"])
-        write_files(Path(request["folder"]), request["files"])
+        os.mkdir(request["folder"])
         # What a kernel shares with the warm interpreter counts for nobody.
         shared = memory_of([str(os.getpid())])
         kernel = os.fork()
         if kernel == 0:
             become_kernel(channel, request)
-        wait_for_sockets(kernel, request["connection"])
+        wait_for_sockets(kernel, request["connection"], channel)
         # From here on the kernel can connect its sockets but put nothing beside them.
         system.mount("none", KERNEL_SOCKETS, flags=READ_ONLY_AGAIN)
         channel.send(b"ready")
+        # A kernel is begun before it is needed; whoever takes it says what its work folder holds.
+        said, files, _, _ = socket.recv_fds(channel, 16, 1)
+        if said != b"files":  # nobody needs it any more
+            return
+        write_files(Path(request["folder"]), content_of(*files))
+        channel.send(b"filled")
         reason = watch(kernel, shared, request["limits"])
     except Exception as error:
-        channel.send(f"failed: {type(error).__name__}: {error}"[:2000].encode())
+        with suppress(OSError):  # nobody listens
+            channel.send(f"failed: {type(error).__name__}: {error}"[:2000].encode())
         return
-    channel.send(f"ended: {reason}".encode())
+    with suppress(OSError):
+        channel.send(f"ended: {reason}".encode())
+
+
+def content_of(file: int) -> Any:
+    with os.fdopen(file) as stream:
+        return json.load(stream)
 
 
 def make_private_folders(size: int) -> None:
@@ -98,18 +111,27 @@ def show_own_sockets_only(name: str) -> None:
 
 def write_files(folder: Path, files: dict[str, str]) -> None:
     """The notebook's work folder: the lesson's given files and the student's own."""
-    folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(base64.b64decode(content))
 
 
-def wait_for_sockets(kernel: int, connection: dict[str, Any]) -> None:
+def wait_for_sockets(kernel: int, connection: dict[str, Any], channel: socket.socket) -> None:
     wanted = [f"{connection['ip']}-{connection[channel + '_port']}" for channel in CHANNELS]
     while not all(map(os.path.exists, wanted)):
         if os.waitpid(kernel, os.WNOHANG) != (0, 0):
             raise RuntimeError("the kernel ended before it was ready")
+        if is_closed(channel):  # and with it the folder of the sockets may be gone
+            raise RuntimeError("nobody needs the kernel any more")
         time.sleep(0.002)
+
+
+def is_closed(channel: socket.socket) -> bool:
+    """Whether the grader has closed its end."""
+    try:
+        return not channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
 
 
 def watch(kernel: int, shared: int, limits: dict[str, int]) -> str:

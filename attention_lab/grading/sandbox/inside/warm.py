@@ -15,15 +15,20 @@ from pathlib import Path
 
 from . import system
 from .keeper import keep
+from .rehearsal import rehearse
 
 # Everything a kernel would spend its first seconds on. Lessons' own imports are added by the caller.
 KERNEL_MODULES = (
     "ipykernel.kernelapp",
     "ipykernel.ipkernel",
     "ipykernel.comm.comm",
+    "ipykernel.debugger",
     "ipykernel.zmqshell",
     "IPython.core.pylabtools",
     "IPython.core.completer",
+    "IPython.core.completerlib",
+    "IPython.core.magics.execution",
+    "IPython.extensions.storemagic",
     "comm",
     "psutil",
     "tornado.platform.asyncio",
@@ -36,9 +41,10 @@ def main() -> None:
     requests = socket.socket(fileno=int(sys.argv[1]))
     sys.path.remove(str(Path(__file__).parents[1]))
     import_all([*KERNEL_MODULES, *sys.argv[2:]])
+    rehearse()
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
-        raise SystemExit(f"an import has started {threads - 1} threads: a fork would lose them")
+        raise SystemExit(f"warming up has started {threads - 1} threads: a fork would lose them")
     system.let_others_look(False)
     no_more_user_namespaces()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the keepers
