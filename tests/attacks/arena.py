@@ -69,7 +69,8 @@ class Arena:
 
     @property
     def sockets(self) -> Path:
-        """Where this machine keeps the sockets of all kernels."""
+        """Where this machine keeps the sockets of all kernels that students have seen."""
+        warm_interpreter._current[0].drop_spare()
         return warm_interpreter._current[0].sockets
 
     def grade(
@@ -146,10 +147,10 @@ def _is_fork(process: psutil.Process) -> bool:
     try:
         if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
             return False
-        ancestors = [parent.name() for parent in process.parents()]
+        name, ancestors = process.name(), [parent.name() for parent in process.parents()]
     except psutil.NoSuchProcess:
         return False
-    return "bwrap" in ancestors[1:] and process.name() != "bwrap" and ancestors[0] != "bwrap"
+    return "bwrap" in ancestors[1:] and name != "bwrap" and ancestors[0] != "bwrap"
 
 
 def _bears_the_mark(process: psutil.Process) -> bool:

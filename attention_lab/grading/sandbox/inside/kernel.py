@@ -13,6 +13,9 @@ from typing import Any, NoReturn
 from . import system
 from .filter import refuse_what_outlives_and_hides
 
+# The system counts the warm interpreter, the keepers and the threads of the next kernel as well.
+SYSTEMS_SHARE = 32
+
 
 def become_kernel(channel: socket.socket, request: dict[str, Any]) -> NoReturn:
     """Turn this fork of the keeper into an ordinary ipykernel without any privilege."""
@@ -59,7 +62,7 @@ def limit(limits: dict[str, int]) -> None:
     spare = data_in_use()
     for what, most in (
         (resource.RLIMIT_DATA, limits["memory"] + spare),
-        (resource.RLIMIT_NPROC, limits["processes"] + 8),
+        (resource.RLIMIT_NPROC, limits["processes"] + SYSTEMS_SHARE),
         (resource.RLIMIT_NOFILE, limits["open_files"]),
         (resource.RLIMIT_FSIZE, limits["file"]),
         (resource.RLIMIT_CORE, 0),
