@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
-
 from attention_lab.errors import CourseError
 from attention_lab.grading.course import Course
-from attention_lab.grading.whole_class.plan import CONFIG, find_root, read_config, read_folders
+from attention_lab.grading.gradebook import file_of, gradebook_url
+from attention_lab.grading.whole_class.plan import find_root, read_config, read_folders
 
 
 class Classroom:
@@ -33,20 +31,12 @@ class Classroom:
     @property
     def gradebook_url(self) -> str:
         """nbgrader's database. Raises CourseError where it is a file that is not there."""
-        said = self._said.get("db_url") or f"sqlite:///{self.root / 'gradebook.db'}"
-        try:
-            url = make_url(said)
-        except ArgumentError:
-            raise CourseError(
-                f"c.CourseDirectory.db_url in {self.root / CONFIG} is no address of a database."
-            ) from None
-        if url.get_backend_name() != "sqlite" or not url.database:
-            return str(said)
-        file = self.root / url.database
-        if not file.is_file():
+        address = gradebook_url(self.root)
+        file = file_of(address)
+        if file is not None and not file.is_file():
             # Looking for it would make an empty one.
             raise CourseError(f"There is no gradebook {file}: grade the class first.")
-        return url.set(database=str(file)).render_as_string(hide_password=False)
+        return address
 
     def handed_in(self, assignment: str) -> set[str]:
         """Who handed in this lesson."""

@@ -14,7 +14,7 @@ from rich.progress import track
 from attention_lab.errors import CourseError
 from attention_lab.report.classroom import Classroom
 from attention_lab.report.gradebook import Entry, Grade, Key, read_gradebook
-from attention_lab.report.notebooks import NO_NOTEBOOK, Failure, GradedNotebook, plain, read_graded
+from attention_lab.report.notebooks import NO_NOTEBOOK, Failure, ReportedNotebook, plain, read_reported
 
 State = Literal["graded", "not graded", "not handed in"]
 
@@ -28,7 +28,7 @@ class Submission:
     state: State
     why: str = ""  # it is not graded
     entry: Entry = Entry()
-    notebooks: tuple[GradedNotebook, ...] = ()
+    notebooks: tuple[ReportedNotebook, ...] = ()
 
     @property
     def points(self) -> float:
@@ -118,12 +118,12 @@ def gather(classroom: Classroom, folder: str, console: Console) -> LessonClass:
     return LessonClass(folder, tuple(submissions), records.max_points)
 
 
-def _notebooks(folder: Path, names: Collection[str]) -> tuple[tuple[GradedNotebook, ...], str]:
+def _notebooks(folder: Path, names: Collection[str]) -> tuple[tuple[ReportedNotebook, ...], str]:
     """The graded notebooks in a student's folder, and what is wrong with one of them."""
     paths = [folder / f"{name}.ipynb" for name in sorted(names)]
-    read = [read_graded(path) for path in paths if path.exists()]
+    read = [read_reported(path) for path in paths if path.exists()]
     problems = [each for each in read if isinstance(each, str)]
-    return tuple(each for each in read if isinstance(each, GradedNotebook)), "".join(problems[:1])
+    return tuple(each for each in read if isinstance(each, ReportedNotebook)), "".join(problems[:1])
 
 
 def _state(entry: Entry | None, problem: str, in_submitted: bool) -> tuple[State, str]:

@@ -43,7 +43,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class GradedNotebook:
+class ReportedNotebook:
     """One graded notebook. `reason` says why nothing of it could be run, and is empty where it was."""
 
     name: str
@@ -54,7 +54,7 @@ class GradedNotebook:
     seconds: float | None  # None where nobody took the time
 
 
-def read_graded(path: Path) -> GradedNotebook | str:
+def read_reported(path: Path) -> ReportedNotebook | str:
     """The notebook, or why it does not count as graded."""
     try:
         notebook = json.loads(path.read_bytes())
@@ -71,7 +71,7 @@ def read_graded(path: Path) -> GradedNotebook | str:
     seconds = about.get("seconds")
     if not isinstance(seconds, (int, float)) or not 0 <= seconds < math.inf:
         seconds = None
-    return GradedNotebook(
+    return ReportedNotebook(
         name=path.stem,
         cells=tuple(grade_id for grade_id, _ in graded),
         verdicts=verdicts,

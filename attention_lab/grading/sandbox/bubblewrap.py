@@ -35,6 +35,8 @@ ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "NUMEXPR_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
+    # What a large tensor took goes back to the system with it, not into a heap that only grows.
+    "MALLOC_MMAP_THRESHOLD_": "4194304",
 }
 START = "import sys; sys.path[0] = '/run/warm'; from inside.warm import main; main()"
 PRIVILEGES = (

@@ -146,7 +146,7 @@ def test_every_limit_can_be_set_for_a_lesson_and_holds_for_it(start, tmp_path):
     with start(tmp_path, TIGHT) as kernel:
         # What the interpreter held before the notebook began comes on top.
         assert TIGHT.memory < int(kernel.says(data)) < TIGHT.memory + 2**30
-        assert kernel.says(look) == f"128 {4 * MEBIBYTE} {24 + 8} 0 {10 * MEBIBYTE}"
+        assert kernel.says(look) == f"128 {4 * MEBIBYTE} {24 + 32} 0 {10 * MEBIBYTE}"
         assert (
             "not allowed" in kernel.run("import resource as r\nr.setrlimit(r.RLIMIT_NOFILE, (4096, 4096))")[1]
         )
