@@ -135,11 +135,11 @@ class StudentKernel:
 
     def stop(self) -> None:
         if self._client.km is not None:
-            context = self._client.km.context
             provisioner = self._client.km.provisioner
             self._client._cleanup_kernel()
             self.last_words = getattr(provisioner, "report", "")
-            context.destroy(linger=0)
+        if self._manager is not None:  # nbclient lets go of its manager where the kernel has died
+            self._manager.context.destroy(linger=0)
         if self._sockets is not None:
             self._sockets.cleanup()
         self._client.km = self._client.kc = self._sockets = None

@@ -33,8 +33,8 @@ def a_batch(draw):
 
 @split_heads.group("equal sizes: as many tokens, heads and numbers a head", points=1)
 def equal_sizes(draw):
-    (size,) = draw.sizes(1)
     other, _ = draw.heads()
+    size = next(size for size in draw.sizes(2) if size != other)
     yield ask(draw.normal(2, size, size * size), size)  # T = H = D
     yield ask(draw.normal(other, size, other * size), other)  # B = H, T = D
 
