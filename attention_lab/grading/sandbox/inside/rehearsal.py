@@ -5,6 +5,7 @@ What the warm interpreter has done, its forks need not do again, and they share 
 Nothing that a library keeps for its user (random states, open figures, settings) may be left changed.
 """
 
+import importlib
 import sys
 from contextlib import suppress
 from io import BytesIO
@@ -20,10 +21,12 @@ def rehearse() -> None:
 
 def draw_a_figure() -> None:
     """A figure as notebooks show it, drawn past pyplot, which would remember it."""
-    import matplotlib_inline.backend_inline  # noqa: F401
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    importlib.import_module(
+        "matplotlib_inline.backend_inline"
+    )  # how ipykernel, which brings it, shows figures
     figure = Figure(figsize=(2, 2))
     FigureCanvasAgg(figure)
     line, grid = figure.subplots(1, 2)
