@@ -24,9 +24,8 @@ def draw_a_figure() -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    importlib.import_module(
-        "matplotlib_inline.backend_inline"
-    )  # how ipykernel, which brings it, shows figures
+    # ipykernel brings it, and shows figures with it.
+    importlib.import_module("matplotlib_inline.backend_inline")
     figure = Figure(figsize=(2, 2))
     FigureCanvasAgg(figure)
     line, grid = figure.subplots(1, 2)
