@@ -70,11 +70,12 @@ def asking_once(exercise, reference, mistake, seed):
 
     The judge itself answers with each mistake when it looks for one that explains a wrong answer.
     """
-    asked = {group.name: question(exercise, group, reference, seed) for group in exercise.groups}
+    questions = [question(exercise, group, reference, seed) for group in exercise.groups]
 
-    def ask(_name, calls, _trace) -> Reply:
-        (found,) = [one for one in asked.values() if one.calls is calls]
-        return Reply([found.mistaken(mistake, index) for index in range(len(calls))])
+    def ask(_name, _calls, _trace) -> Reply:
+        return Reply(
+            [asked.mistaken(mistake, index) for asked in questions for index in range(len(asked.calls))]
+        )
 
     return ask
 

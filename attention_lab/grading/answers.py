@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -23,7 +23,8 @@ class Answer:
     """What came of one call.
 
     `gradients` holds one entry per floating tensor argument (None where no gradient flows), or
-    the sentence of the exception that the backward pass raised.
+    the sentence of the exception that the backward pass raised. `ran` holds the names of
+    everything torch ran for the answer, where that was asked for.
     """
 
     status: Status
@@ -33,14 +34,15 @@ class Answer:
     line: str = ""
     changed: tuple[str, ...] = ()
     gradients: dict[str, torch.Tensor | None] | str | None = None
+    ran: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class Reply:
-    """The answers to one group of calls, and the names of everything torch ran for them."""
+    """The answers to some calls; `lost` where the kernel took those with it that it already had."""
 
     answers: list[Answer]
-    ran: frozenset[str] = field(default_factory=frozenset)
+    lost: bool = False
 
 
 # Asks a kernel: (name of the exercise, packed-ready calls, whether to trace) -> Reply
@@ -69,16 +71,10 @@ def answers_of(function: Any, calls: list[dict[str, Any]]) -> list[Answer]:
 def read_reply(reply: Any, expected: int) -> Reply:
     """Read what a kernel sent; whatever is not of the agreed form is unreadable, never an error here."""
     answers: list[Answer] = []
-    ran = frozenset[str]()
-    if isinstance(reply, dict):
-        sent = reply.get("answers")
-        if isinstance(sent, list):
-            answers = [_read_answer(entry) for entry in sent[:expected]]
-        names = reply.get("ran")
-        if isinstance(names, (list, tuple)):
-            ran = frozenset(name for name in names if isinstance(name, str))
+    if isinstance(reply, list):
+        answers = [_read_answer(entry) for entry in reply[:expected]]
     answers += [Answer("late") for _ in range(expected - len(answers))]
-    return Reply(answers, ran)
+    return Reply(answers)
 
 
 def _read_answer(entry: Any) -> Answer:
@@ -87,6 +83,7 @@ def _read_answer(entry: Any) -> Answer:
     changed = tuple(str(name)[:LONGEST_MESSAGE] for name in _list(entry.get("changed"))[:LONGEST_LIST])
     if "missing" in entry:
         return Answer("missing")
+    ran = frozenset(name for name in _list(entry.get("ran")) if isinstance(name, str))
     raised = entry.get("raised")
     if isinstance(raised, dict):
         error, message, line = (
@@ -94,10 +91,11 @@ def _read_answer(entry: Any) -> Answer:
         )
         if error == "KeyboardInterrupt":
             return Answer("late", line=line)
-        return Answer("raised", error=error, message=message, line=line, changed=changed)
+        return Answer("raised", error=error, message=message, line=line, changed=changed, ran=ran)
     if "value" not in entry:
         return Answer("unreadable", message="an answer that is not of the agreed form")
-    return Answer("value", entry["value"], changed=changed, gradients=_read_gradients(entry.get("gradients")))
+    gradients = _read_gradients(entry.get("gradients"))
+    return Answer("value", entry["value"], changed=changed, gradients=gradients, ran=ran)
 
 
 def _read_gradients(sent: Any) -> dict[str, torch.Tensor | None] | str | None:

@@ -63,7 +63,7 @@ def _explaining(ask: Ask, stopped: NotebookNode | None) -> Ask:
         if stopped is None or not all(answer.status == "missing" for answer in reply.answers):
             return reply
         missing = Answer("missing", error=stopped.ename, message=stopped.evalue)
-        return Reply([missing] * len(calls), reply.ran)
+        return Reply([missing] * len(calls))
 
     return explained
 

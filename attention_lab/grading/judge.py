@@ -8,23 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from attention_lab.grading.answers import Answer, Ask, Reply
+from attention_lab.grading.answers import Ask
+from attention_lab.grading.asking import ask_all
 from attention_lab.grading.diagnose import diagnose
 from attention_lab.grading.exercise import Exercise
-from attention_lab.grading.runs import GroupRun, question, run_group
+from attention_lab.grading.runs import GroupRun, question, run_of
 from attention_lab.grading.verdict import Finding, GroupVerdict, Verdict
 
 
 def judge(exercise: Exercise, reference: Callable[..., Any], ask: Ask, seed: int) -> Verdict:
     """Judge one exercise on inputs drawn from `seed`; `ask` puts calls to the student's kernel."""
-    runs: list[GroupRun] = []
-    for group in exercise.groups:
-        run = run_group(exercise, question(exercise, group, reference, seed), ask)
-        runs.append(run)
-        # One hung or dead answer is waited for; the rest of the exercise is not asked.
-        hopeless = next((answer for answer in run.answers if answer.status in ("late", "died")), None)
-        if hopeless is not None:
-            ask = _answering(hopeless)
+    questions = [question(exercise, group, reference, seed) for group in exercise.groups]
+    answered = ask_all(exercise, questions, ask)
+    runs = [run_of(exercise, *pair) for pair in zip(questions, answered, strict=True)]
     works = any(answer.status == "value" for run in runs for answer in run.answers)
     verdicts = tuple(
         # Who refuses whatever is asked has not shown that they know what to refuse.
@@ -41,10 +37,3 @@ def _diagnosed(exercise: Exercise, reference: Callable[..., Any], runs: list[Gro
         return diagnose(exercise, reference, runs)
     except Exception:
         return [Finding(f"`{exercise.name}` does not give what the exercise asks for.")]
-
-
-def _answering(answer: Answer) -> Ask:
-    def ask(_name: str, calls: list[dict[str, Any]], _trace: bool) -> Reply:
-        return Reply([answer] * len(calls))
-
-    return ask

@@ -6,12 +6,8 @@ earlier cells are run again, and whatever killed the last one is left out.
 
 from __future__ import annotations
 
-import base64
 import copy
-import marshal
-import re
 import time
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,24 +19,15 @@ from jupyter_core.utils import run_sync
 from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
-from attention_lab.grading import packing, recording, respond
+from attention_lab.grading import protocol
 from attention_lab.grading.answers import Answer, Reply, read_reply
 from attention_lab.grading.channels import Runner, World, start
 from attention_lab.grading.patience import Patience
 from attention_lab.grading.sandbox.forked_kernel import SandboxError
 
-# One program, so the imports of its parts from each other are dropped. It is sent with every question,
-# and compiled and packed, because to compile it takes longer than most answers.
-_TEXT = "".join(
-    re.sub(r"^from attention_lab\..*$", "", Path(str(part.__file__)).read_text(), flags=re.MULTILINE)
-    for part in (packing, recording, respond)
-)
-_PROGRAM = marshal.dumps(compile(_TEXT, "<attention-lab>", "exec", dont_inherit=True))
-RESPONDER = base64.b64encode(zlib.compress(_PROGRAM, 9)).decode()
+WAKING = 3.0  # seconds in which a kernel that was interrupted says so
 SETTLE = 0.05  # seconds in which a kernel that was told to exit is gone
 MOST_BENEFITS_OF_DOUBT = 2  # a notebook whose cells keep dying is a killer's, not an accident
-PACKED = re.compile(r"'[A-Za-z0-9+/= ]*'")  # a string as Python prints it, with nothing to evaluate
-LARGEST_REPLY = 64 * 2**20  # characters
 TOO_LATE = {
     "ename": "TimeoutError",
     "evalue": "This cell took too long and was stopped.",
@@ -111,18 +98,18 @@ class StudentKernel:
         """Put calls to the answer `name`; whatever goes wrong becomes an answer that says so."""
         if self.out_of_time:
             return Reply([Answer("late")] * len(calls))
-        request = packing.pack({"target": name, "calls": calls, "trace": trace})
+        patience = max(1.0, min(self.limits.answer, self.ends - time.monotonic()))
         try:
-            return read_reply(self._ask(request), len(calls))
+            printed = self._evaluate(protocol.question(name, calls, trace), patience)
+            return read_reply(protocol.read_printed(printed), len(calls))
         except TimeoutError:
-            if not self._interrupted():
-                self._start_again()
-            return Reply([Answer("late")] * len(calls))
+            self._start_again()
+            return Reply([Answer("late")] * len(calls), lost=True)
         except DeadKernelError:
             self._start_again()
-            return Reply([Answer("died")] * len(calls))
+            return Reply([Answer("died")] * len(calls), lost=True)
         except Exception as error:  # whatever a kernel sends must not stop the class
-            return Reply([Answer("unreadable", message=str(error)[:200])] * len(calls))
+            return Reply([Answer("unreadable", message=str(error)[:200])] * len(calls), lost=True)
 
     def start(self) -> None:
         """Start a kernel. Raises SandboxError where the sandbox gives none."""
@@ -191,30 +178,9 @@ class StudentKernel:
     def _listens(self) -> bool:
         """Whether the kernel answers at all after it was interrupted."""
         try:
-            return self._evaluate("1", patience=3) == "1"
+            return self._evaluate("1", patience=WAKING) == "1"
         except Exception:  # dead, silent, or talking nonsense
             return False
-
-    def _interrupted(self) -> bool:
-        run_sync(self._manager.interrupt_kernel)()
-        return self._listens()
-
-    def _ask(self, request: str) -> Any:
-        namespace = {"__name__": "attention_lab_respond", "__file__": "<attention-lab>"}
-        # An expression that needs no name of the student's, so that shadowing one spoils nothing.
-        expression = (
-            "(lambda space: (__import__('builtins').exec(__import__('marshal').loads("
-            f"__import__('zlib').decompress(__import__('base64').b64decode({RESPONDER!r}))), space), "
-            f"space['respond']({request!r}, __import__('sys').modules['__main__'].__dict__))[1])"
-            f"({namespace!r})"
-        )
-        patience = max(1.0, min(self.limits.answer, self.ends - time.monotonic()))
-        printed = self._evaluate(expression, patience)
-        if len(printed) > LARGEST_REPLY:
-            raise ValueError("more than is read")
-        if not PACKED.fullmatch(printed):
-            raise ValueError("not of the agreed form")
-        return packing.unpack(printed[1:-1])
 
     def _evaluate(self, expression: str, patience: float) -> str:
         """The printed form of an expression's value in the kernel.
@@ -225,8 +191,22 @@ class StudentKernel:
 
     async def _async_evaluate(self, expression: str, patience: float) -> str:
         client: Any = self._client.kc
-        clock = Patience(self._manager.provisioner.pid, patience)
         sent = client.execute("", silent=True, store_history=False, user_expressions={"answer": expression})
+        content = await self._reply_to(sent, patience)
+        if content is None:  # what was answered until now comes when it is interrupted
+            await self._manager.interrupt_kernel()
+            content = await self._reply_to(sent, WAKING)
+        if content is None:
+            raise TimeoutError
+        answer = content["user_expressions"]["answer"]
+        if answer["status"] != "ok":
+            raise ValueError(f"{answer.get('ename')}: {answer.get('evalue')}")
+        return str(answer["data"]["text/plain"])
+
+    async def _reply_to(self, sent: str, patience: float) -> dict[str, Any] | None:
+        """What the kernel says to a message, or None where it takes too long. Raises DeadKernelError."""
+        client: Any = self._client.kc
+        clock = Patience(self._manager.provisioner.pid, patience)
         while clock.seconds_left > 0:
             if not await self._manager.is_alive():
                 raise DeadKernelError("Kernel died")
@@ -235,11 +215,8 @@ class StudentKernel:
             except Exception:  # queue.Empty: not yet
                 continue
             if message["parent_header"].get("msg_id") == sent:
-                answer = message["content"]["user_expressions"]["answer"]
-                if answer["status"] != "ok":
-                    raise ValueError(f"{answer.get('ename')}: {answer.get('evalue')}")
-                return str(answer["data"]["text/plain"])
-        raise TimeoutError
+                return dict(message["content"])
+        return None
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import re
+from itertools import groupby
 from typing import Any
 
 import nbformat
@@ -25,7 +26,19 @@ MOST_LINES = 100  # of a traceback
 
 def neutralise(cell: NotebookNode) -> None:
     """Keep of a cell's outputs only text and pictures: no HTML, script or widget of a student's."""
-    cell.outputs = [_neutral(output) for output in cell.outputs]
+    cell.outputs = _joined([_neutral(output) for output in cell.outputs])
+
+
+def _joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """What was printed in one go in one output: how a kernel cuts it into messages is chance."""
+    joined: list[NotebookNode] = []
+    for (kind, name), group in groupby(outputs, key=lambda output: (output.output_type, output.get("name"))):
+        pieces = list(group)
+        if kind == "stream":
+            text = "".join(piece.text for piece in pieces)
+            pieces = [nbformat.v4.new_output("stream", name=name, text=text)]
+        joined += pieces
+    return joined
 
 
 def _neutral(output: NotebookNode) -> NotebookNode:

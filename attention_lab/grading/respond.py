@@ -31,17 +31,19 @@ def respond(text: str, namespace: dict[str, Any]) -> str:
     return pack(answer_calls(namespace.get(request["target"]), request["calls"], request["trace"]))
 
 
-def answer_calls(function: Any, calls: list[dict[str, Any]], trace: bool = False) -> dict[str, Any]:
-    """Call `function` once per call: a dict per call says what came of it, and what ran meanwhile."""
+def answer_calls(function: Any, calls: list[dict[str, Any]], trace: bool = False) -> list[dict[str, Any]]:
+    """Call `function` once per call: a dict per call says what came of it, and with `trace` what ran."""
     if not callable(function):
-        return {"answers": [{"missing": True} for _ in calls], "ran": []}
+        return [{"missing": True} for _ in calls]
     answers: list[dict[str, Any]] = []
-    recording = Recording() if trace else None
     for call in calls:
+        recording = Recording() if trace else None
         answers.append(_answer(function, call, recording))
+        if recording is not None:
+            answers[-1]["ran"] = sorted(recording.ran)[:LONGEST_LIST]
         if answers[-1].get("raised", {}).get("type") == "KeyboardInterrupt":
             break  # the judge has lost patience
-    return {"answers": answers, "ran": sorted(recording.ran)[:LONGEST_LIST] if recording else []}
+    return answers
 
 
 def _answer(

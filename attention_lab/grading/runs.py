@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from attention_lab.grading.answers import Answer, Ask, Reply, answers_of, calls_for
+from attention_lab.grading.answers import Answer, answers_of, calls_for
 from attention_lab.grading.compare import same_gradients, same_value
 from attention_lab.grading.draw import Draw
 from attention_lab.grading.exercise import Case, Exercise, Group, Mistake
@@ -77,16 +77,15 @@ def question(exercise: Exercise, group: Group, reference: Callable[..., Any], se
     return Question(group, reference, cases, calls, expected)
 
 
-def run_group(exercise: Exercise, asked: Question, ask: Ask) -> GroupRun:
-    """Put a question to the student's kernel and hold the answers against the expected ones."""
-    reply = ask(exercise.name, asked.calls, bool(exercise.not_allowed))
-    objection = _objection(exercise, asked, reply)
+def run_of(exercise: Exercise, asked: Question, answers: list[Answer]) -> GroupRun:
+    """Hold the answers to a question against the expected ones."""
+    objection = _objection(exercise, asked, answers)
     if not asked.expected:
         wrong = tuple(range(len(asked.cases))) if objection is not None else ()
     else:
-        triples = zip(asked.cases, reply.answers, asked.expected, strict=True)
+        triples = zip(asked.cases, answers, asked.expected, strict=True)
         wrong = tuple(index for index, triple in enumerate(triples) if not right(exercise, *triple))
-    return GroupRun(asked, reply.answers, objection, wrong)
+    return GroupRun(asked, answers, objection, wrong)
 
 
 def group_seed(seed: int, exercise: str, group: str) -> int:
@@ -124,8 +123,9 @@ def _cotangents(reference: Callable[..., Any], call: dict[str, Any], draw: Draw)
     return [draw.normal(*value.shape, dtype=value.dtype) for value in values if value.is_floating_point()]
 
 
-def _objection(exercise: Exercise, asked: Question, reply: Reply) -> Finding | None:
-    forbidden = forbidden_step(exercise.not_allowed, reply.ran)
+def _objection(exercise: Exercise, asked: Question, answers: list[Answer]) -> Finding | None:
+    ran = frozenset[str]().union(*(answer.ran for answer in answers))
+    forbidden = forbidden_step(exercise.not_allowed, ran)
     if forbidden is not None:
         step, name = forbidden
         return Finding(
@@ -134,9 +134,9 @@ def _objection(exercise: Exercise, asked: Question, reply: Reply) -> Finding | N
         )
     if asked.expected:
         return None
-    if any(answer.status != "value" for answer in reply.answers):
+    if any(answer.status != "value" for answer in answers):
         return Finding("")  # nothing to look at; the measurement says why
-    values = [answer.value for answer in reply.answers]
+    values = [answer.value for answer in answers]
     if asked.group.verify is None:
         return _with_its_own_weights(exercise, asked, values)
     try:

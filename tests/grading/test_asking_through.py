@@ -125,7 +125,7 @@ def test_the_judges_code_arrives_without_its_text():
 
 
 def test_code_in_an_answer_is_never_loaded_by_the_judge():
-    reply = packing.pack({"answers": [{"value": Made("made = 1")}], "ran": []})
+    reply = packing.pack([{"value": Made("made = 1")}])
     (answer,) = read_reply(packing.unpack(reply), 1).answers
     assert answer.status == "value"
     assert isinstance(answer.value, Made)

@@ -39,8 +39,8 @@ def accused(function, *families, shape=(3, 4)):
     """Whether a call of `function` on a table of scores ran a step of these families."""
     scores = torch.arange(math.prod(shape), dtype=torch.float32).view(shape) / 10
     reply = asking(function)("answer", calls_for([Case((scores,))], [None]), True)
-    step = forbidden_step(families, reply.ran)
     (answer,) = reply.answers
+    step = forbidden_step(families, answer.ran)
     assert step or answer.status == "value", f"{answer.error}: {answer.message}"
     return step is not None
 

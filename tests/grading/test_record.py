@@ -110,6 +110,18 @@ def test_a_student_still_reads_what_the_cell_printed_and_where_it_stopped():
     assert [output.text for output in cell.outputs[:2]] == ["a warning", "ValueError\nof mine\n"]
 
 
+def test_what_was_printed_in_one_go_is_one_output():
+    said = [("stdout", "a\n"), ("stdout", "b\n"), ("stderr", "c\n"), ("stdout", "d\n")]
+    pieces = [new("stream", name=name, text=text) for name, text in said]
+    figure = new("display_data", data={"image/png": "iVBORw0KGgo="}, metadata={})
+    cell = graded_cell(1, [*pieces, figure, pieces[0], pieces[1]])
+    neutralise(cell)
+    shown = [(output.get("name"), output.get("text")) for output in cell.outputs]
+    assert shown == [
+        ("stdout", "a\nb\n"), ("stderr", "c\n"), ("stdout", "d\n"), (None, None), ("stdout", "a\nb\n")
+    ]  # fmt: skip
+
+
 def test_an_endless_print_is_shortened():
     cell, _ = recorded((True,), [new("stream", name="stdout", text="x" * 2 * LONGEST_TEXT)])
     assert LONGEST_TEXT / 2 < len(cell.outputs[0].text) < 1.1 * LONGEST_TEXT

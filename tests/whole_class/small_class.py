@@ -122,8 +122,9 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
     assert found["notebooks"].keys() == expected["notebooks"].keys()
     for name, content in expected["notebooks"].items():
         if name.endswith(".ipynb"):
-            cells = zip(found["notebooks"][name]["cells"], content["cells"], strict=True)
-            assert [pair for pair in cells if pair[0] != pair[1]] == [], name
+            for mine, theirs in zip(found["notebooks"][name]["cells"], content["cells"], strict=True):
+                differing = [(mine.get(key), theirs[key]) for key in theirs if mine.get(key) != theirs[key]]
+                assert not differing, f"{name}, {mine['id']}: {differing}"[:4000]
         assert found["notebooks"][name] == content, name
 
 

@@ -12,7 +12,7 @@ import base64, json
 from safetensors.torch import save
 kernel, forged = get_ipython().kernel, []
 def packed(value):
-    tree = {"dict": [["answers", {"list": [{"dict": [["value", value]]}] * 2}], ["points", {"plain": 2}]]}
+    tree = {"list": [{"dict": [["value", value], ["points", {"plain": 2}]]}] * 2}
     words = [json.dumps(tree).encode(), save({"0": torch.ones(3)})]
     return repr(" ".join(base64.b64encode(word).decode() for word in words))
 def forge(value):

@@ -6,7 +6,8 @@ PROOF = "asked"
 PATCH = """
 import base64, json
 asked = []
-reply = dict(dict=[["answers", dict(list=[])], ["points", dict(plain=2)]])
+answer = dict(dict=[["value", dict(plain=True)], ["points", dict(plain=2)]])
+reply = dict(list=[answer])
 replies = ["2", "True", "{'points': 2}", "'{}'", repr(base64.b64encode(json.dumps(reply).encode()).decode())]
 def answer(expressions):
     asked.append(expressions)

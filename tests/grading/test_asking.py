@@ -1,0 +1,92 @@
+"""One question for a whole exercise, and for every group the answers that it would have had alone."""
+
+import pytest
+import torch
+
+from attention_lab.grading.answers import Answer, Reply
+from attention_lab.grading.asking import ask_all
+from attention_lab.grading.exercise import Exercise, ask
+from attention_lab.grading.judge import judge
+from attention_lab.grading.runs import question
+
+SIZES = {"one": 1, "two": 2, "three": 3, "four": 4}
+exercise = Exercise("double", results=("output",))
+
+
+def cases_of_width(width, count):
+    return lambda draw: [ask(draw.normal(width)) for _ in range(count)]
+
+
+for name, size in SIZES.items():
+    exercise.group(name, points=1)(cases_of_width(size, count=size))
+
+
+def double(x):
+    return 2 * x
+
+
+QUESTIONS = [question(exercise, group, double, 5) for group in exercise.groups]
+
+
+class Kernel:
+    """Answers rightly, but for calls of one width: then it is late, dies, or says nothing readable."""
+
+    def __init__(self, width=None, status="late", keeps=True, calls_in_time=100):
+        self.width, self.status, self.keeps, self.calls_in_time = width, status, keeps, calls_in_time
+        self.asked = []
+
+    def __call__(self, name, calls, trace):
+        assert name == "double" and trace is False
+        self.asked.append(sorted({len(call["args"][0]) for call in calls}))
+        answers = []
+        for call in calls[: self.calls_in_time]:
+            (x,) = call["args"]
+            if len(x) == self.width:
+                if not self.keeps:
+                    return Reply([Answer(self.status)] * len(calls), lost=True)
+                break
+            answers.append(Answer("value", double(x)))
+        return Reply(answers + [Answer("late")] * (len(calls) - len(answers)))
+
+
+def statuses(kernel):
+    answered = ask_all(exercise, QUESTIONS, kernel)
+    assert [len(answers) for answers in answered] == list(SIZES.values())
+    for asked, answers in zip(QUESTIONS, answered, strict=True):
+        for call, answer in zip(asked.calls, answers, strict=True):
+            assert answer.status != "value" or torch.equal(answer.value, double(*call["args"]))
+    return [answers[0].status for answers in answered]
+
+
+def test_a_whole_exercise_is_one_question():
+    kernel = Kernel()
+    assert statuses(kernel) == ["value"] * 4
+    assert kernel.asked == [[1, 2, 3, 4]]
+
+
+@pytest.mark.parametrize("status", ["late", "died"])
+def test_what_came_before_a_hung_or_dead_answer_counts_and_what_comes_after_is_not_asked(status):
+    kept, lost = Kernel(3), Kernel(3, status, keeps=False)
+    assert statuses(kept) == ["value", "value", "late", "late"]
+    assert kept.asked == [[1, 2, 3, 4], [3, 4]]
+    assert statuses(lost) == ["value", "value", status, status]
+    assert lost.asked == [[1, 2, 3, 4], [1], [2], [3]]
+
+
+def test_an_answer_that_hangs_at_once_is_waited_for_once():
+    kernel = Kernel(1)
+    assert statuses(kernel) == ["late"] * 4
+    assert kernel.asked == [[1, 2, 3, 4]]
+
+
+def test_an_unreadable_answer_spoils_its_own_group_only():
+    kernel = Kernel(2, "unreadable", keeps=False)
+    assert statuses(kernel) == ["value", "unreadable", "value", "value"]
+    assert judge(exercise, double, kernel, 5).points == 3
+
+
+def test_every_group_has_the_time_of_a_group():
+    """Nothing hangs, but there is time for four answers only: the groups behind are asked again."""
+    kernel = Kernel(calls_in_time=4)
+    assert statuses(kernel) == ["value"] * 4
+    assert kernel.asked == [[1, 2, 3, 4], [3, 4], [4]]
