@@ -7,6 +7,7 @@ import torch
 # Sizes that no lesson's code uses (a test holds the lessons to it), so that a number
 # copied from the notebook never fits a hidden case by accident.
 FRESH_SIZES = (7, 9, 11, 13, 14, 15, 17, 18)
+MANY_SIZES = 4
 FRESH_EVEN_SIZES = (26, 28, 34, 36, 38, 44, 46)
 # Each head costs time, and so does each number in it: layers with heads are asked with few of all.
 FRESH_HEAD_COUNTS = (7, 9)
@@ -21,8 +22,10 @@ class Draw:
 
     def sizes(self, count: int) -> tuple[int, ...]:
         """`count` sizes (at most 8), all different from each other and from the notebook's numbers."""
-        order = torch.randperm(len(FRESH_SIZES), generator=self.generator).tolist()
-        return tuple(FRESH_SIZES[index] for index in order[:count])
+        # Many of them are the axes of one tensor, whose numbers all have to travel: then the smallest.
+        sizes = FRESH_SIZES if count < MANY_SIZES else FRESH_SIZES[: count + 1]
+        order = torch.randperm(len(sizes), generator=self.generator).tolist()
+        return tuple(sizes[index] for index in order[:count])
 
     def even_sizes(self, count: int) -> tuple[int, ...]:
         """As `sizes`, but even, and others than those; at most 7."""
