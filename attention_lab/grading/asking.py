@@ -22,8 +22,8 @@ def ask_all(exercise: Exercise, questions: Sequence[Question], ask: Ask) -> list
         asked = questions[len(answered) :] if together else [questions[len(answered)]]
         calls = [call for one in asked for call in one.calls]
         reply = ask(exercise.name, calls, bool(exercise.not_allowed))
-        if reply.lost and len(asked) > 1:
-            together = False  # whose fault it was shows when each group is asked alone
+        if reply.lost and together:
+            together = False  # whether it was an accident, or whose fault, shows when each is asked alone
             continue
         groups = _by_question(asked, reply.answers)
         finished = list(takewhile(lambda answers: _hopeless(answers) is None, groups))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import psutil
 
@@ -14,7 +15,10 @@ class Patience:
     """
 
     def __init__(self, pid: int | None, seconds: float) -> None:
-        self._process = psutil.Process(pid) if pid is not None else None
+        self._process = None
+        if pid is not None:
+            with suppress(psutil.Error):  # it is gone; whether it is alive is asked elsewhere
+                self._process = psutil.Process(pid)
         self._work_ends = self._work() + seconds
         self._clock_ends = time.monotonic() + 3 * seconds
 
@@ -25,5 +29,5 @@ class Patience:
     def _work(self) -> float:
         try:
             return sum(self._process.cpu_times()[:2]) if self._process is not None else 0.0
-        except psutil.Error:  # it is gone; whether it is alive is asked elsewhere
+        except psutil.Error:
             return 0.0

@@ -1,4 +1,4 @@
-"""One case group: drawn, asked, and held against what the reference answers."""
+"""One case group: drawn, and held against what the reference answers."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from arena import Arena
 
 CASES = Path(__file__).parent / "cases"
-# What an attack leaves where it manages to write, or to go on running, outside its sandbox.
-MARK = "attention-lab-attack"
+# What an attack leaves where it manages to write, or to go on running, outside its sandbox. Tests in
+# other processes look for marks of their own.
+MARK = f"attention-lab-attack-{os.getpid()}"
 # For attacks that hang: how little patience shows as much as how much. One whose proof is in what
 # comes after leaves the whole notebook its time.
 IMPATIENT = {"cell_seconds": 2, "answer_seconds": 1}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 from tiny_course import FOLDER, FULL, answered
 
@@ -47,7 +49,7 @@ def grade_honest_work(lesson: Lesson, tmp_path: Path) -> Grade:
 
 
 def kill_while(
-    monkeypatch: pytest.MonkeyPatch, method: str, times: int, wanted: Callable[..., bool]
+    monkeypatch: pytest.MonkeyPatch, method: str, times: int, wanted: Callable[..., bool], gone: bool = False
 ) -> list[int]:
     """Have the kernel killed whenever `method` begins its work; returns the list of its process ids."""
     original, kills = getattr(StudentKernel, method), []
@@ -57,10 +59,18 @@ def kill_while(
             kernel = self._manager.provisioner.kernel
             kills.append(kernel.pid)
             kernel.send_signal(signal.SIGKILL)
+            if gone:  # and its number with it
+                wait_until_gone(kernel.pid)
         return original(self, *arguments)
 
     monkeypatch.setattr(StudentKernel, method, killed)
     return kills
+
+
+def wait_until_gone(pid: int) -> None:
+    ends = time.monotonic() + 30
+    while psutil.pid_exists(pid) and time.monotonic() < ends:
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("name", CELLS)
@@ -78,9 +88,15 @@ def test_a_cell_in_which_every_kernel_is_killed_costs_its_own_exercise(name, gra
 
 
 @pytest.mark.parametrize("name", FULL)
-def test_a_kernel_that_is_killed_while_it_answers_costs_that_answer(name, grade_honest_work, monkeypatch):
-    kills = kill_while(monkeypatch, "ask", 1, lambda exercise, *_: exercise == name)
-    points = grade_honest_work()
-    assert points | {name: 0} == FULL | {name: 0}
-    assert points[name] < FULL[name]
+@pytest.mark.parametrize("gone", [False, True], ids=["while it answers", "before it is asked"])
+def test_a_kernel_that_is_killed_once_costs_no_answer(name, gone, grade_honest_work, monkeypatch):
+    kills = kill_while(monkeypatch, "ask", 1, lambda exercise, *_: exercise == name, gone)
+    assert grade_honest_work() == FULL
     assert len(kills) == 1
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_an_answer_that_every_kernel_is_killed_over_costs_its_exercise(name, grade_honest_work, monkeypatch):
+    kills = kill_while(monkeypatch, "ask", 100, lambda exercise, *_: exercise == name)
+    assert grade_honest_work() == FULL | {name: 0}
+    assert len(kills) == 2  # it was asked once more, and then no further

@@ -111,13 +111,22 @@ def half(x):
 """
 
 
+# What became of two calls, and whether the kernel was lost with the answers it already had.
+LATE, HALF, DIED = (["late", "late"], False), (["value", "late"], False), ["died", "died"]
+
+
 def test_an_answer_that_hangs_or_kills_its_kernel_leaves_the_others_their_answers(tmp_path):
     with running(tmp_path, ANSWERS) as (kernel, _, _notebook):
-        for name, status in (("hangs", "late"), ("dies", "died"), ("deaf", "late"), ("half", "late")):
+        for name, came in {
+            "hangs": LATE,
+            "dies": (DIED, True),
+            "deaf": (LATE[0], True),
+            "half": HALF,
+        }.items():
             assert put(kernel, "right", torch.ones(2)).answers[0].value.tolist() == [2.0, 2.0]
             kernel.limits = Limits(cell=60, answer=60 if name == "dies" else 1, notebook=240)
-            replies = put(kernel, name, torch.ones(1), torch.ones(2)).answers
-            assert [reply.status for reply in replies] == [status, status], name
+            reply = put(kernel, name, torch.ones(1), torch.ones(2))
+            assert ([answer.status for answer in reply.answers], reply.lost) == came, name
             kernel.limits = PATIENT
         assert put(kernel, "right", torch.ones(2)).answers[0].status == "value"
         assert put(kernel, "absent", torch.ones(2)).answers[0].status == "missing"
