@@ -112,17 +112,17 @@ def half(x):
 
 
 # What became of two calls, and whether the kernel was lost with the answers it already had.
-LATE, HALF, DIED = (["late", "late"], False), (["value", "late"], False), ["died", "died"]
+CAME_IN = {
+    "hangs": (["late", "late"], False),
+    "dies": (["died", "died"], True),
+    "deaf": (["late", "late"], True),
+    "half": (["value", "late"], False),
+}
 
 
 def test_an_answer_that_hangs_or_kills_its_kernel_leaves_the_others_their_answers(tmp_path):
     with running(tmp_path, ANSWERS) as (kernel, _, _notebook):
-        for name, came in {
-            "hangs": LATE,
-            "dies": (DIED, True),
-            "deaf": (LATE[0], True),
-            "half": HALF,
-        }.items():
+        for name, came in CAME_IN.items():
             assert put(kernel, "right", torch.ones(2)).answers[0].value.tolist() == [2.0, 2.0]
             kernel.limits = Limits(cell=60, answer=60 if name == "dies" else 1, notebook=240)
             reply = put(kernel, name, torch.ones(1), torch.ones(2))
