@@ -196,5 +196,5 @@ def test_a_picture_of_a_batch_marks_one_sum_and_refuses_what_is_no_batch():
         bold = [text.get_text() for text in ax.texts if text.get_weight() == "bold"]
         assert " ".join(bold) == numbers
         plt.close(ax.figure)
-    with pytest.raises(ValueError, match=r"\(B, T, D\), not \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"\(B, T, E\), not \(2, 3\)"):
         batch_picture(x[..., 0])

@@ -19,13 +19,13 @@ _GAP = 1.6  # cells of room between two tables
 def batch_picture(
     x: torch.Tensor, *, along: int | None = None, ax: Axes | None = None, title: str | None = None
 ) -> Axes:
-    """Draw `x` (B, T, D) as B tables side by side, T rows and D columns each, with its numbers.
+    """Draw `x` (B, T, E) as B tables side by side, T rows and E columns each, with its numbers.
 
     `along` is an axis: dark are the numbers of one sum along it, the one that x[0, 0, 0] is part of.
     Raises ValueError where `x` has not three axes.
     """
     if x.ndim != 3:
-        raise ValueError(f"batch_picture draws a batch of shape (B, T, D), not {tuple(x.shape)}.")
+        raise ValueError(f"batch_picture draws a batch of shape (B, T, E), not {tuple(x.shape)}.")
     batch, rows, columns = x.shape
     wide = batch * (columns + _GAP)
     if ax is None:
@@ -37,7 +37,7 @@ def batch_picture(
             for column in range(columns):
                 summed = _is_summed((table, row, column), along)
                 _draw_number(ax, left + column, row, x[table, row, column].item(), summed)
-    ax.text(columns / 2, rows + 0.65, "D numbers each", ha="center", color=INK)
+    ax.text(columns / 2, rows + 0.65, "E numbers each", ha="center", color=INK)
     ax.text(-0.35, rows / 2, "T tokens", ha="right", va="center", rotation=90, color=INK)
     ax.set(xlim=(-0.9, wide - _GAP + 0.1), ylim=(rows + 0.9, -0.9), aspect="equal")
     ax.set_axis_off()
