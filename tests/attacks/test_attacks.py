@@ -25,7 +25,7 @@ def test_there_are_enough_attacks_and_each_says_what_it_tries():
     assert all(attack.tries.endswith(".") for attack in ATTACKS)
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_an_attack_is_withstood(attack, arena: Arena, record_property):
     record_property("attack", attack.tries)
