@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 HALF_GRADED = "half_graded"  # in a notebook's metadata from its first writing to its last
+END = 2**14  # bytes
+BEHIND_THE_CELLS = b'\n "metadata": {'  # the notebook's own: those of cells stand further in
 GRADED_AGAIN = "%s: an earlier run ended before it was done with this submission; it is graded again."
 
 
@@ -31,10 +34,13 @@ def forget_half_graded(folder: Path, names: Collection[str], whole: bool, log: A
 def is_done(notebook: Path) -> bool:
     """Whether it was written whole, and for the last time: after its grades were in the gradebook."""
     try:
-        content = notebook.read_bytes()
-        # Looking for a word in a class's notebooks takes no time, reading them all takes seconds.
-        if HALF_GRADED.encode() not in content:
-            return content.rstrip().endswith(b"}")
-        return not json.loads(content)["metadata"].get("attention_lab", {}).get(HALF_GRADED)
+        # A notebook's metadata stand behind its cells, and to read all of a class takes seconds.
+        with notebook.open("rb") as file:
+            file.seek(-min(END, os.fstat(file.fileno()).st_size), os.SEEK_END)
+            end = file.read()
+        if HALF_GRADED.encode() not in end and BEHIND_THE_CELLS in end:
+            return end.rstrip().endswith(b"}")
+        content = json.loads(notebook.read_bytes())
+        return not content["metadata"].get("attention_lab", {}).get(HALF_GRADED)
     except (OSError, ValueError, KeyError, AttributeError):
         return False

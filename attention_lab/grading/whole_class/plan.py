@@ -131,18 +131,18 @@ def make_plan(folders: ClassFolders, assignment: str, students: str = "*", force
             f"None of the {len(handed_in)} students who handed in {assignment} matches {students!r}; "
             f"the first is {handed_in[0]!r}."
         )
-    reasons = {student: _why(folders, assignment, student, force) for student in chosen}
+    notebooks = folders.notebooks(assignment)
+    reasons = {student: _why(folders, assignment, notebooks, student, force) for student in chosen}
     todo = {student: why for student, why in reasons.items() if why is not None}
     return Plan(folders, assignment, todo, len(chosen) - len(todo))
 
 
-def _why(folders: ClassFolders, assignment: str, student: str, force: bool) -> Why | None:
+def _why(
+    folders: ClassFolders, assignment: str, notebooks: list[str], student: str, force: bool
+) -> Why | None:
     """Why this submission is to be graded; None where it need not be."""
     submitted = folders.folder(folders.submitted, student, assignment)
     graded = folders.folder(folders.autograded, student, assignment)
-    notebooks = sorted(
-        notebook.name for notebook in (folders.root / folders.source / assignment).glob("*.ipynb")
-    )
     done = [graded / name for name in notebooks]
     if not all(is_done(notebook) for notebook in done):
         return "new"
