@@ -11,6 +11,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from attention_lab.demo.hand_ins import Expected, HandIn
 from attention_lab.grading.course import Lesson
 from attention_lab.grading.graded_notebook import GradedNotebook, read_graded
+from attention_lab.grading.verdict import Finding, Verdict
 from attention_lab.grading.whole_class.run import Graded
 
 
@@ -77,8 +78,8 @@ def outcome_of(
         score = points.get(notebook.cells.get(name, ""))
         if score is None:
             problems.append(f"{name} has no grade.")
-        elif score != notebook.verdicts[name]["points"]:
-            said = notebook.verdicts[name]["points"]
+        elif score != notebook.verdicts[name].points:
+            said = notebook.verdicts[name].points
             problems.append(f"{name}: the verdict says {said:g}, the gradebook {score:g} points.")
         else:
             judged[name] = _judged(notebook.verdicts[name])
@@ -101,9 +102,9 @@ def graded_notebook(lesson: Lesson, student: str) -> GradedNotebook:
     return read_graded(path) if path.exists() else GradedNotebook()
 
 
-def _judged(verdict: Mapping[str, Any]) -> Judged:
-    first: dict[str, Any] = next(iter(verdict["findings"]), {"sentence": "", "mistake": None})
-    return Judged(verdict["points"], verdict["max_points"], first["sentence"], first["mistake"])
+def _judged(verdict: Verdict) -> Judged:
+    first = next(iter(verdict.findings), Finding(""))
+    return Judged(verdict.points, verdict.max_points, first.sentence, first.mistake)
 
 
 def _described(expected: Expected) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
+from attention_lab.grading.record import is_verdict
+
 LONGEST_TEXT = 50_000  # characters of one output; a page is for reading
 TERMINAL = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_])")
 INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
@@ -26,16 +28,11 @@ class Shown:
 
 def shown(cell: NotebookNode, *, brief_errors: bool = False) -> list[Shown]:
     """The outputs of a cell but the verdict; `brief_errors` says an error without the lines around it."""
-    return [each for output in cell.get("outputs", []) for each in _shown(output, brief_errors)]
+    return [each for output in cell.get("outputs", []) for each in _shown(cell, output, brief_errors)]
 
 
-def is_verdict(output: NotebookNode) -> bool:
-    """Whether the judge wrote this output, and nobody's code."""
-    return output.output_type == "execute_result" and "attention_lab" in output.get("metadata", {})
-
-
-def _shown(output: NotebookNode, brief_errors: bool) -> Iterator[Shown]:
-    if is_verdict(output):
+def _shown(cell: NotebookNode, output: NotebookNode, brief_errors: bool) -> Iterator[Shown]:
+    if is_verdict(cell, output):
         return
     if output.output_type == "stream":
         yield Shown(_plain(output.text))

@@ -11,8 +11,10 @@ from typing import Any
 from nbformat import NotebookNode
 
 from attention_lab.feedback.hidden import Regions
-from attention_lab.feedback.outputs import Shown, is_verdict, shown
+from attention_lab.feedback.outputs import Shown, shown
 from attention_lab.feedback.prose import MOST_PROSE
+from attention_lab.grading.record import read_verdict
+from attention_lab.grading.verdict import Verdict
 
 HEADING = re.compile(r"^#{1,3} +(.+?)[ #]*$", re.MULTILINE)
 WAITING = "Not marked yet: a person reads this one."
@@ -31,7 +33,7 @@ class Exercise:
     sentence: str = ""
     comment: str = ""
     waiting: bool = False
-    verdict: Mapping[str, Any] | None = None
+    verdict: Verdict | None = None
 
     @property
     def anchor(self) -> str:
@@ -47,7 +49,7 @@ class Exercise:
     @property
     def by_hand(self) -> bool:
         """Whether a person has given other points than the judge did."""
-        return self.verdict is not None and abs(self.score - self.verdict["points"]) > 1e-9
+        return self.verdict is not None and abs(self.score - self.verdict.points) > 1e-9
 
 
 @dataclass
@@ -150,8 +152,8 @@ def _kind(cell: NotebookNode, marks: Mapping[str, Any]) -> str:
 
 
 def _exercise(cell: NotebookNode, marks: Mapping[str, Any], number: int, heading: str) -> Exercise:
-    verdict = _verdict(cell)
-    name = str(verdict["exercise"]) if verdict else str(marks["grade_id"]).removeprefix("test_")
+    verdict = read_verdict(cell)
+    name = verdict.exercise if verdict else str(marks["grade_id"]).removeprefix("test_")
     heading = _without_marks(heading)
     # Two exercises under one heading would have one name.
     if heading and (verdict is None and cell.cell_type == "markdown" or name in heading.split()):
@@ -163,34 +165,11 @@ def _exercise(cell: NotebookNode, marks: Mapping[str, Any], number: int, heading
         name=name,
         score=float(marks.get("score") or 0),
         points=float(marks.get("points") or 0),
-        sentence=WAITING if waiting else _sentence(verdict) or comment or _by_points(marks),
+        sentence=WAITING if waiting else (verdict.message if verdict else "") or comment or _by_points(marks),
         comment=comment,
         waiting=waiting,
         verdict=verdict,
     )
-
-
-def _verdict(cell: NotebookNode) -> Mapping[str, Any] | None:
-    """What the judge wrote into the cell, if all that a page shows of it is there."""
-    for output in cell.get("outputs", []):
-        if is_verdict(output):
-            said = output.metadata["attention_lab"]
-            try:
-                groups = [
-                    (str(each["name"]), float(each["points"]), each["agrees"]) for each in said["groups"]
-                ]
-                findings = [(str(each["sentence"]), str(each["evidence"])) for each in said["findings"]]
-                given = {name: float(said[name]) for name in ("points", "max_points")}
-            except (KeyError, TypeError, ValueError):
-                return None
-            return {"exercise": str(said.get("exercise")), "groups": groups, "findings": findings, **given}
-    return None
-
-
-def _sentence(verdict: Mapping[str, Any] | None) -> str:
-    if verdict is None:
-        return ""
-    return verdict["findings"][0][0] if verdict["findings"] else "Right in every case."
 
 
 def _by_points(marks: Mapping[str, Any]) -> str:

@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from attention_lab.grading.record import read_verdict
+from attention_lab.grading.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -16,25 +18,33 @@ class GradedNotebook:
     reason: str = ""  # why nothing could be run
     note: str = ""  # what was unusual about what was handed in
     seconds: float | None = None
-    verdicts: Mapping[str, dict[str, Any]] = field(default_factory=dict)  # `Verdict.as_data`, by exercise
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)  # by exercise
     cells: Mapping[str, str] = field(default_factory=dict)  # the id of the graded cell, by exercise
 
     @property
     def points(self) -> dict[str, tuple[float, float]]:
         """Points and the most there are, by exercise."""
-        return {name: (said["points"], said["max_points"]) for name, said in self.verdicts.items()}
+        return {name: (verdict.points, verdict.max_points) for name, verdict in self.verdicts.items()}
 
 
 def read_graded(path: Path) -> GradedNotebook:
-    """Read a notebook of `autograded/`. Raises OSError or ValueError where it is none."""
+    """Read a notebook of `autograded/`, whoever wrote it. Raises OSError or ValueError where it is none."""
     content = json.loads(path.read_bytes())
-    about = content.get("metadata", {}).get("attention_lab", {})
+    if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
+        raise ValueError(f"{path} is no notebook: it holds no cells")
+    metadata = content.get("metadata")
+    about = metadata.get("attention_lab") if isinstance(metadata, dict) else None
+    about = about if isinstance(about, dict) else {}
     verdicts, cells = {}, {}
     for cell in content["cells"]:
-        for output in cell.get("outputs", []):
-            said = output.get("metadata", {}).get("attention_lab")
-            if said:
-                verdicts[said["exercise"]], cells[said["exercise"]] = said, cell.get("id", "")
+        verdict = read_verdict(cell)
+        if verdict is not None:
+            verdicts[verdict.exercise], cells[verdict.exercise] = verdict, str(cell.get("id", ""))
+    seconds = about.get("seconds")
     return GradedNotebook(
-        about.get("reason", ""), about.get("note", ""), about.get("seconds"), verdicts, cells
+        str(about.get("reason") or ""),
+        str(about.get("note") or ""),
+        seconds if isinstance(seconds, float) else None,
+        verdicts,
+        cells,
     )

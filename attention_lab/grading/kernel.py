@@ -7,170 +7,154 @@ earlier cells are run again, and whatever killed the last one is left out.
 from __future__ import annotations
 
 import copy
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import nbformat
-from jupyter_core.utils import run_sync
-from nbclient.exceptions import DeadKernelError
 from nbformat import NotebookNode
 
 from attention_lab.grading import protocol
 from attention_lab.grading.answers import Answer, Reply, read_reply
-from attention_lab.grading.channels import Runner, World, start
+from attention_lab.grading.kernel_process import KernelProcess, World, start
 from attention_lab.grading.patience import Patience
 from attention_lab.grading.sandbox.forked_kernel import SandboxError
+from attention_lab.grading.wire import Clock, Seconds, WireBroken
 
 WAKING = 3.0  # seconds in which a kernel that was interrupted says so
+HANDING_OVER = 1.0  # seconds in which its reader hands over what came until then
 SETTLE = 0.05  # seconds in which a kernel that was told to exit is gone
-MOST_BENEFITS_OF_DOUBT = 2  # a notebook whose cells keep dying is a killer's, not an accident
-TOO_LATE = {
-    "ename": "TimeoutError",
-    "evalue": "This cell took too long and was stopped.",
-    "traceback": ["TimeoutError: This cell took too long and was stopped."],
-}
+LEAST_PATIENCE = 2.0  # seconds that a cell has, however many were late before it
+LEAST = 1.0  # seconds that a cell or an answer has, however little of the notebook's time is left
+MAX_DEATH_RETRIES = 2  # a notebook whose cells keep dying is a killer's, not an accident
+TOO_LATE = "This cell took too long and was stopped."
+TOO_MUCH_OUTPUT = "[The rest is left out: this notebook shows more than is kept.]\n"
+SENT_TOO_MUCH = "more memory for what it sent than is allowed"
 
 Outcome = Literal["done", "late", "died", "skipped"]
+
+
+class KernelDied(Exception):
+    """The kernel has ended, or its reader has, and with it what was asked."""
 
 
 class StudentKernel:
     """One kernel for one notebook, started again as often as its code kills it."""
 
-    def __init__(self, notebook: NotebookNode, folder: Path, world: World) -> None:
+    def __init__(self, folder: Path, world: World) -> None:
         self.world = world
-        self.limits = limits = world.limits
-        self.ends = time.monotonic() + limits.notebook
-        self._played: list[tuple[int, NotebookNode]] = []
+        self.limits = world.limits
+        self.ends = float("inf")  # until the first kernel is there
+        self.last_words = ""  # why the sandbox ended the last kernel that it ended
+        self.process: KernelProcess | None = None
+        self._folder = folder
+        self._played: list[NotebookNode] = []
         self._late_cells = 0
         self._deaths = 0
-        self.last_words = ""  # why the sandbox ended the last kernel that it ended
-        self._asked_to_exit = False
-        self._folder = folder
-        self._manager: Any = None
-        self._sockets: TemporaryDirectory[str] | None = None
-        self._client = Runner(
-            # nbclient keeps executed cells in its notebook; cells that are run again belong in no one's.
-            # (Not `new_notebook`: it gives ids to cells of a format that has none.)
-            NotebookNode(nbformat=4, nbformat_minor=5, metadata=NotebookNode(), cells=list(notebook.cells)),
-            limits,
-            kernel_name=world.kernel_name,
-            resources={"metadata": {"path": str(folder)}},
-            allow_errors=True,
-            interrupt_on_timeout=True,
-            error_on_timeout=TOO_LATE,
-            raise_on_iopub_timeout=False,
-            store_widget_state=False,
-            shutdown_kernel="immediate",
-            on_cell_executed=self._note_reply,
-            record_timing=False,
-            startup_timeout=int(limits.startup),
-        )
+        self._room = world.limits.output  # bytes that cells may still show
+        self._flooded = False
+        self._sent_too_much = False
 
     @property
     def out_of_time(self) -> bool:
         return time.monotonic() >= self.ends
 
-    def run_cell(self, cell: NotebookNode, index: int) -> Outcome:
+    def run_cell(self, cell: NotebookNode) -> Outcome:
         """Run one code cell; its outputs are left in it."""
         if self.out_of_time:
             return "skipped"
         # Whoever wrote one endless loop often calls it again further down: each costs less patience.
-        patience = self.limits.cell / (1 + self._late_cells)
-        outcome = self._execute(cell, index, patience)
+        least = min(LEAST_PATIENCE, self.limits.cell)
+        patience = max(least, self.limits.cell / (1 + self._late_cells))
+        outcome = self._execute(cell, patience)
         self._deaths += outcome == "died"
-        if outcome == "died" and self._deaths <= MOST_BENEFITS_OF_DOUBT:
+        if outcome == "died" and self._deaths <= MAX_DEATH_RETRIES:
             # A cell before this one may have ended the kernel: a thread or a timer of its own.
             self._start_again()
-            cell.outputs = []
-            outcome = self._execute(cell, index, patience)
+            outcome = self._execute(cell, patience)
         if outcome == "died" or (outcome == "late" and not self._listens()):
             self._start_again()
         self._late_cells += outcome == "late"
         if outcome == "done":
-            self._played.append((index, cell))
+            self._played.append(cell)
         return outcome
 
     def ask(self, name: str, calls: list[dict[str, Any]], trace: bool) -> Reply:
         """Put calls to the answer `name`; whatever goes wrong becomes an answer that says so."""
         if self.out_of_time:
             return Reply([Answer("late")] * len(calls))
-        patience = max(1.0, min(self.limits.answer, self.ends - time.monotonic()))
         try:
-            printed = self._evaluate(protocol.question(name, calls, trace), patience)
+            printed = self._evaluate(protocol.question(name, calls, trace), self._clock(self.limits.answer))
             return read_reply(protocol.read_printed(printed), len(calls))
         except TimeoutError:
             self._start_again()
             return Reply([Answer("late")] * len(calls), lost=True)
-        except DeadKernelError:
+        except KernelDied:
             self._start_again()
             return Reply([Answer("died")] * len(calls), lost=True)
+        except SandboxError:
+            raise
         except Exception as error:  # whatever a kernel sends must not stop the class
             return Reply([Answer("unreadable", message=str(error)[:200])] * len(calls), lost=True)
 
     def start(self) -> None:
         """Start a kernel. Raises SandboxError where the sandbox gives none."""
         try:
-            self._sockets = start(self._client, self._folder, self.world)
+            self.process = start(self._folder, self.world)
         except SandboxError:  # such as: the warm interpreter has died; it is replaced when one asks again
-            self.stop()
-            self._sockets = start(self._client, self._folder, self.world)
-        self._manager = self._client.km
+            self.process = start(self._folder, self.world)
+        self._sent_too_much = False
+        if self.ends == float("inf"):
+            self.ends = time.monotonic() + self.limits.notebook
 
     def stop(self) -> None:
-        if self._client.km is not None:
-            provisioner = self._client.km.provisioner
-            self._client._cleanup_kernel()
-            self.last_words = getattr(provisioner, "report", "")
-        if self._manager is not None:  # nbclient lets go of its manager where the kernel has died
-            self._manager.context.destroy(linger=0)
-        if self._sockets is not None:
-            self._sockets.cleanup()
-        self._client.km = self._client.kc = self._sockets = None
+        if self.process is not None:
+            self.process.close()
+            self.last_words = self.process.report or (SENT_TOO_MUCH if self._sent_too_much else "")
+            self.process = None
 
-    def _execute(self, cell: NotebookNode, index: int, patience: float) -> Outcome:
-        started = time.monotonic()
-        self._client.timeout = max(2, int(min(patience, self.ends - started)))
-        self._asked_to_exit = False
+    def _execute(self, cell: NotebookNode, patience: float) -> Outcome:
+        command = {"source": cell.source, "room": self._room, "most": self.limits.output}
         try:
-            self._client.execute_cell(cell, index)
-        except DeadKernelError:
+            said, late = self._do("execute", command, self._clock(patience))
+        except KernelDied:
             return "died"
-        if self._asked_to_exit:
+        except TimeoutError:
+            said, late = {}, True
+        cell.outputs = [nbformat.from_dict(output) for output in said.get("outputs", [])]
+        self._room = 0 if said.get("flooded") else self._room - said.get("shown", 0)
+        if said.get("flooded") and not self._flooded:
+            self._flooded = True
+            cell.outputs.append(nbformat.v4.new_output("stream", name="stdout", text=TOO_MUCH_OUTPUT))
+        reply = said.get("reply") or {}
+        cell.execution_count = reply.get("count")
+        if reply.get("exits"):
             return "died"
-        stopped = any(output.get("ename") == TOO_LATE["ename"] for output in cell.outputs)
-        return "late" if stopped or time.monotonic() - started >= self._client.timeout else "done"
-
-    def _note_reply(self, cell: NotebookNode, cell_index: int, execute_reply: dict[str, Any]) -> None:
-        """What the reply says of a cell that its outputs do not."""
-        content = execute_reply["content"]
-        # `exit()` takes effect only after the cell's reply, but the reply announces it.
-        payload = content.get("payload") or []
-        self._asked_to_exit = any(entry.get("source") == "ask_exit" for entry in payload)
         # Whoever replaces IPython's display of errors hides them from the outputs that nbgrader reads.
-        shown = any(output.output_type == "error" for output in cell.outputs)
-        if content.get("status") == "error" and not shown:
-            name, said = str(content.get("ename")), str(content.get("evalue"))
-            trace = [f"{name}: {said}"]
-            cell.outputs.append(nbformat.v4.new_output("error", ename=name, evalue=said, traceback=trace))
+        if not any(output.output_type == "error" for output in cell.outputs):
+            if reply.get("failed"):
+                cell.outputs.append(_error(reply["ename"], reply["evalue"]))
+            elif late:
+                cell.outputs.append(_error("TimeoutError", TOO_LATE))
+        return "late" if late else "done"
 
     def _start_again(self) -> None:
         """A fresh kernel in the state of the last one: every earlier cell but the killers, run again."""
         while True:
             self.stop()
             self.start()
-            killer = next((entry for entry in self._played if not self._survives(*entry)), None)
+            killer = next((cell for cell in self._played if not self._survives(cell)), None)
             if killer is None:
                 return
-            self._played.remove(killer)
+            self._played = [cell for cell in self._played if cell is not killer]
 
-    def _survives(self, index: int, cell: NotebookNode) -> bool:
+    def _survives(self, cell: NotebookNode) -> bool:
         if self.out_of_time:
             return True
-        if self._execute(copy.deepcopy(cell), index, self.limits.cell) == "died":
+        if self._execute(copy.deepcopy(cell), self.limits.cell) == "died":
             return False
         time.sleep(SETTLE)
         return self._listens()
@@ -178,51 +162,72 @@ class StudentKernel:
     def _listens(self) -> bool:
         """Whether the kernel answers at all after it was interrupted."""
         try:
-            return self._evaluate("1", patience=WAKING) == "1"
+            return self._evaluate("1", Seconds(WAKING)) == "1"
         except Exception:  # dead, silent, or talking nonsense
             return False
 
-    def _evaluate(self, expression: str, patience: float) -> str:
+    def _evaluate(self, expression: str, clock: Clock) -> str:
         """The printed form of an expression's value in the kernel.
 
-        Raises TimeoutError, DeadKernelError, or KeyError where the expression itself failed.
+        Raises TimeoutError, KernelDied, or ValueError where no readable value comes.
         """
-        return run_sync(self._async_evaluate)(expression, patience)
-
-    async def _async_evaluate(self, expression: str, patience: float) -> str:
-        client: Any = self._client.kc
-        sent = client.execute("", silent=True, store_history=False, user_expressions={"answer": expression})
-        content = await self._reply_to(sent, patience)
-        if content is None:  # what was answered until now comes when it is interrupted
-            await self._manager.interrupt_kernel()
-            content = await self._reply_to(sent, WAKING)
-        if content is None:
+        said, _ = self._do("evaluate", {"expression": expression}, clock)
+        if said.get("status") == "stopped":
             raise TimeoutError
-        answer = content["user_expressions"]["answer"]
-        if answer["status"] != "ok":
-            raise ValueError(f"{answer.get('ename')}: {answer.get('evalue')}")
-        return str(answer["data"]["text/plain"])
+        if said.get("status") != "ok":
+            raise ValueError(said.get("said", "nothing"))
+        return str(said["text"])
 
-    async def _reply_to(self, sent: str, patience: float) -> dict[str, Any] | None:
-        """What the kernel says to a message, or None where it takes too long. Raises DeadKernelError."""
-        client: Any = self._client.kc
-        clock = Patience(self._manager.provisioner.pid, patience)
-        while clock.seconds_left > 0:
-            if not await self._manager.is_alive():
-                raise DeadKernelError("Kernel died")
-            try:
-                message = await client.get_shell_msg(timeout=min(1.0, max(0.05, clock.seconds_left)))
-            except Exception:  # queue.Empty: not yet
-                continue
-            if message["parent_header"].get("msg_id") == sent:
-                return dict(message["content"])
-        return None
+    def _do(self, command: str, options: dict[str, Any], clock: Clock) -> tuple[dict[str, Any], bool]:
+        """Have the reader ask the kernel: what came of it, and whether the kernel had to be interrupted.
+
+        Where an interrupted kernel says nothing, what was sent until then. Raises KernelDied, and
+        TimeoutError where not even the reader answers.
+        """
+        process = self.process
+        if process is None or not process.is_alive():
+            raise KernelDied
+        said = None
+        try:
+            process.wire.say({"do": command} | options, clock)
+            said = process.wire.hear(clock, self._stop_flood)
+            if said is not None:
+                return said, False
+            process.send_signal(signal.SIGINT)
+            # What was answered until now comes when it is interrupted.
+            said = process.wire.hear(Seconds(WAKING), self._stop_flood)
+            if said is None:
+                process.wire.say({"do": "stop"}, Seconds(HANDING_OVER))
+                said = process.wire.hear(Seconds(HANDING_OVER))
+        except TimeoutError:  # the reader takes nothing in
+            said = None
+        except WireBroken:
+            self._sent_too_much = process.is_alive()
+            raise KernelDied from None
+        if said is None:  # and whatever it says now would be taken for the answer to something else
+            self.stop()
+            raise TimeoutError
+        return said, True
+
+    def _stop_flood(self, event: dict[str, Any]) -> None:
+        """Stop a cell that fills the room for output; end the kernel where it goes on all the same."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL if event["event"] == "drowning" else signal.SIGINT)
+
+    def _clock(self, seconds: float) -> Clock:
+        """So many seconds of the kernel's own work, as far as the notebook's time goes."""
+        pid = self.process.pid if self.process is not None else None
+        return Patience(pid, seconds, ends=max(self.ends, time.monotonic() + LEAST))
+
+
+def _error(name: str, said: str) -> NotebookNode:
+    return nbformat.v4.new_output("error", ename=name, evalue=said, traceback=[f"{name}: {said}"])
 
 
 @contextmanager
-def student_kernel(notebook: NotebookNode, folder: Path, world: World) -> Iterator[StudentKernel]:
+def student_kernel(folder: Path, world: World) -> Iterator[StudentKernel]:
     """A started kernel, stopped on the way out."""
-    kernel = StudentKernel(notebook, folder, world)
+    kernel = StudentKernel(folder, world)
     try:
         kernel.start()
         yield kernel

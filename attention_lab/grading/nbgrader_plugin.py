@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +11,39 @@ import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
+from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
+from traitlets.log import get_logger
 
 from attention_lab.errors import CourseError
 from attention_lab.grading import grade as grading
 from attention_lab.grading import timestamps
-from attention_lab.grading.channels import World
 from attention_lab.grading.course import Lesson, read_notebook
 from attention_lab.grading.files import (
     ALL_EXTRA_FILES,
-    copy_over,
     copy_plain_files,
     read_plain_file,
     read_plain_files,
+    write_over,
 )
 from attention_lab.grading.forms import graded
+from attention_lab.grading.handed_in import why_no_id
 from attention_lab.grading.interrupted import HALF_GRADED, forget_half_graded
-from attention_lab.grading.places import answer_ids, course_of, lesson_of, submitted_folder
+from attention_lab.grading.kernel_process import World
+from attention_lab.grading.notebook_file import OutOfReach
+from attention_lab.grading.places import (
+    answer_ids,
+    autograded_folder,
+    chosen_students,
+    course_of,
+    lesson_of,
+    submitted_folder,
+)
+from attention_lab.grading.plain_text import as_html, keep_plain
 from attention_lab.grading.rebuild import rebuild
 from attention_lab.grading.sandbox.warm_interpreter import warm_interpreter
+from attention_lab.grading.seeds import submission_seed
 from attention_lab.grading.settings import JudgingSettings
 from attention_lab.grading.storage import KEPT, CarefulWriter, refuse_without_room, said_in_one_sentence
 from attention_lab.grading.submission import Submission, read_submission
@@ -37,6 +51,11 @@ from attention_lab.grading.timestamps import carefully
 from attention_lab.grading.unit import NoKernelStarts, Unit, as_notebook, as_text, do
 
 EXCHANGE_SECRET = "submission_secret.txt"  # nbgrader's name for it
+OUT_OF_REACH = (
+    "{} was not graded, as it cannot be read ({}): make it readable and run the same command again."
+)
+NOTICE = "<p><strong>From the grader:</strong> {}</p>"
+keep_plain(get_logger())  # before nbgrader has looked for a class, and says whose folders it found
 _FORMS: dict[Path, tuple[tuple[int, str], NotebookNode]] = {}  # by source notebook
 
 
@@ -54,6 +73,7 @@ class SubmissionExporter(NotebookExporter):
     def _include_every_folder(self) -> None:
         converter: Any = self.parent
         coursedir = converter.coursedir
+        keep_plain(self.log)
         # A student's files, and links above all, have no business beside the graded notebooks:
         # nbgrader copies none of them, and the kernel's work folder gets the plain ones.
         # (In a copy: the formgrader keeps one course directory for all that it does.)
@@ -69,28 +89,31 @@ class SubmissionExporter(NotebookExporter):
         judging = RunAndJudge(config=self.config)
         if judging.worker is None:
             judging.refuse_without_sandbox()
+            judging.refuse_readable_places(coursedir)
         refuse_without_room(coursedir, "Nothing was graded.")
         converter.writer = CarefulWriter(parent=converter, config=converter.config)
         if judging.sandbox and judging.worker is None:  # it warms up while the class is being read
             warm_interpreter(judging.modules_of(wanted[0]))
-        pattern = coursedir.format_path(
-            coursedir.submitted_directory, coursedir.student_id, coursedir.assignment_id
-        )
+        names = [lesson.name for lesson in wanted]
+        students = chosen_students(coursedir, getattr(converter, "only", None))
+        refused = {student: reason for student in students if (reason := why_no_id(student))}
+        about = {student: {"student": student, "assignment": wanted[0].folder} for student in students}
+        folders = [submitted_folder(coursedir, about[each]) for each in students if each not in refused]
         converter.assignments = {
-            str(folder): [str(folder / f"{lesson.name}.ipynb") for lesson in wanted]
-            for folder in sorted(Path("/").glob(pattern.lstrip("/")))
-            if folder.is_dir()
+            str(folder): [str(folder / f"{name}.ipynb") for name in names] for folder in folders
         }
-        autograded = coursedir.format_path(
-            coursedir.autograded_directory, coursedir.student_id, coursedir.assignment_id
-        )
-        names, whole = [lesson.name for lesson in wanted], coursedir.notebook_id == "*"
-        for folder in Path("/").glob(autograded.lstrip("/")):
-            forget_half_graded(folder, names, whole, self.log)
+        for student in students:
+            folder = autograded_folder(coursedir, about[student])
+            forget_half_graded(folder, names, coursedir.notebook_id == "*", self.log)
+        if refused:
+            _fail_in_the_end(converter, list(refused.values()))
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> Any:
-        with said_in_one_sentence(Path(filename)):
-            return self._from_filename(filename, resources, **kwargs)
+        try:
+            with said_in_one_sentence(Path(filename)):
+                return self._from_filename(filename, resources, **kwargs)
+        except OutOfReach as error:
+            raise CourseError(OUT_OF_REACH.format(filename, error)) from error
 
     def _from_filename(self, filename: str, resources: Any, **kwargs: Any) -> Any:
         converter: Any = self.parent
@@ -116,7 +139,6 @@ class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
         rebuilt = rebuild(form, submission.cells)
         student = resources["nbgrader"]["student"]
         rebuilt.metadata["attention_lab"] = {
-            "seed": grading.submission_seed(lesson.course.root, student, rebuilt),
             "reason": submission.reason,
             "note": submission.note,
             HALF_GRADED: True,
@@ -124,7 +146,7 @@ class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
         if submission.reason or submission.note:
             self.log.warning("%s: %s", student, submission.reason or submission.note)
             notice = nbformat.v4.new_markdown_cell(
-                f"**From the grader:** {submission.reason or submission.note}", id="from-the-grader"
+                NOTICE.format(as_html(submission.reason or submission.note)), id="from-the-grader"
             )
             if rebuilt.nbformat_minor < 5:  # a course from before cells had ids
                 del notice["id"]
@@ -162,12 +184,17 @@ class RunAndJudge(JudgingSettings):
         kernel_name = nb.metadata.get("kernelspec", {}).get("name", "python3")
         converter = self.parent.parent
         submitted = submitted_folder(converter.coursedir, about)
+        try:
+            files = read_plain_files(submitted, room=min(limits.disk // 2, ALL_EXTRA_FILES))
+        except OSError as error:
+            raise CourseError(OUT_OF_REACH.format(submitted, error.strerror)) from error
         return Unit(
             lesson=lesson.name,
             notebook=as_text(nb),
-            seed=nb.metadata["attention_lab"]["seed"],
+            # Of the very cells and files that are run: nothing is read twice.
+            seed=submission_seed(lesson.course.root, about["student"], nb, files),
             world=World(kernel_name, limits, self.sandbox, self.modules_of(lesson)),
-            files=read_plain_files(submitted, room=min(limits.disk // 2, ALL_EXTRA_FILES)),
+            files=files,
             kept=tuple(converter.exclude_overwriting.get(about["assignment"], [])),
         )
 
@@ -177,24 +204,33 @@ class RunAndJudge(JudgingSettings):
         nbgrader compares the time of a submission with that of its last grading.
         """
         coursedir = self.parent.parent.coursedir
-        folder = Path(
-            coursedir.format_path(coursedir.autograded_directory, about["student"], about["assignment"])
-        )
+        folder, submitted = autograded_folder(coursedir, about), submitted_folder(coursedir, about)
         copy_plain_files(lesson.source_path.parent, folder)
-        submitted = submitted_folder(coursedir, about)
         if coursedir.get_existing_timestamp(str(submitted)) is not None:
-            copy_over(submitted / timestamps.NAME, folder / timestamps.NAME)
-        _keep_exchange_secret(submitted, folder)
+            _keep(submitted, folder, timestamps.NAME)
+        # What came through nbgrader's exchange holds a secret that its feedback is found by later.
+        _keep(submitted, folder, EXCHANGE_SECRET)
 
 
-def _keep_exchange_secret(submitted: Path, folder: Path) -> None:
-    """What came through nbgrader's exchange holds a secret that its feedback is found by later."""
-    try:
-        secret = read_plain_file(submitted / EXCHANGE_SECRET, largest=1000)
-    except OSError:  # it came another way, or the student put something else there
-        return
-    (folder / EXCHANGE_SECRET).unlink(missing_ok=True)  # what an earlier grading left is read-only
-    (folder / EXCHANGE_SECRET).write_bytes(secret)
+def _keep(submitted: Path, folder: Path, name: str) -> None:
+    """Copy a small file of nbgrader's own, if it is there and the student put nothing else in its place."""
+    with suppress(OSError):
+        write_over(read_plain_file(submitted / name, largest=1000), folder / name)
+
+
+def _fail_in_the_end(converter: Any, sentences: list[str]) -> None:
+    """Let nbgrader grade everybody else, and then say who is left out, with the exit status of a failure."""
+    grade_the_others = converter.convert_notebooks
+
+    def grade_and_say() -> None:
+        try:
+            grade_the_others()
+        finally:
+            for sentence in sentences:
+                converter.log.error("%s", sentence)
+        raise NbGraderException(" ".join(sentences))
+
+    converter.convert_notebooks = grade_and_say
 
 
 def _form(lesson: Lesson, config: Config) -> NotebookNode:

@@ -17,6 +17,11 @@ LONGEST_TEXT = 20_000  # characters
 LONGEST_LIST = 10_000  # entries
 DEEPEST_NEST = 8
 LONGEST_TREE = 2**23  # characters of base64
+MOST_AXES = 16
+# Of one message, whatever refers to whatever: what its reader does with it is bounded by these.
+MOST_ENTRIES = 200_000
+MOST_ELEMENTS = 2**25  # of all tensors, each counted as often as it is referred to
+LARGEST_INDEX = 2**21  # bytes of safetensors' own list of names and shapes
 
 
 def pack(value: Any) -> str:
@@ -30,12 +35,21 @@ def pack(value: Any) -> str:
     return f"{base64.b64encode(tree).decode()} {base64.b64encode(save(tensors)).decode()}"
 
 
-def unpack(text: str) -> Any:
-    """The value that `pack` packed. Raises ValueError or KeyError for anything else."""
-    tree, _, blob = text.partition(" ")
-    if len(tree) > LONGEST_TREE:
+def unpack(text: str, with_code: bool = False) -> Any:
+    """The value that `pack` packed; `Made` things only `with_code`, which nobody's answer is read with.
+
+    Raises ValueError, KeyError or the like for anything else.
+    """
+    packed_tree, _, packed_tensors = text.partition(" ")
+    if len(packed_tree) > LONGEST_TREE:
         raise ValueError("more than is read")
-    return _from_tree(json.loads(base64.b64decode(tree)), load(base64.b64decode(blob)))
+    tree, blob = base64.b64decode(packed_tree), base64.b64decode(packed_tensors)
+    # An entry takes two brackets at most, and a comma: so many are no tree of ours.
+    if tree.count(b"{") + tree.count(b"[") + tree.count(b",") > 4 * MOST_ENTRIES:
+        raise ValueError("more entries than are read")
+    if int.from_bytes(blob[:8], "little") > LARGEST_INDEX:
+        raise ValueError("more tensors than are read")
+    return _Tree(load(blob), with_code).read(json.loads(tree), DEEPEST_NEST + 2)
 
 
 def _to_tree(value: Any, tensors: dict[str, torch.Tensor], depth: int) -> dict[str, Any]:
@@ -75,24 +89,42 @@ def _tensor_to_tree(tensor: torch.Tensor, tensors: dict[str, torch.Tensor]) -> d
     return {"tensor": name, "order": back} if back != sorted(back) else {"tensor": name}
 
 
-def _from_tree(tree: dict[str, Any], tensors: dict[str, torch.Tensor]) -> Any:
-    (kind,) = tree.keys() - {"order"}
-    content = tree[kind]
-    if kind == "tensor":
-        return tensors[content].permute(tree["order"]) if "order" in tree else tensors[content]
-    if kind in ("list", "tuple"):
-        entries = [_from_tree(entry, tensors) for entry in content]
-        return tuple(entries) if kind == "tuple" else entries
-    if kind == "dict":
-        return {str(key): _from_tree(entry, tensors) for key, entry in content}
-    if kind == "plain" and (content is None or type(content) in (bool, int, float, str)):
-        return content
-    if kind == "made":
-        code, given = content
-        return Made("", _from_tree(given, tensors), str(code))
-    if kind == "other":
-        return Unreadable(str(content))
-    raise ValueError(f"not something a kernel may send: {kind}")
+class _Tree:
+    """What has been read of a message, which is no more than anybody asks for."""
+
+    def __init__(self, tensors: dict[str, torch.Tensor], with_code: bool) -> None:
+        self._tensors, self._with_code = tensors, with_code
+        self._entries, self._elements = MOST_ENTRIES, MOST_ELEMENTS
+
+    def read(self, tree: dict[str, Any], deep: int) -> Any:
+        """The value of a tree that is at most so deep."""
+        self._entries -= 1
+        if self._entries < 0 or deep < 0:
+            raise ValueError("more entries than are read")
+        (kind,) = tree.keys() - {"order"}
+        content = tree[kind]
+        if kind == "tensor":
+            return self._tensor(content, tree.get("order"))
+        if kind in ("list", "tuple"):
+            entries = [self.read(entry, deep - 1) for entry in content]
+            return tuple(entries) if kind == "tuple" else entries
+        if kind == "dict":
+            return {str(key)[:LONGEST_TEXT]: self.read(entry, deep - 1) for key, entry in content}
+        if kind == "plain" and (content is None or type(content) in (bool, int, float, str)):
+            return content
+        if kind == "made" and self._with_code:
+            code, given = content
+            return Made("", self.read(given, deep - 1), str(code))
+        if kind == "other":
+            return Unreadable(str(content)[:LONGEST_TEXT])
+        raise ValueError(f"not something a kernel may send: {str(kind)[:100]}")
+
+    def _tensor(self, name: str, order: list[int] | None) -> torch.Tensor:
+        tensor = self._tensors[name]
+        self._elements -= tensor.numel()
+        if self._elements < 0 or tensor.dim() > MOST_AXES:
+            raise ValueError("more numbers than are read")
+        return tensor if order is None else tensor.permute(order)
 
 
 class Made:

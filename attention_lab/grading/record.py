@@ -1,86 +1,104 @@
-"""Writing a verdict into its graded cell, where nbgrader, feedback and the report read it.
+"""The record of a judgement in its graded cell: written once the kernel has ended, and read from there.
 
 nbgrader reads a graded cell's outputs in order: an error or anything on stderr is 0, the first
 result that parses as a number is the points. So whatever the student's own run left there is
-turned into plain output first, and the verdict is the only result.
+turned into plain output first, and the verdict is the only result. As data it stands in the
+metadata of the cell, which come from the lesson; a kernel has no way to them.
 """
 
 from __future__ import annotations
 
 import html
+import math
 import re
-from itertools import groupby
+from collections.abc import Mapping
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
-from attention_lab.grading.verdict import Finding, Verdict
+from attention_lab.grading.sandbox.inside.outputs import SHOWABLE, text
+from attention_lab.grading.verdict import Finding, GroupVerdict, Verdict
 
 CELL = '<td style="padding: 0.1em 1em 0.1em 0; text-align: left">'
-SHOWABLE = ("text/plain", "image/png", "image/jpeg")
+# Dollars and backslashes of a student's are no formulas, nor what formulas can be made to do.
+FRAME = '<div class="mathjax_ignore tex2jax_ignore">'
 TERMINAL_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-LONGEST_TEXT = 2_000_000  # characters of one output, enough for a picture
-MOST_LINES = 100  # of a traceback
-
-
-def neutralise(cell: NotebookNode) -> None:
-    """Keep of a cell's outputs only text and pictures: no HTML, script or widget of a student's."""
-    cell.outputs = _joined([_neutral(output) for output in cell.outputs])
-
-
-def _joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """What was printed in one go in one output: how a kernel cuts it into messages is chance."""
-    joined: list[NotebookNode] = []
-    for (kind, name), group in groupby(outputs, key=lambda output: (output.output_type, output.get("name"))):
-        pieces = list(group)
-        if kind == "stream":
-            text = "".join(piece.text for piece in pieces)
-            pieces = [nbformat.v4.new_output("stream", name=name, text=text)]
-        joined += pieces
-    return joined
-
-
-def _neutral(output: NotebookNode) -> NotebookNode:
-    kind = output.output_type
-    if kind == "stream":
-        name = "stderr" if output.get("name") == "stderr" else "stdout"
-        return nbformat.v4.new_output("stream", name=name, text=_text(output.get("text")))
-    if kind == "error":
-        trace = output.get("traceback")
-        lines = [_text(line) for line in trace[:MOST_LINES]] if isinstance(trace, list) else []
-        name, value = _text(output.get("ename")), _text(output.get("evalue"))
-        return nbformat.v4.new_output("error", ename=name, evalue=value, traceback=lines)
-    data = output.get("data")
-    shown = {mime: _text(data[mime]) for mime in SHOWABLE if mime in data} if isinstance(data, dict) else {}
-    extra = {"execution_count": None} if kind == "execute_result" else {}
-    return nbformat.v4.new_output(kind, data=shown, metadata={}, **extra)
 
 
 def write_verdict(cell: NotebookNode, verdict: Verdict) -> None:
     """Replace the result of a graded cell by the verdict; what it printed stays readable above it."""
+    cell.metadata.setdefault("attention_lab", NotebookNode())["verdict"] = verdict.as_data()
     cell.outputs = [_harmless(output) for output in cell.outputs]
     cell.outputs.append(
         nbformat.v4.new_output(
             "execute_result",
             data={"text/plain": f"{verdict.points:g}", "text/html": as_html(verdict)},
-            metadata={"attention_lab": verdict.as_data()},
             execution_count=None,
         )
     )
 
 
+def read_verdict(cell: Mapping[str, Any]) -> Verdict | None:
+    """The verdict of a cell of an autograded notebook; None where there is none that can be read.
+
+    A notebook that stock nbgrader graded may hold whatever its student wrote there.
+    """
+    try:
+        data = cell["metadata"]["attention_lab"]["verdict"]
+        return Verdict(
+            exercise=_text(data["exercise"]),
+            seed=int(data["seed"]),
+            groups=tuple(
+                GroupVerdict(
+                    _text(group["name"]),
+                    _points(group["points"]),
+                    group["agrees"] is True,
+                    _text(group["note"]),
+                )
+                for group in data["groups"]
+            ),
+            findings=tuple(
+                Finding(
+                    _text(finding["sentence"]),
+                    None if finding["mistake"] is None else _text(finding["mistake"]),
+                    _text(finding["evidence"]),
+                )
+                for finding in data["findings"]
+            ),
+        )
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
+        return None
+
+
+def is_verdict(cell: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
+    """Whether the judge wrote this output of a cell, and nobody's code."""
+    return output.get("output_type") == "execute_result" and read_verdict(cell) is not None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
+
+
+def _points(value: Any) -> float:
+    if not math.isfinite(value) or value < 0:
+        raise ValueError("not a number of points")
+    return float(value)
+
+
 def as_html(verdict: Verdict) -> str:
     """The verdict as a student reads it: points, what is wrong, which groups agree."""
     rows = "".join(
-        f"<tr>{CELL}{'✓' if group.agrees else '✗'}</td>{CELL}{html.escape(group.name)}</td>"
+        f"<tr>{CELL}{'✓' if group.agrees else '✗'}</td>{CELL}{html.escape(_named(group))}</td>"
         f"{CELL}{group.points if group.agrees else 0:g} of {group.points:g}</td></tr>"
         for group in verdict.groups
     )
     findings = "".join(_finding(finding) for finding in verdict.findings) or f"<p>{verdict.message}</p>"
     return (
-        f"<h4>{html.escape(verdict.exercise)}: {verdict.points:g} of {verdict.max_points:g} points</h4>"
-        f"{findings}<table>{rows}</table>"
+        f"{FRAME}<h4>{html.escape(verdict.exercise)}: {verdict.points:g} of {verdict.max_points:g} points</h4>"
+        f"{findings}<table>{rows}</table></div>"
     )
 
 
@@ -88,8 +106,16 @@ def as_text(verdict: Verdict) -> str:
     """The verdict in plain text."""
     lines = [f"{verdict.exercise}: {verdict.points:g} of {verdict.max_points:g} points"]
     lines += [f"  {finding.sentence} {finding.evidence}".rstrip() for finding in verdict.findings]
-    lines += [f"  {'agrees' if group.agrees else 'differs'}: {group.name}" for group in verdict.groups]
+    lines += [f"  {_how(group)}: {_named(group)}" for group in verdict.groups]
     return "\n".join(lines)
+
+
+def _how(group: GroupVerdict) -> str:
+    return "agrees" if group.agrees else "does not count yet" if group.note else "differs"
+
+
+def _named(group: GroupVerdict) -> str:
+    return f"{group.name} ({group.note})" if group.note else group.name
 
 
 def _finding(finding: Finding) -> str:
@@ -101,18 +127,16 @@ def _with_code(sentence: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(sentence))
 
 
-def _harmless(output: NotebookNode) -> NotebookNode:
-    """The same output in a form that nbgrader reads no points from."""
-    if output.output_type == "error":
-        text = TERMINAL_COLOURS.sub("", "\n".join(output.traceback)) + "\n"
-        return nbformat.v4.new_output("stream", name="stdout", text=text)
-    if output.output_type == "stream":
-        return nbformat.v4.new_output("stream", name="stdout", text=output.text)
-    return nbformat.v4.new_output("display_data", data=output.data, metadata={})
-
-
-def _text(value: Any) -> str:
-    """Text that can be written to a file and read by a person; pictures pass, as they are text too."""
-    text = "".join(map(str, value)) if isinstance(value, list) else str(value or "")
-    text = text.encode("utf-8", "replace").decode()
-    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "\n… (the rest is left out)\n"
+def _harmless(output: Mapping[str, Any]) -> NotebookNode:
+    """The same output, whatever it holds, in a form that nbgrader reads no points from."""
+    kind = output.get("output_type")
+    if kind == "error":
+        lines = output.get("traceback")
+        said = text("\n".join(map(text, lines)) if isinstance(lines, list) else lines)
+        said = TERMINAL_COLOURS.sub("", said) + "\n"
+        return nbformat.v4.new_output("stream", name="stdout", text=said)
+    if kind == "stream":
+        return nbformat.v4.new_output("stream", name="stdout", text=text(output.get("text")))
+    data = output.get("data")
+    data = {mime: text(data[mime]) for mime in SHOWABLE if mime in data} if isinstance(data, dict) else {}
+    return nbformat.v4.new_output("display_data", data=data, metadata={})

@@ -27,7 +27,7 @@ LIBRARIES = (os.path.dirname(torch.__file__), os.path.dirname(json.__file__), "<
 
 def respond(text: str, namespace: dict[str, Any]) -> str:
     """Answer one packed request against the student's namespace; return the packed answers."""
-    request = unpack(text)
+    request = unpack(text, with_code=True)
     return pack(answer_calls(namespace.get(request["target"]), request["calls"], request["trace"]))
 
 

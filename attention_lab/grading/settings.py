@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Any, Bool, Float, Integer, List, Unicode
 
 from attention_lab.grading.course import Lesson
 from attention_lab.grading.limits import MEBIBYTE, Limits
-from attention_lab.grading.sandbox.bubblewrap import refusal
+from attention_lab.grading.protected_places import protected_places
+from attention_lab.grading.sandbox.bubblewrap import refusal, shown_to_students
+from attention_lab.grading.sandbox.shown_paths import readable
 
 WITHOUT_SANDBOX = (
     "To grade work you trust without a sandbox, say so: --RunAndJudge.sandbox=False (or "
@@ -70,3 +73,11 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
             raise SystemExit(f"Nothing was graded. {reason} {WITHOUT_SANDBOX}")
         if not self.sandbox:
             self.log.warning(NO_SANDBOX)
+
+    def refuse_readable_places(self, coursedir: CourseDirectory) -> None:
+        """No grading where the sandbox would show the course, its exchange or its settings to students."""
+        if not self.sandbox:
+            return
+        reason = readable(protected_places(coursedir, self.config), shown_to_students())
+        if reason is not None:
+            raise SystemExit(f"Nothing was graded. {reason}")

@@ -18,11 +18,11 @@ import nbformat
 from nbformat import NotebookNode
 
 from attention_lab.errors import CourseError
-from attention_lab.grading.channels import World
 from attention_lab.grading.course import Lesson
 from attention_lab.grading.files import copy_plain_files, write_files
 from attention_lab.grading.grade import grade, refuse
 from attention_lab.grading.kernel import student_kernel
+from attention_lab.grading.kernel_process import World
 from attention_lab.grading.sandbox.forked_kernel import SandboxError
 
 NOT_WITH_THESE_FILES = "No kernel could be started with the files of this submission beside the notebook"
@@ -87,7 +87,7 @@ def as_notebook(text: str) -> NotebookNode:
 def _make_sure_that_kernels_start(world: World) -> None:
     with TemporaryDirectory(prefix="attention-lab-") as folder:
         try:
-            with student_kernel(nbformat.v4.new_notebook(), Path(folder), world):
+            with student_kernel(Path(folder), world):
                 return
         except SandboxError as error:
             raise NoKernelStarts(str(error)) from error

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+LONGEST_SENTENCE = 2_000  # characters; an answer's own names and messages are in it
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -14,12 +16,19 @@ class Finding:
     mistake: str | None = None
     evidence: str = ""
 
+    def __post_init__(self) -> None:
+        for name in ("sentence", "evidence"):
+            text: str = getattr(self, name)
+            if len(text) > LONGEST_SENTENCE:
+                object.__setattr__(self, name, f"{text[:LONGEST_SENTENCE]} …")
+
 
 @dataclass(frozen=True)
 class GroupVerdict:
     name: str
     points: float
     agrees: bool
+    note: str = ""  # what it takes for a group to count whose own cases agree
 
 
 @dataclass(frozen=True)

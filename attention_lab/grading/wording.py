@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -107,6 +108,7 @@ def wrong_order(exercise: Exercise) -> str:
 
 PLURAL = ("scores", "weights", "gradients", "parameters")
 MOST_NAMES = 4
+LONGEST_SHORT = 60  # characters of a value in a sentence
 DIGITS = 4
 MOST_DIGITS = 17  # any two floats that differ do so in these
 
@@ -174,8 +176,25 @@ def short(value: Any) -> str:
         return kind(value)
     if isinstance(value, Made):
         return "an object"
-    text = f"{value:.6g}" if isinstance(value, float) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    text = f"{value:.6g}" if isinstance(value, float) else _BRIEF.repr(value)
+    return text if len(text) <= LONGEST_SHORT else text[: LONGEST_SHORT - 3] + "..."
+
+
+class _Brief(reprlib.Repr):
+    """Says no more of a value than a sentence holds, however much of it there is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlist = self.maxtuple = self.maxdict = LONGEST_SHORT // 3
+        self.maxlevel, self.maxstring, self.maxlong = 3, LONGEST_SHORT + 4, LONGEST_SHORT
+
+    def repr1(self, value: Any, level: int) -> str:
+        if isinstance(value, (torch.Tensor, Unreadable, Made)):
+            return short(value)
+        return super().repr1(value, level)
+
+
+_BRIEF = _Brief()
 
 
 def shown(value: torch.Tensor | float) -> str:

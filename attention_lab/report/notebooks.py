@@ -9,14 +9,15 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from attention_lab.grading.answers import Answer
 from attention_lab.grading.exercise import Exercise
 from attention_lab.grading.interrupted import HALF_GRADED
-from attention_lab.grading.verdict import Finding, GroupVerdict, Verdict
+from attention_lab.grading.record import read_verdict
+from attention_lab.grading.verdict import Finding, Verdict
 from attention_lab.grading.wording import no_value
 
 TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
@@ -94,24 +95,19 @@ def stops_with(error: str) -> str:
 
 
 def _verdict(cell: dict[str, Any]) -> Verdict | None:
-    for output in _outputs(cell):
-        data = _mapping(_mapping(output.get("metadata")).get("attention_lab"))
-        try:
-            return Verdict(
-                exercise=plain(data["exercise"]),
-                seed=0,
-                groups=tuple(
-                    GroupVerdict(plain(group["name"]), float(group["points"]), bool(group["agrees"]))
-                    for group in data["groups"]
-                ),
-                findings=tuple(
-                    Finding(plain(each["sentence"]), plain(each["mistake"]) or None, plain(each["evidence"]))
-                    for each in data["findings"]
-                ),
-            )
-        except (LookupError, TypeError, ValueError):
-            continue
-    return None
+    """The verdict in the cell, its texts short and plain enough for a table."""
+    read = read_verdict(cell)
+    if read is None:
+        return None
+    return Verdict(
+        exercise=plain(read.exercise),
+        seed=0,
+        groups=tuple(replace(group, name=plain(group.name)) for group in read.groups),
+        findings=tuple(
+            Finding(plain(each.sentence), plain(each.mistake) or None, plain(each.evidence))
+            for each in read.findings
+        ),
+    )
 
 
 def _failures(cells: list[dict[str, Any]]) -> Iterator[Failure]:

@@ -17,6 +17,7 @@ from nbgrader.apps.api import NbGraderAPI
 from tiny_course import FOLDER, NAME, GradedClass, hand_in, make_course
 
 from attention_lab.grading.forms import course_config
+from attention_lab.grading.record import is_verdict
 from attention_lab.grading.sandbox import warm_interpreter
 
 # Roomy in time, so that an attack that searches or crashes comes to its end on a slow machine, too;
@@ -101,7 +102,7 @@ class Arena:
             output
             for cell in self.graded.notebook(student).cells
             for output in cell.get("outputs", [])
-            if "attention_lab" not in output.get("metadata", {})
+            if not is_verdict(cell, output)
         ]
         return json.dumps(outputs, ensure_ascii=False)
 

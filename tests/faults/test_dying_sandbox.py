@@ -61,10 +61,10 @@ def test_a_warm_interpreter_that_dies_is_replaced_and_costs_at_most_the_submissi
 ):
     execute, killed = StudentKernel._execute, []
 
-    def execute_and_kill(self: StudentKernel, cell: Any, index: int, patience: float) -> Any:
+    def execute_and_kill(self: StudentKernel, cell: Any, patience: float) -> Any:
         if cell.id == "row_sums" and not killed:
             killed.append(kill_the_warm_interpreter())
-        return execute(self, cell, index, patience)
+        return execute(self, cell, patience)
 
     assert grader.points("ada") == FULL
     monkeypatch.setattr(StudentKernel, "_execute", execute_and_kill)

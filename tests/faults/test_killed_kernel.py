@@ -11,11 +11,11 @@ import psutil
 import pytest
 from tiny_course import FOLDER, FULL, answered
 
-from attention_lab.grading.channels import World
 from attention_lab.grading.course import Lesson, open_course, read_notebook
 from attention_lab.grading.forms import course_config, graded
 from attention_lab.grading.grade import grade
 from attention_lab.grading.kernel import StudentKernel
+from attention_lab.grading.kernel_process import World
 from attention_lab.grading.limits import Limits
 from attention_lab.grading.rebuild import rebuild
 from attention_lab.grading.sandbox.warm_interpreter import close_warm_interpreter
@@ -56,7 +56,7 @@ def kill_while(
 
     def killed(self: StudentKernel, *arguments: object) -> object:
         if len(kills) < times and wanted(*arguments):
-            kernel = self._manager.provisioner.kernel
+            kernel = self.process
             kills.append(kernel.pid)
             kernel.send_signal(signal.SIGKILL)
             if gone:  # and its number with it

@@ -223,7 +223,7 @@ def test_nothing_that_a_student_controls_becomes_markup(attack):
 
 def test_a_verdict_that_another_version_wrote_is_passed_over():
     cell = judged(half_right())
-    cell.outputs[-1].metadata["attention_lab"] = {"exercise": "softmax", "groups": 7}
+    cell.metadata["attention_lab"]["verdict"] = {"exercise": "softmax", "groups": 7}
     assert "softmax: 1 of 3 points" in sections(page(cell))[0]
 
 

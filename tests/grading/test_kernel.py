@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from attention_lab.grading.answers import Reply, calls_for
-from attention_lab.grading.channels import Channel, World
 from attention_lab.grading.exercise import ask
 from attention_lab.grading.kernel import StudentKernel, student_kernel
+from attention_lab.grading.kernel_process import World
 from attention_lab.grading.limits import Limits
 
 PATIENT = Limits(cell=60, answer=60, notebook=240)
@@ -30,12 +30,12 @@ DEAF = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile
 def running(folder: Path, *sources: str) -> Iterator[tuple[StudentKernel, list[str], nbformat.NotebookNode]]:
     """A kernel that has run these cells, what came of each, and the notebook."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
-    with student_kernel(notebook, folder, World(limits=PATIENT)) as kernel:
+    with student_kernel(folder, World(limits=PATIENT)) as kernel:
         outcomes = []
-        for index, cell in enumerate(list(notebook.cells)):
+        for cell in notebook.cells:
             # Only what never ends is hurried, so that a slow machine fails no test.
             kernel.limits = HURRIED if cell.source in (LOOP, DEAF) else PATIENT
-            outcomes.append(kernel.run_cell(cell, index))
+            outcomes.append(kernel.run_cell(cell))
             kernel.limits = PATIENT
         yield kernel, outcomes, notebook
 
@@ -138,29 +138,22 @@ def test_when_the_time_for_a_notebook_is_used_up_cells_are_skipped_and_answers_a
     with running(tmp_path, "def right(x):\n    return x") as (kernel, _, _notebook):
         cell = nbformat.v4.new_code_cell("print('too late')")
         kernel.ends = 0  # the clock has long passed it
-        assert kernel.run_cell(copy.deepcopy(cell), 0) == "skipped"
+        assert kernel.run_cell(copy.deepcopy(cell)) == "skipped"
         assert put(kernel, "right", torch.ones(1)).answers[0].status == "late"
 
 
 def test_a_notebook_cannot_take_longer_than_its_budget_by_being_late_again_and_again(tmp_path):
     cells = [nbformat.v4.new_code_cell(LOOP) for _ in range(20)]
-    notebook = nbformat.v4.new_notebook(cells=cells)
-    with student_kernel(notebook, tmp_path, World(limits=Limits(cell=1, answer=1, notebook=4))) as kernel:
-        outcomes = [kernel.run_cell(cell, index) for index, cell in enumerate(list(notebook.cells))]
+    with student_kernel(tmp_path, World(limits=Limits(cell=1, answer=1, notebook=4))) as kernel:
+        outcomes = [kernel.run_cell(cell) for cell in cells]
     assert outcomes[0] == "late"
     assert outcomes[-10:] == ["skipped"] * 10
 
 
-def test_the_wires_are_those_that_pass_over_nonsense(tmp_path):
-    with running(tmp_path, "a = 1") as (kernel, _, _notebook):
-        assert isinstance(kernel._client.kc.iopub_channel, Channel)
-        assert isinstance(kernel._client.kc.shell_channel, Channel)
-
-
 def test_no_kernel_and_no_socket_is_left_behind(tmp_path):
     with running(tmp_path, "a = 1") as (kernel, _, _notebook):
-        process = psutil.Process(kernel._manager.provisioner.pid)
-        sockets = Path(kernel._manager.connection_file).with_suffix("")
+        process = psutil.Process(kernel.process.pid)
+        sockets = kernel.process.sockets
         assert process.is_running() and any(sockets.iterdir())
     assert not process.is_running()
     assert not sockets.exists()

@@ -7,10 +7,10 @@ import pytest
 import torch
 from tiny_course import CHECKS
 
-from attention_lab.grading.channels import World
 from attention_lab.grading.exercise import Exercise
 from attention_lab.grading.judge import judge
 from attention_lab.grading.kernel import student_kernel
+from attention_lab.grading.kernel_process import World
 from attention_lab.grading.limits import Limits
 from attention_lab.grading.record import as_html, write_verdict
 from attention_lab.grading.verdict import Verdict
@@ -118,10 +118,9 @@ TAMPERING = {
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory):
     cell = nbformat.v4.new_code_cell(KEEP)
-    notebook = nbformat.v4.new_notebook(cells=[cell])
     folder = tmp_path_factory.mktemp("work")
-    with student_kernel(notebook, folder, World(limits=Limits(30, 15, 280))) as kernel:
-        assert kernel.run_cell(cell, 0) == "done"
+    with student_kernel(folder, World(limits=Limits(30, 15, 280))) as kernel:
+        assert kernel.run_cell(cell) == "done"
         yield kernel
 
 
@@ -134,8 +133,7 @@ def double() -> Exercise:
 
 def run(kernel, code: str) -> None:
     cell = nbformat.v4.new_code_cell(code)
-    kernel._client.nb.cells[:] = [cell]
-    assert kernel.run_cell(cell, 0) == "done"
+    assert kernel.run_cell(cell) == "done"
     assert not [output for output in cell.outputs if output.output_type == "error"], cell.outputs
 
 
@@ -167,7 +165,7 @@ def test_a_reply_that_is_not_of_the_agreed_form_is_0_with_a_reason(kernel, doubl
     try:
         verdict = judged(kernel, double)
     finally:
-        kernel.run_cell(nbformat.v4.new_code_cell(RESTORE), 0)
+        kernel.run_cell(nbformat.v4.new_code_cell(RESTORE))
     assert verdict.points == 0
     assert is_told_why(verdict)
 

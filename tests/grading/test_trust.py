@@ -25,6 +25,8 @@ from tiny_course import (
     succeed,
 )
 
+from attention_lab.grading.record import is_verdict
+
 # Words of the checks, the reference and the grader, by their character codes: found by code that holds none.
 SECRETS = ["zebra", "quagga", "okapi", "HIDDEN TESTS", "refusals", "grading-key"]
 
@@ -185,7 +187,7 @@ def test_what_student_code_drew_is_gone_from_the_autograded_notebook(trust_class
     assert trust_class.points("drawing") == FULL | {"biggest": 0}
     for cell in trust_class.notebook("drawing").cells:
         for output in cell.get("outputs", []):
-            if "attention_lab" in output.get("metadata", {}):
+            if is_verdict(cell, output):
                 assert "<script" not in output.data["text/html"]
                 assert "<img" not in output.data["text/html"]
             else:

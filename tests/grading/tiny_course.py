@@ -206,8 +206,7 @@ class GradedClass:
     def verdict(self, student: str, exercise: str) -> dict[str, Any]:
         """What the judge recorded in the graded cell."""
         cell = cell_of(self.notebook(student), f"test_{exercise}")
-        (recorded,) = [output for output in cell.outputs if "attention_lab" in output.get("metadata", {})]
-        return recorded.metadata["attention_lab"]
+        return cell.metadata["attention_lab"]["verdict"]
 
     def reason(self, student: str, exercise: str) -> str:
         return " ".join(finding["sentence"] for finding in self.verdict(student, exercise)["findings"])

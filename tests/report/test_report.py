@@ -176,10 +176,13 @@ RUBBISH = [
             {
                 "cell_type": "code",
                 "id": "own-\x1b[31m",
-                "metadata": {"nbgrader": {"grade": True, "grade_id": "test_double"}},
+                "metadata": {
+                    "nbgrader": {"grade": True, "grade_id": "test_double"},
+                    "attention_lab": {"verdict": {"exercise": "e", "groups": [{}], "findings": None}},
+                },
                 "outputs": [
                     {"output_type": "error", "ename": "died", "evalue": ["\x1b[31m" * 999]},
-                    {"metadata": {"attention_lab": {"exercise": "e", "groups": [{}], "findings": None}}},
+                    {"metadata": {"attention_lab": 7}, "data": 7},
                 ],
             }
         ],

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
-import site
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
 import attention_lab
+from attention_lab.grading.sandbox.inside import system_calls
+from attention_lab.grading.sandbox.processor import claimed_processor
+from attention_lab.grading.sandbox.shown_paths import links_to_the_interpreter, shown_paths
 
 HOME = "/home/student"
 INSIDE = Path(__file__).parent / "inside"
 PACKAGE = Path(attention_lab.__file__).parent
 NOT_FOR_STUDENTS = ("grading", "demo", "report", "feedback", "exports", "bundle", "site")
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
-# Fonts, the time zone and where libraries are; nothing that names the machine or its users.
-SETTINGS = ("/etc/ld.so.cache", "/etc/fonts", "/etc/localtime", "/etc/alternatives", "/etc/mime.types")
-DEVICES = ("null", "zero", "full", "random", "urandom")
+DEVICES = ("null", "full", "random", "urandom")
 ENVIRONMENT = {
     "HOME": HOME,
     "USER": "student",
@@ -41,6 +39,7 @@ ENVIRONMENT = {
 START = "import sys; sys.path[0] = '/run/warm'; from inside.warm import main; main()"
 PRIVILEGES = (
     "CAP_SYS_ADMIN",  # to mount each kernel's private folders
+    "CAP_NET_ADMIN",  # to bring up the loopback device of each kernel's own network
     "CAP_SYS_RESOURCE",  # to forbid further user namespaces
     "CAP_SETPCAP",  # to give all of them up for good
 )
@@ -61,6 +60,9 @@ def refusal() -> str | None:
     """Why no sandbox can be made on this machine, in a sentence that names the mend; None if one can."""
     if sys.platform != "linux":
         return ONLY_ON_LINUX.format(system=sys.platform)
+    unknown = system_calls.refusal_of_this_machine()
+    if unknown is not None:
+        return unknown
     if shutil.which("bwrap") is None:
         return INSTALL
     tried = subprocess.run([*_walls(()), "true"], capture_output=True, text=True, timeout=30)
@@ -73,7 +75,7 @@ def refusal() -> str | None:
 def command(sockets: Path, requests: int, modules: Sequence[str]) -> list[str]:
     """The command that starts a warm interpreter which reads requests from the descriptor `requests`."""
     inside = ["--ro-bind", str(INSIDE), "/run/warm/inside", "--bind", str(sockets), "/run/sockets"]
-    program = [sys.executable, "-B", "-c", START, str(requests), *modules]
+    program = [sys.executable, "-B", "-c", START, str(requests), claimed_processor(), *modules]
     return [*_walls(inside), *program]
 
 
@@ -84,9 +86,12 @@ def _walls(more: Iterable[str]) -> list[str]:
     arguments += ["--clearenv", *(word for pair in ENVIRONMENT.items() for word in ("--setenv", *pair))]
     # The warm interpreter's own; each kernel gets an empty one over it. First, for packages may lie in them.
     arguments += ["--tmpfs", "/tmp", "--tmpfs", HOME]
-    arguments += [word for place in (*SYSTEM, *SETTINGS) for word in _shown(Path(place))]
-    arguments += [word for place in _python_folders() for word in ("--ro-bind", str(place), str(place))]
-    arguments += _students_helpers()
+    arguments += [word for place in shown_paths() for word in _shown(place)]
+    for place, target in links_to_the_interpreter().items():
+        if not any(map(place.is_relative_to, shown_paths())):
+            arguments += ["--symlink", target, str(place)]
+    arguments += [word for place in _students_helpers() for word in _shown(place)]
+    arguments += [word for folder in _graders_parts() for word in ("--tmpfs", str(folder))]
     arguments += ["--tmpfs", "/dev", "--dir", "/dev/shm", "--dir", "/dev/pts"]
     arguments += [word for name in DEVICES for word in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")]
     arguments += ["--symlink", "/proc/self/fd", "/dev/fd", "--symlink", "pts/ptmx", "/dev/ptmx"]
@@ -96,34 +101,33 @@ def _walls(more: Iterable[str]) -> list[str]:
     return [*arguments, "--chdir", HOME, "--proc", "/proc", "--remount-ro", "/"]
 
 
+def shown_to_students() -> list[Path]:
+    """Every folder and file of this machine that student code can read."""
+    return [*shown_paths(), *_students_helpers()]
+
+
 def _shown(place: Path) -> list[str]:
     """A part of the system as it is: a folder or file read-only, a link as a link."""
     if place.is_symlink() and place.is_dir() and place.parent == Path("/"):
         return ["--symlink", os.readlink(place), str(place)]
-    return ["--ro-bind", str(place), str(place)] if place.exists() else []
+    return ["--ro-bind", str(place), str(place)]
 
 
-def _python_folders() -> list[Path]:
-    """The interpreter and its packages, outermost first, without what the system already shows."""
-    stated = [sys.prefix, sys.base_prefix, sys.exec_prefix, *site.getsitepackages()]
-    stated += [sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
-    places = {Path(place) for place in stated} | {Path(os.path.realpath(sys.executable)).parent}
-    chosen: list[Path] = []
-    for place in sorted(filter(Path.is_dir, places)):
-        if not any(place.is_relative_to(shown) for shown in (*chosen, *map(Path, SYSTEM))):
-            chosen.append(place)
-    return chosen
+def _students_helpers() -> list[Path]:
+    """The package as students have it, without the grader, where it is not among the shown packages."""
+    if any(map(PACKAGE.is_relative_to, shown_paths())):
+        return []
+    hidden = (*NOT_FOR_STUDENTS, "__pycache__")
+    return [entry for entry in sorted(PACKAGE.iterdir()) if entry.name not in hidden]
 
 
-def _students_helpers() -> list[str]:
-    """The package as students have it: without the grader, wherever it is installed."""
-    arguments = []
-    for entry in sorted(PACKAGE.iterdir()):
-        if entry.name in (*NOT_FOR_STUDENTS, "__pycache__"):
-            continue
-        arguments += ["--ro-bind", str(entry), str(entry)]
-    shown = [path for path in (*_python_folders(), *map(Path, SYSTEM)) if PACKAGE.is_relative_to(path)]
-    if shown:  # installed among the other packages, which are shown whole
-        hidden = [PACKAGE / name for name in NOT_FOR_STUDENTS]
-        return [word for folder in hidden if folder.is_dir() for word in ("--tmpfs", str(folder))]
-    return arguments
+def _graders_parts() -> list[Path]:
+    """What is to be hidden of the package where it lies among the shown packages, by all their names."""
+    real = PACKAGE.resolve()
+    installed = [
+        folder / real.relative_to(folder.resolve())
+        for folder in shown_paths()
+        if real.is_relative_to(folder.resolve())
+    ]
+    found = [package / name for package in installed for name in NOT_FOR_STUDENTS]
+    return [folder for folder in found if folder.is_dir()]

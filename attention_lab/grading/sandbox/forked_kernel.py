@@ -21,9 +21,11 @@ from typing import Any
 
 from attention_lab.errors import CourseError
 from attention_lab.grading.sandbox.bubblewrap import HOME
+from attention_lab.grading.wire import Wire
 
 WORK_FOLDER = f"{HOME}/work"
 INSIDE_SOCKETS = "/run/kernel/kernel"  # what the kernel itself knows its sockets by
+READERS_SOCKETS = "/run/sockets"  # where its reader finds those of all kernels
 CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 LONGEST_REPORT = 4096
 _CREDENTIALS = 2  # SCM_CREDENTIALS, which Python 3.11 does not name
@@ -35,14 +37,17 @@ class SandboxError(CourseError):
 
 @dataclass
 class Kernel:
-    """A forked kernel: a handle on its process, how to connect, and why its keeper ended it, if it did."""
+    """A forked kernel: a handle on its process, the wire to its reader, and why its keeper ended it."""
 
     pid: int
-    connection: dict[str, Any]
     sockets: Path
     _pidfd: int
     _channel: socket.socket
+    _wire: socket.socket
     report: str = ""
+
+    def __post_init__(self) -> None:
+        self.wire = Wire(self._wire, self.is_alive)
 
     def is_alive(self) -> bool:
         return not select.select([self._pidfd], [], [], 0)[0]
@@ -52,7 +57,8 @@ class Kernel:
             signal.pidfd_send_signal(self._pidfd, number)
 
     def close(self) -> None:
-        """End the kernel and all that it started."""
+        """End the kernel, all that it started, and its reader."""
+        self.wire.close()
         self.send_signal(signal.SIGKILL)
         select.select([self._pidfd], [], [], 5)
         # The keeper reports after the last process of the kernel is gone.
@@ -79,17 +85,19 @@ class ComingKernel:
         self.sockets.mkdir(mode=0o700)
         self._channel, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self._wire, self._their_wire = socket.socketpair()  # to the kernel's reader
 
     def ask_for(self, warm: socket.socket) -> None:
         """Have the warm interpreter fork it. Raises OSError where that is gone."""
         request = {
             "connection": self._connection(INSIDE_SOCKETS),
+            "readers_connection": self._connection(f"{READERS_SOCKETS}/{self.sockets.name}/kernel"),
             "sockets": self.sockets.name,
             "folder": WORK_FOLDER,
             "limits": self.limits,
         }
-        with self._theirs:
-            _send(warm, b"fork", request, self._theirs.fileno())
+        with self._theirs, self._their_wire:
+            _send(warm, b"fork", request, self._theirs.fileno(), self._their_wire.fileno())
 
     def arrive(self, files: dict[str, str], patience: float) -> Kernel:
         """The kernel, with `files` (as base64) in its work folder.
@@ -113,12 +121,12 @@ class ComingKernel:
             self.cancel()
             reason = str(error) if isinstance(error, SandboxError) else error.strerror
             raise SandboxError(f"A kernel could not be started in the sandbox: {reason}.") from error
-        return Kernel(pid, self._connection(f"{self.sockets}/kernel"), self.sockets, pidfd, self._channel)
+        return Kernel(pid, self.sockets, pidfd, self._channel, self._wire)
 
     def cancel(self) -> None:
         """Nobody wants it any more: its keeper sees that, and ends with it."""
-        self._theirs.close()
-        self._channel.close()
+        for end in (self._theirs, self._channel, self._their_wire, self._wire):
+            end.close()
         shutil.rmtree(self.sockets, ignore_errors=True)
 
     def _connection(self, address: str) -> dict[str, Any]:

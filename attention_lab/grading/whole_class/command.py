@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from attention_lab.errors import CourseError
+from attention_lab.grading.plain_text import LONGEST_SENTENCE, plain_line
 from attention_lab.grading.whole_class.lock import only_run
 from attention_lab.grading.whole_class.plan import ClassFolders, Plan, make_plan, read_config
 from attention_lab.grading.whole_class.workers import LocalWorkers, Workers, import_ahead, workers_for
@@ -39,7 +40,7 @@ def grade_class(folders: ClassFolders, lesson: str, options: Options, console: C
     """
     plan = make_plan(folders, lesson, options.students, options.force)
     if not plan.todo:
-        console.print(f"{plan.assignment}: all {plan.unchanged} are graded, and unchanged since.")
+        console.print(Text(f"{plan.assignment}: all {plan.unchanged} are graded, and unchanged since."))
         return 0
     results: list[Graded] = []
     started, stopped = time.monotonic(), False
@@ -85,6 +86,8 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
 
 
 def _workers(plan: Plan, options: Options, config: Any, console: Console) -> Workers:
+    from nbgrader.coursedir import CourseDirectory
+
     from attention_lab.grading.course import open_course
     from attention_lab.grading.nbgrader_plugin import RunAndJudge
     from attention_lab.grading.whole_class.parcel import pack
@@ -102,10 +105,11 @@ def _workers(plan: Plan, options: Options, config: Any, console: Console) -> Wor
             ) from error
 
         def tell(said: str) -> None:
-            console.print(Text(said, style="yellow"), soft_wrap=True)
+            console.print(Text(plain_line(said, LONGEST_SENTENCE), style="yellow"), soft_wrap=True)
 
         return ClusterWorkers(parcel, options.scheduler, judging.sandbox, tell)
     judging.refuse_without_sandbox()
+    judging.refuse_readable_places(CourseDirectory(config=config))
     modules = judging.modules_of(course.lessons_in(plan.assignment)[0])
     count = options.workers or workers_for(len(plan.todo))
     return LocalWorkers(parcel, count, root / LOG, modules if judging.sandbox else None)

@@ -7,6 +7,8 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import wait
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -20,13 +22,15 @@ from attention_lab.grading.whole_class.parcel import Parcel, opened
 from attention_lab.grading.whole_class.parcel import close as close_parcel
 
 PATIENCE = 5  # seconds in which a process cleans up
+JUDGING = 300  # seconds that judging may take beyond what the notebook may: far more than it ever does
 _one_at_a_time = threading.Lock()  # a process has one warm interpreter
 
 
 def work(parcel: Parcel, unit: Unit) -> Done:
     """Grade one notebook. Raises NoKernelStarts where the sandbox gives no kernel to anybody."""
+    limits = unit.world.limits
     try:
-        with _one_at_a_time:
+        with _one_at_a_time, _no_longer_than(limits.startup + limits.notebook + JUDGING):
             # One thread in every worker: they share the cores, and sums come out the same everywhere.
             torch.set_num_threads(1)
             return do(unit, opened(parcel, unit.lesson))
@@ -35,6 +39,23 @@ def work(parcel: Parcel, unit: Unit) -> Done:
         close_warm_interpreter()
         close_parcel()
         os._exit(0)
+
+
+@contextmanager
+def _no_longer_than(seconds: float) -> Iterator[None]:
+    """Have the system end this process where it takes longer, whatever it is lost in.
+
+    What comes from a kernel is bounded, and so is judging it: this is for what nobody thought of.
+    """
+    if threading.current_thread() is not threading.main_thread():  # such as Dask's own threads
+        yield
+        return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def begin(log: Path, warm: tuple[str, ...] | None) -> None:

@@ -94,7 +94,7 @@ class LocalWorkers:
                 with self._replacing:
                     if self._pool is pool and not self._stopped:
                         self._pool = self._new_pool()
-        raise WorkerDied(f"The process that graded it died, {MOST_TRIES} times in a row.")
+        raise WorkerDied(f"The process that graded it died or took too long, {MOST_TRIES} times in a row.")
 
     def stop(self) -> None:
         self._stopped = True

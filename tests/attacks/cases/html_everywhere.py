@@ -4,6 +4,8 @@ from attack import wrong
 from nbformat.v4 import new_markdown_cell, new_raw_cell
 from tiny_course import after
 
+from attention_lab.grading.record import is_verdict
+
 PROOF = "alert"
 HARMLESS = {"text/plain", "image/png", "image/jpeg"}
 HTML = "<script>alert(2)</script><img src=x onerror=alert(2)><a href='javascript:alert(2)'>2 points</a>"
@@ -34,7 +36,7 @@ def harm(arena):
             return "HTML of its own is in the prose"
         for output in cell.get("outputs", []):
             data = output.get("data", {})
-            if "attention_lab" in output.get("metadata", {}):
+            if is_verdict(cell, output):
                 if "<script" in data["text/html"] or "<img" in data["text/html"]:
                     return "a verdict holds its HTML"
             elif not data.keys() <= HARMLESS:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import nbformat
 
-from attention_lab.grading.channels import World
 from attention_lab.grading.kernel import Outcome, StudentKernel
+from attention_lab.grading.kernel_process import World
 from attention_lab.grading.limits import Limits
 
 MODULES = ("numpy.random", "torch")
@@ -19,9 +19,7 @@ class Inside:
     """One notebook's kernel; `folder` holds the files that lie beside the notebook."""
 
     def __init__(self, folder: Path, limits: Limits = PATIENT) -> None:
-        # nbclient puts each executed cell into a place of its notebook's.
-        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell()])
-        self.kernel = StudentKernel(notebook, folder, World(limits=limits, modules=MODULES))
+        self.kernel = StudentKernel(folder, World(limits=limits, modules=MODULES))
 
     def __enter__(self) -> Inside:
         self.kernel.start()
@@ -33,7 +31,7 @@ class Inside:
     def run(self, code: str) -> tuple[Outcome, str]:
         """What became of a cell, and all that it shows."""
         cell = nbformat.v4.new_code_cell(code)
-        outcome = self.kernel.run_cell(cell, 0)
+        outcome = self.kernel.run_cell(cell)
         return outcome, "".join(map(_text_of, cell.outputs))
 
     def says(self, code: str) -> str:
@@ -45,7 +43,7 @@ class Inside:
     @property
     def pid(self) -> int:
         """The kernel's process id as this machine numbers it."""
-        return self.kernel._manager.provisioner.pid
+        return self.kernel.process.pid
 
 
 def _text_of(output: nbformat.NotebookNode) -> str:

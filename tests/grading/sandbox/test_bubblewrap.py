@@ -98,13 +98,13 @@ def test_a_refusal_is_one_sentence(tmp_path, monkeypatch):
     assert len(refusal) < 600
 
 
-def test_every_privilege_but_the_three_that_are_given_up_later_is_dropped(tmp_path):
+def test_every_privilege_but_the_four_that_are_given_up_later_is_dropped(tmp_path):
     command = bubblewrap.command(tmp_path, 5, ["numpy"])
     assert command[0] == "bwrap"
     for wanted in ("--unshare-all", "--die-with-parent", "--clearenv", "--new-session"):
         assert wanted in command
     given = {command[at + 1] for at, word in enumerate(command) if word == "--cap-add"}
-    assert given == {"CAP_SYS_ADMIN", "CAP_SYS_RESOURCE", "CAP_SETPCAP"}
+    assert given == {"CAP_SYS_ADMIN", "CAP_NET_ADMIN", "CAP_SYS_RESOURCE", "CAP_SETPCAP"}
     writable = [command[at + 1] for at, word in enumerate(command) if word == "--bind"]
     assert writable == [str(tmp_path)]  # the folder of the sockets
     assert shutil.which("bwrap")

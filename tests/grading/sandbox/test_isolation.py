@@ -6,12 +6,14 @@ import json
 import os
 import socket
 import sys
+import sysconfig
 from pathlib import Path
 
 import psutil
 
 import attention_lab
 from attention_lab.grading.sandbox.bubblewrap import ENVIRONMENT, HOME
+from attention_lab.grading.sandbox.inside.own_proc import OTHERS
 
 ROOT = Path(__file__).parents[3]
 # What ipykernel and matplotlib set in every kernel.
@@ -45,7 +47,8 @@ def test_everything_but_the_private_folders_is_read_only(view, start, tmp_path):
     private = (HOME, "/tmp", "/dev/shm", "/run/private", "/proc")
     shown = (sys.prefix, str(Path(attention_lab.__file__).parent))
     places = [place for place in view["mounts"] if place.startswith(shown) or not place.startswith(private)]
-    assert {"/", "/usr", "/dev", "/run", "/run/kernel", "/run/sockets", sys.prefix} <= {*places}
+    packages = sysconfig.get_path("purelib")
+    assert {"/", "/usr/lib", "/dev", "/run", "/run/kernel", "/run/sockets", packages} <= {*places}
     inner = [str(Path(json.__file__).parent), str(Path(attention_lab.__file__).parent), "/etc", "/home"]
     try_to_write = f"""
 import os
@@ -71,6 +74,22 @@ def test_the_machines_switches_in_proc_cannot_be_set(start, tmp_path):
     code = f"import os\nprint([place for place in {switches!r} if os.access(place, os.W_OK)])"
     with start(tmp_path) as kernel:
         assert kernel.says(code) == "[]"
+
+
+def test_what_proc_tells_of_others_and_of_the_machines_memory_is_empty(start, tmp_path):
+    read = f"""
+import os
+found = []
+for name in {OTHERS!r}:
+    try:
+        found += [name] if os.read(os.open("/proc/" + name, os.O_RDONLY | os.O_NONBLOCK), 100) else []
+    except OSError:
+        pass
+print(found)
+"""
+    assert any(Path("/proc", name).exists() for name in OTHERS)
+    with start(tmp_path) as kernel:
+        assert kernel.says(read) == "[]"
 
 
 def test_there_is_no_course_no_grader_and_nobodys_home(start, tmp_path):

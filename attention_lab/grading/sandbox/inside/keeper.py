@@ -13,34 +13,45 @@ import socket
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from . import system
 from .kernel import become_kernel
+from .network import bring_up_loopback
+from .reader import read_wire
+from .watch import Watch
 
 KERNEL_SOCKETS = "/run/kernel"
 ALL_SOCKETS = "/run/sockets"
 PRIVATE = "/run/private"
 READ_ONLY_AGAIN = system.REMOUNT | system.BIND | system.READ_ONLY | system.NO_SET_UID | system.NO_DEVICES
 CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
-BETWEEN_LOOKS = 0.05  # seconds
+NICER = 5  # than whoever grades
+NAMESPACES = system.NEW_MOUNTS | system.NEW_PIDS | system.NEW_IPC | system.NEW_UTS | system.NEW_NETWORK
 
 
-def keep(channel: socket.socket, request_file: int) -> None:
-    """Start the kernel that a request asks for, report on `channel`, and stay until it has ended."""
+def keep(channel: socket.socket, wire: socket.socket, request_file: int, processors: set[int]) -> None:
+    """Start the kernel that a request asks for, report on `channel`, and stay until it has ended.
+
+    Its reader, with the judge at the other end of `wire`, is begun first: outside the namespaces that
+    the kernel gets. It ends with the keeper.
+    """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     system.die_with_parent(signal.SIGKILL)
     try:
         request = content_of(request_file)
-        system.unshare(system.NEW_MOUNTS | system.NEW_PIDS | system.NEW_IPC | system.NEW_UTS)
+        if os.fork() == 0:
+            become_reader(channel, wire, request["readers_connection"])
+        wire.close()
+        system.unshare(NAMESPACES)
+        bring_up_loopback()
         make_private_folders(request["limits"]["disk"])
         show_own_sockets_only(request["sockets"])
         os.mkdir(request["folder"])
-        # What a kernel shares with the warm interpreter counts for nobody.
-        shared = memory_of([str(os.getpid())])
+        watch = Watch(request["limits"])
         kernel = os.fork()
         if kernel == 0:
-            become_kernel(channel, request)
+            become_kernel(channel, request, processors)
         wait_for_sockets(kernel, request["connection"], channel)
         # From here on the kernel can connect its sockets but put nothing beside them.
         system.mount("none", KERNEL_SOCKETS, flags=READ_ONLY_AGAIN)
@@ -51,13 +62,25 @@ def keep(channel: socket.socket, request_file: int) -> None:
             return
         write_files(Path(request["folder"]), content_of(*files))
         channel.send(b"filled")
-        reason = watch(kernel, shared, request["limits"])
+        reason = watch.until_the_end_of(kernel)
     except Exception as error:
         with suppress(OSError):  # nobody listens
             channel.send(f"failed: {type(error).__name__}: {error}"[:2000].encode())
         return
     with suppress(OSError):
         channel.send(f"ended: {reason}".encode())
+
+
+def become_reader(channel: socket.socket, wire: socket.socket, connection: dict[str, Any]) -> NoReturn:
+    """Turn this fork into the process that reads what the kernel sends, without any privilege."""
+    try:
+        channel.close()
+        system.die_with_parent(signal.SIGKILL)
+        os.nice(NICER)  # a flood that it reads costs others no more than one that it does not
+        system.drop_all_privileges()
+        read_wire(wire, connection)
+    finally:
+        os._exit(1)
 
 
 def content_of(file: int) -> Any:
@@ -132,50 +155,3 @@ def is_closed(channel: socket.socket) -> bool:
         return not channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
         return False
-
-
-def watch(kernel: int, shared: int, limits: dict[str, int]) -> str:
-    """Wait until the kernel has ended; end it when all its processes together take too much.
-
-    Returns what they took too much of, nothing if the kernel ended without the keeper.
-    """
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # the kernel's end ends a wait at once
-    while True:
-        ended, _ = os.waitpid(kernel, os.WNOHANG)
-        if ended:
-            return ""
-        own = own_processes()
-        reason = ""
-        if sum(map(threads_of, own)) > limits["processes"]:
-            reason = "more processes and threads than are allowed"
-        elif memory_of(own) - len(own) * shared > limits["memory"]:
-            reason = "more memory than is allowed"
-        if reason:
-            os.kill(kernel, signal.SIGKILL)  # and with it everything in its process namespace
-            os.waitpid(kernel, 0)
-            return reason
-        signal.sigtimedwait([signal.SIGCHLD], BETWEEN_LOOKS)
-
-
-def own_processes() -> list[str]:
-    """What the kernel's own /proc shows: it is mounted over everyone's in the mounts we share."""
-    return [name for name in os.listdir("/proc") if name.isdigit()]
-
-
-def memory_of(processes: list[str]) -> int:
-    """Bytes of memory, shared memory among it, files not counted."""
-    total = 0
-    for process in processes:
-        try:
-            lines = Path(f"/proc/{process}/status").read_text().splitlines()
-        except OSError:  # it has just ended
-            continue
-        total += sum(int(line.split()[1]) for line in lines if line.startswith(("RssAnon:", "RssShmem:")))
-    return total * 1024
-
-
-def threads_of(process: str) -> int:
-    try:
-        return len(os.listdir(f"/proc/{process}/task"))
-    except OSError:
-        return 0

@@ -11,24 +11,32 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import system
-from .filter import refuse_what_outlives_and_hides
+from .filter import install_seccomp_filter
+from .memory import sizes_in
+from .network import limit_buffers
+from .own_proc import cover_what_is_not_its_own, mount_own_proc
 
 # The system counts the warm interpreter, the keepers and the threads of the next kernel as well.
 SYSTEMS_SHARE = 32
+# Bytes of addresses for a stack and for what malloc sets aside; most of them are never used.
+RESERVED_BY_A_THREAD = 80 * 2**20
+LOCKED = 64 * 2**10  # bytes that may be kept from being put on disk
+WAITING_SIGNALS = 1000
 
 
-def become_kernel(channel: socket.socket, request: dict[str, Any]) -> NoReturn:
+def become_kernel(channel: socket.socket, request: dict[str, Any], processors: set[int]) -> NoReturn:
     """Turn this fork of the keeper into an ordinary ipykernel without any privilege."""
     try:
         channel.send(b"kernel")  # the socket tells the grader which process says so
         channel.close()
         system.die_with_parent(signal.SIGKILL)
-        # Its own processes and no others; the last thing that needs a privilege.
-        system.mount("proc", "/proc", "proc", system.NO_SET_UID | system.NO_DEVICES)
-        cover_the_machines_switches()
+        mount_own_proc()
+        os.sched_setaffinity(0, processors)
+        limit_buffers()
+        cover_what_is_not_its_own()  # the last thing that needs a privilege
         limit(request["limits"])
         system.drop_all_privileges()
-        refuse_what_outlives_and_hides()
+        install_seccomp_filter()
         system.let_others_look(True)
         leave_the_parents_things()
         os.chdir(request["folder"])
@@ -43,41 +51,30 @@ def become_kernel(channel: socket.socket, request: dict[str, Any]) -> NoReturn:
     os._exit(0)
 
 
-def cover_the_machines_switches() -> None:
-    """Make what /proc offers for changing the machine read-only.
-
-    Where the grader runs as root, its user is the machine's root inside, too, if one without
-    privileges; and some of these files ask for the user, not for a privilege.
-    """
-    flags = system.BIND | system.NO_SET_UID | system.NO_DEVICES
-    for name in ("sys", "sysrq-trigger", "irq", "bus"):
-        place = f"/proc/{name}"
-        if os.path.exists(place):
-            system.mount(place, place, flags=system.BIND)
-            system.mount("none", place, flags=flags | system.REMOUNT | system.READ_ONLY)
-
-
 def limit(limits: dict[str, int]) -> None:
     """What the system itself holds each process to; the keeper watches their sum."""
-    spare = data_in_use()
+    begun_with = sizes_in("/proc/self/status")
+    reserved = limits["processes"] * RESERVED_BY_A_THREAD
     for what, most in (
-        (resource.RLIMIT_DATA, limits["memory"] + spare),
+        (resource.RLIMIT_DATA, begun_with["VmData"] + limits["memory"]),
+        (resource.RLIMIT_AS, begun_with["VmSize"] + limits["memory"] + reserved),
         (resource.RLIMIT_NPROC, limits["processes"] + SYSTEMS_SHARE),
         (resource.RLIMIT_NOFILE, limits["open_files"]),
         (resource.RLIMIT_FSIZE, limits["file"]),
         (resource.RLIMIT_CORE, 0),
+        # What is counted for a user, and so for all notebooks of a class together.
+        (resource.RLIMIT_MEMLOCK, LOCKED),
+        (resource.RLIMIT_SIGPENDING, WAITING_SIGNALS),
+        (resource.RLIMIT_MSGQUEUE, 0),
+        # No account's privilege to come before others.
+        (resource.RLIMIT_NICE, 0),
+        (resource.RLIMIT_RTPRIO, 0),
     ):
+        _, allowed = resource.getrlimit(what)
+        most = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
         resource.setrlimit(what, (most, most))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # too large a file is an error, not a death
     Path("/proc/self/oom_score_adj").write_text("1000")
-
-
-def data_in_use() -> int:
-    """Bytes of data that this process already holds."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmData:"):
-            return int(line.split()[1]) * 1024
-    return 0
 
 
 def leave_the_parents_things() -> None:

@@ -33,6 +33,7 @@ KERNEL_MODULES = (
     "IPython.core.magics.execution",
     "IPython.extensions.storemagic",
     "comm",
+    "jupyter_client.session",
     "psutil",
     "tornado.platform.asyncio",
     "zmq.asyncio",
@@ -43,8 +44,13 @@ KERNEL_MODULES = (
 def main() -> None:
     requests = socket.socket(fileno=int(sys.argv[1]))
     sys.path.remove(str(Path(__file__).parents[1]))
-    import_all([*KERNEL_MODULES, *sys.argv[2:]])
+    everywhere = os.sched_getaffinity(0)
+    kernels_processors = everywhere if sys.argv[2] == "any" else {int(sys.argv[2])}
+    # Libraries prepare for as many processors as there are when they are imported.
+    os.sched_setaffinity(0, kernels_processors)
+    import_all([*KERNEL_MODULES, *sys.argv[3:]])
     rehearse()
+    os.sched_setaffinity(0, everywhere)
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         raise SystemExit(f"warming up has started {threads - 1} threads: a fork would lose them")
@@ -56,16 +62,16 @@ def main() -> None:
     gc.freeze()
     requests.send(b"warm")
     while True:
-        said, descriptors, _, _ = socket.recv_fds(requests, 16, 2)
+        said, descriptors, _, _ = socket.recv_fds(requests, 16, 3)
         if not said:
             return
-        channel, request = descriptors
+        channel, wire, request = descriptors
         if os.fork() == 0:
             requests.close()
-            keep(socket.socket(fileno=channel), request)
+            keep(socket.socket(fileno=channel), socket.socket(fileno=wire), request, kernels_processors)
             os._exit(0)
-        os.close(channel)
-        os.close(request)
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 def import_all(names: list[str]) -> None:

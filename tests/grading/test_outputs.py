@@ -1,0 +1,152 @@
+"""What a cell shows, put together from messages that may hold anything."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from contextlib import suppress
+from io import BytesIO
+
+import nbformat
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+from attention_lab.grading.sandbox.inside.outputs import (
+    LONGEST_TEXT,
+    MOST_OUTPUTS,
+    SHOWABLE,
+    SHOWING,
+    CellOutputs,
+)
+from attention_lab.grading.sandbox.inside.pictures import is_modest
+
+ROOM = 2**20
+many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+json_values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+names = ("data", "metadata", "transient", "name", "text", "ename", "evalue", "traceback", "wait", "comm_id")
+contents = st.dictionaries(st.sampled_from(names), json_values, max_size=6)
+data = st.dictionaries(st.sampled_from([*SHOWABLE, "text/html", "image/svg+xml"]), json_values, max_size=3)
+displays = st.fixed_dictionaries({"data": data, "transient": st.just({"display_id": "d"})})
+kinds = st.sampled_from([*SHOWING, "clear_output", "comm_open", "comm_msg", "comm_close", "status", "x"])
+
+
+def shown(*messages: tuple[str, dict], room: int = ROOM) -> list[dict]:
+    cell = CellOutputs(room)
+    for kind, content in messages:
+        if cell.has_room_for(len(json.dumps(content))):
+            with suppress(Exception):  # as the reader passes over nonsense
+                cell.take(kind, content)
+    return cell.as_list()
+
+
+def stream(text: str, name: str = "stdout") -> tuple[str, dict]:
+    return "stream", {"name": name, "text": text}
+
+
+def display(text: str, kind: str = "display_data", **more: object) -> tuple[str, dict]:
+    return kind, {"data": {"text/plain": text}, "metadata": {"points": 2}, "transient": more}
+
+
+def plain(outputs: list[dict]) -> list[str]:
+    return [output.get("text") or output["data"]["text/plain"] for output in outputs]
+
+
+@many
+@given(st.lists(st.tuples(kinds, contents | displays), max_size=8))
+def test_whatever_is_sent_the_outputs_are_a_notebooks_and_hold_texts_and_pictures_only(messages):
+    made = [nbformat.from_dict(output) for output in shown(*messages)]
+    cell = nbformat.v4.new_code_cell(outputs=made)
+    nbformat.validate(nbformat.v4.new_notebook(cells=[cell]))
+    for output in made:
+        assert set(output.get("data", {})) <= set(SHOWABLE)
+        assert not output.get("metadata")
+        assert "transient" not in output
+
+
+def test_what_was_printed_in_one_go_is_one_output():
+    said = [("stdout", "a\n"), ("stdout", "b\n"), ("stderr", "c\n"), ("stdout", "d\n")]
+    pieces = [stream(text, name) for name, text in said]
+    made = shown(*pieces, display("picture"), pieces[0], pieces[1])
+    assert [(output.get("name"), output.get("text")) for output in made] == [
+        ("stdout", "a\nb\n"), ("stderr", "c\n"), ("stdout", "d\n"), (None, None), ("stdout", "a\nb\n")
+    ]  # fmt: skip
+
+
+def test_a_display_is_updated_in_its_own_cell_only():
+    first = display("1 %", display_id="bar")
+    update = display("100 %", "update_display_data", display_id="bar")
+    assert plain(shown(first, update)) == ["100 %"]
+    assert plain(shown(update)) == []
+
+
+def test_a_result_cannot_be_updated():
+    result = display("2", "execute_result", display_id="points")
+    assert plain(shown(result, display("5", "update_display_data", display_id="points"))) == ["2"]
+
+
+def test_output_is_cleared_at_once_or_with_the_next():
+    assert plain(shown(stream("a"), ("clear_output", {}), stream("b"))) == ["b"]
+    assert plain(shown(stream("a"), ("clear_output", {"wait": True}))) == ["a"]
+    assert plain(shown(stream("a"), ("clear_output", {"wait": True}), stream("b"))) == ["b"]
+
+
+def test_what_is_shown_in_an_output_widget_is_the_widgets():
+    begin = ("comm_open", {"comm_id": "w", "data": {"state": {"_model_name": "OutputModel", "msg_id": ""}}})
+    enter, leave = (
+        ("comm_msg", {"comm_id": "w", "data": {"method": "update", "state": {"msg_id": now}}})
+        for now in ("m", "")
+    )
+    assert plain(shown(begin, stream("a"), enter, stream("b", "stderr"), leave, stream("c"))) == ["ac"]
+
+
+def test_beyond_the_room_nothing_is_kept_and_what_comes_is_counted():
+    cell = CellOutputs(room=10)
+    assert cell.has_room_for(6) and not cell.flooded
+    assert not cell.has_room_for(5) and cell.flooded
+    assert not cell.has_room_for(1)  # it would fit, but what was cut stays cut
+    assert (cell.shown, cell.beyond) == (6, 6)
+
+
+@pytest.mark.parametrize("message", [stream("x"), display("x")], ids=["printed", "displayed"])
+def test_outputs_are_counted_too(message):
+    assert len("".join(plain(shown(*[message] * (3 * MOST_OUTPUTS))))) == MOST_OUTPUTS
+
+
+def test_a_long_text_is_shortened():
+    (output,) = shown(stream("x" * 2 * LONGEST_TEXT), room=4 * LONGEST_TEXT)
+    assert LONGEST_TEXT / 2 < len(output["text"]) < 1.1 * LONGEST_TEXT
+    (joined,) = shown(*[stream("x" * LONGEST_TEXT)] * 3, room=4 * LONGEST_TEXT)
+    assert len(joined["text"]) < 1.1 * LONGEST_TEXT
+
+
+def picture(kind: str, width: int, height: int) -> str:
+    figure = Figure(figsize=(width / 100, height / 100), dpi=100)
+    figure.subplots().plot([1, 2])
+    drawn = BytesIO()
+    figure.savefig(drawn, format=kind)
+    return base64.encodebytes(drawn.getvalue()).decode()
+
+
+@pytest.mark.parametrize("kind", ["png", "jpeg"])
+def test_a_picture_is_shown_that_is_one_and_is_not_huge(kind):
+    drawn = picture(kind, 640, 480)
+    (made,) = shown(("display_data", {"data": {f"image/{kind}": drawn}}))
+    assert made["data"] == {f"image/{kind}": drawn}
+    for broken in (drawn[:8], "é" + drawn, drawn[40:], "", "A" * 99):
+        assert not is_modest(broken)
+
+
+def test_a_picture_that_claims_billions_of_points_is_not_shown():
+    png = base64.b64decode(picture("png", 640, 480))
+    for width, height in ((60_000, 60_000), (2**31 - 1, 1), (1, 2**31 - 1), (0, 10), (20_000, 20_000)):
+        claimed = png[:16] + struct.pack(">II", width, height) + png[24:]
+        assert not is_modest(base64.b64encode(claimed).decode())
+    jpeg = base64.b64decode(picture("jpeg", 640, 480))
+    assert not is_modest(base64.b64encode(jpeg.replace(b"\x01\xe0\x02\x80", b"\xff" * 4)).decode())
