@@ -1,7 +1,7 @@
 """Ready-made steps that an exercise asks students to write themselves.
 
 What counts is what ran when the exercise was called (see `recording.Recording`), not how it was
-spelt: every alias, method, module and relative of a step ends in one of these operators.
+spelt: every alias, method, module and relative of a step comes down to one of the names in `ready_made`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from attention_lab.grading.ready_made import ANOTHER_PROCESS, BACKWARD_PASS, COMPILED, FUNCTIONS, OPERATORS
 
 
 @dataclass(frozen=True)
@@ -19,59 +21,22 @@ class Step:
     patterns: tuple[str, ...]
 
 
-_FUSED_ATTENTION = (
-    "aten._scaled_dot_product*",
-    "aten._native_multi_head_attention*",
-    "aten._transform_bias_rescale_qkv*",
-    "aten._fused_sdp_choice*",
-    "aten._flash_attention*",
-    "aten._efficient_attention*",
-    "aten._safe_softmax*",  # only torch's own fused attention runs this one
-    "C scaled_dot_product_attention",
-    "C _scaled_dot_product_attention*",
-    "torch.nn.functional.multi_head_attention_forward",
-    "torch.nn.modules.activation.MultiheadAttention.*",
-    "torch.nn.modules.transformer.*",
-    "torch.nn.attention.flex_attention.*",
-)
+def _names_of(family: str) -> tuple[str, ...]:
+    functions = [f"{module}.{name}" for module, names in FUNCTIONS[family].items() for name in names]
+    return (*OPERATORS[family], *functions)
+
+
+_FUSED_ATTENTION = (*_names_of("fused_attention"), f"{COMPILED}*attention*")
 
 STEPS = {
     "softmax": Step(
         "a ready-made softmax",
-        (
-            "aten._softmax.*",
-            "aten._log_softmax.*",
-            "aten._sparse_softmax*",
-            "aten._sparse_log_softmax*",
-            "aten._masked_softmax*",
-            "aten.softmax*",
-            "aten.log_softmax*",
-            "aten.special_softmax*",
-            "aten.special_log_softmax*",
-            "aten.logsumexp*",
-            "aten.logcumsumexp*",
-            "aten._logcumsumexp*",
-            # In a thread of its own only the call is seen, not the operator.
-            "C softmax",
-            "C log_softmax",
-            "C logsumexp",
-            "scipy.special._logsumexp.*",
-            *_FUSED_ATTENTION,
-        ),
+        (*_names_of("softmax"), f"{COMPILED}*softmax*", f"{COMPILED}*log*sumexp*", *_FUSED_ATTENTION),
     ),
     "fused_attention": Step("torch's ready-made attention", _FUSED_ATTENTION),
-    "building_layers": Step("a layer's own constructor", ("torch.nn.modules.*.__init__",)),
+    "building_layers": Step("a layer's own constructor", _names_of("building_layers")),
     "automatic_differentiation": Step(
-        "automatic differentiation",
-        (
-            "C run_backward",
-            "C _enter_dual_level",
-            "C _make_dual",
-            "C _grad_increment_nesting",
-            "C _jvp_increment_nesting",
-            "torch.autograd.functional.*",
-            "torch._functorch.eager_transforms.*",
-        ),
+        "automatic differentiation", (*_names_of("automatic_differentiation"), BACKWARD_PASS)
     ),
 }
 
@@ -82,5 +47,10 @@ def forbidden_step(not_allowed: Collection[str], ran: Collection[str]) -> tuple[
         for pattern in STEPS[family].patterns:
             for name in sorted(ran):
                 if fnmatchcase(name, pattern):
-                    return STEPS[family], name.removeprefix("C ")
+                    return STEPS[family], name.removeprefix(COMPILED)
     return None
+
+
+def went_elsewhere(not_allowed: Collection[str], ran: Collection[str]) -> bool:
+    """Whether another process took part, where nobody can see what it ran."""
+    return bool(not_allowed) and ANOTHER_PROCESS in ran

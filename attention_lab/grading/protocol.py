@@ -13,13 +13,13 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from attention_lab.grading import packing, recording, respond
+from attention_lab.grading import packing, processes, ready_made, recording, respond, watching
 
 # One program, so the imports of its parts from each other are dropped. It is sent with every question,
 # and compiled and packed, because to compile it takes longer than most answers.
 _TEXT = "".join(
     re.sub(r"^from attention_lab\..*$", "", Path(str(part.__file__)).read_text(), flags=re.MULTILINE)
-    for part in (packing, recording, respond)
+    for part in (packing, ready_made, watching, processes, recording, respond)
 )
 _PROGRAM = marshal.dumps(compile(_TEXT, "<attention-lab>", "exec", dont_inherit=True))
 _RESPONDER = base64.b64encode(zlib.compress(_PROGRAM, 9)).decode()

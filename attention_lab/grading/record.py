@@ -96,8 +96,9 @@ def as_html(verdict: Verdict) -> str:
         for group in verdict.groups
     )
     findings = "".join(_finding(finding) for finding in verdict.findings) or f"<p>{verdict.message}</p>"
+    points = f"{verdict.points:g} of {verdict.max_points:g} points"
     return (
-        f"{FRAME}<h4>{html.escape(verdict.exercise)}: {verdict.points:g} of {verdict.max_points:g} points</h4>"
+        f"{FRAME}<h4>{html.escape(verdict.exercise)}: {points}</h4>"
         f"{findings}<table>{rows}</table></div>"
     )
 

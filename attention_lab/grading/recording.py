@@ -1,52 +1,155 @@
-"""Which torch operators and functions run while an answer is computed.
+"""Which ready-made steps run while an answer is computed, and whether other processes take part in it.
 
 Part of what runs in the student's kernel, see `respond`.
 """
 
 import sys
 import threading
-from types import FrameType
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from types import TracebackType
 from typing import Any
 
-from torch.utils._python_dispatch import TorchDispatchMode
+from attention_lab.grading.processes import OtherProcesses
+from attention_lab.grading.ready_made import ANOTHER_PROCESS, BACKWARD_PASS
+from attention_lab.grading.watching import BackwardPasses, WatchedFunctions, WatchedOperators
+
+# Python's own reports of what leads out of this process.
+LEADS_OUT = {
+    "os.exec",
+    "os.fork",
+    "os.forkpty",
+    "os.posix_spawn",
+    "os.spawn",
+    "os.system",
+    "pty.spawn",
+    "socket.connect",
+    "subprocess.Popen",
+}
+COMPILERS = "torch._inductor."  # what torch.compile starts takes no part in an answer
+LISTEN = "attention_lab.listen"
 
 
-class Recording(TorchDispatchMode):
-    """Notes which torch operators and functions run, however they are called.
-
-    The dispatcher sees operators under any alias, from C++ or from scripted code; the profile
-    sees calls that leave no operator of their own, such as the start of a backward pass.
-    """
+class Recording:
+    """Notes what runs in this process, in whichever thread, while a question is answered."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.ran: set[str] = set()
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        # Otherwise torch wraps the method below and loads its whole compiler at the first call.
-        return False
-
-    def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.ran.add(str(operator))
-        return operator(*args, **(kwargs or {}))
-
-    def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
-        if event == "c_call":
-            if (getattr(argument, "__module__", None) or "torch").startswith("torch"):
-                self.ran.add("C " + argument.__name__)
-        elif event == "call":
-            module = frame.f_globals.get("__name__") or ""
-            if isinstance(module, str) and module.startswith(("torch.", "scipy.")):
-                self.ran.add(f"{module}.{frame.f_code.co_qualname}")
+        self._ran: set[str] = set()
+        self._asking = threading.get_ident()
+        self._answering = self._compiling = False
+        self._operators = WatchedOperators(self._note)
+        self._functions = WatchedFunctions(self._note)
+        self._passes = BackwardPasses()
+        self._processes = OtherProcesses()
+        self._ending = ExitStack()
 
     def __enter__(self) -> "Recording":
-        super().__enter__()
-        sys.setprofile(self._profile)
-        threading.setprofile(self._profile)
+        with ExitStack() as begun:
+            begun.callback(self._processes.let_go)
+            begun.callback(self._operators.stop)
+            self._operators.start()
+            begun.callback(self._functions.stop)
+            self._functions.start()
+            begun.callback(_listen, None)
+            _listen(self)
+            self._ending = begun.pop_all()
         return self
 
     def __exit__(self, *details: Any) -> None:
-        sys.setprofile(None)
-        threading.setprofile(None)
-        super().__exit__(*details)
+        self._ending.close()
+
+    def answering(self, differentiating: bool = False) -> AbstractContextManager[Any]:
+        """While the student's code answers; with `differentiating` in a backward pass of the judge's."""
+        return _Answering(self, differentiating)
+
+    def taken(self) -> set[str]:
+        """What has been noted since the last time."""
+        ran, self._ran = self._ran, set()
+        return ran
+
+    def begin(self) -> int:
+        self._compiling = False
+        self._answering = True
+        return self._passes.count()
+
+    def end(self, passes: int, differentiating: bool) -> None:
+        self._functions.look_for_compiled()
+        self._answering = False
+        if self._passes.count() > passes + 1 and not differentiating:
+            self._ran.add(BACKWARD_PASS)
+        if self._processes.took_part() and not self._compiling:
+            self._ran.add(ANOTHER_PROCESS)
+
+    def hear(self, event: str) -> None:
+        """What Python reports, in any thread, before it does it."""
+        if event not in LEADS_OUT:
+            return
+        if event == "subprocess.Popen" and _compiles():
+            self._compiling = True
+        elif event != "socket.connect" or threading.get_ident() == self._asking:
+            self._note(ANOTHER_PROCESS)
+
+    def _note(self, name: str) -> None:
+        # Between answers, this thread does what the judge asks of it, whose functions may use anything.
+        if self._answering or threading.get_ident() != self._asking:
+            self._ran.add(name)
+
+
+class NoRecording:
+    """Where nobody asks what runs."""
+
+    def __enter__(self) -> "NoRecording":
+        return self
+
+    def __exit__(self, *details: Any) -> None:
+        pass
+
+    def answering(self, differentiating: bool = False) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def taken(self) -> set[str]:
+        return set()
+
+
+class _Answering:
+    def __init__(self, recording: Recording, differentiating: bool) -> None:
+        self._recording, self._differentiating = recording, differentiating
+        self._passes = 0
+
+    def __enter__(self) -> None:
+        self._passes = self._recording.begin()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._recording.end(self._passes, self._differentiating)
+
+
+def _compiles() -> bool:
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if str(frame.f_globals.get("__name__")).startswith(COMPILERS):
+            return True
+    return False
+
+
+def _listen(recording: Recording | None) -> None:
+    """Have Python report to this recording, or to nobody.
+
+    What was once told to report does so for the life of the process. So there is one listener, which
+    is known to nobody and is spoken to by a report of our own.
+    """
+    heard: list[bool] = []
+    sys.audit(LISTEN, recording, heard)
+    if heard or recording is None:
+        return
+    reports_to: list[Recording | None] = [recording]
+
+    def listener(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == LISTEN:
+            reports_to[0] = arguments[0]
+            arguments[1].append(True)
+        elif reports_to[0] is not None:
+            reports_to[0].hear(event)
+
+    sys.addaudithook(listener)

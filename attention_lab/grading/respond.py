@@ -1,7 +1,7 @@
 """What runs in the student's kernel: it takes inputs, calls the answer and sends back raw results.
 
-The text of this file (with `packing` and `recording`) is sent along with every question, so
-nothing of the course is needed beside the kernel. It knows no reference, compares nothing and
+The text of this file and of its parts (see `protocol`) is sent along with every question, so nothing of
+the course is needed beside the kernel. It knows no reference, compares nothing and
 decides nothing: whoever tampers with it only spoils their own answers. The grader's process
 uses the same functions to run references and mistakes on the same inputs.
 """
@@ -11,13 +11,12 @@ import linecache
 import math
 import os
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from typing import Any
 
 import torch
 
-from attention_lab.grading.packing import LONGEST_LIST, Made, pack, unpack
-from attention_lab.grading.recording import Recording
+from attention_lab.grading.packing import LARGEST_TENSOR, LONGEST_LIST, Made, pack, unpack
+from attention_lab.grading.recording import NoRecording, Recording
 
 LONGEST_MESSAGE = 2_000  # characters
 # What can be looked at of a module without calling one of its methods.
@@ -36,18 +35,17 @@ def answer_calls(function: Any, calls: list[dict[str, Any]], trace: bool = False
     if not callable(function):
         return [{"missing": True} for _ in calls]
     answers: list[dict[str, Any]] = []
-    for call in calls:
-        recording = Recording() if trace else None
-        answers.append(_answer(function, call, recording))
-        if recording is not None:
-            answers[-1]["ran"] = sorted(recording.ran)[:LONGEST_LIST]
-        if answers[-1].get("raised", {}).get("type") == "KeyboardInterrupt":
-            break  # the judge has lost patience
+    with Recording() if trace else NoRecording() as recording:
+        for call in calls:
+            answers.append(_answer(function, call, recording))
+            answers[-1]["ran"] = sorted(recording.taken())
+            if answers[-1].get("raised", {}).get("type") == "KeyboardInterrupt":
+                break  # the judge has lost patience
     return answers
 
 
 def _answer(
-    function: Callable[..., Any], call: dict[str, Any], recording: Recording | None
+    function: Callable[..., Any], call: dict[str, Any], recording: Recording | NoRecording
 ) -> dict[str, Any]:
     needs_gradients = call["cotangents"] is not None
     given = {"args": call["args"], "kwargs": call["kwargs"]}
@@ -55,20 +53,21 @@ def _answer(
         taken = _copy(given, needs_gradients)
         if call.get("through") is not None:
             function = _make(call["through"])(function)
-        with recording or nullcontext():
+        with recording.answering():
             if call.get("build") is None:
                 value = function(*taken["args"], **taken["kwargs"])
             else:
                 module = _build(function, call["build"])
                 taken["parameters"] = dict(module.named_parameters())
                 value = _use(module, call["build"]["look"], taken)
+            # What comes later, in a hook, a thread or another call, is no answer any more.
+            answer: dict[str, Any] = {"value": _snapshot(value)}
     except BaseException as error:
-        answer: dict[str, Any] = {"raised": describe_error(error)}
+        answer = {"raised": describe_error(error)}
     else:
-        answer = {"value": value}
         if needs_gradients:
-            answer["gradients"] = _gradients(value, call["cotangents"], taken)
-        answer["value"] = _detached(value)
+            with recording.answering(differentiating=True):
+                answer["gradients"] = _gradients(value, call["cotangents"], taken)
     after = dict(_tensors(taken))
     answer["changed"] = [name for name, tensor in _tensors(given) if not _identical(tensor, after.get(name))]
     return answer
@@ -179,12 +178,15 @@ def _copy(value: Any, needs_gradients: bool) -> Any:
     return value
 
 
-def _detached(value: Any) -> Any:
+def _snapshot(value: Any) -> Any:
+    """The value as it is now, outside the graph. What is too large to be sent need not be copied."""
     if isinstance(value, torch.Tensor):
-        return value.detach()
+        large = value.numel() > LARGEST_TENSOR
+        return value.detach() if large else value.detach().clone()
     if isinstance(value, dict):
-        return {key: _detached(entry) for key, entry in value.items()}
-    return type(value)(map(_detached, value)) if type(value) in (list, tuple) else value
+        return {key: _snapshot(entry) for key, entry in value.items()}
+    small = type(value) in (list, tuple) and len(value) <= LONGEST_LIST
+    return type(value)(map(_snapshot, value)) if small else value
 
 
 def _make(value: Made) -> Any:

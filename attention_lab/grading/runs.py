@@ -13,7 +13,9 @@ from attention_lab.grading.answers import Answer, answers_of, calls_for
 from attention_lab.grading.compare import same_gradients, same_value
 from attention_lab.grading.draw import Draw
 from attention_lab.grading.exercise import Case, Exercise, Group, Mistake
-from attention_lab.grading.forbidden import forbidden_step
+from attention_lab.grading.forbidden import forbidden_step, went_elsewhere
+from attention_lab.grading.own_weights import say_nothing, with_its_own_weights
+from attention_lab.grading.telling import tells
 from attention_lab.grading.verdict import Finding
 
 MOST_NUMBERS = 10  # in the sentence of a refusal
@@ -28,6 +30,7 @@ class Question:
     cases: list[Case]
     calls: list[dict[str, Any]]
     expected: list[Answer]  # empty where no comparison is made
+    tells: bool  # whether nobody answers it right without work
     _mistaken: dict[tuple[str, int], Answer] = field(default_factory=dict)
 
     def mistaken(self, mistake: Mistake, index: int) -> Answer:
@@ -60,6 +63,11 @@ class GroupRun:
     def agrees(self) -> bool:
         return self.objection is None and not self.wrong
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it agrees on weights of the module's own on which most wrong formulas would agree, too."""
+        return self.group.fresh and self.agrees and say_nothing(self.question, self.answers)
+
 
 # Whoever judges several answers on one seed asks the reference once.
 @lru_cache(maxsize=64)
@@ -74,7 +82,7 @@ def question(exercise: Exercise, group: Group, reference: Callable[..., Any], se
     ]
     calls = calls_for(cases, cotangents)
     expected = answers_of(reference, calls) if group.verify is None and not group.fresh else []
-    return Question(group, reference, cases, calls, expected)
+    return Question(group, reference, cases, calls, expected, tells(group, cases, expected))
 
 
 def run_of(exercise: Exercise, asked: Question, answers: list[Answer]) -> GroupRun:
@@ -132,13 +140,19 @@ def _objection(exercise: Exercise, asked: Question, answers: list[Answer]) -> Fi
             f"`{exercise.name}` runs {step.called} (`{name}`), and this is the step you are asked to write.",
             mistake="not_allowed",
         )
+    if went_elsewhere(exercise.not_allowed, ran):
+        return Finding(
+            f"`{exercise.name}` hands its work to another process, whose steps cannot be seen: "
+            "compute it here.",
+            mistake="not_allowed",
+        )
     if asked.expected:
         return None
     if any(answer.status != "value" for answer in answers):
         return Finding("")  # nothing to look at; the measurement says why
     values = [answer.value for answer in answers]
     if asked.group.verify is None:
-        return _with_its_own_weights(exercise, asked, values)
+        return with_its_own_weights(exercise, asked, values)
     try:
         said = asked.group.verify(asked.cases, values)
     except Exception:  # a value of a kind that nobody thought of
@@ -147,29 +161,3 @@ def _objection(exercise: Exercise, asked: Question, answers: list[Answer]) -> Fi
         return None
     named = {mistake.name: mistake.message for mistake in exercise.mistakes}
     return Finding(named[said], mistake=said) if said in named else Finding(said)
-
-
-def _with_its_own_weights(exercise: Exercise, asked: Question, values: list[Any]) -> Finding | None:
-    """The reference on the very weights that the student's module drew must give its result."""
-    for call, value in zip(asked.calls, values, strict=True):
-        state = value.get("state") if isinstance(value, dict) else None
-        if not isinstance(state, dict):
-            return Finding(f"The weights of `{exercise.name}` cannot be read from its state_dict.")
-        (own,) = answers_of(asked.reference, [_looking(call, None, "parameters")])
-        weights = {name: state[name] for name in own.value["parameters"] if name in state}
-        (expected,) = answers_of(asked.reference, [_looking(call, weights, "result")])
-        if expected.status != "value":
-            return Finding(
-                f"The weights that `{exercise.name}` draws for itself are not those it is asked to have."
-            )
-        if not same_value(value.get("result"), expected.value, exercise.tolerance):
-            return Finding(
-                f"`{exercise.name}` on the weights that it drew itself gives other numbers than its formula "
-                "on the same weights: something besides its parameters takes part."
-            )
-    return None
-
-
-def _looking(call: dict[str, Any], state: dict[str, Any] | None, side: str) -> dict[str, Any]:
-    """The same call of a module, on other weights and from another side."""
-    return call | {"build": call["build"] | {"state": state, "look": [side]}}

@@ -124,9 +124,9 @@ def test_the_judges_code_arrives_without_its_text():
         __import__("inspect").getsource(received[0]["made"])
 
 
-def test_code_in_an_answer_is_never_loaded_by_the_judge():
+def test_code_in_an_answer_is_not_even_read_by_the_judge():
     reply = packing.pack([{"value": Made("made = 1")}])
-    (answer,) = read_reply(packing.unpack(reply), 1).answers
-    assert answer.status == "value"
-    assert isinstance(answer.value, Made)
-    assert answer.value.code == ""
+    with pytest.raises(ValueError, match="not something a kernel may send: made"):
+        packing.unpack(reply)
+    (question,) = packing.unpack(reply, with_code=True)
+    assert isinstance(question["value"], Made)

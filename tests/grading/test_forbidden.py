@@ -2,7 +2,6 @@
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 import scipy.special
@@ -14,32 +13,22 @@ from torch.nn.attention.flex_attention import flex_attention
 
 from attention_lab.grading import respond
 from attention_lab.grading.answers import calls_for, read_reply
-from attention_lab.grading.course import open_course
-from attention_lab.grading.exercise import Case, Exercise, ask
+from attention_lab.grading.exercise import Case
 from attention_lab.grading.forbidden import forbidden_step
-from attention_lab.grading.judge import judge
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:flex_attention called without:UserWarning"),
     pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning"),
 ]
-COURSE = open_course(Path(__file__).parents[2])
 ALIAS = torch.softmax
 FETCHED = getattr(F, "soft" + "max")
-
-
-def asking(function):
-    def put(_name, calls, trace):
-        return read_reply(respond.answer_calls(function, calls, trace), len(calls))
-
-    return put
 
 
 def accused(function, *families, shape=(3, 4)):
     """Whether a call of `function` on a table of scores ran a step of these families."""
     scores = torch.arange(math.prod(shape), dtype=torch.float32).view(shape) / 10
-    reply = asking(function)("answer", calls_for([Case((scores,))], [None]), True)
-    (answer,) = reply.answers
+    calls = calls_for([Case((scores,))], [None])
+    (answer,) = read_reply(respond.answer_calls(function, calls, trace=True), 1).answers
     step = forbidden_step(families, answer.ran)
     assert step or answer.status == "value", f"{answer.error}: {answer.message}"
     return step is not None
@@ -202,45 +191,3 @@ def test_a_softmax_alone_is_neither_attention_nor_differentiation(name):
 def test_comparing_with_torch_before_the_question_accuses_nobody():
     assert torch.allclose(by_hand(torch.ones(3, 4)), torch.softmax(torch.ones(3, 4), -1))
     assert not accused(by_hand, "softmax")
-
-
-def test_asking_for_gradients_accuses_nobody_of_differentiating():
-    exercise = Exercise("answer", results=("weights",), not_allowed=("automatic_differentiation",))
-
-    @exercise.group("gradients", points=1)
-    def gradients(draw):
-        yield ask(draw.normal(*draw.sizes(2)), gradients=True)
-
-    assert judge(exercise, by_hand, asking(by_hand), seed=1).points == 1
-
-
-def test_the_verdict_says_what_ran_and_gives_nothing_for_it():
-    lesson, exercise = COURSE.exercise("softmax")
-    verdict = judge(exercise, lesson.reference_answer("softmax"), asking(READY_MADE["an alias"]), seed=1)
-    assert verdict.points == 0
-    assert verdict.findings[0].mistake == "not_allowed"
-    assert "runs a ready-made softmax" in verdict.message
-    assert "this is the step you are asked to write" in verdict.message
-
-
-def test_a_softmax_is_welcome_where_the_exercise_does_not_ask_for_one():
-    def dot_product_attention(query, key=None, value=None):
-        key = query if key is None else key
-        weights = torch.softmax(query @ key.mT, dim=-1)
-        return weights @ (key if value is None else value), weights
-
-    lesson, exercise = COURSE.exercise("dot_product_attention")
-    reference = lesson.reference_answer("dot_product_attention")
-    verdict = judge(exercise, reference, asking(dot_product_attention), seed=1)
-    assert verdict.points == verdict.max_points, verdict.findings
-
-
-def test_only_the_group_in_which_it_ran_is_lost():
-    exercise = Exercise("answer", results=("weights",), not_allowed=("softmax",))
-    exercise.group("rows", points=1)(lambda draw: [ask(draw.normal(*draw.sizes(1)))])
-    exercise.group("tables", points=2)(lambda draw: [ask(draw.normal(*draw.sizes(2)))])
-
-    def answer(scores):
-        return by_hand(scores) if scores.dim() == 1 else torch.softmax(scores, -1)
-
-    assert judge(exercise, by_hand, asking(answer), seed=1).points == 1

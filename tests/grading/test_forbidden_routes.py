@@ -1,0 +1,92 @@
+"""In a real kernel: a ready-made step is seen by whatever route it runs, and so is another process's work."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+import torch
+from routes import BEFORE, CLEAN
+from routes.elsewhere import ELSEWHERE
+from routes.other_steps import NOT_ACCUSED, SEEN
+from routes.own import OF_ONES_OWN
+from routes.softmax import SOFTMAXES
+
+from attention_lab.grading.answers import Answer, calls_for
+from attention_lab.grading.exercise import Case
+from attention_lab.grading.forbidden import forbidden_step, went_elsewhere
+from attention_lab.grading.kernel import StudentKernel, student_kernel
+from attention_lab.grading.kernel_process import World
+from attention_lab.grading.limits import Limits
+
+SCORES = torch.arange(12.0).view(3, 4) / 10
+EXPECTED = torch.softmax(SCORES, -1)
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("work")
+    with student_kernel(folder, World(limits=Limits(cell=60, answer=30, notebook=600))) as kernel:
+        run(kernel, BEFORE)
+        yield kernel
+
+
+def run(kernel: StudentKernel, code: str) -> None:
+    cell = nbformat.v4.new_code_cell(code)
+    assert kernel.run_cell(cell) == "done"
+    assert not [output for output in cell.outputs if output.output_type == "error"], cell.outputs
+
+
+def answered(kernel: StudentKernel, code: str, *, gradients: bool = False) -> Answer:
+    """What comes of a call after the cell has run."""
+    run(kernel, code)
+    cotangents = [torch.ones(3, 4)] if gradients else None
+    reply = kernel.ask("answer", calls_for([Case((SCORES,))], [cotangents]), True)
+    run(kernel, CLEAN)
+    return reply.answers[0]
+
+
+def cells(table: dict[str, dict[str, str]]) -> list:
+    return [
+        pytest.param(family, code, id=f"{family}: {name}")
+        for family, codes in table.items()
+        for name, code in codes.items()
+    ]
+
+
+@pytest.mark.parametrize("code", SOFTMAXES.values(), ids=SOFTMAXES)
+def test_a_ready_made_softmax_is_seen_by_whatever_route_it_runs(kernel, code):
+    answer = answered(kernel, code, gradients="Later.apply" in code)
+    assert forbidden_step(["softmax"], answer.ran), answer
+    assert not went_elsewhere(["softmax"], answer.ran)
+
+
+@pytest.mark.parametrize(("family", "code"), cells(SEEN))
+def test_the_other_steps_are_seen_by_whatever_route_they_run(kernel, family, code):
+    answer = answered(kernel, code)
+    assert answer.status == "value", answer
+    assert forbidden_step([family], answer.ran)
+
+
+@pytest.mark.parametrize("code", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_work_that_another_process_does_is_seen(kernel, code):
+    answer = answered(kernel, code)
+    assert answer.status == "value", answer
+    assert torch.allclose(answer.value, EXPECTED)
+    assert went_elsewhere(["softmax"], answer.ran)
+
+
+@pytest.mark.parametrize("code", OF_ONES_OWN.values(), ids=OF_ONES_OWN)
+def test_nobody_who_wrote_their_own_is_accused(kernel, code):
+    answer = answered(kernel, code)
+    assert answer.status == "value", answer
+    assert torch.allclose(answer.value, EXPECTED)
+    assert not forbidden_step(["softmax", "fused_attention"], answer.ran)
+    assert not went_elsewhere(["softmax"], answer.ran)
+
+
+@pytest.mark.parametrize(("family", "code"), cells(NOT_ACCUSED))
+def test_nobody_who_does_without_a_step_is_accused_of_it(kernel, family, code):
+    answer = answered(kernel, code)
+    assert answer.status == "value", answer
+    assert not forbidden_step([family], answer.ran)
+    assert not went_elsewhere([family], answer.ran)

@@ -1,0 +1,100 @@
+"""What the judge says of a step that is not allowed, and what it costs."""
+
+import subprocess
+from pathlib import Path
+
+import torch
+
+from attention_lab.grading import respond
+from attention_lab.grading.answers import calls_for, read_reply
+from attention_lab.grading.course import open_course
+from attention_lab.grading.exercise import Case, Exercise, ask
+from attention_lab.grading.judge import judge
+
+COURSE = open_course(Path(__file__).parents[2])
+
+
+def asking(function):
+    def put(_name, calls, trace):
+        return read_reply(respond.answer_calls(function, calls, trace), len(calls))
+
+    return put
+
+
+def by_hand(scores):
+    exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+def ready_made(scores):
+    return torch.softmax(scores, dim=-1)
+
+
+def test_asking_for_gradients_accuses_nobody_of_differentiating():
+    exercise = Exercise("answer", results=("weights",), not_allowed=("automatic_differentiation",))
+
+    @exercise.group("gradients", points=1)
+    def gradients(draw):
+        yield ask(draw.normal(*draw.sizes(2)), gradients=True)
+
+    assert judge(exercise, by_hand, asking(by_hand), seed=1).points == 1
+
+
+def test_the_verdict_says_what_ran_and_gives_nothing_for_it():
+    lesson, exercise = COURSE.exercise("softmax")
+    verdict = judge(exercise, lesson.reference_answer("softmax"), asking(ready_made), seed=1)
+    assert verdict.points == 0
+    assert verdict.findings[0].mistake == "not_allowed"
+    assert "runs a ready-made softmax" in verdict.message
+    assert "this is the step you are asked to write" in verdict.message
+
+
+def test_the_verdict_says_that_another_process_took_part_and_gives_nothing_for_it():
+    def elsewhere(scores):
+        subprocess.run(["true"], check=True)
+        return by_hand(scores)
+
+    lesson, exercise = COURSE.exercise("softmax")
+    verdict = judge(exercise, lesson.reference_answer("softmax"), asking(elsewhere), seed=1)
+    assert verdict.points == 0
+    assert verdict.findings[0].mistake == "not_allowed"
+    assert verdict.findings[0].sentence == (
+        "`softmax` hands its work to another process, whose steps cannot be seen: compute it here."
+    )
+
+
+def test_an_answer_is_what_it_was_when_the_call_returned():
+    returned = []
+
+    def filled_in_later(scores):
+        returned.append((scores, torch.zeros_like(scores)))
+        for given, earlier in returned[:-1]:
+            earlier.copy_(by_hand(given))
+        return returned[-1][1]
+
+    calls = calls_for([Case((torch.ones(3),)), Case((torch.ones(3),))], [None, None])
+    first, _ = asking(filled_in_later)("answer", calls, True).answers
+    assert torch.equal(first.value, torch.zeros(3))
+
+
+def test_a_softmax_is_welcome_where_the_exercise_does_not_ask_for_one():
+    def dot_product_attention(query, key=None, value=None):
+        key = query if key is None else key
+        weights = torch.softmax(query @ key.mT, dim=-1)
+        return weights @ (key if value is None else value), weights
+
+    lesson, exercise = COURSE.exercise("dot_product_attention")
+    reference = lesson.reference_answer("dot_product_attention")
+    verdict = judge(exercise, reference, asking(dot_product_attention), seed=1)
+    assert verdict.points == verdict.max_points, verdict.findings
+
+
+def test_only_the_group_in_which_it_ran_is_lost():
+    exercise = Exercise("answer", results=("weights",), not_allowed=("softmax",))
+    exercise.group("rows", points=1)(lambda draw: [ask(draw.normal(*draw.sizes(1)))])
+    exercise.group("tables", points=2)(lambda draw: [ask(draw.normal(*draw.sizes(2)))])
+
+    def answer(scores):
+        return by_hand(scores) if scores.dim() == 1 else torch.softmax(scores, -1)
+
+    assert judge(exercise, by_hand, asking(answer), seed=1).points == 1
