@@ -14,6 +14,7 @@ from attention_lab.grading.exercise import Case
 # The kernel's side keeps to these too, but it is the student's.
 LONGEST_MESSAGE = 500  # characters
 LONGEST_LIST = 20
+MOST_STEPS, LONGEST_STEP = 500, 300  # names of what ran, and characters of one
 
 Status = Literal["value", "raised", "missing", "late", "died", "unreadable"]
 
@@ -83,7 +84,8 @@ def _read_answer(entry: Any) -> Answer:
     changed = tuple(str(name)[:LONGEST_MESSAGE] for name in _list(entry.get("changed"))[:LONGEST_LIST])
     if "missing" in entry:
         return Answer("missing")
-    ran = frozenset(name for name in _list(entry.get("ran")) if isinstance(name, str))
+    steps = _list(entry.get("ran"))[:MOST_STEPS]
+    ran = frozenset(name[:LONGEST_STEP] for name in steps if isinstance(name, str))
     raised = entry.get("raised")
     if isinstance(raised, dict):
         error, message, line = (

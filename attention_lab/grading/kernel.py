@@ -55,7 +55,7 @@ class StudentKernel:
         self._late_cells = 0
         self._deaths = 0
         self._room = world.limits.output  # bytes that cells may still show
-        self._flooded = False
+        self._was_cut = False
         self._sent_too_much = False
 
     @property
@@ -125,9 +125,9 @@ class StudentKernel:
         except TimeoutError:
             said, late = {}, True
         cell.outputs = [nbformat.from_dict(output) for output in said.get("outputs", [])]
-        self._room = 0 if said.get("flooded") else self._room - said.get("shown", 0)
-        if said.get("flooded") and not self._flooded:
-            self._flooded = True
+        self._room = said.get("room", self._room)
+        if said.get("cut") and not self._was_cut:
+            self._was_cut = True
             cell.outputs.append(nbformat.v4.new_output("stream", name="stdout", text=TOO_MUCH_OUTPUT))
         reply = said.get("reply") or {}
         cell.execution_count = reply.get("count")

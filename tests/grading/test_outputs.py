@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from attention_lab.grading.sandbox.inside.outputs import (
     LONGEST_TEXT,
     MOST_OUTPUTS,
+    OUTPUT,
     SHOWABLE,
     SHOWING,
     CellOutputs,
@@ -108,15 +109,35 @@ def test_what_is_shown_in_an_output_widget_is_the_widgets():
 
 def test_beyond_the_room_nothing_is_kept_and_what_comes_is_counted():
     cell = CellOutputs(room=10)
-    assert cell.has_room_for(6) and not cell.flooded
-    assert not cell.has_room_for(5) and cell.flooded
+    assert cell.has_room_for(6) and not cell.was_cut
+    assert not cell.has_room_for(5) and cell.was_cut
     assert not cell.has_room_for(1)  # it would fit, but what was cut stays cut
     assert (cell.shown, cell.beyond) == (6, 6)
 
 
-@pytest.mark.parametrize("message", [stream("x"), display("x")], ids=["printed", "displayed"])
-def test_outputs_are_counted_too(message):
-    assert len("".join(plain(shown(*[message] * (3 * MOST_OUTPUTS))))) == MOST_OUTPUTS
+def test_outputs_are_counted_too_and_one_too_many_stops_nobody():
+    cell = CellOutputs(room=16 * ROOM)
+    for _ in range(3 * MOST_OUTPUTS):
+        assert cell.has_room_for(50)
+        cell.take(*display("x"))
+    assert plain(cell.as_list()) == ["x"] * MOST_OUTPUTS
+    assert cell.was_cut and not cell.beyond
+
+
+def test_outputs_that_show_nothing_take_room_as_well():
+    assert len(shown(*[display("")] * MOST_OUTPUTS, room=100 * OUTPUT)) < 100
+
+
+def test_however_often_something_is_printed_in_one_go_it_is_one_output():
+    (output,) = shown(*[stream("x")] * (5 * MOST_OUTPUTS))
+    assert output["text"] == "x" * 5 * MOST_OUTPUTS
+
+
+def test_what_is_shown_in_many_places_at_once_counts_as_often():
+    many_times = [display("x", display_id="d")] * 100
+    update = display("y" * 5_000, "update_display_data", display_id="d")
+    assert plain(shown(*many_times, update, room=ROOM)) == ["y" * 5_000] * 100
+    assert plain(shown(*many_times, update, room=ROOM // 2)) == ["x"] * 100
 
 
 def test_a_long_text_is_shortened():

@@ -13,6 +13,7 @@ SHOWABLE = ("text/plain", *PICTURES)
 LONGEST_TEXT = 2_000_000  # characters of one output, enough for a picture
 MOST_LINES = 100  # of a traceback
 MOST_OUTPUTS = 1_000  # of one cell
+OUTPUT = 1_000  # bytes that an output takes, however little it shows
 CUT = "\n… (the rest is left out)\n"
 SHOWING = ("stream", "display_data", "execute_result", "error", "update_display_data")
 
@@ -28,17 +29,13 @@ class CellOutputs:
 
     def __init__(self, room: int) -> None:
         self.room = room
-        self.shown = 0  # bytes that were kept
+        self.shown = 0  # bytes that were kept, or left out as one output too many
         self.beyond = 0  # bytes that came when there was no room any more
+        self.was_cut = False
         self._outputs: list[Output] = []
         self._displays: dict[str, list[Output]] = {}  # those that can still be updated
         self._clear_first = False
         self._widgets: dict[str, bool] = {}  # output widgets, and whether each takes what is shown
-
-    @property
-    def flooded(self) -> bool:
-        """Whether something was left out."""
-        return self.beyond > 0
 
     def inherit(self, earlier: "CellOutputs") -> None:
         """Know the output widgets of the cells before."""
@@ -46,8 +43,9 @@ class CellOutputs:
 
     def has_room_for(self, size: int) -> bool:
         """Whether so many bytes fit; they count from now on, one way or the other."""
-        if self.flooded or self.shown + size > self.room or len(self._outputs) >= MOST_OUTPUTS:
+        if self.beyond or self.shown + size > self.room:
             self.beyond += size
+            self.was_cut = True
             return False
         self.shown += size
         return True
@@ -65,29 +63,31 @@ class CellOutputs:
 
     def as_list(self) -> list[Output]:
         """The outputs; what was printed in one go is one of them, for how it came in pieces is chance."""
-        joined: list[Output] = []
-        for output in self._outputs:
-            last = joined[-1] if joined else {}
-            if output["output_type"] != "stream":
-                joined.append(output)
-            elif last.get("output_type") == "stream" and last["name"] == output["name"]:
-                last["pieces"].append(output["text"])
-            else:
-                joined.append(output | {"pieces": [output["text"]]})
-        return [_one_text(output) for output in joined]
+        return [_one_text(output) for output in self._outputs]
 
     def _show(self, kind: str, content: dict[str, Any]) -> None:
         name = _display_id(content)
         if kind == "update_display_data":
-            for output in self._displays.get(name, []):
-                output["data"] = _showable(content.get("data"))
+            self._update(self._displays.get(name, []), _showable(content.get("data")))
             return
         if self._clear_first:
             self._clear()
         output = _output(kind, content)
-        self._outputs.append(output)
-        if name and kind == "display_data":
-            self._displays.setdefault(name, []).append(output)
+        last = self._outputs[-1] if self._outputs else {}
+        if kind == "stream" and last.get("name") == output["name"]:
+            last["pieces"].append(output["pieces"][0])
+        elif len(self._outputs) >= MOST_OUTPUTS:
+            self.was_cut = True
+        elif self.has_room_for(OUTPUT):
+            self._outputs.append(output)
+            if name and kind == "display_data":
+                self._displays.setdefault(name, []).append(output)
+
+    def _update(self, displays: list[Output], data: dict[str, str]) -> None:
+        """What comes once is shown in every one of them, and counts as often."""
+        if self.has_room_for(sum(map(len, data.values())) * len(displays)):
+            for output in displays:
+                output["data"] = data
 
     def _clear(self) -> None:
         self._outputs.clear()
@@ -115,7 +115,7 @@ def text(value: Any) -> str:
 def _output(kind: str, content: dict[str, Any]) -> Output:
     if kind == "stream":
         name = "stderr" if content.get("name") == "stderr" else "stdout"
-        return {"output_type": kind, "name": name, "text": text(content.get("text"))}
+        return {"output_type": kind, "name": name, "pieces": [text(content.get("text"))]}
     if kind == "error":
         return error(content.get("ename"), content.get("evalue"), content.get("traceback"))
     data = _showable(content.get("data"))
@@ -143,5 +143,7 @@ def _display_id(content: dict[str, Any]) -> str:
 
 
 def _one_text(output: Output) -> Output:
-    pieces = output.pop("pieces", None)
-    return output if pieces is None else output | {"text": text("".join(pieces))}
+    if "pieces" not in output:
+        return output
+    joined = text("".join(output["pieces"]))
+    return {key: value for key, value in output.items() if key != "pieces"} | {"text": joined}

@@ -94,7 +94,12 @@ class WireReader:
             told = self._tell_of_flood(cell, told, most)
             if reply is not None and (idle or time.monotonic() - replied > UNTIL_IDLE):
                 break
-        return {"outputs": cell.as_list(), "shown": cell.shown, "flooded": cell.flooded, "reply": reply}
+        return {
+            "outputs": cell.as_list(),
+            "room": 0 if cell.beyond else cell.room - cell.shown,
+            "cut": cell.was_cut,
+            "reply": reply,
+        }
 
     def evaluate(self, expression: str) -> dict[str, Any]:
         """The printed form of an expression's value."""
