@@ -81,16 +81,14 @@ def read_reply(reply: Any, expected: int) -> Reply:
 def _read_answer(entry: Any) -> Answer:
     if not isinstance(entry, dict):
         return Answer("unreadable", message="an answer that is not of the agreed form")
-    changed = tuple(str(name)[:LONGEST_MESSAGE] for name in _list(entry.get("changed"))[:LONGEST_LIST])
+    changed = tuple(_text(name) for name in _list(entry.get("changed"))[:LONGEST_LIST])
     if "missing" in entry:
         return Answer("missing")
     steps = _list(entry.get("ran"))[:MOST_STEPS]
     ran = frozenset(name[:LONGEST_STEP] for name in steps if isinstance(name, str))
     raised = entry.get("raised")
     if isinstance(raised, dict):
-        error, message, line = (
-            str(raised.get(key, ""))[:LONGEST_MESSAGE] for key in ("type", "message", "line")
-        )
+        error, message, line = (_text(raised.get(key)) for key in ("type", "message", "line"))
         if error == "KeyboardInterrupt":
             return Answer("late", line=line)
         return Answer("raised", error=error, message=message, line=line, changed=changed, ran=ran)
@@ -105,6 +103,11 @@ def _read_gradients(sent: Any) -> dict[str, torch.Tensor | None] | str | None:
         tensors = {name: value if isinstance(value, torch.Tensor) else None for name, value in sent.items()}
         return {str(name): gradient for name, gradient in tensors.items()}
     return sent[:LONGEST_MESSAGE] if isinstance(sent, str) else None
+
+
+def _text(value: Any) -> str:
+    """Text, and nothing's printed form: to print what somebody sent can take for ever."""
+    return value[:LONGEST_MESSAGE] if isinstance(value, str) else ""
 
 
 def _list(value: Any) -> list[Any]:

@@ -64,11 +64,13 @@ def _to_tree(value: Any, tensors: dict[str, torch.Tensor], depth: int) -> dict[s
         return {"plain": float(value)}
     if isinstance(value, str):
         return {"plain": value[:LONGEST_TEXT]}
+    # Read as what they are at bottom: a class of somebody's own may compute when it is read.
     if isinstance(value, (list, tuple)) and len(value) <= LONGEST_LIST:
-        name = "tuple" if isinstance(value, tuple) else "list"
-        return {name: [_to_tree(entry, tensors, depth + 1) for entry in value]}
+        base: Any = tuple if isinstance(value, tuple) else list
+        return {base.__name__: [_to_tree(entry, tensors, depth + 1) for entry in base.__iter__(value)]}
     if isinstance(value, dict) and len(value) <= LONGEST_LIST:
-        return {"dict": [[str(key), _to_tree(entry, tensors, depth + 1)] for key, entry in value.items()]}
+        entries = [[str(key), _to_tree(entry, tensors, depth + 1)] for key, entry in dict.items(value)]
+        return {"dict": entries}
     if isinstance(value, Made):
         return {"made": [value.compiled(), _to_tree(value.given, tensors, depth + 1)]}
     return {"other": f"{kind.__module__}.{kind.__qualname__}"[:LONGEST_TEXT]}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from attention_lab.errors import CourseError
 from attention_lab.grading.course import Course, Lesson, open_course, read_notebook
+from attention_lab.grading.handed_in import students
 
 
 def course_of(coursedir: Any) -> Course:
@@ -17,6 +19,28 @@ def course_of(coursedir: Any) -> Course:
 def submitted_folder(coursedir: Any, about: dict[str, str]) -> Path:
     """Where the submission that `about` names was handed in."""
     return Path(coursedir.format_path(coursedir.submitted_directory, about["student"], about["assignment"]))
+
+
+def autograded_folder(coursedir: Any, about: dict[str, str]) -> Path:
+    """Where the graded notebooks of that submission belong."""
+    return Path(coursedir.format_path(coursedir.autograded_directory, about["student"], about["assignment"]))
+
+
+def chosen_students(coursedir: Any, only: str | None = None) -> list[str]:
+    """The ids of those to be graded: `only` this one, or whomever nbgrader's setting means.
+
+    That setting is a student's id, whatever characters it is made of, or else a pattern.
+    """
+    everybody = students(
+        Path(coursedir.root),
+        coursedir.directory_structure,
+        coursedir.submitted_directory,
+        coursedir.assignment_id,
+    )
+    said = coursedir.student_id if only is None else only
+    if said in everybody and (only is not None or said != "*"):
+        return [said]
+    return [student for student in everybody if fnmatchcase(student, said)]
 
 
 def lesson_of(course: Course, about: dict[str, str]) -> Lesson:

@@ -8,18 +8,20 @@ never graded: a helper of one's own costs nobody a point.
 
 from __future__ import annotations
 
-import ast
 import copy
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 
 import nbformat
 from nbformat import NotebookNode
 
-from attention_lab.grading.submission import SubmittedCell
+from attention_lab.grading.student_prose import tamed
+from attention_lab.grading.submission import SubmittedCell, defined_names
 
-INVISIBLE_SPACE = "\u200b"
+# Characters of code that are shown in colours; a solved lesson has 50,000, in lines of a hundred.
+MOST_CODE = 200_000
+LONGEST_LINE = 1_000
+UNCOLOURED = {"name": "python", "pygments_lexer": "text"}
 MISSING_ANSWER = "# This answer cell was not in the submission."
 
 
@@ -30,18 +32,22 @@ def rebuild(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -> Noteboo
     answers = _choose_answers(lesson, cells, match)
     own = _own_cells(lesson, cells, match, set(answers.values()))
     rebuilt = copy.deepcopy(lesson)
-    rebuilt.cells = [_bare(cell, f"own-start-{number}") for number, cell in enumerate(own[-1], 1)]
+    theirs = [_bare(cell, f"own-start-{number}") for number, cell in enumerate(own[-1], 1)]
+    rebuilt.cells = [*theirs]
     for position, cell in enumerate(copy.deepcopy(lesson.cells)):
         if _is_answer(cell):
             chosen = answers.get(position)
             missing = MISSING_ANSWER if cell.cell_type == "code" else ""
             cell.source = cells[chosen].source if chosen is not None else missing
-            if cell.cell_type != "code":
-                cell.source = _tame(cell.source)
-        rebuilt.cells.append(cell)
-        rebuilt.cells += [
-            _bare(extra, f"own-{position}-{number}") for number, extra in enumerate(own[position], 1)
-        ]
+            theirs.append(cell)
+        extras = [_bare(extra, f"own-{position}-{number}") for number, extra in enumerate(own[position], 1)]
+        theirs += extras
+        rebuilt.cells += [cell, *extras]
+    prose = [cell for cell in theirs if cell.cell_type != "code"]
+    for cell, text in zip(prose, tamed([cell.source for cell in prose]), strict=True):
+        cell.source = text
+    if _takes_long_to_colour(rebuilt):
+        rebuilt.metadata["language_info"] = nbformat.from_dict(UNCOLOURED)
     if any("id" not in cell for cell in lesson.cells):  # a course from before cells had ids
         for cell in rebuilt.cells:
             cell.pop("id", None)
@@ -99,16 +105,9 @@ def _definitions(
         for index, (cell, position) in enumerate(zip(cells, match, strict=True))
         if cell.cell_type == "code"
         and (position is None or not _is_answer(lesson.cells[position]))
-        and name in _defined_names(cell.source)
+        and name in cell.source
+        and name in defined_names(cell.source)
     ]
-
-
-def _defined_names(source: str) -> set[str]:
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    return {node.name for node in body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
 
 
 def _own_cells(
@@ -134,20 +133,20 @@ def _own_cells(
     return own
 
 
+def _takes_long_to_colour(notebook: NotebookNode) -> bool:
+    """Whether Pygments would keep the formgrader and the feedback page waiting for minutes."""
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    lines = (line for source in code for line in source.splitlines())
+    return sum(map(len, code)) > MOST_CODE or any(len(line) > LONGEST_LINE for line in lines)
+
+
 def _bare(cell: SubmittedCell, cell_id: str) -> NotebookNode:
     make = {
         "code": nbformat.v4.new_code_cell,
         "markdown": nbformat.v4.new_markdown_cell,
         "raw": nbformat.v4.new_raw_cell,
     }[cell.cell_type]
-    return make(cell.source if cell.cell_type == "code" else _tame(cell.source), id=cell_id)
-
-
-def _tame(text: str) -> str:
-    """Prose whose HTML is shown instead of obeyed, in the feedback page and in the formgrader."""
-    # An invisible space makes a tag, an entity or a script's address into plain text, in mathematics too.
-    text = re.sub(r"(<(?=[A-Za-z/!?])|&(?=#?\w+;))", f"\\1{INVISIBLE_SPACE}", text)
-    return re.sub(r"(javascript|vbscript|data)(?=\s*:)", f"\\1{INVISIBLE_SPACE}", text, flags=re.IGNORECASE)
+    return make(cell.source, id=cell_id)
 
 
 def is_left_out(cell: NotebookNode) -> bool:

@@ -97,10 +97,7 @@ def as_html(verdict: Verdict) -> str:
     )
     findings = "".join(_finding(finding) for finding in verdict.findings) or f"<p>{verdict.message}</p>"
     points = f"{verdict.points:g} of {verdict.max_points:g} points"
-    return (
-        f"{FRAME}<h4>{html.escape(verdict.exercise)}: {points}</h4>"
-        f"{findings}<table>{rows}</table></div>"
-    )
+    return f"{FRAME}<h4>{html.escape(verdict.exercise)}: {points}</h4>{findings}<table>{rows}</table></div>"
 
 
 def as_text(verdict: Verdict) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from attention_lab.grading.packing import LARGEST_TENSOR, LONGEST_LIST, Made, pack, unpack
+from attention_lab.grading.packing import DEEPEST_NEST, LARGEST_TENSOR, LONGEST_LIST, Made, pack, unpack
 from attention_lab.grading.recording import NoRecording, Recording
 
 LONGEST_MESSAGE = 2_000  # characters
@@ -178,15 +178,22 @@ def _copy(value: Any, needs_gradients: bool) -> Any:
     return value
 
 
-def _snapshot(value: Any) -> Any:
-    """The value as it is now, outside the graph. What is too large to be sent need not be copied."""
+def _snapshot(value: Any, depth: int = 0) -> Any:
+    """The value as it is now, outside the graph, and of plain types: theirs may compute when they are read.
+
+    What is too large or too deep to be sent need not be copied.
+    """
     if isinstance(value, torch.Tensor):
         large = value.numel() > LARGEST_TENSOR
         return value.detach() if large else value.detach().clone()
-    if isinstance(value, dict):
-        return {key: _snapshot(entry) for key, entry in value.items()}
-    small = type(value) in (list, tuple) and len(value) <= LONGEST_LIST
-    return type(value)(map(_snapshot, value)) if small else value
+    if isinstance(value, dict) and depth <= DEEPEST_NEST:
+        return {key: _snapshot(entry, depth + 1) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)) and len(value) <= LONGEST_LIST and depth <= DEEPEST_NEST:
+        entries = [_snapshot(entry, depth + 1) for entry in value]
+        return tuple(entries) if isinstance(value, tuple) else entries
+    if isinstance(value, (float, str)):
+        return float(value) if isinstance(value, float) else str(value)
+    return value
 
 
 def _make(value: Made) -> Any:

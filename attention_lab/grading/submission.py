@@ -7,20 +7,25 @@ in it can break the grader or mean anything to it.
 
 from __future__ import annotations
 
-import errno
-import json
 import os
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
-from attention_lab.grading.files import read_plain_file
+from attention_lab.grading.notebook_file import OutOfReach, Unreadable, read_notebook_file
+from attention_lab.grading.plain_text import plain_line, shown_name
 
-LARGEST_FILE = 20 * 2**20  # bytes; an honest notebook with figures stays far below
 NEWEST_FORMAT = 4
+MOST_CELLS = 5_000
+MOST_TEXT = 2_000_000  # characters in all cells; a lesson that is solved has 50,000
+MOST_CANDIDATES = 20  # files of other names that are looked into
+ALL_CANDIDATES = 128 * 2**20  # bytes
+QUOTED = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
+DEFINED = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -45,96 +50,122 @@ def read_submission(path: Path, answer_ids: Collection[str], others: Collection[
     """Read the notebook at `path`, or the misnamed one beside it that answers the same lesson.
 
     `others` are the names of the assignment's notebooks: a file of that name is no misnamed one,
-    for notebooks of one course often share the ids of their cells.
+    for notebooks of one course often share the ids of their cells. Raises OutOfReach.
     """
+    try:
+        return _find(path, answer_ids, others)
+    except OSError as error:
+        raise OutOfReach(f"{error.strerror}") from error
+
+
+def _find(path: Path, answer_ids: Collection[str], others: Collection[str]) -> Submission:
     asked = _read_file(path, answer_ids) if os.path.lexists(path) else None
     if asked is not None and not asked.reason:
         return asked
     misnamed = [
         (found, candidate)
-        for candidate in sorted(path.parent.glob("*.ipynb"))
-        if candidate.name not in {path.name, *others}
-        and (found := _read_file(candidate, answer_ids)).answered
+        for candidate in _candidates(path.parent, {path.name, *others})
+        if (found := _read_file(candidate, answer_ids)).answered
     ]
     if misnamed:
-        best, file = max(misnamed, key=lambda pair: (len(pair[0].answered), pair[1].lstat().st_mtime))
-        note = f"The notebook was handed in as {file.name!r}; it was graded as {path.name!r}."
+        best, file = max(misnamed, key=lambda pair: (len(pair[0].answered), _moment(pair[1])))
+        note = (
+            f"The notebook was handed in as {shown_name(file.name)}; "
+            f"it was graded as {shown_name(path.name)}."
+        )
         return Submission(best.cells, note=note, answered=best.answered)
-    if asked is not None:
-        return asked
-    beside = sorted(entry.name for entry in path.parent.iterdir()) if path.parent.is_dir() else []
-    held = f"it holds {', '.join(map(repr, beside[:5]))}" if beside else "it is empty"
-    return Submission(reason=f"No notebook {path.name!r} was handed in ({held}).")
+    return asked if asked is not None else Submission(reason=_why_there_is_none(path))
+
+
+def _candidates(folder: Path, names: Collection[str]) -> Iterator[Path]:
+    """The notebooks beside it that may be misnamed ones, as many as can be looked into."""
+    if not folder.is_dir():
+        return
+    size = 0
+    others = (name for name in sorted(os.listdir(folder)) if name.endswith(".ipynb") and name not in names)
+    for name, _ in zip(others, range(MOST_CANDIDATES), strict=False):
+        size += (folder / name).lstat().st_size
+        if size <= ALL_CANDIDATES:
+            yield folder / name
+
+
+def _moment(file: Path) -> float:
+    try:
+        return file.lstat().st_mtime
+    except OSError:  # it was there a moment ago
+        return 0.0
+
+
+def _why_there_is_none(path: Path) -> str:
+    missing = f"No notebook {shown_name(path.name)} was handed in"
+    folder = path.parent
+    if folder.is_dir():
+        beside = sorted(os.listdir(folder))
+        held = f"it holds {', '.join(map(shown_name, beside[:3]))}" if beside else "it is empty"
+        more = f" and {len(beside) - 3} more" if len(beside) > 3 else ""
+        return f"{missing} ({held}{more})."
+    if os.path.lexists(folder):
+        return f"{missing}: in the place of the folder {shown_name(folder.name)} lies something else."
+    return f"{missing} (it is empty)."
 
 
 def _read_file(path: Path, answer_ids: Collection[str]) -> Submission:
     try:
-        cells = _cells(_parse(path))
-    except _Unreadable as error:
-        return Submission(reason=f"The file {path.name!r} {error}.")
+        cells = _cells(read_notebook_file(path))
+    except Unreadable as error:
+        return Submission(reason=f"The file {shown_name(path.name)} {error}.")
     known = frozenset(cell.grade_id or cell.cell_id or "" for cell in cells) & frozenset(answer_ids)
     if answer_ids and not known and not _defines_any(cells, answer_ids):
         return Submission(
-            reason=f"The file {path.name!r} holds none of this lesson's answer cells: "
+            reason=f"The file {shown_name(path.name)} holds none of this lesson's answer cells: "
             "it is another notebook under this name."
         )
     return Submission(cells, answered=known)
 
 
-class _Unreadable(Exception):
-    """Completes the sentence "The file NAME ..."."""
-
-
-def _parse(path: Path) -> dict[str, Any]:
-    try:
-        raw = read_plain_file(path, LARGEST_FILE)
-    except OSError as error:
-        if error.errno == errno.EFBIG:
-            size = LARGEST_FILE // 2**20
-            raise _Unreadable(f"is larger than {size} MiB: clear its outputs and try again") from error
-        if error.errno == errno.ELOOP:
-            raise _Unreadable("is a link, not a file: hand in the notebook itself") from error
-        raise _Unreadable(f"cannot be read: {error.strerror}") from error
-    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-    try:
-        text = raw.decode(encoding).strip("\ufeff \r\n\t")
-    except UnicodeDecodeError as error:
-        raise _Unreadable("is not a notebook: it is not text") from error
-    if not text:
-        raise _Unreadable("is empty")
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        # An unterminated string is reported where it starts, anything else where the text ends.
-        at_the_end = error.msg.startswith("Unterminated") or error.pos >= len(text) - 1
-        if text.startswith("{") and at_the_end:
-            raise _Unreadable("breaks off in the middle") from error
-        raise _Unreadable(f"is not a notebook: {error.msg} in line {error.lineno}") from error
-    except ValueError as error:  # a number of thousands of digits
-        raise _Unreadable(f"is not a notebook: {error}") from error
-    except RecursionError as error:
-        raise _Unreadable("is not a notebook: it is nested too deeply") from error
-    if not isinstance(content, dict):
-        raise _Unreadable("is not a notebook: it holds no cells")
-    return content
-
-
 def _cells(content: dict[str, Any]) -> tuple[SubmittedCell, ...]:
     version = content.get("nbformat", NEWEST_FORMAT)
-    if isinstance(version, int) and version > NEWEST_FORMAT:
-        raise _Unreadable(
-            f"is in notebook format {version}, newer than this grader reads ({NEWEST_FORMAT}): "
-            "save it with a current JupyterLab"
+    if isinstance(version, (int, float)) and version > NEWEST_FORMAT:
+        raise Unreadable(
+            f"is in notebook format {plain_line(repr(version), 20)}, newer than this grader reads "
+            f"({NEWEST_FORMAT}): save it with a current JupyterLab"
         )
     if "cells" not in content and "worksheets" in content:
-        try:
-            content = nbformat.convert(nbformat.from_dict(content), NEWEST_FORMAT)
-        except Exception as error:
-            raise _Unreadable(f"is in an old notebook format that cannot be converted ({error})") from error
+        content = _converted(content)
     cells = content.get("cells")
     if not isinstance(cells, list):
-        raise _Unreadable("is not a notebook: it holds no cells")
-    return tuple(_cell(cell) for cell in cells if isinstance(cell, dict))
+        raise Unreadable("is not a notebook: it holds no cells")
+    _refuse_too_many(len(cells))
+    read = tuple(_cell(cell) for cell in cells if isinstance(cell, dict))
+    if sum(len(cell.source) for cell in read) > MOST_TEXT:
+        raise Unreadable(
+            f"holds more than {MOST_TEXT:,} characters in its cells: put data into a file beside it"
+        )
+    return read
+
+
+def _converted(content: dict[str, Any]) -> dict[str, Any]:
+    """A notebook from before 2015 in today's form."""
+    sheets = content["worksheets"] if isinstance(content["worksheets"], list) else []
+    _refuse_too_many(sum(len(each) for sheet in sheets for each in _lists(sheet)))
+    try:
+        converted: dict[str, Any] = nbformat.convert(nbformat.from_dict(content), NEWEST_FORMAT)
+    except Exception as error:
+        said = plain_line(f"{type(error).__name__}: {error}")
+        raise Unreadable(f"is in an old notebook format that cannot be converted ({said})") from error
+    return converted
+
+
+def _lists(value: Any) -> Iterator[list[Any]]:
+    """The lists in a mapping: of a sheet, its cells."""
+    yield from (
+        each for each in (value.values() if isinstance(value, dict) else ()) if isinstance(each, list)
+    )
+
+
+def _refuse_too_many(cells: int) -> None:
+    if cells > MOST_CELLS:
+        raise Unreadable(f"holds {cells:,} cells, more than the {MOST_CELLS:,} that are read")
 
 
 def _cell(cell: dict[str, Any]) -> SubmittedCell:
@@ -159,3 +190,12 @@ def _defines_any(cells: Collection[SubmittedCell], names: Collection[str]) -> bo
     return any(
         f"def {name}(" in cell.source or f"class {name}(" in cell.source for cell in cells for name in names
     )
+
+
+def defined_names(source: str) -> set[str]:
+    """The functions and classes that a cell's code defines, as far as its lines show.
+
+    Python's own parser is not for the grader's process: a line of a hundred thousand dots takes it
+    gigabytes.
+    """
+    return set(DEFINED.findall(QUOTED.sub("", source)))

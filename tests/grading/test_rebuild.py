@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import nbformat
 import pytest
+from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
 from tiny_course import FULL, ROOT, after, answered, cell_of, release, source, without
 
@@ -235,3 +236,12 @@ def test_a_training_run_of_the_lessons_own_is_marked_as_left_out_edited_or_not()
     work = rebuild(graded(lesson, course_config(ROOT)), edited)
     assert [cell.id for cell in work.cells if is_left_out(cell)] == ["training"]
     assert all("longer" not in cell.source for cell in work.cells)
+
+
+@pytest.mark.parametrize("slow", ["a." * 50_000, "a.a\n" * 60_000], ids=["one line", "many lines"])
+def test_code_that_takes_minutes_to_colour_is_shown_without(slow):
+    work = rebuilt(after(answered(), "end", slow))
+    assert work.cells[-1].source == slow
+    assert work.metadata.language_info.pygments_lexer == "text"
+    assert '<span class="kn">' not in HTMLExporter().from_notebook_node(work)[0]
+    assert '<span class="kn">' in HTMLExporter().from_notebook_node(rebuilt(answered()))[0]

@@ -9,7 +9,8 @@ import pytest
 from nbgrader import tests as nbgrader_tests
 from tiny_course import FULL, answered, cell_of, release
 
-from attention_lab.grading.submission import LARGEST_FILE, Submission, read_submission
+from attention_lab.grading.notebook_file import LARGEST_FILE
+from attention_lab.grading.submission import MOST_CELLS, Submission, read_submission
 
 STOCK_FILES = Path(nbgrader_tests.__file__).parent / "apps" / "files"
 
@@ -142,6 +143,12 @@ def test_a_file_that_breaks_off_is_said_to_break_off(tmp_path, at):
         (b"[1, 2]", "holds no cells"),
         (b"{}", "holds no cells"),
         (b'{"nbformat": 3, "worksheets": 7}', "old notebook format"),
+        (b'{"cells": [' + b"{}, " * MOST_CELLS + b"{}]}", "more than the 5,000"),
+        # An old one is not even converted, which takes a second for a thousand cells.
+        (
+            b'{"nbformat": 3, "worksheets": [{"cells": [' + b"{}, " * MOST_CELLS + b"{}]}]}",
+            "more than the 5,000",
+        ),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"cells": ' + b"[" * 100_000, "nested too deeply"),
         (b"9" * 10_000, "is not a notebook"),

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
+from attention_lab.grading.plain_text import LONGEST_SENTENCE, plain_line
 from attention_lab.grading.whole_class.plan import Plan
 from attention_lab.grading.whole_class.run import ClassRun, Graded
 
@@ -31,7 +32,8 @@ class Bar:
         if graded is not None:
             self._graded += 1
             self._failing += bool(graded.problem or graded.reason)
-        names = run.in_hand[:MOST_NAMES] + ["…"] * (len(run.in_hand) > MOST_NAMES)
+        names = [plain_line(student) for student in run.in_hand[:MOST_NAMES]]
+        names += ["…"] * (len(run.in_hand) > MOST_NAMES)
         said = run.workers.waiting_for() or ", ".join(names)
         self._progress.update(
             self._task, completed=self._graded, description=said, failing=f"{self._failing} failing"
@@ -60,16 +62,19 @@ def print_closing_table(
     if any(notebook.verdicts for graded in done for notebook in graded.notebooks):
         console.print(_table(plan.assignment, done))
     for graded in _first(graded for graded in done if graded.reason):
-        console.print(Text(f"0 points: {graded.student}: {graded.reason}", style="yellow"), soft_wrap=True)
+        _print(console, f"0 points: {graded.student}: {graded.reason}", "yellow")
     failed = [graded for graded in results if graded.problem and not stopped]
     for graded in _first(failed):
-        console.print(
-            Text(f"✗ not graded: {graded.student}: {graded.problem}", style="bold red"), soft_wrap=True
-        )
-    console.print(Text(_sentence(plan, done, seconds)), soft_wrap=True)
+        _print(console, f"✗ not graded: {graded.student}: {graded.problem}", "bold red")
+    _print(console, _sentence(plan, done, seconds))
     if stopped:
         left = len(plan.todo) - len(done)
         console.print(f"[bold]Stopped: {left} to go.[/] The same command goes on from here.")
+
+
+def _print(console: Console, sentence: str, style: str = "") -> None:
+    """A sentence that may hold somebody else's words: nothing in it is markup or for the terminal."""
+    console.print(Text(plain_line(sentence, LONGEST_SENTENCE), style=style), soft_wrap=True)
 
 
 def _table(assignment: str, done: Sequence[Graded]) -> Table:
@@ -80,7 +85,7 @@ def _table(assignment: str, done: Sequence[Graded]) -> Table:
             for exercise, (reached, at_most) in notebook.points.items():
                 points.setdefault(exercise, []).append(reached)
                 most[exercise] = at_most
-    table = Table(box=SIMPLE_HEAD, show_edge=False, title=assignment, title_style="bold")
+    table = Table(box=SIMPLE_HEAD, show_edge=False, title=Text(assignment, style="bold"))
     table.add_column("exercise")
     for heading in ("points", "mean", "all points", "some", "none"):
         table.add_column(heading, justify="right")
@@ -88,7 +93,7 @@ def _table(assignment: str, done: Sequence[Graded]) -> Table:
         full = sum(number == most[exercise] for number in numbers)
         none = sum(number == 0 for number in numbers)
         counts = (full, len(numbers) - full - none, none)
-        table.add_row(exercise, f"{most[exercise]:g}", f"{mean(numbers):.1f}", *map(str, counts))
+        table.add_row(Text(exercise), f"{most[exercise]:g}", f"{mean(numbers):.1f}", *map(str, counts))
     return table
 
 

@@ -6,9 +6,8 @@ of a thousand is done with in a moment.
 
 from __future__ import annotations
 
-import glob
 import os
-import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -19,13 +18,14 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from attention_lab.errors import CourseError
+from attention_lab.grading.files import entries
+from attention_lab.grading.handed_in import students
 from attention_lab.grading.interrupted import is_done
 from attention_lab.grading.timestamps import NAME as TIMESTAMP
 from attention_lab.grading.timestamps import has_timestamp
 
 Why = Literal["new", "changed", "again"]
 CONFIG = "nbgrader_config.py"
-ANYBODY = "\N{OBJECT REPLACEMENT CHARACTER}"  # stands for a student where there is none
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,8 @@ class ClassFolders:
         return sorted(notebook.name for notebook in (self.root / self.source / assignment).glob("*.ipynb"))
 
     def students(self, assignment: str) -> list[str]:
-        """Who handed in a folder for this assignment."""
-        anybody = str(self.folder(self.submitted, ANYBODY, assignment))
-        found = glob.glob(glob.escape(anybody).replace(ANYBODY, "*"))
-        pattern = re.compile(re.escape(anybody).replace(ANYBODY, "([^/]+)"))
-        matches = (pattern.fullmatch(path) for path in found if os.path.isdir(path))
-        return sorted(match.group(1) for match in matches if match)
+        """Who handed in something for this assignment."""
+        return students(self.root, self.structure, self.submitted, assignment)
 
 
 @dataclass(frozen=True)
@@ -151,8 +147,10 @@ def _why(
     if has_timestamp(submitted) and not _same_time(submitted, graded):
         return "changed"
     last = min(notebook.stat().st_mtime_ns for notebook in done)
-    # When a file was put here, not when it was last written: a copy may keep the older time.
-    return "changed" if any(moment > last for moment in _moments(submitted)) else None
+    try:
+        return "changed" if any(moment > last for moment in _moments(submitted)) else None
+    except OSError:  # it cannot be read, which grading it will say
+        return "changed"
 
 
 def _same_time(submitted: Path, graded: Path) -> bool:
@@ -160,7 +158,10 @@ def _same_time(submitted: Path, graded: Path) -> bool:
 
 
 def _moments(folder: Path) -> Iterator[int]:
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in ("__pycache__", ".ipynb_checkpoints")]
-        for name in names:
-            yield os.lstat(os.path.join(place, name)).st_ctime_ns
+    """When each file was put here, not when it was last written: a copy may keep the older time."""
+    if not folder.is_dir():
+        yield os.lstat(folder).st_ctime_ns
+        return
+    for entry in entries(folder):
+        if not stat.S_ISDIR(entry.about.st_mode):
+            yield entry.about.st_ctime_ns

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,8 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
+from attention_lab.grading.handed_in import why_no_id
+from attention_lab.grading.plain_text import TRACEBACK, keep_plain, plain_line, words_of_failure
 from attention_lab.grading.unit import Done, Unit
 
 Worker = Callable[[Unit], Done]
@@ -19,7 +20,9 @@ FAILED = "nbgrader could not grade it; the log says why"
 
 
 class OneSubmission(Autograde):  # type: ignore[misc]
-    """nbgrader's converter, for a submission that `SubmissionExporter` finds."""
+    """nbgrader's converter, for a submission that `SubmissionExporter` finds: that of the student `only`."""
+
+    only = ""
 
     def init_notebooks(self) -> None:
         """Nothing: nbgrader's own search gives up on a folder without a notebook."""
@@ -44,6 +47,9 @@ class Recorder:
         Returns what went wrong, in a sentence, and nothing as a rule. Raises SystemExit where no
         submission at all can be graded or recorded.
         """
+        reason = why_no_id(student)
+        if reason is not None:
+            return reason
         config = Config(self._config)
         # A function, as configuration is copied deeply, and a method would be with all that it belongs to.
         config.RunAndJudge.worker = lambda unit: worker(unit)
@@ -51,9 +57,9 @@ class Recorder:
         coursedir = CourseDirectory(config=config, log=log)
         coursedir.root = str(self._root)
         coursedir.assignment_id = self._assignment
-        coursedir.student_id = glob.escape(student)
+        coursedir.student_id = student
         converter = OneSubmission(coursedir=coursedir, config=config, log=log)
-        converter.force = again
+        converter.force, converter.only = again, student
         try:
             converter.start()
         except NbGraderException:
@@ -70,13 +76,14 @@ class _StudentLog(logging.Logger):
     """nbgrader's words about one student: into the log with the name, the last error kept."""
 
     def __init__(self, student: str, handler: logging.Handler) -> None:
-        super().__init__(student, logging.INFO)
+        super().__init__(plain_line(student), logging.INFO)
         self.addHandler(handler)
+        keep_plain(self)
         self.last_words = ""
 
     def handle(self, record: logging.LogRecord) -> None:
-        super().handle(record)
-        said = record.getMessage().strip()
+        said = record.getMessage()
         # An error of nbgrader's comes as a traceback between sentences that say only that there was one.
-        if record.levelno >= logging.ERROR and said.startswith("Traceback"):
-            self.last_words = said.splitlines()[-1]
+        if record.levelno >= logging.ERROR and said.startswith(TRACEBACK):
+            self.last_words = words_of_failure(said)
+        super().handle(record)

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 from attention_lab.errors import CourseError
 from attention_lab.grading.graded_notebook import GradedNotebook, read_graded
+from attention_lab.grading.plain_text import LONGEST_SENTENCE, plain_line
 from attention_lab.grading.unit import Done, Unit
 from attention_lab.grading.whole_class.plan import Plan
 from attention_lab.grading.whole_class.recorder import Recorder
 from attention_lab.grading.whole_class.workers import Workers
 
 MOST_AT_A_TIME = 512  # submissions out at work, on however many workers
+NO_RECORD = "nbgrader left no graded notebook; the log says why"
 BETWEEN_LOOKS = 0.5  # seconds after which it is seen that a worker came or left
 
 
@@ -95,8 +97,13 @@ class ClassRun:
                 self._over = error
                 return Graded(student, problem=str(error))
             except Exception as error:
-                problem = f"{type(error).__name__}: {error}"
-        return Graded(student, () if problem else tuple(self._notebooks(student)), problem)
+                problem = plain_line(f"{type(error).__name__}: {error}", LONGEST_SENTENCE)
+        if problem:
+            return Graded(student, problem=problem)
+        try:
+            return Graded(student, tuple(self._notebooks(student)))
+        except (OSError, ValueError):
+            return Graded(student, problem=NO_RECORD)
 
     def _away(self, unit: Unit) -> Done:
         """Hand a notebook over, and let others use nbgrader meanwhile."""

@@ -26,6 +26,7 @@ ALL_SOCKETS = "/run/sockets"
 PRIVATE = "/run/private"
 READ_ONLY_AGAIN = system.REMOUNT | system.BIND | system.READ_ONLY | system.NO_SET_UID | system.NO_DEVICES
 CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
+TERMINALS = 32  # the machine has a few thousand, for everybody
 NICER = 5  # than whoever grades
 NAMESPACES = system.NEW_MOUNTS | system.NEW_PIDS | system.NEW_IPC | system.NEW_UTS | system.NEW_NETWORK
 
@@ -104,7 +105,8 @@ def make_private_folders(size: int) -> None:
             system.mount(folder, folder, flags=system.BIND | system.RECURSIVE)
             system.mount("none", folder, flags=READ_ONLY_AGAIN)
     # Terminals of its own: `!ls` in a cell asks for one.
-    system.mount("devpts", "/dev/pts", "devpts", system.NO_SET_UID, "newinstance,ptmxmode=0666,mode=600")
+    options = f"newinstance,ptmxmode=0666,mode=600,max={TERMINALS}"
+    system.mount("devpts", "/dev/pts", "devpts", system.NO_SET_UID, options)
 
 
 def mounts_below(place: str) -> list[str]:

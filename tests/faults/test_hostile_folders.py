@@ -1,0 +1,133 @@
+"""No name, path or file keeps anybody from a grade or a sentence: each student by each way of grading."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hostile_folders import (
+    BESIDE,
+    FULL_MARKS,
+    NO_IDS,
+    NO_MARKS,
+    NO_NOTEBOOK,
+    ODD_NOTEBOOKS,
+    REFUSED_NOTEBOOKS,
+    hand_in_everything,
+)
+from nbgrader.api import Gradebook
+from nbgrader_command import run as nbgrader
+from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, make_course
+
+from attention_lab.grading.files import MOST_EXTRA_FILES, read_plain_files
+from attention_lab.grading.handed_in import why_no_id
+from attention_lab.grading.submission import read_submission
+
+pytestmark = [pytest.mark.fault, pytest.mark.timeout(900)]
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
+
+
+def read(folder: Path, raw: bytes):
+    (folder / "tiny.ipynb").write_bytes(raw)
+    return read_submission(folder / "tiny.ipynb", FULL)
+
+
+@pytest.mark.parametrize("kind", ODD_NOTEBOOKS)
+def test_honest_work_in_an_odd_file_is_read(tmp_path, kind):
+    submission = read(tmp_path, ODD_NOTEBOOKS[kind]())
+    assert submission.reason == ""
+    assert submission.answered == set(FULL)
+
+
+@pytest.mark.parametrize("kind", REFUSED_NOTEBOOKS)
+def test_a_file_that_cannot_be_read_is_refused_in_one_plain_sentence(tmp_path, kind):
+    make, words = REFUSED_NOTEBOOKS[kind]
+    reason = read(tmp_path, make()).reason
+    assert words in reason
+    assert len(reason) < 300 and not CONTROL.search(reason)
+
+
+@pytest.mark.parametrize("student", NO_IDS)
+def test_a_name_that_can_be_no_id_is_said_to_be_none(student):
+    sentence = why_no_id(student) or ""
+    assert "rename the folder" in sentence and not CONTROL.search(sentence)
+
+
+@pytest.mark.parametrize("kind", BESIDE)
+def test_the_files_beside_a_notebook_are_the_same_whatever_order_they_are_found_in(tmp_path, kind):
+    BESIDE[kind](hand_in(tmp_path, "ada", answered()))
+    folder = tmp_path / "submitted/ada" / FOLDER
+    files = read_plain_files(folder)
+    assert list(files) == list(read_plain_files(folder)) and len(files) <= MOST_EXTRA_FILES
+    assert all(len(os.fsencode(name)) <= 1000 for name in files)
+
+
+@pytest.fixture(scope="session", params=["nbgrader autograde", "attention-lab grade"])
+def graded(request, once) -> tuple[GradedClass, int, str]:
+    """The class, graded in one way: what is left of it, the exit status and all words."""
+    command = str(request.param).split()
+
+    def grade(folder: Path) -> None:
+        root = folder / "course"
+        make_course(root)
+        hand_in_everything(root)
+        run = nbgrader(root, "autograde", FOLDER) if command[0] == "nbgrader" else attention_lab(root)
+        (folder / "status").write_text(str(run.returncode))
+        (folder / "words").write_text(run.stdout + run.stderr)
+
+    folder = once(command[0], grade)
+    return (
+        GradedClass(folder / "course"),
+        int((folder / "status").read_text()),
+        (folder / "words").read_text(),
+    )
+
+
+def attention_lab(root: Path) -> subprocess.CompletedProcess[str]:
+    line = [str(Path(sys.executable).parent / "attention-lab"), "grade", FOLDER]
+    run = subprocess.run(line, cwd=root, capture_output=True, text=True, env=os.environ | {"COLUMNS": "200"})
+    log = (root / "nbgrader.log").read_text()
+    return subprocess.CompletedProcess(line, run.returncode, run.stdout, run.stderr + log)
+
+
+def test_every_student_has_a_grade_and_nobody_elses_files_decide_it(graded):
+    left, _, words = graded
+    found = {student: left.points(student) for student in [*FULL_MARKS, *NO_MARKS]}
+    assert found == dict.fromkeys(FULL_MARKS, FULL) | dict.fromkeys(NO_MARKS, NOTHING), words[-3000:]
+    with Gradebook(f"sqlite:///{left.root / 'gradebook.db'}") as gradebook:
+        assert {student.id for student in gradebook.students} == {*FULL_MARKS, *NO_MARKS}
+
+
+def test_what_got_no_points_has_its_reason_in_every_graded_cell(graded):
+    left, _, _ = graded
+    for student in NO_MARKS:
+        for exercise in FULL:
+            reason = left.reason(student, exercise)
+            assert reason.endswith(".") and len(reason) < 300, (student, reason)
+            assert not CONTROL.search(reason), (student, reason)
+
+
+def test_who_has_no_grade_is_named_with_a_sentence_and_the_run_is_no_success(graded):
+    _, status, words = graded
+    assert status == 1
+    for student in NO_IDS:
+        assert str(why_no_id(student)) in words, student
+
+
+def test_nothing_of_the_names_reaches_the_terminal_or_the_log_but_text(graded):
+    _, _, words = graded
+    assert not CONTROL.search(words.replace("\r", ""))
+    assert "Traceback" not in words
+
+
+def test_the_notices_of_hostile_names_are_text(graded):
+    left, _, _ = graded
+    for student in ("misnamed", *NO_NOTEBOOK):
+        notice = left.notebook(student).cells[0]
+        assert notice.id == "from-the-grader"
+        assert "<img" not in notice.source and "\n" not in notice.source
+        assert not CONTROL.search(notice.source)
