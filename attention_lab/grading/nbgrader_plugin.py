@@ -215,7 +215,9 @@ class RunAndJudge(JudgingSettings):
 def _keep(submitted: Path, folder: Path, name: str) -> None:
     """Copy a small file of nbgrader's own, if it is there and the student put nothing else in its place."""
     with suppress(OSError):
-        write_over(read_plain_file(submitted / name, largest=1000), folder / name)
+        content = read_plain_file(submitted / name, largest=1000)
+        if content.isascii():  # as nbgrader writes them, and as it must be able to read them again
+            write_over(content, folder / name)
 
 
 def _fail_in_the_end(converter: Any, sentences: list[str]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 WATCHED_BEFORE = 0.1  # seconds, spent only where there are other processes
 TO_STAND_STILL = 0.002  # seconds between looks, for on a busy machine it takes some until a signal arrives
 MOST_LOOKS = 250
+OF_ALL_KINDS = 0x40000000  # __WALL: children too that were started without a signal for their end
 FIRST_PROCESS = 1  # in the sandbox a kernel is the first of its namespace: it sees all, and all are its own
 
 
@@ -92,7 +93,7 @@ def _times_run() -> dict[int, int]:
 def _has_children() -> bool:
     """A cheap look; those that have ended and were not waited for count."""
     try:
-        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT | OF_ALL_KINDS)
     except (ChildProcessError, AttributeError):  # none, or a system that cannot say
         return False
     return True

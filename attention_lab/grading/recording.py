@@ -5,7 +5,8 @@ Part of what runs in the student's kernel, see `respond`.
 
 import sys
 import threading
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
 
@@ -35,7 +36,7 @@ class Recording:
     def __init__(self) -> None:
         self._ran: set[str] = set()
         self._asking = threading.get_ident()
-        self._answering = self._compiling = False
+        self._aside = self._compiling = False
         self._operators = WatchedOperators(self._note)
         self._functions = WatchedFunctions(self._note)
         self._passes = BackwardPasses()
@@ -66,14 +67,21 @@ class Recording:
         ran, self._ran = self._ran, set()
         return ran
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """While this thread makes what the judge asks with: that may use anything."""
+        self._aside = True
+        try:
+            yield
+        finally:
+            self._aside = False
+
     def begin(self) -> int:
         self._compiling = False
-        self._answering = True
         return self._passes.count()
 
     def end(self, passes: int, differentiating: bool) -> None:
         self._functions.look_for_compiled()
-        self._answering = False
         if self._passes.count() > passes + 1 and not differentiating:
             self._ran.add(BACKWARD_PASS)
         if self._processes.took_part() and not self._compiling:
@@ -89,8 +97,9 @@ class Recording:
             self._note(ANOTHER_PROCESS)
 
     def _note(self, name: str) -> None:
-        # Between answers, this thread does what the judge asks of it, whose functions may use anything.
-        if self._answering or threading.get_ident() != self._asking:
+        # Between answers, too: code of the student's is called by whatever they have left there, such as
+        # a collector's callback, and can still fill in what was answered.
+        if not self._aside or threading.get_ident() != self._asking:
             self._ran.add(name)
 
 
@@ -104,6 +113,9 @@ class NoRecording:
         pass
 
     def answering(self, differentiating: bool = False) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def aside(self) -> AbstractContextManager[Any]:
         return nullcontext()
 
     def taken(self) -> set[str]:

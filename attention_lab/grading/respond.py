@@ -27,20 +27,33 @@ LIBRARIES = (os.path.dirname(torch.__file__), os.path.dirname(json.__file__), "<
 def respond(text: str, namespace: dict[str, Any]) -> str:
     """Answer one packed request against the student's namespace; return the packed answers."""
     request = unpack(text, with_code=True)
-    return pack(answer_calls(namespace.get(request["target"]), request["calls"], request["trace"]))
+    function = namespace.get(request["target"])
+    with Recording() if request["trace"] and callable(function) else NoRecording() as recording:
+        answers = _answers(function, request["calls"], recording)
+        packed = pack(answers)
+        late = recording.taken()  # while it was packed
+    for answer in answers if late else ():
+        answer["ran"] = sorted({*answer.get("ran", ()), *late})
+    return pack(answers) if late else packed
 
 
 def answer_calls(function: Any, calls: list[dict[str, Any]], trace: bool = False) -> list[dict[str, Any]]:
     """Call `function` once per call: a dict per call says what came of it, and with `trace` what ran."""
+    with Recording() if trace and callable(function) else NoRecording() as recording:
+        return _answers(function, calls, recording)
+
+
+def _answers(
+    function: Any, calls: list[dict[str, Any]], recording: Recording | NoRecording
+) -> list[dict[str, Any]]:
     if not callable(function):
         return [{"missing": True} for _ in calls]
     answers: list[dict[str, Any]] = []
-    with Recording() if trace else NoRecording() as recording:
-        for call in calls:
-            answers.append(_answer(function, call, recording))
-            answers[-1]["ran"] = sorted(recording.taken())
-            if answers[-1].get("raised", {}).get("type") == "KeyboardInterrupt":
-                break  # the judge has lost patience
+    for call in calls:
+        answers.append(_answer(function, call, recording))
+        answers[-1]["ran"] = sorted(recording.taken())
+        if answers[-1].get("raised", {}).get("type") == "KeyboardInterrupt":
+            break  # the judge has lost patience
     return answers
 
 
@@ -50,9 +63,10 @@ def _answer(
     needs_gradients = call["cotangents"] is not None
     given = {"args": call["args"], "kwargs": call["kwargs"]}
     try:
-        taken = _copy(given, needs_gradients)
-        if call.get("through") is not None:
-            function = _make(call["through"])(function)
+        with recording.aside():
+            taken = _copy(given, needs_gradients)
+            if call.get("through") is not None:
+                function = _make(call["through"])(function)
         with recording.answering():
             if call.get("build") is None:
                 value = function(*taken["args"], **taken["kwargs"])

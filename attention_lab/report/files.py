@@ -16,6 +16,8 @@ from attention_lab.report.tables import Tables
 
 # What a spreadsheet takes for a formula, the wide forms of Chinese and Japanese keyboards included.
 FORMULA = re.compile(r"^[\s'\"]*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+# The same where a spreadsheet separates fields by something else than commas, and quotes do not help.
+INNER_FORMULA = re.compile(r"([;\t|][\s'\"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 # Only a report with names writes it, so it tells whose folder this is.
 NAMES = "students.csv"
 
@@ -72,7 +74,10 @@ def _field(value: Any) -> Any:
         value = "; ".join(value)
     if isinstance(value, float):
         return round(value, 6)
-    return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value
+    if not isinstance(value, str):
+        return value
+    value = INNER_FORMULA.sub(r"\1'", value)
+    return f"'{value}" if FORMULA.match(value) else value
 
 
 def _python(value: Any) -> Any:

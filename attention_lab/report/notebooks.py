@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,11 +15,11 @@ from typing import Any
 from attention_lab.grading.answers import Answer
 from attention_lab.grading.exercise import Exercise
 from attention_lab.grading.interrupted import HALF_GRADED
+from attention_lab.grading.plain_text import plain_line
 from attention_lab.grading.record import read_verdict
 from attention_lab.grading.verdict import Finding, Verdict
 from attention_lab.grading.wording import no_value
 
-TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 LONGEST_TEXT = 300  # characters of what a student's code said
 # An error of these names in a graded cell is no failed test: the cell did not come to its end.
 STOPPED = {
@@ -84,9 +83,7 @@ def read_reported(path: Path) -> ReportedNotebook | str:
 
 def plain(value: Any) -> str:
     """Text of somebody else's in one line, short enough for a table, and such as can be written to a file."""
-    text = str(value or "").encode("utf-8", "replace").decode()
-    text = " ".join(TERMINAL_CODES.sub("", text).split())
-    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]} …"
+    return plain_line(str(value or ""), LONGEST_TEXT)
 
 
 def stops_with(error: str) -> str:

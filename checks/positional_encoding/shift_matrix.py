@@ -36,7 +36,10 @@ def _named(cases, values):
     """The mistake that gives exactly these matrices, if there is one."""
     for mistake in shift_matrix.mistakes:
         wrong = [mistake.answer(*case.args) for case in cases]
-        if all(torch.allclose(a.double(), b.double(), atol=1e-4) for a, b in zip(wrong, values, strict=True)):
+        # Shapes first: of two that differ, a comparison would make one of all their axes.
+        shaped = all(a.shape == b.shape for a, b in zip(wrong, values, strict=True))
+        pairs = zip(wrong, values, strict=True)
+        if shaped and all(torch.allclose(a.double(), b.double(), atol=1e-4) for a, b in pairs):
             return mistake.name
     return None
 

@@ -90,12 +90,15 @@ def test_python_is_told_to_report_once_however_many_questions_are_asked(monkeypa
     assert recording.taken()
 
 
-def test_what_the_judge_does_between_answers_is_not_the_answers():
+def test_what_the_judge_makes_to_ask_with_is_not_the_answers():
     with Recording() as recording:
-        softmax(torch.ones(3))
+        with recording.aside():
+            softmax(torch.ones(3))
         with recording.answering():
             torch.ones(3).exp()
         assert recording.taken() == set()
+        softmax(torch.ones(3))  # whoever does it between answers has been left there
+        assert recording.taken() == {"aten::_softmax"}
 
 
 def test_the_judges_own_backward_pass_is_no_differentiation_of_the_students():

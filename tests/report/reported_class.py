@@ -9,7 +9,7 @@ from tiny_course import FOLDER, NAME, answered, hand_in, make_course, succeed
 
 MARKUP = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>'
 FORMULA = "=HYPERLINK(1)"
-LATE, COMMA, TAG, BROKEN = "beryl", "Chloë, jr", "<b>dora", "edith"
+LATE, COMMA, TAG, BROKEN = "beryl", "Chloë, jr", "&lt;b&gt;dora", "edith"
 ABSENT, UNGRADED = "frances", "grace"
 NOT_DOUBLED = "def double(x):\n    return x * 1"
 NOT_WRITTEN = "def row_sums(x):\n    raise NotImplementedError()"

@@ -8,12 +8,15 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 from reported_class import ABSENT, BROKEN, COMMA, FORMULA, LATE, MARKUP, TAG, UNGRADED, opened
 from tiny_course import FOLDER, NAME
 
 from attention_lab.errors import CourseError
 from attention_lab.grading.interrupted import HALF_GRADED
+from attention_lab.report.files import FORMULA as FORMULA_BEGINS
+from attention_lab.report.files import _write_csv
 
 TABLES = ["exercises", "groups", "mistakes", "other_findings", "failures", "to_mark", "not_graded"]
 
@@ -85,6 +88,16 @@ def test_who_failed_and_who_waits_is_listed_with_the_reason(written):
     assert states[ABSENT] == "not handed in" and states[UNGRADED] == "not graded"
     seconds = {row["student"]: row["seconds"] for row in tables["students"]}
     assert seconds["ada"] > 0 and seconds[BROKEN] is None
+
+
+def test_a_spreadsheet_that_separates_by_something_else_takes_no_part_of_a_field_for_a_formula(tmp_path):
+    said = ["x;=HYPERLINK(1);y", "x\t'+1", 'x|"@y', "x; \uff1dy", "a; b - c, -3"]
+    _write_csv(tmp_path / "it.csv", pd.DataFrame({"said": said}))
+    written = (tmp_path / "it.csv").read_text(encoding="utf-8-sig")
+    for separator in ";\t|":
+        fields = [field for line in csv.reader(written.splitlines(), delimiter=separator) for field in line]
+        assert not [field for field in fields if FORMULA_BEGINS.match(field)]
+    assert "a; b - c, -3" in written
 
 
 def test_a_spreadsheet_takes_no_field_for_a_formula(written):

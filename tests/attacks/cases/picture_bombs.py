@@ -11,10 +11,10 @@ def chunk(kind, data):
 def png(width, height, rows=1):
     header = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
     data = zlib.compress(b"\\0" * (10**6 * rows), 9)
-    return b"\\x89PNG\\r\\n\\x1a\\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+    begin = b"\\x89PNG\\r\\n\\x1a\\n"
+    return begin + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 def jpeg(width, height):
     return b"\\xff\\xd8\\xff\\xc0" + struct.pack(">HBHHB", 11, 8, height, width, 1) + b"\\x01\\x11\\x00\\xff\\xd9"
-huge = 60_000
 huge, markers = 60_000, b"\\xff\\xd8" + b"\\xff\\xe0\\x00\\x02" * 10_000
 pictures = [
     ("image/png", png(huge, huge, 40)), ("image/png", png(2**31 - 1, 1)), ("image/png", b"x" * 99),

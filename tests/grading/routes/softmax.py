@@ -148,7 +148,51 @@ answer = Later.apply
 """,
 }
 
+# What student code has left somewhere is called between answers, and could still fill them in.
+_LEFT_BEHIND = {
+    "when the answer is let go": """
+class Late:
+    def __init__(self, x):
+        self.x = x
+    def __del__(self):
+        torch.softmax(self.x, -1)
+def answer(x):
+    made = by_hand(x)
+    made.late = Late(x)
+    return made
+""",
+    "when the answer is read": """
+class Late(list):
+    def __iter__(self):
+        return iter([torch.softmax(self[0], -1)])
+def answer(x):
+    return Late([x])
+""",
+    "by a profile that follows the judge's code": """
+import sys
+def profile(frame, event, argument):
+    if frame.f_code.co_name in ("_identical", "pack"):
+        sys.setprofile(None)
+        torch.softmax(kept[-1], -1)
+kept = []
+def answer(x):
+    kept.append(x)
+    sys.setprofile(profile)
+    return by_hand(x)
+""",
+    "by a signal that comes later": """
+import signal
+signal.signal(signal.SIGALRM, lambda *_: [torch.softmax(kept[-1], -1) for _ in range(1)])
+kept = []
+def answer(x):
+    kept.append(x)
+    signal.setitimer(signal.ITIMER_REAL, 1e-6)
+    return by_hand(x)
+""",
+}
+
 SOFTMAXES = {
+    **_LEFT_BEHIND,
     **{f"{name}": code.format(step="ready_made") for name, code in THREADS.items()},
     **{
         name: f"def answer(x):\n    {NO_PROFILE}\n    {enter}\n        return torch.softmax(x, -1)"
