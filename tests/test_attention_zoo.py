@@ -23,7 +23,7 @@ pytestmark = pytest.mark.lesson
 
 # What a function may hold besides names of one letter: the words of its signature, and torch's and Python's.
 SIGNATURE = {"attention", "query", "key", "value", "mask", "number", "made"}
-PYTHON = {"len", "zip", "max", "math", "sqrt", "inf", "torch", "masks", "part", "parts", "row"}
+PYTHON = {"len", "zip", "max", "math", "sqrt", "inf", "torch"}
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +40,13 @@ def zoo(lesson):
 
 @pytest.fixture(scope="module")
 def styles(zoo):
-    """The module that puts right functions together."""
-    return sys.modules[zoo.put_together.__module__]
+    """The module that puts functions together."""
+    return sys.modules[zoo.Family.__module__]
 
 
 def callable_of(made):
     """The function as the student's process gets it: from the compiled code that was sent."""
-    return respond._make(unpack(pack(made)))
+    return respond._make(unpack(pack(made), with_code=True))
 
 
 def points_in_lesson_3(function):
@@ -77,18 +77,19 @@ def test_the_reference_answers_what_the_labels_say(lesson, zoo, family):
 def test_right_functions_are_right_in_lesson_3(styles):
     plain = {name: ways[0] for name, ways in styles.STEPS.items()}
     bodies = [plain | {name: way} for name, ways in styles.STEPS.items() for way in ways]
-    for made in [styles.put_together(Draw(0), body) for body in bodies] + list(
-        map(styles.made, styles.WHOLE)
-    ):
+    family = styles.Family(Draw(0), {})
+    of_another_make = [family.of_another_make(which) for which in range(len(styles.WHOLE))]
+    for made in [*map(family.in_steps, bodies), *of_another_make]:
         points, most = points_in_lesson_3(callable_of(made))
         assert points == most, made.code
 
 
 @every_family
 def test_broken_functions_are_broken_in_lesson_3(zoo, family):
-    for kind, changed in zoo.FAMILIES[family].items():
-        points, most = points_in_lesson_3(callable_of(zoo.put_together(Draw(1), changed)))
-        assert points < most, kind
+    functions = zoo.Family(Draw(1), zoo.FAMILIES[family])
+    for broken in functions.broken_ones():
+        points, most = points_in_lesson_3(callable_of(broken.made))
+        assert points < most, broken.kind
 
 
 # ---- no guessing, no telling ----------------------------------------------------------------------
@@ -130,20 +131,50 @@ def test_no_name_and_no_text_in_a_function_tells_its_label(zoo):
     for family in FAMILIES:
         for seed in range(3):
             for animal in zoo.herd(Draw(seed), family):
-                sent = unpack(pack(animal.made))
+                sent = unpack(pack(animal.made), with_code=True)
                 assert sent.code == ""
                 function = respond._make(sent)
                 assert function.__doc__ is None
                 assert (function.__name__, function.__qualname__) == ("attention", "attention")
                 assert telling(function.__code__) == set(), animal.made.code
                 assert function.__globals__.keys() - {"__builtins__"} <= {
-                    *("torch", "nn", "F", "math", "number", "attention", "made")
+                    *("torch", "nn", "F", "math", "number", "attention", "made", "n")
                 }
 
 
 def test_a_name_that_tells_would_be_found():
     made = Made("def attention(query):\n    unscaled = query\n    return unscaled\nmade = attention")
     assert telling(respond._make(made).__code__) == {"unscaled"}
+
+
+@every_family
+def test_all_functions_of_a_group_have_one_code_and_no_two_draws_have_the_same(zoo, family):
+    codes = set()
+    for seed in range(5):
+        (code,) = {code_of(animal) for animal in zoo.herd(Draw(seed), family)}
+        codes.add(code)
+    assert len(codes) == 5
+
+
+def test_a_table_of_the_code_of_other_draws_earns_nothing(lesson, zoo):
+    seen = {True: set(), False: set()}
+    for seed in range(6):
+        for family in FAMILIES:
+            for animal in zoo.herd(Draw(seed), family):
+                seen[animal.right].add(code_of(animal).co_code)
+    exercise, reference = lesson.exercises["is_correct"], lesson.reference_answer("is_correct")
+
+    def looked_up(attention):
+        return attention.__code__.co_code in seen[True] - seen[False]
+
+    def ask(_name, calls, _trace):
+        return read_reply(respond.answer_calls(looked_up, calls), len(calls))
+
+    assert judge(exercise, reference, ask, seed=5).points == 0
+
+
+def code_of(animal) -> CodeType:
+    return callable_of(animal.made).__code__
 
 
 def telling(code: CodeType) -> set[str]:

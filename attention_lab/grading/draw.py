@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any
+
 import torch
 
 # Sizes that no lesson's code uses (a test holds the lessons to it), so that a number
@@ -83,3 +87,21 @@ class Draw:
         order = torch.empty_like(cycle)
         order[cycle] = cycle.roll(shift)
         return order
+
+    def shuffled(self, things: Iterable[Any]) -> list[Any]:
+        """The same things in another order."""
+        listed = list(things)
+        return [listed[index] for index in torch.randperm(len(listed), generator=self.generator).tolist()]
+
+
+def in_any_order(make: Callable[[Draw], Iterable[Any]]) -> Callable[[Draw], list[Any]]:
+    """Have the cases of a group asked in an order that differs with every submission.
+
+    For answers of yes and no: nobody gets them right by counting how often they were asked.
+    """
+
+    @wraps(make)
+    def shuffled(draw: Draw) -> list[Any]:
+        return draw.shuffled(make(draw))
+
+    return shuffled

@@ -119,6 +119,9 @@ class Group:
     # For modules that are judged with the weights that they drew themselves: the cases look at
     # "result" and "state", and the reference gives its result for the same call on that state.
     fresh: bool = False
+    # For what can be right without any work and does not look it (see `telling`): such a group counts
+    # where one that compares results agrees, too.
+    needs_values: bool = False
 
     def cases(self, draw: Draw) -> list[Case]:
         return list(self.make(draw))
@@ -157,12 +160,17 @@ class Exercise:
         return sum(group.points for group in self.groups)
 
     def group(
-        self, name: str, points: float, verify: Verify | None = None, fresh: bool = False
+        self,
+        name: str,
+        points: float,
+        verify: Verify | None = None,
+        fresh: bool = False,
+        needs_values: bool = False,
     ) -> Callable[..., Any]:
         """Add a case group: the decorated generator function takes a `Draw` and yields cases."""
 
         def add(make: Callable[[Draw], Iterable[Case]]) -> Callable[[Draw], Iterable[Case]]:
-            self.groups.append(Group(name, points, make, verify, fresh))
+            self.groups.append(Group(name, points, make, verify, fresh, needs_values))
             return make
 
         return add

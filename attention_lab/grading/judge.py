@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from attention_lab.grading import wording
 from attention_lab.grading.answers import Ask
 from attention_lab.grading.asking import ask_all
 from attention_lab.grading.diagnose import diagnose
@@ -15,20 +16,52 @@ from attention_lab.grading.exercise import Exercise
 from attention_lab.grading.runs import GroupRun, question, run_of
 from attention_lab.grading.verdict import Finding, GroupVerdict, Verdict
 
+BESIDE_ANOTHER = "this counts when a group agrees, too, whose results have to be worked out"
+BESIDE_ALL = (
+    "the weights it draws are as good as zero, and on these wrong formulas agree as well: "
+    "this counts when all groups agree whose results have to be worked out"
+)
+
 
 def judge(exercise: Exercise, reference: Callable[..., Any], ask: Ask, seed: int) -> Verdict:
     """Judge one exercise on inputs drawn from `seed`; `ask` puts calls to the student's kernel."""
     questions = [question(exercise, group, reference, seed) for group in exercise.groups]
     answered = ask_all(exercise, questions, ask)
     runs = [run_of(exercise, *pair) for pair in zip(questions, answered, strict=True)]
-    works = any(answer.status == "value" for run in runs for answer in run.answers)
-    verdicts = tuple(
-        # Who refuses whatever is asked has not shown that they know what to refuse.
-        GroupVerdict(run.group.name, run.group.points, run.agrees and (works or not run.only_refuses))
-        for run in runs
-    )
-    findings = () if all(group.agrees for group in verdicts) else _diagnosed(exercise, reference, runs)
-    return Verdict(exercise.name, seed, verdicts, tuple(findings))
+    verdicts = _counted(runs)
+    if all(group.agrees for group in verdicts):
+        return Verdict(exercise.name, seed, verdicts)
+    findings = (*_diagnosed(exercise, reference, runs), *_waiting(verdicts))
+    return Verdict(exercise.name, seed, verdicts, findings)
+
+
+def _counted(runs: Sequence[GroupRun]) -> tuple[GroupVerdict, ...]:
+    """Which groups count: no point without work.
+
+    What is right without any of it (to refuse whatever is asked, to have the right attributes) counts
+    beside a group that is not.
+    """
+    telling = [run for run in runs if run.question.tells] or [run for run in runs if not run.only_refuses]
+    some, every = any(run.agrees for run in telling), all(run.agrees for run in telling)
+    verdicts = []
+    for run in runs:
+        note = ""
+        if run.agrees and run not in telling:
+            note = "" if some else BESIDE_ANOTHER
+            if some and not every and run.says_nothing:
+                note = BESIDE_ALL
+        verdicts.append(GroupVerdict(run.group.name, run.group.points, run.agrees and not note, note))
+    return tuple(verdicts)
+
+
+def _waiting(verdicts: Sequence[GroupVerdict]) -> list[Finding]:
+    """A finding for the groups that agree and do not count yet."""
+    findings = []
+    for note in (BESIDE_ANOTHER, BESIDE_ALL):
+        names = [f"“{group.name}”" for group in verdicts if group.note == note]
+        if names:
+            findings.append(Finding(f"Right so far: {wording.listed(names)}; {note}."))
+    return findings
 
 
 def _diagnosed(exercise: Exercise, reference: Callable[..., Any], runs: list[GroupRun]) -> Sequence[Finding]:

@@ -60,7 +60,10 @@ def _not_zero(scores, mask, weights):
     return None
 
 
-@masked_softmax.group("what is hidden weighs exactly 0", points=1, verify=_zero_where_hidden)
+# Rows that sum to 1 and are zero where the mask says so need no scores.
+@masked_softmax.group(
+    "what is hidden weighs exactly 0", points=1, verify=_zero_where_hidden, needs_values=True
+)
 def exactly_zero(draw):
     batch, queries, keys = draw.sizes(3)
     for dtype in (torch.float32, torch.float64):

@@ -2,41 +2,61 @@
 
 import torch
 
-from attention_lab.grading.exercise import Exercise, Made, ask
+from attention_lab.grading.disguise import Disguise
+from attention_lab.grading.draw import in_any_order
+from attention_lab.grading.exercise import Exercise, ask
 
 order_matters = Exercise("order_matters", results=("answer",))
 
-# Each defines `made`, x (B, T, E) -> (B, T, E), from the tensors that `_made` hands over.
-ATTENTION = "made = lambda x: torch.softmax(x @ w @ x.mT / math.sqrt(x.shape[-1]), dim=-1) @ x"
+# Each returns (B, T, E) for x (B, T, E), with the tensors that `_case` hands over.
+ATTENTION = "return torch.softmax(x @ w @ x.mT / math.sqrt(x.shape[-1]), dim=-1) @ x"
 # Number by number, so that it is exact: a product rounds a row by where it stands, on some processors.
-WORD_BY_WORD = "made = lambda x: torch.relu(x * w[0])"
-SHARED_MEAN = "made = lambda x: x + x.mean(dim=1, keepdim=True)"
-POSITIONS_ADDED = "made = lambda x: x + places"
+WORD_BY_WORD = "return torch.relu(x * w[0])"
+SHARED_MEAN = "return x + x.mean(dim=1, keepdim=True)"
+POSITIONS_ADDED = "return x + places"
 ATTENTION_WITH_POSITIONS = """
-def made(x):
-    x = x + places
-    return torch.softmax(x @ w @ x.mT / math.sqrt(x.shape[-1]), dim=-1) @ x
+x = x + places
+return torch.softmax(x @ w @ x.mT / math.sqrt(x.shape[-1]), dim=-1) @ x
 """
 CAUSAL = """
-def made(x):
-    hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
-    scores = (x @ w @ x.mT / math.sqrt(x.shape[-1])).masked_fill(hidden, -math.inf)
-    return torch.softmax(scores, dim=-1) @ x
+hidden = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).triu(1)
+scores = (x @ w @ x.mT / math.sqrt(x.shape[-1])).masked_fill(hidden, -math.inf)
+return torch.softmax(scores, dim=-1) @ x
 """
-CONVOLUTION = "made = lambda x: F.conv1d(x.mT, w.expand(3, -1, -1).permute(1, 2, 0), padding=1).mT"
+CONVOLUTION = "return F.conv1d(x.mT, w.expand(3, -1, -1).permute(1, 2, 0), padding=1).mT"
 # Comparing place by place sees no difference here: each place adds its own to what all share.
-MEAN_AND_POSITIONS = "made = lambda x: x.mean(dim=1, keepdim=True) + places"
-RUNNING_SUM = "made = lambda x: x.cumsum(dim=1)"
+MEAN_AND_POSITIONS = "return x.mean(dim=1, keepdim=True) + places"
+RUNNING_SUM = "return x.cumsum(dim=1)"
+WITH_ORDER = (
+    POSITIONS_ADDED,
+    ATTENTION_WITH_POSITIONS,
+    MEAN_AND_POSITIONS,
+    CAUSAL,
+    CONVOLUTION,
+    RUNNING_SUM,
+)
+WITHOUT_ORDER = (ATTENTION, WORD_BY_WORD, SHARED_MEAN)
+WAYS = (*WITH_ORDER, *WITHOUT_ORDER)
+_FUNCTION = """
+def made(x):
+    <way>
+"""
 
 
-def _case(draw, code, sizes, permutation=None, dtype=torch.float32, places=None):
+def _disguise(draw):
+    """The code that all functions of a group share, so that it does not tell which of them has an order."""
+    return Disguise(draw, _FUNCTION, {"way": WAYS})
+
+
+def _case(draw, disguise, way, sizes, permutation=None, dtype=torch.float32, places=None):
     batch, length, width = sizes
     given = {
         "w": draw.normal(width, width, dtype=dtype) / width**0.5,
         "places": draw.normal(length, width, dtype=dtype) if places is None else places,
     }
     order = _order(draw, length) if permutation is None else permutation
-    return ask(Made(code, given), draw.normal(batch, length, width, dtype=dtype), order)
+    made = disguise.made({"way": WAYS.index(way)}, given)
+    return ask(made, draw.normal(batch, length, width, dtype=dtype), order)
 
 
 def _order(draw, length):
@@ -47,55 +67,63 @@ def _order(draw, length):
     return order
 
 
-# Every group holds both answers, so that one that never changes is worth nothing.
+# Every group holds both answers, so that one that never changes is worth nothing; and so many of each in
+# the first two that no dice are right.
 @order_matters.group("attention alone and word by word, beside a running sum", points=1)
+@in_any_order
 def alone(draw):
-    for code, dtype in (
-        (ATTENTION, torch.float32),
-        (WORD_BY_WORD, torch.float64),
-        (SHARED_MEAN, torch.float32),
-    ):
-        yield _case(draw, code, draw.sizes(3), dtype=dtype)
-    yield _case(draw, ATTENTION, draw.sizes(3), dtype=torch.float64)
-    yield _case(draw, RUNNING_SUM, draw.sizes(3))
+    disguise = _disguise(draw)
+    for dtype in (torch.float32, torch.float64):
+        for way in WITHOUT_ORDER:
+            yield _case(draw, disguise, way, draw.sizes(3), dtype=dtype)
+            yield _case(draw, disguise, RUNNING_SUM, draw.sizes(3), dtype=dtype)
 
 
 @order_matters.group("positions, a mask or a convolution, beside plain attention", points=1)
+@in_any_order
 def with_places(draw):
-    added = (POSITIONS_ADDED, ATTENTION_WITH_POSITIONS, MEAN_AND_POSITIONS)
-    for code in (*added, CAUSAL, CONVOLUTION, RUNNING_SUM, ATTENTION):
-        yield _case(draw, code, draw.sizes(3))
+    disguise = _disguise(draw)
+    for way in WITH_ORDER:
+        yield _case(draw, disguise, way, draw.sizes(3))
+        yield _case(draw, disguise, ATTENTION, draw.sizes(3))
 
 
 @order_matters.group("as many sentences as tokens and dimensions", points=1)
+@in_any_order
 def equal_sizes(draw):
+    disguise = _disguise(draw)
     (size,) = draw.sizes(1)
-    for code in (ATTENTION, CAUSAL, RUNNING_SUM, WORD_BY_WORD):
-        yield _case(draw, code, (size, size, size))
+    for way in (ATTENTION, CAUSAL, RUNNING_SUM, WORD_BY_WORD):
+        yield _case(draw, disguise, way, (size, size, size))
 
 
 @order_matters.group("in one place only, or hardly at all", points=1)
+@in_any_order
 def small_differences(draw):
+    disguise = _disguise(draw)
     batch, length, width = draw.sizes(3)
     order = _order(draw, length)
     # Neither the first token nor the one that comes to stand first: a look at the first must not see it.
     place = next(p for p in range(length - 1, 0, -1) if p != int(order[0]))
     bump = torch.zeros(length, width)
     bump[place, width - 1] = 0.05
-    yield _case(draw, POSITIONS_ADDED, (batch, length, width), order, places=bump)
     last_sentence = torch.zeros(batch, length, width)
     last_sentence[-1] = draw.normal(length, width)
-    yield _case(draw, POSITIONS_ADDED, (batch, length, width), order, places=last_sentence)
+    for places in (bump, last_sentence):
+        yield _case(draw, disguise, POSITIONS_ADDED, (batch, length, width), order, places=places)
     rounding = draw.uniform(length, width, dtype=torch.float64) * 1e-6
-    yield _case(draw, POSITIONS_ADDED, (batch, length, width), dtype=torch.float64, places=rounding)
+    sizes = (batch, length, width)
+    yield _case(draw, disguise, POSITIONS_ADDED, sizes, dtype=torch.float64, places=rounding)
 
 
 @order_matters.group("nothing moved, and then something", points=1)
+@in_any_order
 def nothing_moved(draw):
-    for code in (RUNNING_SUM, ATTENTION):
+    disguise = _disguise(draw)
+    for way in (RUNNING_SUM, ATTENTION):
         batch, length, width = draw.sizes(3)
-        yield _case(draw, code, (batch, length, width), torch.arange(length))
-    yield _case(draw, RUNNING_SUM, (batch, length, width))
+        yield _case(draw, disguise, way, (batch, length, width), torch.arange(length))
+    yield _case(draw, disguise, RUNNING_SUM, (batch, length, width))
 
 
 @order_matters.mistake(

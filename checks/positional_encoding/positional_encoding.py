@@ -73,7 +73,9 @@ def full(draw):
     yield ask(draw.normal(batch, 256, length), build=build(length))
 
 
-@positional_encoding.group("a buffer that no checkpoint carries, no dropout", points=1, verify=_kept_as_asked)
+@positional_encoding.group(
+    "a buffer that no checkpoint carries, no dropout", points=1, verify=_kept_as_asked, needs_values=True
+)
 def kept(draw):
     looks = ("parameters", "buffer values", "state", "result", "result again")
     batch, width, *lengths = draw.sizes(4)

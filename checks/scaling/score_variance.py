@@ -2,10 +2,13 @@
 
 import math
 import statistics
+from itertools import product
 
 import torch
 
 from attention_lab.grading.exercise import Exercise, ask
+
+from .score_variance_scatter import made_up
 
 score_variance = Exercise("score_variance", results=("variance",))
 
@@ -53,36 +56,39 @@ def spread_of_the_scores(cases, values):
 
 
 def one_answer_a_seed(_cases, values):
-    """First, second seed, first again; then the default seed twice."""
+    """First, second seed, first again; then the default seed twice, and the default number of samples."""
     wrong_kind = not_floats(values)
     if wrong_kind:
         return wrong_kind
-    first, other, again, default, zero = values
-    if not math.isclose(first, again, rel_tol=1e-6) or not math.isclose(default, zero, rel_tol=1e-6):
+    first, other, again, *twice = values
+    if not math.isclose(first, again, rel_tol=1e-6) or not math.isclose(*twice[:2], rel_tol=1e-6):
         return "seed_ignored"
+    if not math.isclose(*twice[2:], rel_tol=1e-6):
+        return "Without `samples` the answer should be the same as with samples=10_000 and the same seed."
     return "always_the_same_seed" if first == other else None
 
 
-def as_many_as_asked(_cases, values):
-    """Few, more, and the default number of samples twice, all from one seed."""
+def as_many_as_asked(cases, values):
+    """Few and more, from one seed; then many seeds and sizes."""
     wrong_kind = not_floats(values)
     if wrong_kind:
         return wrong_kind
-    few, more, default, ten_thousand = values
-    if few == more or more == ten_thousand:
+    few, more, *others = values
+    if few == more:
         return "samples_ignored"
-    if not math.isclose(default, ten_thousand, rel_tol=1e-6):
-        return "Without `samples` the answer should be the same as with samples=10_000 and the same seed."
-    return None
+    return made_up([case.args for case in cases[2:]], others, cases[2].kwargs["seed"])
 
 
-@score_variance.group("the variance grows with the width", points=2, verify=spread_of_the_scores)
+# A number near d_k that changes with the seed takes no pairs: only its scatter tells, in the third group.
+@score_variance.group(
+    "the variance grows with the width", points=2, verify=spread_of_the_scores, needs_values=True
+)
 def widths_of_all_sizes(draw):
     for d_k in (*draw.sizes(9), draw.integer(40, 60)):
         yield ask(d_k, seed=draw.integer(1, 100_000))
 
 
-@score_variance.group("the same seed, the same answer", points=1, verify=one_answer_a_seed)
+@score_variance.group("the same seed, the same answer", points=1, verify=one_answer_a_seed, needs_values=True)
 def seeds(draw):
     (d_k,) = draw.sizes(1)
     seed = draw.integer(1, 100_000)
@@ -90,6 +96,8 @@ def seeds(draw):
         yield ask(d_k, samples=400, seed=each)
     yield ask(d_k, samples=400)
     yield ask(d_k, samples=400, seed=0)
+    yield ask(d_k, seed=seed)
+    yield ask(d_k, 10_000, seed)
 
 
 @score_variance.group("the number of samples", points=1, verify=as_many_as_asked)
@@ -98,8 +106,13 @@ def numbers_of_samples(draw):
     seed = draw.integer(1, 100_000)
     for samples in (draw.integer(40, 90), draw.integer(400, 900)):
         yield ask(d_k, samples=samples, seed=seed)
-    yield ask(d_k, seed=seed)
-    yield ask(d_k, 10_000, seed)
+    # No pair of numbers twice: so answers scatter even where the seed is not used, which is another fault.
+    some, more = (*draw.sizes(8), *draw.even_sizes(4)), range(51, 63)
+    least, step = draw.integer(300, 400), draw.integer(35, 45)
+    for d_k, samples in (*product((*some, *more), range(2, 8)), *product(some, range(least, 600, step))):
+        yield ask(d_k, samples, seed=draw.integer(1, 100_000))
+    for samples in range(101, 261):
+        yield ask(1, samples, seed=draw.integer(1, 100_000))
 
 
 @score_variance.mistake(

@@ -1,22 +1,23 @@
 """Right attention functions for `is_correct`, in many styles, put together anew for each draw.
 
 A function is put together from four steps, each drawn from several ways to write it; a broken one
-has a step of its own in place of a right one. Names inside say nothing: the code reaches the kernel
-without its text, and what a name, a constant or a docstring tells there, it would tell the student.
+has a step of its own in place of a right one. Its code does not tell which: that of all functions of a
+family is the same, and holds every way of all of them (see `attention_lab.grading.disguise`).
 """
 
-import textwrap
 from dataclasses import dataclass, field
 
+from attention_lab.grading.disguise import Disguise
 from attention_lab.grading.exercise import Made
 
 _FUNCTION = """
 def attention(query, key=None, value=None, mask=None):
-{body}
+    <whole>
     return c, b
 
 made = attention
 """
+_IN_STEPS = "<defaults>\n<scores>\n<weights>\n<output>"
 
 # a are the scores, b the weights, c the output.
 STEPS = {
@@ -106,23 +107,40 @@ class Animal:
     kind: str = field(default="right")
 
 
-def put_together(draw, changed: dict[str, str] | None = None) -> Made:
-    """A function whose steps are drawn, but for those that `changed` gives.
+class Family:
+    """The functions of one family: broken ones, and right ones that are written like them.
 
     A changed step finds `number`, a width that no tensor has, beside the names of the steps before it.
     """
-    steps = {name: ways[draw.integer(0, len(ways) - 1)] for name, ways in STEPS.items()}
-    body = "\n".join((steps | (changed or {})).values())
-    return made(body, draw.integer(3, 40) + 0.5)
 
+    def __init__(self, draw, broken: dict[str, dict[str, str]]) -> None:
+        self.draw, self.broken = draw, broken
+        steps = {
+            name: [*ways, *(changed[name] for changed in broken.values() if name in changed)]
+            for name, ways in STEPS.items()
+        }
+        self.ways = {"whole": [*WHOLE, _IN_STEPS]} | steps
+        self.disguise = Disguise(draw, _FUNCTION, self.ways)
 
-def right_ones(draw, count: int) -> list[Animal]:
-    """The plainest right function, one of quite another make, and `count - 2` whose steps are drawn."""
-    plain = put_together(draw, {name: ways[0] for name, ways in STEPS.items()})
-    other = made(WHOLE[draw.integer(0, len(WHOLE) - 1)])
-    return [Animal(each, True) for each in (plain, other, *(put_together(draw) for _ in range(count - 2)))]
+    def in_steps(self, changed: dict[str, str] | None = None) -> Made:
+        """A function whose steps are drawn from the right ones, but for those that `changed` gives."""
+        chosen = {name: self.draw.integer(0, len(ways) - 1) for name, ways in STEPS.items()}
+        chosen |= {name: self.ways[name].index(way) for name, way in (changed or {}).items()}
+        return self._made({"whole": len(WHOLE)} | chosen)
 
+    def of_another_make(self, which: int) -> Made:
+        """A right function that has no such steps."""
+        return self._made({"whole": which})
 
-def made(body: str, number: float = 0.0) -> Made:
-    """The function with this body."""
-    return Made(_FUNCTION.format(body=textwrap.indent(body.strip(), "    ")), {"number": number})
+    def right_ones(self, count: int) -> list[Animal]:
+        """The plainest right function, one of quite another make, and `count - 2` whose steps are drawn."""
+        plain = self.in_steps({name: ways[0] for name, ways in STEPS.items()})
+        other = self.of_another_make(self.draw.integer(0, len(WHOLE) - 1))
+        return [Animal(each, True) for each in (plain, other, *(self.in_steps() for _ in range(count - 2)))]
+
+    def broken_ones(self) -> list[Animal]:
+        """One of each kind."""
+        return [Animal(self.in_steps(changed), False, kind) for kind, changed in self.broken.items()]
+
+    def _made(self, chosen: dict[str, int]) -> Made:
+        return self.disguise.made(chosen, {"number": self.draw.integer(3, 40) + 0.5})

@@ -2,7 +2,7 @@
 
 from attention_lab.grading.exercise import Exercise, ask
 
-from .attention_zoo import Animal, put_together, right_ones
+from .attention_zoo import Animal, Family
 from .attention_zoo_broken import FAMILIES
 
 is_correct = Exercise("is_correct", results=("answer",))
@@ -12,13 +12,13 @@ RIGHT_ONES = 3
 
 def herd(draw, family: str) -> list[Animal]:
     """All broken functions of a family among right ones, in an order that is drawn."""
-    broken = [Animal(put_together(draw, changed), False, kind) for kind, changed in FAMILIES[family].items()]
-    animals = [*right_ones(draw, RIGHT_ONES), *broken]
+    functions = Family(draw, FAMILIES[family])
+    animals = [*functions.right_ones(RIGHT_ONES), *functions.broken_ones()]
     return [animals[index] for index in draw.permutation(len(animals)).tolist()]
 
 
 def _cases(draw, family):
-    """The label stays here: what travels is the function alone, as compiled code."""
+    """The label stays here: what travels is the function alone, as compiled code that all of them share."""
     for animal in herd(draw, family):
         yield ask(animal.made)
 

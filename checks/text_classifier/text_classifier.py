@@ -129,7 +129,10 @@ def _the_same_in_any_company(cases, values):
     return None
 
 
-@text_classifier.group("a text alone and in its batch", points=1, verify=_the_same_in_any_company)
+# Logits that never change are the same in any company.
+@text_classifier.group(
+    "a text alone and in its batch", points=1, verify=_the_same_in_any_company, needs_values=True
+)
 def in_any_company(draw):
     sizes = _Sizes(draw)
     input_ids, mask = _padded(draw, sizes)

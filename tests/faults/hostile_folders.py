@@ -202,6 +202,8 @@ REFUSED_NOTEBOOKS: dict[str, tuple[Callable[[], bytes], str]] = {
         "characters in its cells",
     ),
     "lists without end": (lambda: _with_metadata("[" + "[]," * 2_000_000 + "[]]"), "more entries than"),
+    "quotes without end": (lambda: b'{"cells": ["' + b'\\"' * 5_000_000, "breaks off in the middle"),
+    "texts without end": (lambda: b'{"cells": [' + b'"a' * 14_000_000, "more entries than"),
     "markup in an old format": (
         lambda: json.dumps(
             {"nbformat": 3, "metadata": {}, "worksheets": [{"<img src=x onerror=alert(1)>": "\x1b[2J"}]}

@@ -1,0 +1,82 @@
+"""Whether numbers scatter as variances do that were measured on so many pairs of vectors.
+
+A variance that was measured on few pairs strays far from d_k, one on many pairs strays little, and each
+in its own way: a number that was made up otherwise does not. Here as many variances are measured as are
+needed to tell, and each answer takes its place among them. The place of a measured one is as likely to be
+any as any other, whatever the width and the number of pairs. So the places of all answers are spread
+evenly; where they are not, by more than chance does it once in MILLIONS, nothing was measured.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+MEASURED = 199  # variances for each answer
+MILLIONS = 10_000_000
+FEW = 10  # pairs of vectors
+NARROW = 2  # their width: single products, which stray twice as far as normal numbers of the same variance
+
+
+def made_up(asked, values, seed) -> str | None:
+    """What shows that `values`, one for each (d_k, samples) asked, were not measured, if anything."""
+    kinds = [(samples < FEW, d_k < NARROW) for d_k, samples in asked]
+    for kind in dict.fromkeys(kinds):
+        chosen = [index for index, each in enumerate(kinds) if each == kind]
+        pairs, theirs = tuple(asked[index] for index in chosen), [values[index] for index in chosen]
+        negative = min(theirs) < -1e-3
+        if negative or not any(map(_spread_evenly, _places(pairs, theirs, seed))):
+            samples = [samples for _, samples in pairs]
+            measured = [about_the_mean[0] for about_the_mean, _ in _measured(pairs, seed)]
+            return (
+                f"With {min(samples)} to {max(samples)} samples your answers lie {_distance(pairs, theirs)} "
+                "from d_k on average; variances that are measured on so many pairs lie "
+                f"{_distance(pairs, measured)} from it, above more rarely and further than below. "
+                "Draw `samples` pairs for each answer, and measure on these."
+            )
+    return None
+
+
+def _distance(pairs, values) -> str:
+    return f"{np.mean([abs(value / d_k - 1) for (d_k, _), value in zip(pairs, values)]):.2g} · d_k"
+
+
+def _places(pairs, values, seed):
+    """Places from 0 to 1 for each of the ways to compute a variance: with n - 1, with n, about zero."""
+    dice = np.random.default_rng([seed, 1])
+    every = _measured(pairs, seed)
+    unbiased = [about_the_mean for about_the_mean, _ in every]
+    biased = [each * (samples - 1) / samples for each, (_, samples) in zip(unbiased, pairs)]
+    about_zero = [each for _, each in every]
+    for measured in (unbiased, biased, about_zero):
+        below = np.array([(each < value).sum() for each, value in zip(measured, values)])
+        yield (below + dice.random(len(below))) / (MEASURED + 1)
+
+
+@lru_cache(maxsize=4)
+def _measured(pairs, seed):
+    """For each pair: MEASURED variances about their mean, with n - 1, and as many about zero."""
+    dice = np.random.default_rng([seed, 0])
+    found = []
+    for d_k, samples in pairs:
+        # A dot product with a query of length r is normal with standard deviation r.
+        lengths = np.sqrt(dice.chisquare(d_k, (MEASURED, samples)))
+        scores = lengths * dice.standard_normal((MEASURED, samples))
+        found.append((scores.var(axis=1, ddof=1), (scores**2).mean(axis=1)))
+    return found
+
+
+def _spread_evenly(places) -> bool:
+    """Neither to one side, nor all in the middle, nor all at the ends."""
+    return max(furthest(places), furthest(np.abs(2 * places - 1))) < allowed(len(places))
+
+
+def furthest(places) -> float:
+    """How far from evenly spread they are: the largest distance between shares (Kolmogorov's)."""
+    steps, ordered = np.arange(len(places) + 1) / len(places), np.sort(places)
+    return float(max((steps[1:] - ordered).max(), (ordered - steps[:-1]).max()))
+
+
+def allowed(count: int) -> float:
+    """How far honest places are at most, but for once in MILLIONS (Massart's inequality)."""
+    return math.sqrt(math.log(2 * MILLIONS) / (2 * count))

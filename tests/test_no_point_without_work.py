@@ -1,0 +1,55 @@
+"""No point without work: whatever refuses everything, hands back its input or never changes gets nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from vacuous import vacuous
+
+from attention_lab.grading import judge as judging
+from attention_lab.grading import respond
+from attention_lab.grading.answers import Reply, read_reply
+from attention_lab.grading.course import open_course
+from attention_lab.grading.runs import question
+
+COURSE = open_course(Path(__file__).parents[1])
+SEEDS = range(3)
+EXERCISES = [
+    pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
+    for lesson in COURSE.lessons.values()
+    for exercise in lesson.exercises.values()
+]
+pytestmark = [pytest.mark.lesson, pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)]
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+def asking(function):
+    def ask(_name, calls, _trace) -> Reply:
+        return read_reply(respond.answer_calls(function, calls), len(calls))
+
+    return ask
+
+
+def test_an_answer_that_took_no_work_gets_no_point(lesson, exercise, monkeypatch):
+    monkeypatch.setattr(judging, "diagnose", lambda *_: [])  # slow, and not asked for here
+    reference = lesson.reference_answer(exercise.name)
+    for seed in SEEDS:
+        for name, answer in vacuous(reference).items():
+            verdict = judging.judge(exercise, reference, asking(answer), seed)
+            agree = [group.name for group in verdict.groups if group.agrees]
+            assert verdict.points == 0, f"{name}, seed {seed}: {agree}"
+
+
+def test_which_groups_tell_is_the_same_on_every_seed_and_some_do(lesson, exercise):
+    reference = lesson.reference_answer(exercise.name)
+    telling = {
+        tuple(question(exercise, group, reference, seed).tells for group in exercise.groups) for seed in SEEDS
+    }
+    assert len(telling) == 1
+    assert any(telling.pop())

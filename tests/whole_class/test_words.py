@@ -1,0 +1,58 @@
+"""What is said of a class while it is graded and when it is done: names and errors are text."""
+
+from __future__ import annotations
+
+import io
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from attention_lab.grading.graded_notebook import GradedNotebook
+from attention_lab.grading.whole_class.display import print_closing_table, progress_bar
+from attention_lab.grading.whole_class.plan import ClassFolders, Plan
+from attention_lab.grading.whole_class.run import Graded
+
+HOSTILE = (
+    "[red]ann[/red] [link=file:///x]y[/link] \x1b[2J\x1b]8;;http://example.com\x07 :smile: \u202egnp\nnext"
+)
+SHOWN = "[red]ann[/red] [link=file:///x]y[/link]"
+
+
+@pytest.fixture
+def console() -> Console:
+    return Console(file=io.StringIO(), force_terminal=True, no_color=True, width=400)
+
+
+def said_by(console: Console) -> str:
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def closing_words(console: Console, *results: Graded) -> str:
+    plan = Plan(ClassFolders(root=None), "01_[bold]tiny", dict.fromkeys([HOSTILE], "new"), 0)  # type: ignore[arg-type]
+    print_closing_table(console, plan, results, 1.0, stopped=False)
+    return said_by(console)
+
+
+@pytest.mark.parametrize(
+    "graded",
+    [
+        Graded(HOSTILE, problem=f"ValueError: {HOSTILE}"),
+        Graded(HOSTILE, (GradedNotebook(reason=f"No notebook was handed in (it holds {HOSTILE})."),)),
+        Graded("ben", problem=HOSTILE),
+    ],
+    ids=["not graded", "no points", "problem"],
+)
+def test_the_closing_words_show_names_and_errors_as_text(console, graded):
+    said = closing_words(console, graded)
+    assert SHOWN in said and ":smile:" in said
+    assert "\x1b[2J" not in said and "\x1b]8" not in said and "\u202e" not in said
+    assert "01_[bold]tiny: " in said
+
+
+def test_the_bar_shows_names_as_text(console):
+    run = SimpleNamespace(in_hand=[HOSTILE], workers=SimpleNamespace(waiting_for=lambda: ""))
+    with progress_bar(console, 2) as bar:
+        bar.show(run, None)  # type: ignore[arg-type]
+    said = said_by(console)
+    assert SHOWN in said and "\x1b[2J" not in said and "\x1b]8" not in said
