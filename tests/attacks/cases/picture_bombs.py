@@ -14,7 +14,8 @@ def png(width, height, rows=1):
     begin = b"\\x89PNG\\r\\n\\x1a\\n"
     return begin + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 def jpeg(width, height):
-    return b"\\xff\\xd8\\xff\\xc0" + struct.pack(">HBHHB", 11, 8, height, width, 1) + b"\\x01\\x11\\x00\\xff\\xd9"
+    begin = b"\\xff\\xd8\\xff\\xc0"
+    return begin + struct.pack(">HBHHB", 11, 8, height, width, 1) + b"\\x01\\x11\\x00\\xff\\xd9"
 huge, markers = 60_000, b"\\xff\\xd8" + b"\\xff\\xe0\\x00\\x02" * 10_000
 pictures = [
     ("image/png", png(huge, huge, 40)), ("image/png", png(2**31 - 1, 1)), ("image/png", b"x" * 99),
