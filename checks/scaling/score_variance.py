@@ -109,7 +109,8 @@ def numbers_of_samples(draw):
     # No pair of numbers twice: so answers scatter even where the seed is not used, which is another fault.
     some, more = (*draw.sizes(8), *draw.even_sizes(4)), range(51, 63)
     least, step = draw.integer(300, 400), draw.integer(35, 45)
-    for d_k, samples in (*product((*some, *more), range(2, 8)), *product(some, range(least, 600, step))):
+    many = range(least, least + 6 * step, step)
+    for d_k, samples in (*product((*some, *more), range(2, 8)), *product(some, many)):
         yield ask(d_k, samples, seed=draw.integer(1, 100_000))
     for samples in range(101, 261):
         yield ask(1, samples, seed=draw.integer(1, 100_000))
