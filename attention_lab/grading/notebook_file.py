@@ -19,9 +19,10 @@ from attention_lab.grading.plain_text import plain_line
 
 LARGEST_FILE = 64 * 2**20  # bytes; outputs of a few hours of training are in it
 MOST_GROUPS = 300_000  # lists and mappings; a cell has about ten
+MOST_NAMES = 500_000  # of entries in mappings; a cell has about ten
 MOST_MARKS = 6_000_000  # those, texts, and the commas between them: a printed line is two
 # A text never fails once it has begun, so that one without an end is gone through once.
-MARK = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[{,]', re.DOTALL)
+MARK = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[{,:]', re.DOTALL)
 NOT_THE_STUDENTS = (errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
@@ -67,7 +68,8 @@ def _raw(path: Path) -> bytes:
 
 def _refuse_what_grows(raw: bytes) -> None:
     marks = Counter(raw[found.start()] for found in islice(MARK.finditer(raw), MOST_MARKS + 1))
-    if marks.total() > MOST_MARKS or marks[ord("[")] + marks[ord("{")] > MOST_GROUPS:
+    groups, names = marks[ord("[")] + marks[ord("{")], marks[ord(":")]
+    if marks.total() > MOST_MARKS or groups > MOST_GROUPS or names > MOST_NAMES:
         raise Unreadable("holds more entries than any notebook: clear its outputs and try again")
 
 
