@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-MEASURED = 199  # variances for each answer
+MEASURED = 19  # variances for each answer
 MILLIONS = 10_000_000
 FEW = 10  # pairs of vectors
 NARROW = 2  # their width: single products, which stray twice as far as normal numbers of the same variance
