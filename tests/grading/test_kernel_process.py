@@ -30,6 +30,11 @@ def test_a_kernel_that_is_not_installed_is_said_to_be_missing():
         refuse_other_languages("unheard-of")
 
 
+@pytest.mark.parametrize("name", ["python", "python2", "Python 3.9"])
+def test_a_python_by_another_name_is_the_sandboxs_own(name):
+    refuse_other_languages(name)
+
+
 @pytest.mark.parametrize("sandbox", [True, False], ids=["in the sandbox", "without one"])
 def test_a_kernel_and_its_reader_end_together(tmp_path, sandbox):
     here = psutil.Process()
