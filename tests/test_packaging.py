@@ -29,7 +29,7 @@ SITE = sorted(PACKAGE.glob("site/**/*.py"))
 # What students have: everything else of the package.
 STUDENTS = sorted(set(PACKAGE.rglob("*.py")) - set(GRADING) - set(SITE))
 LESSONS = sorted(ROOT.glob("source/*/*.ipynb"))
-OWN = {"attention_lab", "checks", "tests"}
+OWN = {"attention_lab", "checks", "tests", "routes"}
 OWN |= {path.stem for folder in ("tests", "source") for path in ROOT.glob(f"{folder}/**/*.py")}
 POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 # Declared for what they do on the machine, not for an import of ours.
