@@ -101,6 +101,9 @@ def _modules(reference: Any) -> Iterator[tuple[str, Answer]]:
         def forward(self, *args: Any, **kwargs: Any) -> Any:
             return _filled(super().forward(*args, **kwargs), torch.zeros_like)
 
+        def attend(self, *args: Any, **kwargs: Any) -> Any:
+            return _filled(super().attend(*args, **kwargs), torch.zeros_like)
+
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
             _zero(self)
