@@ -59,7 +59,9 @@ def _attacks(terminalreporter: pytest.TerminalReporter) -> Iterator[tuple[tuple[
     """
     for outcome in ("passed", "failed", "error"):
         for report in terminalreporter.stats.get(outcome, []):
-            tries = dict(report.user_properties).get("attack")
+            tries = dict(getattr(report, "user_properties", ())).get(
+                "attack"
+            )  # a file that did not load has none
             if tries is not None and (report.when == "call" or report.failed):
                 name = report.nodeid.rpartition("[")[2].rstrip("]")
                 yield (name, tries), outcome == "passed"
