@@ -59,9 +59,8 @@ def _attacks(terminalreporter: pytest.TerminalReporter) -> Iterator[tuple[tuple[
     """
     for outcome in ("passed", "failed", "error"):
         for report in terminalreporter.stats.get(outcome, []):
-            tries = dict(getattr(report, "user_properties", ())).get(
-                "attack"
-            )  # a file that did not load has none
+            properties = getattr(report, "user_properties", ())  # a file that did not load has none
+            tries = dict(properties).get("attack")
             if tries is not None and (report.when == "call" or report.failed):
                 name = report.nodeid.rpartition("[")[2].rstrip("]")
                 yield (name, tries), outcome == "passed"
