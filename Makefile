@@ -2,7 +2,7 @@
 #   PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make demo
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lab build bench bundle site chromium bubblewrap postgresql iproute2
+.PHONY: help demo test test-all lab build bench bundle site chromium bubblewrap postgresql iproute2
 .DELETE_ON_ERROR:
 
 bin   := .venv/bin
@@ -17,6 +17,7 @@ help:
 	@echo "make site    the lessons as pages for the web, in _site/"
 	@echo "make bench   how fast it grades: three programs, up to an hour on two idle cores"
 	@echo "make test    lint, types, build check, solution notebooks, tests"
+	@echo "make test-all  the same, and every mistake and right answer on each of 200 seeds: hours"
 
 demo: $(ready) bubblewrap
 	@$(bin)/attention-lab demo $(if $(LESSON),--lesson $(LESSON)) $(if $(STUDENTS),--students $(STUDENTS))
@@ -49,6 +50,9 @@ test: $(ready) chromium bubblewrap postgresql iproute2
 	$(bin)/attention-lab build --check
 	$(bin)/pytest -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg solutions
 	$(bin)/pytest -n 2 --dist worksteal $(if $(shell command -v chromium 2>/dev/null),,-m "not browser") tests
+
+test-all: export EVERY_SEED = 1
+test-all: test
 
 # The whole set-up, once, and again when pyproject.toml changes. torch goes first: by far the longest step.
 $(ready): pyproject.toml

@@ -21,25 +21,28 @@ from attention_lab.grading.judge import judge
 from attention_lab.grading.runs import question
 
 COURSE = open_course(Path(__file__).parents[1])
-SEEDS = range(200)
-SEEDS_ASKED_ANEW = 5  # on the others a mistake's answers are those that the judge looks it up by
+# `make test-all` meets every seed. A day's change meets the first of them, and of trained models, whose
+# judging takes many times as long, fewer.
+EVERY_SEED = bool(os.environ.get("EVERY_SEED"))
+SEEDS = range(200) if EVERY_SEED else range(10)
+SEEDS_OF_TRAINED_MODELS = SEEDS if EVERY_SEED else range(3)
+TRAINED_MODELS = "text_classifier"
+BLOCK = 25  # seeds in one test
+SEEDS_ASKED_ANEW = 3  # on the others a mistake's answers are those that the judge looks it up by
 # Grades must not depend on the processor, which rounds sums in an order of its own: right answers
 # come nowhere near the tolerance, and mistakes do not come near it from the other side.
 MARGIN = 5
-BLOCKS = [range(start, start + 25) for start in range(0, 200, 25)]
 CODE = re.compile(r"return \w+\(|lambda|\btorch\.\w+\(|\.\w+\(\w|\bdim=-?\d|\s@\s")
 EXERCISES = [
     pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
     for lesson in COURSE.lessons.values()
     for exercise in lesson.exercises.values()
 ]
-# Judging trained models takes many times as long: 200 seeds of it are for whoever changes these
-# checks, with EVERY_SEED=1, and a few are for every day.
-SLOW_LESSONS = set() if os.environ.get("EVERY_SEED") else {"text_classifier"}
 EXERCISES_BY_BLOCK = [
-    pytest.param(*entry.values, seeds, id=f"{entry.id}-seeds-{seeds.start}-to-{seeds.stop - 1}")
+    pytest.param(*entry.values, block, id=f"{entry.id}-seeds-{block.start}-to-{block.stop - 1}")
     for entry in EXERCISES
-    for seeds in ([SEEDS[:10]] if entry.values[0].name in SLOW_LESSONS else BLOCKS)
+    for seeds in [SEEDS_OF_TRAINED_MODELS if entry.values[0].name == TRAINED_MODELS else SEEDS]
+    for block in (seeds[start : start + BLOCK] for start in range(0, len(seeds), BLOCK))
 ]
 every_exercise = pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
 every_block = pytest.mark.parametrize(("lesson", "exercise", "seeds"), EXERCISES_BY_BLOCK)
@@ -99,7 +102,7 @@ def test_right_answers_get_full_marks_on_every_seed(lesson, exercise, seeds):
     for seed in seeds:
         for answer in (reference, *exercise.right_answers):
             # What runs is the same on every seed, and noting it is slow.
-            verdict = judge(exercise, reference, asking(answer, traced=seed < 5), seed)
+            verdict = judge(exercise, reference, asking(answer, traced=seed < SEEDS_ASKED_ANEW), seed)
             wrong = f"{answer.__name__}, seed {seed}: {verdict.findings}"
             assert verdict.points == verdict.max_points, wrong
 

@@ -5,7 +5,11 @@
     LIMITS              other limits than the arena's
     prepare(folder)     links, pipes and whatever else `FILES` cannot hold
     neighbour()         the honest notebook that is graded right after it, to look for what was left behind
+    NEXT_LOOKS          or only the code that looks, at the beginning of that notebook
+    NOTHING_LEFT        what it shows where it finds nothing
     PROOF               a pattern in what the attack shows: one that did nothing was not withstood
+    REASON              a part of what the student is told of the first exercise
+    MOST_MEMORY         MiB that grading it may cost the grader's own process
     harm(arena)         a sentence, if damage of the attack's own kind can be seen from outside
 
 `submission` and `prepare` may take the arena as well, for what an attacker could have guessed.
@@ -17,6 +21,7 @@ import importlib.util
 import inspect
 import os
 import re
+import resource
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +30,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from nbformat import NotebookNode
-from tiny_course import FULL, NOTHING, answered
+from tiny_course import FULL, NOTHING, after, answered
 
 if TYPE_CHECKING:
     from arena import Arena
@@ -38,6 +43,8 @@ MARK = f"attention-lab-attack-{os.getpid()}"
 # comes after leaves the whole notebook its time.
 IMPATIENT = {"cell_seconds": 2, "answer_seconds": 1}
 HASTY = IMPATIENT | {"notebook_seconds": 4}
+MOST_MEMORY = 700  # MiB
+NOTHING_LEFT = "of another: []"
 WRONG = {
     "double": "def double(x):\n    return x * 1",
     "row_sums": "def row_sums(x):\n    return x.sum()",
@@ -62,11 +69,32 @@ def found_in(*texts, coded={[list(map(ord, word)) for word in words]}):
 """
 
 
+# Replies of an attack's own: `turn[0]` counts them, `reply(number)` makes the next one's tree.
+FORGED_REPLIES = """
+import base64, builtins, json
+from safetensors.torch import save
+turn, real = [0], builtins.exec
+tensor = {"tensor": "0"}
+def dict_of(**entries):
+    return {"dict": [[name, value] for name, value in entries.items()]}
+def words(tree, **tensors):
+    both = (json.dumps(tree).encode(), save({"0": torch.ones(3)} | tensors))
+    return " ".join(base64.b64encode(word).decode() for word in both)
+def forged_exec(compiled, space=None, *more):
+    real(compiled, space, *more)
+    if isinstance(space, dict) and "respond" in space:
+        turn[0] += 1
+        space["respond"] = lambda *_: reply(turn[0])
+builtins.exec = forged_exec
+"""
+
+
 @dataclass
 class Attack:
     """One file of `cases`."""
 
     module: ModuleType
+    _memory_before: float = 0
 
     @property
     def name(self) -> str:
@@ -89,9 +117,11 @@ class Attack:
 
     @property
     def brings_a_neighbour(self) -> bool:
-        return hasattr(self.module, "neighbour")
+        return hasattr(self.module, "neighbour") or self._looks is not None
 
     def neighbour(self) -> NotebookNode:
+        if self._looks is not None:
+            return after(answered(), "setup", self._looks)
         return self._own("neighbour", answered)()
 
     def lay_out(self, folder: Path, arena: Arena) -> None:
@@ -99,12 +129,28 @@ class Attack:
         for name, content in self._own("FILES", {}).items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)
+        self._memory_before = _most_memory()
         _given(self._own("prepare", lambda folder: None), folder, arena)
 
     def harm(self, arena: Arena) -> str:
-        if not re.search(self.proof, arena.shown(self.name)):
-            return f"it did nothing: {arena.shown(self.name)[:500]}"
+        """What it did, in a sentence; empty where it was withstood."""
+        shown = arena.shown(self.name)
+        if not re.search(self.proof, shown):
+            return f"it did nothing: {shown[:500]}"
+        said = arena.graded.reason(self.name, "double")
+        if self._own("REASON", "") not in said:
+            return f"it is said to be {said}"
+        cost = _most_memory() - self._memory_before
+        if cost > self._own("MOST_MEMORY", MOST_MEMORY):
+            return f"it cost the grader {cost:.0f} MiB"
+        left = arena.shown(f"after_{self.name}") if self._looks is not None else ""
+        if self._looks is not None and self._own("NOTHING_LEFT", NOTHING_LEFT) not in left:
+            return f"the next notebook found {left[:300]}"
         return self._own("harm", lambda _arena: "")(arena)
+
+    @property
+    def _looks(self) -> str | None:
+        return self._own("NEXT_LOOKS", None)
 
     def _own(self, name: str, otherwise: Any) -> Any:
         return getattr(self.module, name, otherwise)
@@ -119,6 +165,11 @@ def _given(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments[: len(inspect.signature(function).parameters)])
 
 
+def _most_memory() -> float:
+    """MiB that this process has held at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def _load(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
@@ -129,6 +180,7 @@ def _load(path: Path) -> ModuleType:
 
 
 __all__ = [
+    "FORGED_REPLIES",
     "FULL",
     "HASTY",
     "IMPATIENT",

@@ -1,12 +1,9 @@
 """Fills the grader with what a count of messages leaves out: empty structures, large frames, keys, parts."""
 
-import resource
-
 from attack import HASTY, wrong
 
 LIMITS = HASTY | {"notebook_seconds": 20}
 PROOF = "begins"
-MOST = 700  # MiB that reading it may cost the grader's own process
 FILL = """
 import json, threading
 kernel = get_ipython().kernel
@@ -54,18 +51,5 @@ def biggest(x):
 """
 
 
-def prepare(folder, arena):
-    arena.peak = _peak()
-
-
 def submission():
     return wrong(double=FILL, row_sums="", biggest="")
-
-
-def harm(arena):
-    cost = _peak() - arena.peak
-    return f"what it sent cost the grader {cost:.0f} MiB" if cost > MOST else ""
-
-
-def _peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

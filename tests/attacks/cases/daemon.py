@@ -1,7 +1,6 @@
 """Starts a process that leaves its session and its parent, and lives on after the notebook."""
 
 from attack import MARK, wrong
-from tiny_course import after, answered
 
 DAEMON = f"""
 import os, subprocess
@@ -23,7 +22,8 @@ def row_sums(x):
     return x.sum()
 """
 PROOF = r"there are ([3-9]|\d\d) processes"
-LOOK = """
+NOTHING_LEFT = "there are 1 processes"
+NEXT_LOOKS = """
 import os
 print("there are", len([name for name in os.listdir("/proc") if name.isdigit()]), "processes")
 """
@@ -31,15 +31,3 @@ print("there are", len([name for name in os.listdir("/proc") if name.isdigit()])
 
 def submission():
     return wrong(double=DAEMON, row_sums="")
-
-
-def neighbour():
-    return after(answered(), "setup", LOOK)
-
-
-def harm(arena):
-    return (
-        ""
-        if "there are 1 processes" in arena.shown(f"after_{__name__}")
-        else "the next notebook is not alone"
-    )

@@ -1,7 +1,6 @@
 """Fills every folder it can write: with large files, many small ones, and one of ten terabytes of holes."""
 
 from attack import wrong
-from tiny_course import after, answered
 
 PROOF = r"wrote [1-9]\d* MiB"
 FILL = """
@@ -29,15 +28,12 @@ print("wrote", int(wrote), "MiB")
 def double(x):
     return x
 """
-LOOK = "import shutil\nprint('free', shutil.disk_usage('/tmp').free > 60 * 2**20)"
+NOTHING_LEFT = "free True"
+NEXT_LOOKS = "import shutil\nprint('free', shutil.disk_usage('/tmp').free > 60 * 2**20)"
 
 
 def submission():
     return wrong(double=FILL)
-
-
-def neighbour():
-    return after(answered(), "setup", LOOK)
 
 
 def harm(arena):
@@ -45,4 +41,4 @@ def harm(arena):
 
     if int(re.search(PROOF, arena.shown(__name__))[0].split()[1]) > 100:
         return "it wrote more than is allowed"
-    return "" if "free True" in arena.shown(f"after_{__name__}") else "the next notebook has no room"
+    return ""

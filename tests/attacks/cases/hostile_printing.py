@@ -1,10 +1,8 @@
 """Prints its reply as Python text that is small to send and enormous to read: a list of a million numbers."""
 
-import resource
-
 from attack import wrong
 
-MOST = 400  # MiB that reading replies may cost the grader
+MOST_MEMORY = 400  # MiB
 PROOF = "printed [1-9]"
 HOSTILE = """
 printed = []
@@ -26,18 +24,5 @@ biggest = double
 """
 
 
-def prepare(folder, arena):
-    arena.peak = _peak()
-
-
 def submission():
     return wrong(double=HOSTILE, row_sums="", biggest="")
-
-
-def harm(arena):
-    cost = _peak() - arena.peak
-    return f"its reply cost the grader {cost:.0f} MiB" if cost > MOST else ""
-
-
-def _peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -1,7 +1,6 @@
 """Leaves a message for the next notebook in the Linux keyring of its user, which no folder holds."""
 
 from attack import wrong
-from tiny_course import after, answered
 
 RINGS = """
 import ctypes
@@ -14,7 +13,8 @@ for name, ring in rings.items():
 def double(x):
     return x
 """
-LOOK = """
+NEXT_LOOKS = f"""
+{RINGS}
 heard = [name for name, ring in rings.items() if libc.syscall(250, 10, ring, b"user", b"of-another", 0) >= 0]
 print("of another:", heard)
 """
@@ -22,12 +22,3 @@ print("of another:", heard)
 
 def submission():
     return wrong(double=RINGS + LEAVE)
-
-
-def neighbour():
-    return after(answered(), "setup", RINGS + LOOK)
-
-
-def harm(arena):
-    shown = arena.shown(f"after_{__name__}")
-    return "" if "of another: []" in shown else f"the next notebook heard it: {shown[:200]}"

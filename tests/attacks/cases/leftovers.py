@@ -1,7 +1,6 @@
 """Leaves files in every folder, shared memory, queues and semaphores for the next notebook."""
 
 from attack import wrong
-from tiny_course import after, answered
 
 PROOF = r"left [1-9]\d* things"
 LEAVE = """
@@ -24,7 +23,7 @@ print("left", left, "things")
 def double(x):
     return x
 """
-LOOK = """
+NEXT_LOOKS = """
 import ctypes, os
 libc, walked = ctypes.CDLL(None), list(os.walk("/tmp")) + list(os.walk("/home")) + list(os.walk("/run"))
 walked += list(os.walk("/dev")) + list(os.walk("/var"))
@@ -36,12 +35,3 @@ print("of another:", found)
 
 def submission():
     return wrong(double=LEAVE)
-
-
-def neighbour():
-    return after(answered(), "setup", LOOK)
-
-
-def harm(arena):
-    shown = arena.shown(f"after_{__name__}")
-    return "" if "of another: []" in shown else f"the next notebook found {shown[:300]}"

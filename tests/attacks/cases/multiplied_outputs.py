@@ -1,14 +1,12 @@
 """Shows little and has it shown a thousand times: updates of many displays, outputs of nothing."""
 
-import resource
-
 from attack import HASTY, wrong
 from nbformat.v4 import new_code_cell
 from tiny_course import after
 
 LIMITS = HASTY | {"notebook_seconds": 25}
 PROOF = "begins"
-MOST = 300  # MiB that writing it down may cost the grader
+MOST_MEMORY = 300  # MiB
 LARGEST = 8 * 2**20  # bytes of the graded notebook, for 1 MiB of room
 SEND = """
 kernel = get_ipython().kernel
@@ -35,10 +33,6 @@ for _ in range(500):
 """
 
 
-def prepare(folder, arena):
-    arena.peak = _peak()
-
-
 def submission():
     work = wrong(double=SEND)
     for number in range(20):
@@ -47,12 +41,7 @@ def submission():
 
 
 def harm(arena):
-    cost = _peak() - arena.peak
     size = len(arena.shown(__name__))
     if size > LARGEST:
         return f"its outputs are {size >> 20} MiB in the graded notebook"
-    return f"writing it down cost the grader {cost:.0f} MiB" if cost > MOST else ""
-
-
-def _peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return ""

@@ -1,7 +1,6 @@
 """Leaves ports, connections and abstract names for the next notebook, and knocks at the doors of others."""
 
 from attack import wrong
-from tiny_course import after, answered
 
 PROOF = r"left [1-9]\d* connections"
 LEAVE = """
@@ -36,7 +35,7 @@ print("left", done, "connections; reached", reached, "saw", strangers)
 def double(x):
     return x
 """
-LOOK = """
+NEXT_LOOKS = """
 import socket
 kinds = ("tcp", "tcp6", "udp", "unix")
 found = [kind for kind in kinds if "9CBB" in open(f"/proc/net/{kind}").read()]
@@ -53,12 +52,5 @@ def submission():
     return wrong(double=LEAVE)
 
 
-def neighbour():
-    return after(answered(), "setup", LOOK)
-
-
 def harm(arena):
-    left = arena.shown(f"after_{__name__}")
-    if "of another: []" not in left:
-        return f"the next notebook found {left[:300]}"
     return "" if "reached [] saw []" in arena.shown(__name__) else arena.shown(__name__)[:300]

@@ -1,9 +1,9 @@
 """Hands in notebooks of formats from long ago, which take the longer to be converted the more they hold."""
 
 import json
-import resource
 
-MOST = 500  # MiB that reading it may cost the grader
+REASON = "more than the 5,000"
+MOST_MEMORY = 500  # MiB
 CELL = {"cell_type": "code", "input": "1", "language": "python", "outputs": [], "metadata": {}}
 
 
@@ -13,8 +13,7 @@ def _sheets(*sheets, version=3):
     )
 
 
-def prepare(folder, arena):
-    arena.peak = _peak()
+def prepare(folder):
     for name, content in {
         "a": _sheets({"cells": [{"cell_type": "zzz"}] * 100_000, "metadata": {}}),
         "b": _sheets(*[{"cells": [CELL] * 400, "metadata": {}}] * 100),
@@ -26,14 +25,3 @@ def prepare(folder, arena):
 
 def submission():
     return _sheets({"cells": [CELL] * 60_000, "metadata": {}}).encode()
-
-
-def harm(arena):
-    cost = _peak() - arena.peak
-    if "more than the 5,000" not in arena.graded.reason(__name__, "double"):
-        return f"it is said to be {arena.graded.reason(__name__, 'double')}"
-    return f"reading it cost the grader {cost:.0f} MiB" if cost > MOST else ""
-
-
-def _peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

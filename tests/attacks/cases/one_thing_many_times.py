@@ -1,12 +1,10 @@
 """Answers with one thing referred to hundreds of thousands of times: small to send, endless to say."""
 
-from attack import IMPATIENT, wrong
+from attack import FORGED_REPLIES, IMPATIENT, wrong
 
 LIMITS = IMPATIENT
 PROOF = "answers"
 REPEATED = """
-import base64, json
-from safetensors.torch import save
 wide, plain = torch.ones(1000), torch.ones(3)
 def nest(leaf, *counts):
     for count in counts:
@@ -31,25 +29,16 @@ print("answers")
 """
 # The same, packed by hand: nothing of the kernel's side keeps it within bounds.
 FORGED = """
-def words(tree, tensors={"0": torch.ones(1000)}):
-    return " ".join(base64.b64encode(word).decode() for word in (json.dumps(tree).encode(), save(tensors)))
-leaf = {"tensor": "0"}
 trees = [
-    {"list": [{"dict": [["value", {"list": [leaf] * 400_000}]]}] * 2},
-    {"list": [{"dict": [["value", {"dict": [[str(n), leaf] for n in range(300_000)]}]]}] * 2},
+    {"list": [{"dict": [["value", {"list": [tensor] * 400_000}]]}] * 2},
+    {"list": [{"dict": [["value", {"dict": [[str(n), tensor] for n in range(300_000)]}]]}] * 2},
     {"list": [{"dict": [["value", {"list": [{"tensor": "0", "order": [0]}] * 300_000}]]}] * 2},
     {"list": [{"dict": [["value", {"list": [{"list": []}] * 500_000}]]}] * 2},
 ]
-import builtins
-real = builtins.exec
-def forged_exec(code, space=None, *more):
-    real(code, space, *more)
-    if isinstance(space, dict) and "respond" in space:
-        turn[0] += 1
-        space["respond"] = lambda *_: words(trees[turn[0] % len(trees)])
-builtins.exec = forged_exec
+def reply(number):
+    return words(trees[number % len(trees)], **{"0": torch.ones(1000)})
 """
 
 
 def submission():
-    return wrong(double=REPEATED, row_sums="", biggest=FORGED)
+    return wrong(double=REPEATED, row_sums="", biggest=FORGED_REPLIES + FORGED)

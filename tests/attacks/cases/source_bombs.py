@@ -1,13 +1,10 @@
 """Hands in code that takes gigabytes or hours to be read as code: by the grader, before any of it runs."""
 
-import resource
-
 from attack import IMPATIENT
 from nbformat.v4 import new_code_cell
 from tiny_course import after, answered
 
 LIMITS = IMPATIENT | {"notebook_seconds": 20}
-MOST = 700  # MiB that reading it may cost the grader
 BOMBS = {
     "statements": "a;" * 200_000, "dots": "a" + ".a" * 60_000, "sums": "+".join("1" * 50_000),
     "lists": "[" * 100_000,
@@ -20,21 +17,8 @@ BOMBS = {
 }  # fmt: skip
 
 
-def prepare(folder, arena):
-    arena.peak = _peak()
-
-
 def submission():
     work = answered(double="", row_sums="", biggest="")
     for number, bomb in enumerate(BOMBS.values()):
         work = after(work, "end" if number % 2 else "setup", new_code_cell(bomb))
     return work
-
-
-def harm(arena):
-    cost = _peak() - arena.peak
-    return f"what it handed in cost the grader {cost:.0f} MiB" if cost > MOST else ""
-
-
-def _peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
