@@ -1,12 +1,10 @@
-# On Linux, PyPI's torch brings CUDA along. For the small CPU build, let pip look there too:
-#   PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu make demo
-
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all lab build bench bundle site chromium bubblewrap postgresql iproute2
 .DELETE_ON_ERROR:
 
 bin   := .venv/bin
 ready := .venv/.attention-lab-ready
+cpu   := https://download.pytorch.org/whl/cpu
 root  := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
 help:
@@ -55,7 +53,7 @@ test-all: export EVERY_SEED = 1
 test-all: test
 
 # The whole set-up, once, and again when pyproject.toml changes. torch goes first: by far the longest step.
-$(ready): pyproject.toml
+$(ready): pyproject.toml nbjudge/pyproject.toml
 	@for python in python3.11 python3; do \
 	    $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; python=; \
 	done; \
@@ -64,11 +62,19 @@ $(ready): pyproject.toml
 	    echo "$$python cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv."; exit 1; }; \
 	echo "Set-up 1/3: $$($$python --version) in .venv"; \
 	test -x $(bin)/python || $$python -m venv .venv
+# On Linux, PyPI's torch brings CUDA along: where there is no GPU, pip looks for the small CPU build as well.
 	@torch=$$(grep -o 'torch==[0-9.]*' pyproject.toml); \
 	echo "Set-up 2/3: $$torch"; \
+	if test "$$(uname -s)" = Linux && ! command -v nvidia-smi >/dev/null && test -z "$$PIP_EXTRA_INDEX_URL"; then \
+	    if $(bin)/python -c 'import urllib.request; urllib.request.urlopen("$(cpu)/torch/", timeout=5)' 2>/dev/null; then \
+	        export PIP_EXTRA_INDEX_URL=$(cpu); \
+	    else \
+	        echo "$(cpu) does not answer: torch comes from pip's own index, where it may bring CUDA along (2 GB)."; \
+	    fi; \
+	fi; \
 	$(bin)/pip install -qq --disable-pip-version-check "$$torch"
 	@echo "Set-up 3/3: the other packages"
-	@$(bin)/pip install -qq --disable-pip-version-check -e ".[grading,bundle,site,test]"
+	@$(bin)/pip install -qq --disable-pip-version-check -e "./nbjudge[torch]" -e ".[grading,bundle,site,test]"
 	@touch $@
 
 # $(call package,PROGRAM,PACKAGE): the system's package for a program, through apt where that can be.

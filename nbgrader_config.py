@@ -1,5 +1,7 @@
 """The course, as nbgrader reads it. Attention Lab plugs in at nbgrader's own seams only."""
 
+from attention_lab.students import HELPERS
+
 c = get_config()  # noqa: F821 - nbgrader provides it
 
 c.CourseDirectory.course_id = "attention-lab"
@@ -23,14 +25,14 @@ c.Execute.coalesce_streams = True  # of a progress bar its last line, not every 
 c.Execute.timeout = 300
 
 # Grading: student code never shares a process with an input generator, a reference or a verdict.
-c.Autograde.exporter_class = "attention_lab.grading.nbgrader_plugin.SubmissionExporter"
+c.Autograde.exporter_class = "nbjudge.plugin.SubmissionExporter"
 c.Autograde.sanitize_preprocessors = [
-    "attention_lab.grading.nbgrader_plugin.Rebuild",
+    "nbjudge.plugin.Rebuild",
     "nbgrader.preprocessors.OverwriteKernelspec",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.Autograde.autograde_preprocessors = [
-    "attention_lab.grading.nbgrader_plugin.RunAndJudge",
+    "nbjudge.plugin.RunAndJudge",
     "nbgrader.preprocessors.IgnorePattern",
     "nbgrader.preprocessors.LimitOutput",
     "nbgrader.preprocessors.SaveAutoGrades",
@@ -38,5 +40,8 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
+# What of the course's own code notebooks import, and therefore see.
+c.RunAndJudge.helpers = list(HELPERS)
+
 # Feedback: one page a student, without scripts, that asks nothing of any network.
-c.GenerateFeedback.exporter_class = "attention_lab.feedback.exporter.FeedbackExporter"
+c.GenerateFeedback.exporter_class = "nbjudge.feedback.FeedbackExporter"

@@ -13,9 +13,11 @@ import nbformat
 from nbformat import NotebookNode
 
 from attention_lab.errors import CourseError
-from attention_lab.grading.course import Course, Lesson, read_notebook
-from attention_lab.grading.forms import course_config, released, solved
-from attention_lab.grading.gradebook import file_of, gradebook_url
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import Course, Lesson, read_notebook
+from nbjudge.course.gradebook import file_of, gradebook_url
+from nbjudge.read.files import LITTER
+from nbjudge.rebuild.forms import released, solved
 
 
 def canonical(notebook: NotebookNode) -> str:
@@ -71,7 +73,7 @@ def stale(lesson: Lesson) -> list[str]:
 def release_is_stale(lesson: Lesson) -> bool:
     path = lesson.course.root / "release" / lesson.folder / f"{lesson.name}.ipynb"
     wanted = released(
-        read_notebook(lesson.source_path), course_config(lesson.course.root), lesson.source_path.parent
+        read_notebook(lesson.source_path), read_config(lesson.course.root), lesson.source_path.parent
     )
     return _differs(lesson, path, wanted)
 
@@ -79,7 +81,7 @@ def release_is_stale(lesson: Lesson) -> bool:
 def solution_is_stale(lesson: Lesson) -> bool:
     """Outputs are not compared here: running them again is what nbval does."""
     path = lesson.solution_path
-    wanted = solved(read_notebook(lesson.source_path), course_config(lesson.course.root))
+    wanted = solved(read_notebook(lesson.source_path), read_config(lesson.course.root))
     return _differs(lesson, path, wanted)
 
 
@@ -120,11 +122,10 @@ def _differs(lesson: Lesson, path: Path, wanted: NotebookNode) -> bool:
 
 
 def _given_files(folder: Path) -> dict[str, bytes]:
-    passing = {"__pycache__", ".ipynb_checkpoints"}
     return {
         str(file.relative_to(folder)): file.read_bytes()
         for file in folder.rglob("*")
-        if file.is_file() and file.suffix != ".ipynb" and not passing & set(file.parts)
+        if file.is_file() and file.suffix != ".ipynb" and not LITTER & set(file.parts)
     }
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from attention_lab.errors import CourseError
 
 if TYPE_CHECKING:
-    from attention_lab.grading.course import Course, Lesson
+    from nbjudge.course.course import Course, Lesson
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 console = Console()
@@ -39,7 +39,7 @@ def main() -> None:
         console.print(Text.assemble(("attention-lab:", "bold red"), f" {error}"), soft_wrap=True)
         raise SystemExit(1) from None
     except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("attention_lab."):
+        if not (error.name or "").startswith(("attention_lab.", "nbjudge")):
             raise
         console.print(ONLY_FOR_INSTRUCTORS, soft_wrap=True)
         raise SystemExit(1) from None
@@ -54,10 +54,11 @@ def build(
     force: Annotated[bool, typer.Option("--force", help="Remake what is up to date as well.")] = False,
 ) -> None:
     """Make release/ and solutions/ from source/."""
-    from attention_lab.build import build_lesson, is_registered, register, stale
+    from attention_lab.build import stale
+    from nbjudge.preflight.command import preflight
 
     course = _course()
-    chosen = _choose(course, lesson)
+    chosen = course.choose(lesson)
     if check:
         problems = [problem for each in chosen for problem in (*stale(each), *each.problems())]
         for problem in problems:
@@ -67,44 +68,26 @@ def build(
         console.print(f"{len(chosen)} lessons: release and solutions are what the sources make.")
         return
     for each in chosen:
-        with console.status(f"{each.folder} …"):
-            done = build_lesson(each, force)
-            if not is_registered(course, each):
-                register(each)
-                done.append("entered it into the gradebook")
-        console.print(f"{each.folder}: {', '.join(done) or 'up to date'}", highlight=False, soft_wrap=True)
-        for problem in each.problems():
+        made = _make(each, force)
+        # Whoever names a lesson is at work on it, and may have changed its checks alone.
+        for problem in preflight(each, console) if made or lesson != "*" else ():
             raise CourseError(problem)
 
 
-@app.command()
-def grade(
-    lesson: Annotated[str, typer.Argument(help="The lesson whose submissions are graded (02_scaling).")],
-    students: Annotated[str, typer.Option(help="Only these: a name, or a pattern such as 'a*'.")] = "*",
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="How many are graded at a time; one a core by default.")
-    ] = None,
-    scheduler: Annotated[
-        str | None, typer.Option(help="Grade on this Dask cluster (tcp://HOST:8786) instead of here.")
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Grade what is graded and unchanged as well.")
-    ] = False,
-    no_sandbox: Annotated[
-        bool, typer.Option("--no-sandbox", help="Run student code as you, without bubblewrap.")
-    ] = False,
-) -> None:
-    """Grade what is new or changed of a lesson's submissions, all cores at once.
+def _make(lesson: Lesson, force: bool = False) -> bool:
+    """Bring a lesson's release, solution and gradebook up to date; whether a notebook was made anew."""
+    from attention_lab.build import build_lesson, is_registered, register
 
-    Ends with 0 when every submission has its grade, with 1 when one has none, with 130 after Ctrl-C;
-    the next run goes on where this one stopped.
-    """
-    from attention_lab.grading.whole_class.command import Options, grade_class
-    from attention_lab.grading.whole_class.plan import find_root, read_folders
-
-    folders = read_folders(find_root(Path.cwd()))
-    options = Options(students, workers, scheduler, force, sandbox=False if no_sandbox else None)
-    raise typer.Exit(grade_class(folders, lesson, options, console))
+    with console.status(f"{lesson.folder} …"):
+        made = build_lesson(lesson, force)
+        entered = not is_registered(lesson.course, lesson)
+        if entered:
+            register(lesson)
+    done = [*made, *(["entered it into the gradebook"] if entered else [])]
+    console.print(f"{lesson.folder}: {', '.join(done) or 'up to date'}", highlight=False, soft_wrap=True)
+    for problem in lesson.problems():
+        raise CourseError(problem)
+    return bool(made)
 
 
 @app.command()
@@ -118,30 +101,9 @@ def demo(
     """Build the course and grade a simulated class with nbgrader."""
     from attention_lab.demo import run_demo
 
-    chosen = _choose(_course(), lesson)[0]
-    build(chosen.folder)
+    chosen = _course().choose(lesson)[0]
+    _make(chosen)
     run_demo(chosen, students, console, sandbox=not no_sandbox)
-
-
-@app.command()
-def report(
-    lesson: Annotated[str, typer.Argument(help="The lesson, such as 02_scaling.")],
-    output: Annotated[
-        Path | None, typer.Option(help="The folder to write to; reports/LESSON by default.")
-    ] = None,
-    anonymous: Annotated[
-        bool, typer.Option("--anonymous", help="Leave out who: a report that the class may see.")
-    ] = False,
-) -> None:
-    """Write a page on what a graded class has understood of a lesson, with CSV files and JSON."""
-    from attention_lab.report import write_report
-    from attention_lab.report.classroom import find_classroom
-
-    classroom = find_classroom(Path.cwd())
-    chosen = _choose(classroom.course, lesson)[0]
-    said, page = write_report(classroom, chosen.folder, output, anonymous, console)
-    console.print(Text(said.replace("`", "")), soft_wrap=True)
-    console.print(Text(f"The report: {page}"), soft_wrap=True)
 
 
 @app.command()
@@ -207,16 +169,28 @@ def site(
 
 
 def _course() -> Course:
-    from attention_lab.grading.course import find_course
+    from nbjudge.course.course import find_course
 
     return find_course(Path.cwd())
 
 
-def _choose(course: Course, pattern: str) -> list[Lesson]:
-    """The lessons whose folder or notebook has this name, `*` for all."""
-    lessons = list(course.lessons.values())
-    chosen = [each for each in lessons if pattern in ("*", each.folder, each.name)]
-    if not chosen:
-        known = ", ".join(each.folder for each in lessons)
-        raise CourseError(f"There is no lesson {pattern!r}. There are: {known}.")
-    return chosen
+def _add_the_graders_commands() -> None:
+    """Those of the grader's commands that a course's author and instructor type; students are told so."""
+    try:
+        from nbjudge.cli import add_exercise, add_lesson, grade, report, try_checks
+    except ModuleNotFoundError:
+        for name in ("grade", "report", "try", "new-lesson", "new-exercise"):
+            app.command(name, hidden=True, context_settings={"ignore_unknown_options": True})(_not_here)
+        return
+    app.command("new-lesson")(add_lesson)
+    app.command("new-exercise")(add_exercise)
+    app.command("try")(try_checks)
+    app.command()(grade)
+    app.command()(report)
+
+
+def _not_here(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
+    raise ModuleNotFoundError(name="nbjudge")
+
+
+_add_the_graders_commands()

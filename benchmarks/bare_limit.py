@@ -16,14 +16,15 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from attention_lab.grading import respond
-from attention_lab.grading.answers import Reply, read_reply
-from attention_lab.grading.course import Lesson, read_notebook
-from attention_lab.grading.forms import course_config, graded
-from attention_lab.grading.grade import exercise_of
-from attention_lab.grading.judge import judge
-from attention_lab.grading.rebuild import is_left_out, rebuild
-from attention_lab.grading.submission import read_submission
+from nbjudge.ask.answers import Reply, read_reply
+from nbjudge.ask.program import respond
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import Lesson, read_notebook
+from nbjudge.judge.judge import judge
+from nbjudge.pipeline.grade import exercise_of
+from nbjudge.read.submission import read_submission
+from nbjudge.rebuild.forms import graded
+from nbjudge.rebuild.rebuild import is_left_out, rebuild
 
 # Which cells are run, and whether the exercises are judged as well, in the same process.
 SAME_CELLS, JUDGED, ALL_CELLS = "limit", "limit, judged", "limit, all cells"
@@ -47,7 +48,7 @@ class BareLimit:
         if which == JUDGED:  # the grader, too, loads checks and reference once
             _ = lesson.reference, lesson.exercises
         self._form = graded(
-            read_notebook(lesson.source_path), course_config(lesson.course.root), lesson.source_path.parent
+            read_notebook(lesson.source_path), read_config(lesson.course.root), lesson.source_path.parent
         )
 
     def cells(self, submitted: Path) -> list[NotebookNode]:

@@ -35,7 +35,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from attention_lab.grading.course import Lesson
+from nbjudge.course.course import Lesson
 
 CORES = 2
 STOCK, OURS, LIMIT, LIMIT_OF_ONE = "stock", "ours", "limit", "limit of 1"

@@ -20,8 +20,8 @@ from bare_limit import SAME_CELLS
 from contenders import environment, start
 from courses import graded_notebook
 
-from attention_lab.grading.course import Lesson
-from attention_lab.grading.graded_notebook import read_graded
+from nbjudge.course.course import Lesson
+from nbjudge.record.graded_notebook import read_graded
 
 ATTENTION_LAB = str(Path(sys.executable).with_name("attention-lab"))
 LAST_WORDS = 2000  # characters

@@ -12,7 +12,7 @@ from statistics import median
 
 from memory import KernelWatch
 
-from attention_lab.grading.course import Lesson
+from nbjudge.course.course import Lesson
 
 SERVER = Path(__file__).with_name("served.py")
 

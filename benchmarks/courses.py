@@ -13,7 +13,7 @@ from attention_lab.build import register
 from attention_lab.demo.class_folder import read_release, submit
 from attention_lab.demo.hand_ins import HandIn, Writer
 from attention_lab.demo.material import material_of
-from attention_lab.grading.course import Course, Lesson
+from nbjudge.course.course import Course, Lesson
 
 ROOT = Path(__file__).parents[1]
 SEED = 7  # the same class every time

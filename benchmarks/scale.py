@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from attention_lab.grading.course import Lesson
+from nbjudge.course.course import Lesson
 
 BETWEEN_LOOKS = 0.25  # seconds
 MIB = 2**20

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bare_limit import BareLimit
 
-from attention_lab.grading.course import Course, Lesson
+from nbjudge.course.course import Course, Lesson
 
 NBGRADER = ("stock", "ours")
 

@@ -9,12 +9,12 @@ from types import CodeType
 import pytest
 import torch
 
-from attention_lab.grading import respond
-from attention_lab.grading.answers import read_reply
-from attention_lab.grading.course import open_course
-from attention_lab.grading.draw import Draw
-from attention_lab.grading.judge import judge
-from attention_lab.grading.packing import Made, pack, unpack
+from nbjudge.ask.answers import read_reply
+from nbjudge.ask.program import respond
+from nbjudge.authoring.draw import Draw
+from nbjudge.course.course import open_course
+from nbjudge.judge.judge import judge
+from nbjudge.values.packing import Made, pack, unpack
 
 COURSE = open_course(Path(__file__).parents[1])
 FAMILIES = ("scale", "softmax", "mask", "empty", "inputs", "company", "tensors")

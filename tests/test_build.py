@@ -13,7 +13,7 @@ from nbgrader.api import Gradebook
 
 from attention_lab import cli
 from attention_lab.build import build_lesson, canonical, stale
-from attention_lab.grading.course import Course
+from nbjudge.course.course import Course
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path("source/01_tiny/tiny.ipynb")
@@ -21,7 +21,7 @@ RELEASE = Path("release/01_tiny/tiny.ipynb")
 SOLUTION = Path("solutions/01_tiny/tiny.ipynb")
 CHECKS = Path("checks/tiny.py")
 TINY_CHECKS = """
-from attention_lab.grading.exercise import Exercise, ask
+from nbjudge.authoring.exercise import Exercise, ask
 
 double = Exercise("double", results=("doubled",))
 
@@ -45,7 +45,7 @@ def marked(cell_id, text, **marks):
 
 def tiny_source():
     answer = "def double(x):\n    ### BEGIN SOLUTION\n    return x + x\n    ### END SOLUTION"
-    hidden = "from attention_lab.grading import check\ncheck('double')\n"
+    hidden = "from nbjudge import check\ncheck('double')\n"
     test = f"print(double(3))\n### BEGIN HIDDEN TESTS\n{hidden}### END HIDDEN TESTS"
     return nbformat.v4.new_notebook(
         cells=[

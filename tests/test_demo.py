@@ -15,10 +15,10 @@ from attention_lab.demo.names import invented_names
 from attention_lab.demo.outcome import Judged, Outcome
 from attention_lab.demo.table import first_message, table_of
 from attention_lab.errors import CourseError
-from attention_lab.grading.course import Course, Lesson, open_course
-from attention_lab.grading.exercise import Exercise
-from attention_lab.grading.graded_notebook import GradedNotebook
-from attention_lab.grading.whole_class.run import Graded
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.batch.run import Graded
+from nbjudge.course.course import Course, Lesson, open_course
+from nbjudge.record.graded_notebook import GradedNotebook
 
 ROOT = Path(__file__).parents[1]
 LESSON = open_course(ROOT).lessons["dot_product"]

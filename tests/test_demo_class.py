@@ -13,10 +13,10 @@ from attention_lab.demo.material import material_of, with_docstring
 from attention_lab.demo.names import DIFFICULT, invented_names
 from attention_lab.demo.outcome import Judged
 from attention_lab.demo.transplant import ChecksFile
-from attention_lab.grading import respond
-from attention_lab.grading.answers import read_reply
-from attention_lab.grading.course import open_course, read_notebook
-from attention_lab.grading.judge import judge
+from nbjudge.ask.answers import read_reply
+from nbjudge.ask.program import respond
+from nbjudge.course.course import open_course, read_notebook
+from nbjudge.judge.judge import judge
 
 ROOT = Path(__file__).parents[1]
 COURSE = open_course(ROOT)
@@ -91,7 +91,7 @@ CHECKS = '''
 import functools
 import math
 
-from attention_lab.grading.exercise import Exercise, ask
+from nbjudge.authoring.exercise import Exercise, ask
 
 BASE = 2
 score = Exercise("score", results=("scores",))

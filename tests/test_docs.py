@@ -13,20 +13,23 @@ from nbgrader.apps import NbGraderApp
 from nbgrader.preprocessors import NbGraderPreprocessor
 
 from attention_lab.cli import app
-from attention_lab.grading.course import open_course
-from attention_lab.grading.exercise import Tolerance
-from attention_lab.grading.nbgrader_plugin import RunAndJudge
+from nbjudge.authoring.exercise import Tolerance
+from nbjudge.cli import app as nbjudge_app
+from nbjudge.course.course import open_course
+from nbjudge.plugin import RunAndJudge
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+GRADER = ROOT / "nbjudge" / "src" / "nbjudge"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(DOCS.glob("*.md"))]
+PAGES += [ROOT / "nbjudge" / "README.md"]
 # The first page asks for nothing, so the contract has nothing to say of it.
 LESSONS = {name: lesson for name, lesson in open_course(ROOT).lessons.items() if name != "start_here"}
 # What a class leaves behind and what `make` makes: named in the pages, not in a fresh clone.
 NOT_IN_A_CLONE = {"submitted", "autograded", "feedback", "build", "demo", "reports", "_site", "dist"}
 PLACEHOLDER = re.compile(r"\b([A-Z]{3,}|NN)\b|NN_")
 
-every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 
 
 def fences(page: Path, language: str = r"\w*") -> list[str]:
@@ -49,8 +52,9 @@ def commands(page: Path, program: str) -> list[list[str]]:
 
 
 def repository_paths(page: Path) -> set[str]:
-    """The words in backticks that begin with a folder of the repository."""
-    folders = {entry.name for entry in ROOT.iterdir() if entry.is_dir()} - NOT_IN_A_CLONE
+    """The words in backticks that begin with a folder of the repository, or of the grader."""
+    folders = {entry.name for place in (ROOT, GRADER) for entry in place.iterdir() if entry.is_dir()}
+    folders -= NOT_IN_A_CLONE
     words = {word.rstrip(".,;:") for span in code_spans(page) for word in span.split()}
     paths = {word for word in words if re.fullmatch(r"[\w.*-]+/[\w./*:-]*", word)}
     return {path for path in paths if path.partition("/")[0] in folders and not PLACEHOLDER.search(path)}
@@ -105,7 +109,9 @@ def test_every_relative_link_resolves(page):
 @every_page
 def test_every_path_of_the_repository_that_is_named_exists(page):
     missing = [
-        path for path in repository_paths(page) if not list(ROOT.glob(path.partition("::")[0].rstrip("/")))
+        path
+        for path in repository_paths(page)
+        if not any(list(place.glob(path.partition("::")[0].rstrip("/"))) for place in (ROOT, GRADER))
     ]
     assert missing == []
 
@@ -121,7 +127,7 @@ def test_every_test_that_is_named_exists(page):
 @every_page
 def test_every_make_verb_that_is_named_exists(page):
     makefile = (ROOT / "Makefile").read_text()
-    verbs = set(re.findall(r"^([a-z]+):", makefile, flags=re.MULTILINE))
+    verbs = set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
     for words in commands(page, "make"):
         variables = {word.partition("=")[0] for word in words if "=" in word}
         assert set(words) - {word for word in words if "=" in word} <= verbs
@@ -132,6 +138,15 @@ def test_every_make_verb_that_is_named_exists(page):
 def test_every_command_and_option_of_attention_lab_that_is_named_exists(page):
     known = typer.main.get_command(app).commands
     for name, *words in commands(page, "attention-lab"):
+        assert name in known, name
+        options = {option for parameter in known[name].params for option in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= options, (name, words)
+
+
+@every_page
+def test_every_command_and_option_of_nbjudge_that_is_named_exists(page):
+    known = typer.main.get_command(nbjudge_app).commands
+    for name, *words in commands(page, "nbjudge"):
         assert name in known, name
         options = {option for parameter in known[name].params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= options, (name, words)
@@ -197,7 +212,6 @@ def test_the_stated_limits_are_the_graders():
     rows = table_rows((DOCS / "instructors.md").read_text())
     stated = {row[0].strip("`"): row[1] for row in rows if row[0].startswith("`c.RunAndJudge.")}
     own = set(RunAndJudge.class_trait_names(config=True)) - set(NbGraderPreprocessor.class_trait_names())
-    own -= {"worker"}  # nobody's setting: `attention-lab grade` does its work through it
     defaults = {name: RunAndJudge.class_traits()[name].default() for name in own}
     assert stated == {
         f"c.RunAndJudge.{name}": f"{default:g}" if type(default) in (int, float) else str(default or "none")

@@ -50,7 +50,7 @@ def for_the_tiny_course(line: str) -> str:
     return line.replace("dot_product.ipynb", f"{NAME}.ipynb").replace("build/lab", "release")
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1500)
 def test_what_the_documentation_says_to_type_works():
     lines = [line for line in command_lines() if run_elsewhere(line) is None]
     assert len(lines) > 10

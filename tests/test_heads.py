@@ -85,9 +85,9 @@ def test_names_and_title_are_what_the_caller_says(weights):
 
 def test_a_list_of_heads_is_as_good_as_a_tensor_and_gradients_do_not_matter(weights):
     weights.requires_grad_()
-    head_heatmaps(list(weights))
-    head_heatmaps(weights)
-    head_heatmaps(weights.detach().numpy())
+    for given in (list(weights), weights, weights.detach().numpy()):
+        shown = [ax.collections[0].get_array() for ax in panels(head_heatmaps(given))]
+        np.testing.assert_array_equal(shown, weights.detach().numpy())
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import torch
 
-from attention_lab.grading.course import open_course, read_notebook
-from attention_lab.grading.draw import FRESH_HEAD_COUNTS, Draw
-from attention_lab.grading.exercise import Case, Made
-from attention_lab.grading.runs import group_seed
+from nbjudge.authoring.draw import FRESH_HEAD_COUNTS, Draw
+from nbjudge.authoring.exercise import Case, Made
+from nbjudge.course.course import open_course, read_notebook
+from nbjudge.judge.questions import group_seed
 
 COURSE = open_course(Path(__file__).parents[1])
 SEEDS = range(12)

@@ -13,20 +13,20 @@ from pathlib import Path
 import pytest
 import torch
 
-from attention_lab.grading import respond
-from attention_lab.grading.answers import Reply, read_reply
-from attention_lab.grading.course import open_course
-from attention_lab.grading.exercise import Tolerance
-from attention_lab.grading.judge import judge
-from attention_lab.grading.runs import question
+from nbjudge.ask.answers import Reply, read_reply
+from nbjudge.ask.program import respond
+from nbjudge.authoring.exercise import Tolerance
+from nbjudge.course.course import open_course
+from nbjudge.judge.judge import judge
+from nbjudge.judge.questions import question
 
 COURSE = open_course(Path(__file__).parents[1])
-# `make test-all` meets every seed. A day's change meets the first of them, and of trained models, whose
-# judging takes many times as long, fewer.
+# `make test-all` meets every seed. A day's change meets the first of them; of trained models and of numbers
+# that are measured, whose judging takes many times as long, fewer.
 EVERY_SEED = bool(os.environ.get("EVERY_SEED"))
 SEEDS = range(200) if EVERY_SEED else range(10)
-SEEDS_OF_TRAINED_MODELS = SEEDS if EVERY_SEED else range(3)
-TRAINED_MODELS = "text_classifier"
+FEWER_SEEDS = SEEDS if EVERY_SEED else range(3)
+SLOW = {"text_classifier", "score_variance"}  # lessons and exercises
 BLOCK = 25  # seeds in one test
 SEEDS_ASKED_ANEW = 3  # on the others a mistake's answers are those that the judge looks it up by
 # Grades must not depend on the processor, which rounds sums in an order of its own: right answers
@@ -41,7 +41,7 @@ EXERCISES = [
 EXERCISES_BY_BLOCK = [
     pytest.param(*entry.values, block, id=f"{entry.id}-seeds-{block.start}-to-{block.stop - 1}")
     for entry in EXERCISES
-    for seeds in [SEEDS_OF_TRAINED_MODELS if entry.values[0].name == TRAINED_MODELS else SEEDS]
+    for seeds in [FEWER_SEEDS if SLOW & {each.name for each in entry.values} else SEEDS]
     for block in (seeds[start : start + BLOCK] for start in range(0, len(seeds), BLOCK))
 ]
 every_exercise = pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)

@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 
 from attention_lab.errors import CourseError
-from attention_lab.grading.course import Course
 from attention_lab.lab import open_lab
 from attention_lab.start.lessons import add_missing_lessons
+from nbjudge.course.course import Course
 
 SECOND = "02_second/second.ipynb"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attention_lab.grading.course import open_course, read_notebook
+from nbjudge.course.course import open_course, read_notebook
 
 COURSE = open_course(Path(__file__).parents[1])
 NOTEBOOKS = list(COURSE.lessons.values())

@@ -8,11 +8,11 @@ import pytest
 import torch
 from vacuous import vacuous
 
-from attention_lab.grading import judge as judging
-from attention_lab.grading import respond
-from attention_lab.grading.answers import Reply, read_reply
-from attention_lab.grading.course import open_course
-from attention_lab.grading.runs import question
+from nbjudge.ask.answers import Reply, read_reply
+from nbjudge.ask.program import respond
+from nbjudge.course.course import open_course
+from nbjudge.judge import judge as judging
+from nbjudge.judge.questions import question
 
 COURSE = open_course(Path(__file__).parents[1])
 SEEDS = range(3)

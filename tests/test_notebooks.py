@@ -9,8 +9,8 @@ import nbformat
 import pytest
 
 from attention_lab.build import canonical
-from attention_lab.grading.course import open_course, read_notebook
-from attention_lab.grading.draw import FRESH_EVEN_SIZES, FRESH_HEAD_COUNTS, FRESH_SIZES, FRESH_SMALL_SIZES
+from nbjudge.authoring.draw import FRESH_EVEN_SIZES, FRESH_HEAD_COUNTS, FRESH_SIZES, FRESH_SMALL_SIZES
+from nbjudge.course.course import open_course, read_notebook
 
 WIDTHS = {count * size for count in FRESH_HEAD_COUNTS for size in FRESH_SMALL_SIZES}  # of all heads together
 DRAWN = WIDTHS.union(FRESH_SIZES, FRESH_EVEN_SIZES, FRESH_HEAD_COUNTS, FRESH_SMALL_SIZES)
@@ -154,7 +154,7 @@ def test_an_answer_cell_is_one_documented_definition_with_one_solution(lesson):
 @every_notebook
 def test_the_release_holds_nothing_that_only_graders_may_see(lesson):
     text = (COURSE.root / "release" / lesson.folder / f"{lesson.name}.ipynb").read_text()
-    for secret in ("BEGIN SOLUTION", "HIDDEN TESTS", "MARK SCHEME", "attention_lab.grading", "check("):
+    for secret in ("BEGIN SOLUTION", "HIDDEN TESTS", "MARK SCHEME", "nbjudge", "check("):
         assert secret not in text, secret
     source = read_notebook(lesson.source_path)
     schemes = [line for cell in source.cells for part in SCHEME.findall(cell.source) for line in lines(part)]

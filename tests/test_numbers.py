@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch.nn as nn
 
-from attention_lab.grading.course import open_course
+from nbjudge.course.course import open_course
 
 COURSE = open_course(Path(__file__).parents[1])
 POSITIONS = COURSE.lessons["positional_encoding"]

@@ -16,22 +16,25 @@ from pathlib import Path
 
 import pytest
 
+from attention_lab.students import STUDENT_MODULES
+
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PACKAGE = ROOT / "attention_lab"
-# What instructors have besides: the grader, and what builds the course and shows it off.
-INSTRUCTORS = ("grading", "demo", "report", "feedback", "exports", "bundle")
-GRADING = sorted(
-    [*(file for name in INSTRUCTORS for file in PACKAGE.glob(f"{name}/**/*.py")), PACKAGE / "build.py"]
+# What students have; what `make site` needs besides, in a group of its own; and all else, the instructors'.
+STUDENTS = sorted(
+    file
+    for name in STUDENT_MODULES
+    for file in (*PACKAGE.glob(f"{name}.py"), *PACKAGE.glob(f"{name}/**/*.py"))
 )
-# What `make site` needs besides, in a group of its own.
 SITE = sorted(PACKAGE.glob("site/**/*.py"))
-# What students have: everything else of the package.
-STUDENTS = sorted(set(PACKAGE.rglob("*.py")) - set(GRADING) - set(SITE))
+INSTRUCTORS = sorted(set(PACKAGE.rglob("*.py")) - set(STUDENTS) - set(SITE))
 LESSONS = sorted(ROOT.glob("source/*/*.ipynb"))
-OWN = {"attention_lab", "checks", "tests", "routes"}
+OWN = {"attention_lab", "nbjudge", "checks", "tests", "routes"}
 OWN |= {path.stem for folder in ("tests", "source") for path in ROOT.glob(f"{folder}/**/*.py")}
 POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
+GRADER = tomllib.loads((ROOT / "nbjudge/pyproject.toml").read_text())["project"]
+GRADERS = sorted(ROOT.glob("nbjudge/src/**/*.py"))
 # Declared for what they do on the machine, not for an import of ours.
 PROGRAMS = {"jupyterlab", "nbgrader", "ipykernel"}
 NAMED_ONLY = {"myst-nb", "furo"}  # Sphinx is told of these by name
@@ -42,11 +45,14 @@ def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def declared(*groups: str) -> set[str]:
-    """The base dependencies and those of the groups, without versions."""
-    requirements = list(PROJECT["dependencies"])
+def declared(*groups: str, project: dict = PROJECT) -> set[str]:
+    """The base dependencies and those of the groups, without versions; with `nbjudge`, what that declares."""
+    requirements = list(project["dependencies"])
     for group in groups:
-        requirements += PROJECT["optional-dependencies"][group]
+        requirements += project["optional-dependencies"][group]
+    for requirement in [each for each in requirements if each.startswith("nbjudge")]:
+        extras = re.findall(r"\w+", requirement.partition("[")[2])
+        requirements += declared(*extras, project=GRADER)
     return {canonical(re.match(r"[\w.-]+", requirement).group()) for requirement in requirements}
 
 
@@ -92,8 +98,16 @@ def test_a_students_machine_gets_what_the_lessons_import():
     assert needed(map(lesson_code, LESSONS)) <= declared()
 
 
-def test_a_graders_machine_gets_what_the_grader_and_the_checks_import():
-    assert needed(texts([*GRADING, *ROOT.glob("checks/**/*.py")])) <= declared("grading", "cluster")
+def test_an_instructors_machine_gets_what_the_course_and_its_checks_import():
+    assert needed(texts([*INSTRUCTORS, *ROOT.glob("checks/**/*.py")])) <= declared("grading")
+
+
+def test_the_grader_gets_what_it_imports():
+    assert needed(texts(GRADERS)) <= declared("torch", "cluster", project=GRADER)
+
+
+def test_the_grader_declares_nothing_that_it_does_not_import():
+    assert declared("torch", project=GRADER) - PROGRAMS <= needed(texts(GRADERS))
 
 
 def test_the_site_gets_what_it_imports_and_nothing_else():
@@ -103,12 +117,12 @@ def test_the_site_gets_what_it_imports_and_nothing_else():
 
 
 def test_the_tests_get_what_they_import():
-    assert needed(texts(ROOT.glob("tests/**/*.py"))) <= declared("grading", "cluster", "postgresql", "test")
+    assert needed(texts(ROOT.glob("tests/**/*.py"))) <= declared("grading", "test")
 
 
 def test_nothing_is_installed_that_nothing_imports():
-    used = needed([*texts(STUDENTS), *texts(GRADING), *map(lesson_code, LESSONS)])
-    assert declared("grading") - PROGRAMS <= used
+    used = needed([*texts(STUDENTS), *texts(INSTRUCTORS), *map(lesson_code, LESSONS)])
+    assert declared("grading") - declared("torch", project=GRADER) - PROGRAMS - {"nbjudge"} <= used
 
 
 def test_only_the_grader_needs_the_group_grading():
@@ -118,7 +132,7 @@ def test_only_the_grader_needs_the_group_grading():
 
 @pytest.mark.parametrize("notebook", LESSONS, ids=lambda path: path.stem)
 def test_a_lesson_does_not_reach_for_the_grader(notebook):
-    assert not [name for name in imported(lesson_code(notebook)) if name.startswith("attention_lab.grading")]
+    assert not [name for name in imported(lesson_code(notebook)) if name.startswith("nbjudge")]
 
 
 @pytest.mark.parametrize("path", STUDENTS, ids=lambda path: path.stem)
@@ -130,8 +144,7 @@ def test_students_modules_load_where_the_grader_is_missing():
     modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in STUDENTS]
     code = (
         "import importlib, sys\n"
-        "sys.modules['attention_lab.grading'] = None\n"  # importing it is then an ImportError
-        "sys.modules['attention_lab.build'] = None\n"
+        "sys.modules['nbjudge'] = None\n"  # importing it is then an ImportError
         f"for name in {modules}: importlib.import_module(name.removesuffix('.__init__'))\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
@@ -149,6 +162,8 @@ def test_condas_environment_is_pyprojects():
     environment = (ROOT / "environment.yml").read_text()
     (python,) = re.findall(r"python=([\d.]+)", environment)
     assert f">={python}" == PROJECT["requires-python"]
+    (extras,) = re.findall(r"^ +- -e \./nbjudge\[(.+)\]$", environment, flags=re.MULTILINE)
+    assert set(extras.split(",")) <= set(GRADER["optional-dependencies"])
     (groups,) = re.findall(r"^ +- -e \.\[(.+)\]$", environment, flags=re.MULTILINE)
     assert set(groups.split(",")) <= set(PROJECT["optional-dependencies"])
 
@@ -170,7 +185,7 @@ def test_ci_runs_the_readmes_test_command():
 
 
 def test_every_make_command_of_the_readme_exists():
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
     verbs = {line.split()[1] for line in readme_commands() if line.startswith("make ")}
     assert {"demo", "test"} <= verbs <= targets
 
@@ -178,7 +193,8 @@ def test_every_make_command_of_the_readme_exists():
 @pytest.fixture
 def make(tmp_path):
     """Runs make in a folder that holds the Makefile, pyproject.toml and programs that we stand in for."""
-    for name in ("Makefile", "pyproject.toml"):
+    (tmp_path / "nbjudge").mkdir()
+    for name in ("Makefile", "pyproject.toml", "nbjudge/pyproject.toml"):
         (tmp_path / name).write_text((ROOT / name).read_text())
     programs = tmp_path / "programs"
     found = shutil.which("make")
@@ -187,7 +203,7 @@ def make(tmp_path):
 
     def run(*arguments: str, extra: dict[str, str] | None = None, **scripts: str):
         for name, body in scripts.items():
-            program(programs / name.replace("_", "."), body)
+            program(programs / {"nvidia_smi": "nvidia-smi"}.get(name, name.replace("_", ".")), body)
         env = environment | (extra or {})
         return subprocess.run([found, *arguments], cwd=tmp_path, env=env, capture_output=True, text=True)
 
@@ -211,6 +227,28 @@ def test_a_machine_that_is_set_up_starts_at_once(make, tmp_path):
 
     os.utime(stamp, (0, 0))  # older than pyproject.toml: what it asks for may have changed
     assert "pip install" in make("--dry-run", "demo").stdout
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_where_there_is_no_gpu_the_cpu_build_is_looked_for(make, tmp_path, answers):
+    program(tmp_path / ".venv/bin/python", f"exit {int(not answers)}")
+    program(tmp_path / ".venv/bin/pip", 'echo "pip $PIP_EXTRA_INDEX_URL $4"')
+    program(tmp_path / ".venv/bin/attention-lab", "exit 0")
+    done = make("lab", python3_11="exit 0", extra={"PIP_EXTRA_INDEX_URL": ""}, uname="echo Linux")
+    assert done.returncode == 0, done.stderr
+    torch = metadata.version("torch").partition("+")[0]
+    index = "https://download.pytorch.org/whl/cpu"
+    assert f"pip {index if answers else ''} torch=={torch}" in done.stdout
+    assert (f"{index} does not answer" in done.stdout) is not answers
+
+
+def test_a_machine_with_a_gpu_gets_what_pip_finds(make, tmp_path):
+    program(tmp_path / ".venv/bin/python", "exit 0")
+    program(tmp_path / ".venv/bin/pip", 'echo "pip <$PIP_EXTRA_INDEX_URL>"')
+    program(tmp_path / ".venv/bin/attention-lab", "exit 0")
+    no_index = {"PIP_EXTRA_INDEX_URL": ""}
+    done = make("lab", python3_11="exit 0", nvidia_smi="exit 0", extra=no_index)
+    assert done.returncode == 0 and "pip <>" in done.stdout
 
 
 def test_an_old_python_is_told_so_in_one_sentence(make):

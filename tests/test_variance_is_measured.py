@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from attention_lab.grading import respond
-from attention_lab.grading.answers import read_reply
-from attention_lab.grading.course import open_course
-from attention_lab.grading.judge import judge
+from nbjudge.ask.answers import read_reply
+from nbjudge.ask.program import respond
+from nbjudge.course.course import open_course
+from nbjudge.judge.judge import judge
 
 LESSON = open_course(Path(__file__).parents[1]).lessons["scaling"]
 EXERCISE = LESSON.exercises["score_variance"]

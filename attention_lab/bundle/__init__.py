@@ -14,7 +14,7 @@ from attention_lab.bundle.contents import LESSONS, NAME, lesson_files
 from attention_lab.bundle.gate import leaks
 from attention_lab.bundle.wheel import build_wheel
 from attention_lab.errors import CourseError
-from attention_lab.grading.course import Course
+from nbjudge.course.course import Course
 
 README = Path(__file__).with_name("students_readme.md")
 LICENCES = ("LICENSE", "LICENSE-CONTENT")

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attention_lab.grading.course import Course
+from attention_lab.students import STUDENT_MODULES
+from nbjudge.course.course import Course
+from nbjudge.read.files import LITTER
 
 NAME = "attention-lab"
 LESSONS = "lessons"
-# A module that is not named here stays with the instructor, a new one as well. The lessons import the
-# first; the others are `attention-lab start`.
-LESSON_MODULES = ("blocks", "corpus", "heads", "plots", "positions", "sliders", "training_plots")
-STUDENT_MODULES = (*LESSON_MODULES, "__init__", "cli", "errors", "lab", "start")
-UNWANTED = {"__pycache__", ".ipynb_checkpoints"}
 
 
 def lesson_files(course: Course) -> list[str]:
@@ -20,7 +17,7 @@ def lesson_files(course: Course) -> list[str]:
     source = course.root / course.source
     folders = {source / lesson.folder for lesson in course.lessons.values()}
     files = (file for folder in folders for file in folder.rglob("*") if file.is_file())
-    return sorted(file.relative_to(source).as_posix() for file in files if not UNWANTED & set(file.parts))
+    return sorted(file.relative_to(source).as_posix() for file in files if not LITTER & set(file.parts))
 
 
 def package_files(root: Path) -> list[str]:
@@ -33,4 +30,4 @@ def package_files(root: Path) -> list[str]:
         for file in (place.rglob("*") if place.is_dir() else [place.with_suffix(".py")])
         if file.is_file()
     )
-    return sorted(file.relative_to(root).as_posix() for file in files if not UNWANTED & set(file.parts))
+    return sorted(file.relative_to(root).as_posix() for file in files if not LITTER & set(file.parts))

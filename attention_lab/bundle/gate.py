@@ -15,8 +15,9 @@ from nbformat import NotebookNode
 
 from attention_lab.bundle.contents import LESSONS, NAME, lesson_files, package_files
 from attention_lab.bundle.private import Regions, private_in, private_lines
-from attention_lab.grading.course import Course, read_notebook
-from attention_lab.grading.forms import course_config, released
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import Course, read_notebook
+from nbjudge.rebuild.forms import released
 
 PLAIN = {"README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml"}
 LESSONS_INSIDE = "attention_lab/lessons/"  # of the helper package
@@ -40,7 +41,7 @@ class Expected:
 
     @classmethod
     def of(cls, course: Course) -> Expected:
-        config, source = course_config(course.root), course.root / course.source
+        config, source = read_config(course.root), course.root / course.source
         lessons = course.lessons.values()
         notebooks = {
             f"{lesson.folder}/{lesson.name}.ipynb": released(
@@ -107,7 +108,7 @@ def _in_wheel(wheel: str, content: bytes, expected: Expected) -> Iterator[str]:
             else:
                 yield (
                     f"{shown} is no part of the students' package: take it out, or name its module in "
-                    "attention_lab/bundle/contents.py if lessons need it."
+                    "attention_lab/students.py if lessons need it."
                 )
         wanted = {*expected.modules, *(f"{LESSONS_INSIDE}{lesson}" for lesson in expected.lessons)}
         yield from _missing(wanted, set(archive.namelist()), wheel)

@@ -15,8 +15,8 @@ from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, ClearSolut
 from traitlets.config import Config
 
 from attention_lab.bundle.contents import package_files
-from attention_lab.grading.course import Course, read_notebook
-from attention_lab.grading.forms import course_config
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import Course, read_notebook
 
 # Shorter ones, such as `return x`, stand everywhere and tell nothing.
 SHORTEST = 10  # letters and digits
@@ -54,7 +54,7 @@ class Regions:
 
 def private_lines(course: Course) -> dict[str, str]:
     """What must be nowhere in the zip: line (spaces aside), and what it is part of, with its file."""
-    regions = Regions.of(course_config(course.root))
+    regions = Regions.of(read_config(course.root))
     private: dict[str, str] = {}
     public: set[str] = set()
     for lesson in course.lessons.values():

@@ -15,10 +15,10 @@ from attention_lab.demo.names import invented_names
 from attention_lab.demo.outcome import outcome_of
 from attention_lab.demo.table import print_report
 from attention_lab.errors import CourseError
-from attention_lab.grading.course import Lesson
-from attention_lab.grading.sandbox.bubblewrap import refusal
-from attention_lab.grading.settings import NO_SANDBOX
-from attention_lab.grading.whole_class.workers import workers_for
+from nbjudge.batch.workers import workers_for
+from nbjudge.course.course import Lesson
+from nbjudge.plugin.settings import NO_SANDBOX
+from nbjudge.sandbox.bubblewrap import refusal
 
 SEED = 42  # the same class every time
 

@@ -12,11 +12,11 @@ from nbformat import NotebookNode
 from attention_lab.build import register
 from attention_lab.demo.hand_ins import HandIn
 from attention_lab.errors import CourseError
-from attention_lab.grading.course import Course, Lesson, read_notebook
+from nbjudge.course.course import Course, Lesson, read_notebook
+from nbjudge.read.files import LITTER
 
 FOLDER = "demo"
 MARKER = ".attention-lab-demo"  # only a folder that holds it is ever removed
-LITTER = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
 OWN_SETTINGS = """
 # The demo's invented students write endless loops on purpose: nobody wants to wait long for them.
 c.RunAndJudge.cell_seconds = 15
@@ -89,6 +89,6 @@ def _release_folder(lesson: Lesson) -> Path:
 def _copy(path: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():
-        shutil.copytree(path, target, ignore=LITTER)
+        shutil.copytree(path, target, ignore=shutil.ignore_patterns(*LITTER))
     else:
         shutil.copyfile(path, target)

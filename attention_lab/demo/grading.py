@@ -11,10 +11,12 @@ from nbgrader.apps.api import NbGraderAPI
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from attention_lab.grading.course import Lesson
-from attention_lab.grading.whole_class.command import LOG, Options, grade_plan
-from attention_lab.grading.whole_class.plan import make_plan, read_config, read_folders
-from attention_lab.grading.whole_class.run import Graded
+from nbjudge.batch.command import LOG, Options, grade_plan
+from nbjudge.batch.plan import make_plan
+from nbjudge.batch.run import Graded
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import Lesson
+from nbjudge.course.folders import read_folders
 
 
 def grade_class(

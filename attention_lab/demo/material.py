@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from nbformat import NotebookNode
 
 from attention_lab.demo.transplant import ChecksFile
-from attention_lab.grading.course import Lesson, read_notebook
-from attention_lab.grading.exercise import Exercise
-
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.course.course import Lesson, read_notebook
 
 SIBLING_IMPORT = re.compile(r"^from \.(\w+) import (?:\([^)]*\)|.*)$", re.MULTILINE)
 

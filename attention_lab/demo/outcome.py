@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry
 
 from attention_lab.demo.hand_ins import Expected, HandIn
-from attention_lab.grading.course import Lesson
-from attention_lab.grading.graded_notebook import GradedNotebook, read_graded
-from attention_lab.grading.verdict import Finding, Verdict
-from attention_lab.grading.whole_class.run import Graded
+from nbjudge.batch.run import Graded
+from nbjudge.course.course import Lesson
+from nbjudge.judge.verdict import Finding, Verdict
+from nbjudge.record.graded_notebook import GradedNotebook, read_graded
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from attention_lab.demo.outcome import Judged, Outcome
-from attention_lab.grading.course import Lesson
-from attention_lab.grading.exercise import Exercise
-from attention_lab.grading.whole_class.command import LOG
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.batch.command import LOG
+from nbjudge.course.course import Lesson
 
 
 def print_report(

@@ -17,9 +17,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 
 from attention_lab.errors import CourseError
-from attention_lab.grading.course import Lesson, read_notebook
 from attention_lab.site.alt_texts import ALT_TEXTS, alt_texts_of
 from attention_lab.site.stand_ins import html_of, run_cell, stand_ins
+from nbjudge.course.course import Lesson, read_notebook
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # The course's sliders are called so; another widget, such as a button, has no picture to show.

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.grading.exercise import SUMS_OF_PRODUCTS, Exercise, ask
+from nbjudge.authoring import SUMS_OF_PRODUCTS, Exercise, ask
 
 dot_product_attention = Exercise(
     "dot_product_attention",

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from attention_lab.grading.exercise import SUMS_OF_PRODUCTS, Exercise, ask
+from nbjudge.authoring import SUMS_OF_PRODUCTS, Exercise, ask
 
 project = Exercise(
     "project",

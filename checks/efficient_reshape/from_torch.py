@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.grading.exercise import Exercise, Made, ask
+from nbjudge.authoring import Exercise, Made, ask
 
 from_torch = Exercise("from_torch", results=("state_dict",))
 

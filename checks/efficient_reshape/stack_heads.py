@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.grading.exercise import Exercise, ask
+from nbjudge.authoring import Exercise, ask
 
 stack_heads = Exercise(
     "stack_heads",

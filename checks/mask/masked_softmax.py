@@ -3,8 +3,8 @@
 import torch
 import torch.nn.functional as F
 
-from attention_lab.grading.compare import same_value
-from attention_lab.grading.exercise import Exercise, Tolerance, ask
+from nbjudge.authoring import Exercise, Tolerance, ask
+from nbjudge.judge.compare import same_value
 
 EXACTLY = Tolerance((0.0, 0.0), (0.0, 0.0))
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.grading.exercise import Exercise, ask
+from nbjudge.authoring import Exercise, ask
 
 padding_mask = Exercise(
     "padding_mask",

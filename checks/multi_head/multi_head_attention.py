@@ -4,7 +4,7 @@ import torch
 import torch.nn as nn
 from attention_head import AttentionHead
 
-from attention_lab.grading.exercise import SUMS_OF_PRODUCTS, Exercise, ask, build
+from nbjudge.authoring import SUMS_OF_PRODUCTS, Exercise, ask, build
 
 multi_head_attention = Exercise(
     "MultiHeadAttention",

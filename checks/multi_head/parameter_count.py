@@ -1,6 +1,6 @@
 """What the grader asks about `parameter_count`, and the mistakes it can name."""
 
-from attention_lab.grading.exercise import Exercise, ask
+from nbjudge.authoring import Exercise, ask
 
 parameter_count = Exercise("parameter_count", results=("count",), not_allowed=("building_layers",))
 

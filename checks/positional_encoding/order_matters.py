@@ -2,9 +2,7 @@
 
 import torch
 
-from attention_lab.grading.disguise import Disguise
-from attention_lab.grading.draw import in_any_order
-from attention_lab.grading.exercise import Exercise, ask
+from nbjudge.authoring import Disguise, Exercise, ask, in_any_order
 
 order_matters = Exercise("order_matters", results=("answer",))
 

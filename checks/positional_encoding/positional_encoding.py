@@ -4,7 +4,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.grading.exercise import Exercise, Tolerance, ask, build
+from nbjudge.authoring import Exercise, Tolerance, ask, build
 
 positional_encoding = Exercise(
     "PositionalEncoding",

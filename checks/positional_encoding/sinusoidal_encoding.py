@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from attention_lab.grading.exercise import Exercise, Tolerance, ask
+from nbjudge.authoring import Exercise, Tolerance, ask
 
 sinusoidal_encoding = Exercise(
     "sinusoidal_encoding",

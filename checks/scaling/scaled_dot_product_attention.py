@@ -6,7 +6,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.grading.exercise import SUMS_OF_PRODUCTS, Exercise, ask
+from nbjudge.authoring import SUMS_OF_PRODUCTS, Exercise, ask
 
 scaled_dot_product_attention = Exercise(
     "scaled_dot_product_attention",

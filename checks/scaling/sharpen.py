@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.grading.exercise import Exercise, ask
+from nbjudge.authoring import Exercise, ask
 
 sharpen = Exercise("sharpen", results=("weights",), axes=(("queries", "keys"),), weights=0)
 

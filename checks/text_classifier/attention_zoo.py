@@ -2,13 +2,12 @@
 
 A function is put together from four steps, each drawn from several ways to write it; a broken one
 has a step of its own in place of a right one. Its code does not tell which: that of all functions of a
-family is the same, and holds every way of all of them (see `attention_lab.grading.disguise`).
+family is the same, and holds every way of all of them (see `nbjudge.authoring.disguise`).
 """
 
 from dataclasses import dataclass, field
 
-from attention_lab.grading.disguise import Disguise
-from attention_lab.grading.exercise import Made
+from nbjudge.authoring import Disguise, Made
 
 _FUNCTION = """
 def attention(query, key=None, value=None, mask=None):

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from attention_lab.grading.exercise import Exercise, Made, ask
+from nbjudge.authoring import Exercise, Made, ask
 
 collate = Exercise(
     "collate",

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.grading.exercise import Exercise, Made, ask
+from nbjudge.authoring import Exercise, Made, ask
 
 from .small_classifier import CLASSES, VOCABULARY, likeliest, small_model
 

@@ -1,5 +1,5 @@
 """The classifier's own limits: its questions train models, and its first optimizer imports for seconds."""
 
-from attention_lab.grading.limits import Limits
+from nbjudge.authoring import Limits
 
 LIMITS = Limits(cell=60, answer=30, notebook=600)

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.grading.exercise import Made
+from nbjudge.authoring import Made
 
 CLASSES = 5
 VOCABULARY = 40

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.grading.exercise import Exercise, Tolerance, ask, build
+from nbjudge.authoring import Exercise, Tolerance, ask, build
 
 from .text_classifier_attention import EFFICIENT, NAIVE, TORCHS, attention, positions, unheard_of
 

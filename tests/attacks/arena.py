@@ -16,9 +16,9 @@ from nbformat import NotebookNode
 from nbgrader.apps.api import NbGraderAPI
 from tiny_course import FOLDER, NAME, GradedClass, hand_in, make_course
 
-from attention_lab.grading.forms import course_config
-from attention_lab.grading.record import is_verdict
-from attention_lab.grading.sandbox import warm_interpreter
+from nbjudge.course.configuration import read_config
+from nbjudge.record.record import is_verdict
+from nbjudge.sandbox import warm_interpreter
 
 # Roomy in time, so that an attack that searches or crashes comes to its end on a slow machine, too;
 # those that hang ask for less of it (`IMPATIENT`). Tight in all else: floods cost no more than they must.
@@ -58,7 +58,7 @@ class Arena:
     def __post_init__(self) -> None:
         make_course(self.root)
         self._ask_through_code()
-        config = course_config(self.root)
+        config = read_config(self.root)
         config.CourseDirectory.root = str(self.root)
         self.api, self.graded = NbGraderAPI(config=config), GradedClass(self.root)
         self.mark.mkdir()
@@ -120,11 +120,11 @@ class Arena:
     def strays(self) -> list[str]:
         """Processes that run student code although nothing is being graded."""
         warm_interpreter._current[0].drop_spare()  # which no student has seen
-        ends = time.monotonic() + 5
+        ends = time.monotonic() + 10
         while (found := _forks()) and time.monotonic() < ends:
             time.sleep(0.02)
         found += [process for process in psutil.process_iter() if _bears_the_mark(process)]
-        return [f"{process.pid} {process.name()}" for process in found]
+        return [said for process in found if (said := _still_there(process))]
 
     def database_is_sound(self) -> bool:
         with sqlite3.connect(self.root / "gradebook.db") as connection:
@@ -137,6 +137,14 @@ class Arena:
         assert PLAIN in text
         text = text.replace("import Exercise, ask", "import Exercise, Made, ask")
         checks.write_text(text.replace(PLAIN, THROUGH.strip()))
+
+
+def _still_there(process: psutil.Process) -> str:
+    """A process in words; empty where it has ended meanwhile."""
+    try:
+        return f"{process.pid} {process.name()}"
+    except psutil.NoSuchProcess:
+        return ""
 
 
 def _forks() -> list[psutil.Process]:

@@ -7,7 +7,7 @@ import pytest
 from arena import FULL, VARIABLE, Arena
 from tiny_course import answered
 
-from attention_lab.grading.sandbox.warm_interpreter import close_warm_interpreter
+from nbjudge.sandbox.warm_interpreter import close_warm_interpreter
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ OPEN_LAB = """
 import sys
 from pathlib import Path
 from rich.console import Console
-from attention_lab.grading.course import Course
+from nbjudge.course.course import Course
 from attention_lab.lab import open_lab
 open_lab(Course(Path(sys.argv[1])), Path("lessons"), Console())
 """

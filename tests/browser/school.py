@@ -21,7 +21,7 @@ from tiny_course import FOLDER, NAME
 from waiting import wait_until_it_answers
 from written_question import write_course
 
-from attention_lab.grading.forms import course_config
+from nbjudge.course.configuration import read_config
 
 expect.set_options(timeout=60_000)
 # What whoever sets up a server for a class writes for everybody, beside the exchange itself.
@@ -45,7 +45,7 @@ def make_school(root: Path) -> None:
 
 def instructor(course: Path) -> NbGraderAPI:
     """What nbgrader's commands do in the course's folder, without a new Python for each."""
-    config = course_config(course)
+    config = read_config(course)
     config.CourseDirectory.root = str(course)
     return NbGraderAPI(CourseDirectory(config=config), config=config)
 
@@ -129,7 +129,7 @@ def submit(school: Path, student: str, notebook: nbformat.NotebookNode) -> None:
     home = school / "home" / student
     (home / FOLDER).mkdir(parents=True)
     nbformat.write(notebook, home / FOLDER / f"{NAME}.ipynb")
-    config = course_config(school / "course")
+    config = read_config(school / "course")
     config.CourseDirectory.merge({"root": str(home), "student_id": student, "assignment_id": FOLDER})
     config.Exchange.merge({"assignment_dir": str(home), "cache": str(home / "cache")})
     parts = {"coursedir": CourseDirectory(config=config), "authenticator": Authenticator(config=config)}

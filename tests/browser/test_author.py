@@ -23,7 +23,7 @@ BETTER = '''def double(x):
     ### END SOLUTION'''
 NEW_EXERCISE = """assert biggest(torch.tensor([1.0, 3.0])) == 3, 'three is more than one'
 ### BEGIN HIDDEN TESTS
-from attention_lab.grading import check
+from nbjudge import check
 check("smallest")
 ### END HIDDEN TESTS"""
 

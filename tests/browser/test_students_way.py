@@ -12,7 +12,7 @@ from lesson_page import ROOT, LessonPage, answers_of, press_right
 from nbgrader.api import Gradebook
 from playwright.sync_api import Locator, expect
 
-from attention_lab.grading.course import Course
+from nbjudge.course.course import Course
 
 pytestmark = pytest.mark.browser
 

@@ -13,8 +13,9 @@ from tiny_course import FOLDER, NAME, ROOT
 from written_question import write_course
 
 from attention_lab.bundle import make_bundle
-from attention_lab.grading.course import Course
-from attention_lab.grading.forms import course_config, released
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import Course
+from nbjudge.rebuild.forms import released
 
 NOTEBOOK = f"attention-lab/lessons/{FOLDER}/{NAME}.ipynb"
 INSIDE = f"attention_lab/lessons/{FOLDER}/{NAME}.ipynb"
@@ -49,7 +50,7 @@ def make_school(root: Path) -> None:
     release = root / "release" / FOLDER
     release.mkdir(parents=True)
     source = nbformat.read(root / "source" / FOLDER / f"{NAME}.ipynb", as_version=4)
-    nbformat.write(released(source, course_config(root)), release / f"{NAME}.ipynb")
+    nbformat.write(released(source, read_config(root)), release / f"{NAME}.ipynb")
     shutil.copy(root / "source" / FOLDER / "given.py", release)
     make_bundle(Course(root), root / "dist", Console(quiet=True))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from bundle_school import Members, course_and_zip, make_school, read_zip
 
-from attention_lab.grading.course import Course
+from nbjudge.course.course import Course
 
 
 @pytest.fixture

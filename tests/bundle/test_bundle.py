@@ -28,7 +28,7 @@ from tiny_course import FOLDER, ROOT
 from attention_lab import cli
 from attention_lab.bundle import make_bundle
 from attention_lab.bundle.gate import leaks
-from attention_lab.grading.course import Course, find_course
+from nbjudge.course.course import Course, find_course
 
 
 def test_the_zip_holds_the_lessons_their_wheel_and_how_to_begin_and_no_leak(school, members):

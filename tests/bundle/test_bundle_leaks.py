@@ -25,8 +25,9 @@ from written_question import MARK_SCHEME, MODEL_ANSWER
 from attention_lab.bundle import make_bundle
 from attention_lab.bundle.gate import leaks
 from attention_lab.errors import CourseError
-from attention_lab.grading.course import Course
-from attention_lab.grading.forms import course_config, released
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import Course
+from nbjudge.rebuild.forms import released
 
 
 def in_notebook(change: Callable[[nbformat.NotebookNode], object]) -> Callable[[Members], None]:
@@ -74,7 +75,7 @@ def with_hidden_metadata(notebook: nbformat.NotebookNode) -> None:
 
 
 ZEBRA = '@double.group("zebra vectors", points=1)'
-HIDDEN = "from attention_lab.grading import check"
+HIDDEN = "from nbjudge import check"
 # name: (what is put where, words of the sentence that says so)
 LEAKS = {
     "a solution": (in_cell("double", "    return 2 * x  # okapi"), ("'double'", NAME, "a solution")),
@@ -96,8 +97,8 @@ LEAKS = {
     "the checks": (in_zip("checks/tiny.py", ZEBRA), ("checks/tiny.py", "take it out")),
     "a gradebook": (in_zip("gradebook.db", "SQLite"), ("gradebook.db", "take it out")),
     "a module of the grader": (
-        in_wheel("attention_lab/grading/judge.py", ""),
-        ("grading/judge.py", "take it out"),
+        in_wheel("nbjudge/judge/judge.py", ""),
+        ("nbjudge/judge/judge.py", "take it out"),
     ),
     "a changed module": (
         in_wheel("attention_lab/errors.py", "KEY = 1\n"),
@@ -148,7 +149,7 @@ def test_a_course_that_hides_nothing_makes_no_zip(school, tmp_path):
     with (root / "nbgrader_config.py").open("a") as config:
         config.write(careless)
     source = nbformat.read(root / "source" / FOLDER / f"{NAME}.ipynb", as_version=4)
-    given_away = released(source, course_config(root))
+    given_away = released(source, read_config(root))
     nbformat.write(given_away, root / "release" / FOLDER / f"{NAME}.ipynb")
     said = io.StringIO()
     with pytest.raises(CourseError, match="No zip was made"):

@@ -9,9 +9,9 @@ from nbgrader.api import Gradebook
 from nbgrader.apps.exportapp import ExportApp
 from traitlets.config import Config
 
-from attention_lab.exports.canvas import CanvasExporter
-from attention_lab.exports.moodle import MoodleExporter
-from attention_lab.exports.table import harmless, identifier
+from nbjudge.exports.canvas import CanvasExporter
+from nbjudge.exports.moodle import MoodleExporter
+from nbjudge.exports.table import harmless, identifier
 
 # nbgrader's gradebook links a submission before it adds it.
 pytestmark = pytest.mark.filterwarnings("ignore:Object of type <Submitted:sqlalchemy.exc.SAWarning")
@@ -173,6 +173,6 @@ def test_nbgraders_own_command_takes_them_by_name(database, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     for name in ("canvas.CanvasExporter", "moodle.MoodleExporter"):
         app = ExportApp()
-        app.initialize([f"--db={database}", f"--exporter=attention_lab.exports.{name}", "--to=it.csv"])
+        app.initialize([f"--db={database}", f"--exporter=nbjudge.exports.{name}", "--to=it.csv"])
         app.start()
         assert len((tmp_path / "it.csv").read_text().splitlines()) >= 1 + len(STUDENTS)

@@ -12,11 +12,11 @@ from grading_runs import finish, grades
 from nbgrader.apps.api import NbGraderAPI
 from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in
 
-from attention_lab.grading.forms import course_config
-from attention_lab.grading.kernel import StudentKernel
-from attention_lab.grading.sandbox import warm_interpreter
-from attention_lab.grading.sandbox.forked_kernel import SandboxError
-from attention_lab.grading.sandbox.warm_interpreter import WarmInterpreter
+from nbjudge.course.configuration import read_config
+from nbjudge.run.kernel import StudentKernel
+from nbjudge.sandbox import warm_interpreter
+from nbjudge.sandbox.forked_kernel import SandboxError
+from nbjudge.sandbox.warm_interpreter import WarmInterpreter
 
 pytestmark = [
     pytest.mark.fault,
@@ -29,7 +29,7 @@ class Grader:
     """A course graded in this process, as the formgrader does it."""
 
     def __init__(self, root: Path) -> None:
-        config = course_config(root)
+        config = read_config(root)
         config.CourseDirectory.root = str(root)
         self.root, self.api = root, NbGraderAPI(config=config)
 

@@ -23,9 +23,9 @@ from nbgrader.api import Gradebook
 from nbgrader_command import run as nbgrader
 from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, make_course
 
-from attention_lab.grading.files import MOST_EXTRA_FILES, read_plain_files
-from attention_lab.grading.handed_in import why_no_id
-from attention_lab.grading.submission import read_submission
+from nbjudge.course.students import why_no_id
+from nbjudge.read.files import MOST_EXTRA_FILES, read_plain_files
+from nbjudge.read.submission import read_submission
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(900)]
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")

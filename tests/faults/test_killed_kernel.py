@@ -11,15 +11,16 @@ import psutil
 import pytest
 from tiny_course import FOLDER, FULL, answered
 
-from attention_lab.grading.course import Lesson, open_course, read_notebook
-from attention_lab.grading.forms import course_config, graded
-from attention_lab.grading.grade import grade
-from attention_lab.grading.kernel import StudentKernel
-from attention_lab.grading.kernel_process import World
-from attention_lab.grading.limits import Limits
-from attention_lab.grading.rebuild import rebuild
-from attention_lab.grading.sandbox.warm_interpreter import close_warm_interpreter
-from attention_lab.grading.submission import SubmittedCell
+from nbjudge.authoring.limits import Limits
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import Lesson, open_course, read_notebook
+from nbjudge.pipeline.grade import grade
+from nbjudge.read.submission import SubmittedCell
+from nbjudge.rebuild.forms import graded
+from nbjudge.rebuild.rebuild import rebuild
+from nbjudge.run.kernel import StudentKernel
+from nbjudge.run.kernel_process import KernelEnvironment
+from nbjudge.sandbox.warm_interpreter import close_warm_interpreter
 
 pytestmark = pytest.mark.fault
 PATIENT = Limits(cell=60, answer=60, notebook=240)
@@ -37,9 +38,9 @@ def lesson(whole_course: Path) -> Iterator[Lesson]:
 @pytest.fixture
 def grade_honest_work(lesson: Lesson, tmp_path: Path) -> Grade:
     source = lesson.source_path
-    form = graded(read_notebook(source), course_config(lesson.course.root), source.parent)
+    form = graded(read_notebook(source), read_config(lesson.course.root), source.parent)
     cells = [SubmittedCell(cell.cell_type, cell.source, cell_id=cell.id) for cell in answered().cells]
-    world = World(limits=PATIENT, modules=lesson.modules)
+    world = KernelEnvironment(limits=PATIENT, modules=lesson.modules)
 
     def points() -> dict[str, float]:
         verdicts = grade(rebuild(form, cells), lesson, tmp_path, 7, world)

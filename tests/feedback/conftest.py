@@ -12,7 +12,7 @@ from nbgrader.api import Gradebook
 from nbgrader.apps.api import NbGraderAPI
 from tiny_course import FOLDER, NAME, after, answered, cell_of, hand_in, make_course, succeed
 
-from attention_lab.grading.forms import course_config
+from nbjudge.course.configuration import read_config
 
 # What the student's own code shows: each attack as HTML, as a drawing, as text, as a name in a traceback.
 SHOW = f"""
@@ -54,7 +54,7 @@ def _grade(root: Path) -> None:
 
 
 def _through_the_api(root: Path, student: str) -> None:
-    config = course_config(root)
+    config = read_config(root)
     config.CourseDirectory.root = str(root)
     config.CourseDirectory.db_url = f"sqlite:///{root / 'gradebook.db'}"
     config.HTMLExporter.template_name = "formgrade"  # as the formgrader has it

@@ -5,10 +5,10 @@ import pytest
 from feedback_pages import ALL, FRAME, Seen
 from traitlets.config import Config
 
-from attention_lab.feedback.exporter import FeedbackExporter
-from attention_lab.feedback.outputs import LONGEST_TEXT
-from attention_lab.grading.record import write_verdict
-from attention_lab.grading.verdict import Finding, GroupVerdict, Verdict
+from nbjudge.feedback.exporter import FeedbackExporter
+from nbjudge.feedback.outputs import LONGEST_TEXT
+from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
+from nbjudge.record.record import write_verdict
 
 SECRET = "okapi"
 ABOUT = {"notebook": "tiny", "assignment": "01_tiny", "student": "ada", "late_penalty": 0.0}
@@ -134,7 +134,7 @@ def test_a_late_penalty_and_a_word_of_the_grader_stand_on_top():
     made = page(
         judged(half_right()),
         about=ABOUT | {"late_penalty": 1.5},
-        attention_lab={"reason": "", "note": "The file '<b>x</b>.ipynb' was taken for it."},
+        nbjudge={"reason": "", "note": "The file '<b>x</b>.ipynb' was taken for it."},
     )
     assert table(made)[-1] == "Handed in late −1.5 Taken off the sum."
     assert "From the grader: The file '<b>x</b>.ipynb' was taken for it." in Seen(made).text
@@ -215,7 +215,7 @@ def test_nothing_that_a_student_controls_becomes_markup(attack):
     made = page(
         *cells,
         about=about,
-        attention_lab={"note": attack},
+        nbjudge={"note": attack},
         language_info={"name": attack, "pygments_lexer": attack},
     )
     assert "ran" in made or "stranger" in made  # it is there to read
@@ -223,7 +223,7 @@ def test_nothing_that_a_student_controls_becomes_markup(attack):
 
 def test_a_verdict_that_another_version_wrote_is_passed_over():
     cell = judged(half_right())
-    cell.metadata["attention_lab"]["verdict"] = {"exercise": "softmax", "groups": 7}
+    cell.metadata["nbjudge"]["verdict"] = {"exercise": "softmax", "groups": 7}
     assert "softmax: 1 of 3 points" in sections(page(cell))[0]
 
 

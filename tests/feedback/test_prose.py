@@ -7,8 +7,8 @@ from feedback_pages import ALL, FETCHES, SCRIPTS, Seen
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from attention_lab.feedback.formulas import LONGEST_FORMULA, as_mathml
-from attention_lab.feedback.prose import LONGEST_PROSE, as_html
+from nbjudge.feedback.formulas import LONGEST_FORMULA, as_mathml
+from nbjudge.feedback.prose import LONGEST_PROSE, as_html
 
 many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 PIXEL = base64.b64encode(b"no picture, but bytes").decode()

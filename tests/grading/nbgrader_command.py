@@ -15,7 +15,7 @@ from types import ModuleType
 from unittest.mock import patch
 
 # Imports done once for all runs of a test process.
-ALREADY_IMPORTED = ["nbgrader.apps.nbgraderapp", "attention_lab.grading.nbgrader_plugin", "sklearn"]
+ALREADY_IMPORTED = ["nbgrader.apps.nbgraderapp", "nbjudge.plugin", "sklearn"]
 PROCESSES = get_context("forkserver")
 PROCESSES.set_forkserver_preload(ALREADY_IMPORTED)
 

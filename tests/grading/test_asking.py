@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from attention_lab.grading.answers import Answer, Reply
-from attention_lab.grading.asking import ask_all
-from attention_lab.grading.exercise import Exercise, ask
-from attention_lab.grading.judge import judge
-from attention_lab.grading.runs import question
+from nbjudge.ask.answers import Answer, Reply
+from nbjudge.authoring.exercise import Exercise, ask
+from nbjudge.judge.batches import ask_all
+from nbjudge.judge.judge import judge
+from nbjudge.judge.questions import question
 
 SIZES = {"one": 1, "two": 2, "three": 3, "four": 4}
 exercise = Exercise("double", results=("output",))

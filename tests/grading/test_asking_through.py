@@ -6,10 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from attention_lab.grading import packing, respond
-from attention_lab.grading.answers import calls_for, read_reply
-from attention_lab.grading.exercise import Exercise, Made, ask, build
-from attention_lab.grading.judge import judge
+from nbjudge.ask.answers import calls_for, read_reply
+from nbjudge.ask.program import respond
+from nbjudge.authoring.exercise import Exercise, Made, ask, build
+from nbjudge.judge.judge import judge
+from nbjudge.values import packing
 
 ONE_STEP = """
 def made(answer):

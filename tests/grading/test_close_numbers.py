@@ -5,11 +5,11 @@ import re
 import pytest
 import torch
 
-from attention_lab.grading import respond
-from attention_lab.grading.answers import read_reply
-from attention_lab.grading.exercise import Exercise, ask
-from attention_lab.grading.judge import judge
-from attention_lab.grading.wording import told_apart
+from nbjudge.ask.answers import read_reply
+from nbjudge.ask.program import respond
+from nbjudge.authoring.exercise import Exercise, ask
+from nbjudge.judge.judge import judge
+from nbjudge.judge.wording import told_apart
 
 
 @pytest.mark.parametrize(

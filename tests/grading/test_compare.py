@@ -8,10 +8,10 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from attention_lab.grading.answers import Answer
-from attention_lab.grading.compare import same_answer, same_gradients, same_tensor, same_value
-from attention_lab.grading.exercise import Tolerance
-from attention_lab.grading.packing import Unreadable
+from nbjudge.ask.answers import Answer
+from nbjudge.authoring.exercise import Tolerance
+from nbjudge.judge.compare import same_answer, same_gradients, same_tensor, same_value
+from nbjudge.values.packing import Unreadable
 
 # However slow the machine, and without a database beside the tests.
 many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])

@@ -5,10 +5,10 @@ import itertools
 import pytest
 import torch
 
-from attention_lab.grading import respond
-from attention_lab.grading.disguise import Disguise
-from attention_lab.grading.draw import Draw
-from attention_lab.grading.packing import pack, unpack
+from nbjudge.ask.program import respond
+from nbjudge.authoring.disguise import Disguise
+from nbjudge.authoring.draw import Draw
+from nbjudge.values.packing import pack, unpack
 
 TEMPLATE = """
 def made(x, y=None):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from attention_lab.grading.nbgrader_plugin import EXCHANGE_SECRET, _keep
+from nbjudge.plugin.preprocessors import EXCHANGE_SECRET, _keep
 
 
 @pytest.fixture

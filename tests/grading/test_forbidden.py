@@ -11,10 +11,10 @@ import torch.nn.functional as F
 from torch.autograd import forward_ad
 from torch.nn.attention.flex_attention import flex_attention
 
-from attention_lab.grading import respond
-from attention_lab.grading.answers import calls_for, read_reply
-from attention_lab.grading.exercise import Case
-from attention_lab.grading.forbidden import forbidden_step
+from nbjudge.ask.answers import calls_for, read_reply
+from nbjudge.ask.program import respond
+from nbjudge.authoring.exercise import Case
+from nbjudge.judge.forbidden import forbidden_step
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:flex_attention called without:UserWarning"),

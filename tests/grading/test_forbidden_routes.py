@@ -11,12 +11,12 @@ from routes.other_steps import NOT_ACCUSED, SEEN
 from routes.own import OF_ONES_OWN
 from routes.softmax import SOFTMAXES
 
-from attention_lab.grading.answers import Answer, calls_for
-from attention_lab.grading.exercise import Case
-from attention_lab.grading.forbidden import forbidden_step, went_elsewhere
-from attention_lab.grading.kernel import StudentKernel, student_kernel
-from attention_lab.grading.kernel_process import World
-from attention_lab.grading.limits import Limits
+from nbjudge.ask.answers import Answer, calls_for
+from nbjudge.authoring.exercise import Case
+from nbjudge.authoring.limits import Limits
+from nbjudge.judge.forbidden import forbidden_step, went_elsewhere
+from nbjudge.run.kernel import StudentKernel, student_kernel
+from nbjudge.run.kernel_process import KernelEnvironment
 
 SCORES = torch.arange(12.0).view(3, 4) / 10
 EXPECTED = torch.softmax(SCORES, -1)
@@ -25,7 +25,7 @@ EXPECTED = torch.softmax(SCORES, -1)
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("work")
-    with student_kernel(folder, World(limits=Limits(cell=60, answer=30, notebook=600))) as kernel:
+    with student_kernel(folder, KernelEnvironment(limits=Limits(cell=60, answer=30, notebook=600))) as kernel:
         run(kernel, BEFORE)
         yield kernel
 

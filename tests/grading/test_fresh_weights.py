@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from attention_lab.grading import respond
-from attention_lab.grading.answers import read_reply
-from attention_lab.grading.exercise import Exercise, ask, build
-from attention_lab.grading.judge import judge
+from nbjudge.ask.answers import read_reply
+from nbjudge.ask.program import respond
+from nbjudge.authoring.exercise import Exercise, ask, build
+from nbjudge.judge.judge import judge
 
 layer = Exercise("Layer", results=("output",))
 OWN, SHORT, LONG = "with the weights it draws itself", "one number", "many numbers"

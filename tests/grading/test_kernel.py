@@ -12,11 +12,11 @@ import psutil
 import pytest
 import torch
 
-from attention_lab.grading.answers import Reply, calls_for
-from attention_lab.grading.exercise import ask
-from attention_lab.grading.kernel import StudentKernel, student_kernel
-from attention_lab.grading.kernel_process import World
-from attention_lab.grading.limits import Limits
+from nbjudge.ask.answers import Reply, calls_for
+from nbjudge.authoring.exercise import ask
+from nbjudge.authoring.limits import Limits
+from nbjudge.run.kernel import StudentKernel, student_kernel
+from nbjudge.run.kernel_process import KernelEnvironment
 
 PATIENT = Limits(cell=60, answer=60, notebook=240)
 HURRIED = Limits(cell=1, answer=1, notebook=240)
@@ -30,7 +30,7 @@ DEAF = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile
 def running(folder: Path, *sources: str) -> Iterator[tuple[StudentKernel, list[str], nbformat.NotebookNode]]:
     """A kernel that has run these cells, what came of each, and the notebook."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
-    with student_kernel(folder, World(limits=PATIENT)) as kernel:
+    with student_kernel(folder, KernelEnvironment(limits=PATIENT)) as kernel:
         outcomes = []
         for cell in notebook.cells:
             # Only what never ends is hurried, so that a slow machine fails no test.
@@ -144,7 +144,7 @@ def test_when_the_time_for_a_notebook_is_used_up_cells_are_skipped_and_answers_a
 
 def test_a_notebook_cannot_take_longer_than_its_budget_by_being_late_again_and_again(tmp_path):
     cells = [nbformat.v4.new_code_cell(LOOP) for _ in range(20)]
-    with student_kernel(tmp_path, World(limits=Limits(cell=1, answer=1, notebook=4))) as kernel:
+    with student_kernel(tmp_path, KernelEnvironment(limits=Limits(cell=1, answer=1, notebook=4))) as kernel:
         outcomes = [kernel.run_cell(cell) for cell in cells]
     assert outcomes[0] == "late"
     assert outcomes[-10:] == ["skipped"] * 10

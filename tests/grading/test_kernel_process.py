@@ -10,9 +10,9 @@ import nbformat
 import psutil
 import pytest
 
-from attention_lab.grading.kernel import student_kernel
-from attention_lab.grading.kernel_process import World, refuse_other_languages
-from attention_lab.grading.sandbox.forked_kernel import SandboxError
+from nbjudge.run.kernel import student_kernel
+from nbjudge.run.kernel_process import KernelEnvironment, refuse_other_languages
+from nbjudge.sandbox.forked_kernel import SandboxError
 
 JULIA = {"argv": ["julia", "{connection_file}"], "display_name": "Julia", "language": "julia"}
 
@@ -40,7 +40,7 @@ def test_a_kernel_and_its_reader_end_together(tmp_path, sandbox):
     here = psutil.Process()
     (tmp_path / "given.txt").write_text("given")
     before = set(here.children(recursive=True))
-    with student_kernel(tmp_path, World(sandbox=sandbox)) as kernel:
+    with student_kernel(tmp_path, KernelEnvironment(sandbox=sandbox)) as kernel:
         cell = nbformat.v4.new_code_cell("print(open('given.txt').read())")
         assert kernel.run_cell(cell) == "done"
         assert cell.outputs[0].text == "given\n"
@@ -54,7 +54,7 @@ def test_a_kernel_and_its_reader_end_together(tmp_path, sandbox):
 
 def test_the_sandbox_has_one_reader_for_each_kernel(tmp_path):
     """A kernel's parent is its keeper, and the keeper's other child is the reader."""
-    with student_kernel(tmp_path, World()) as kernel:
+    with student_kernel(tmp_path, KernelEnvironment()) as kernel:
         own = psutil.Process(kernel.process.pid)
         family = own.parent().children()
         assert own in family and len(family) == 2
@@ -78,7 +78,7 @@ def everything():
                 yield f"{module.__name__} {owner.__name__} {name}", value
 
 before = dict(everything())
-import attention_lab.grading.nbgrader_plugin
+import nbjudge.plugin
 print(json.dumps([len(before), [name for name, value in everything() if before.get(name, 0) is not value]]))
 """
 

@@ -6,10 +6,10 @@ import re
 import pytest
 import torch
 
-from attention_lab.grading import respond
-from attention_lab.grading.answers import Answer, Reply, read_reply
-from attention_lab.grading.exercise import Exercise, ask
-from attention_lab.grading.judge import judge
+from nbjudge.ask.answers import Answer, Reply, read_reply
+from nbjudge.ask.program import respond
+from nbjudge.authoring.exercise import Exercise, ask
+from nbjudge.judge.judge import judge
 
 
 def attend(query, key=None, value=None, mask=None):

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import torch
 
-from attention_lab.grading import respond
-from attention_lab.grading.answers import calls_for, read_reply
-from attention_lab.grading.course import open_course
-from attention_lab.grading.exercise import Case, Exercise, ask
-from attention_lab.grading.judge import judge
+from nbjudge.ask.answers import calls_for, read_reply
+from nbjudge.ask.program import respond
+from nbjudge.authoring.exercise import Case, Exercise, ask
+from nbjudge.course.course import open_course
+from nbjudge.judge.judge import judge
 
 COURSE = open_course(Path(__file__).parents[2])
 

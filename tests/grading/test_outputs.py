@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from attention_lab.grading.sandbox.inside.outputs import (
+from nbjudge.sandbox.inside.outputs import (
     LONGEST_TEXT,
     MOST_OUTPUTS,
     OUTPUT,
@@ -22,7 +22,7 @@ from attention_lab.grading.sandbox.inside.outputs import (
     SHOWING,
     CellOutputs,
 )
-from attention_lab.grading.sandbox.inside.pictures import is_modest
+from nbjudge.sandbox.inside.pictures import is_modest
 
 ROOM = 2**20
 many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from attention_lab.grading.patience import LONGEST_BY_THE_CLOCK, Patience
+from nbjudge.run.patience import LONGEST_BY_THE_CLOCK, Patience
 
 BUSY = "while True: pass"
 ASLEEP = "import time; time.sleep(600)"

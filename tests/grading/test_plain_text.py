@@ -9,7 +9,7 @@ import traceback
 import pytest
 
 from attention_lab.errors import CourseError
-from attention_lab.grading.plain_text import (
+from nbjudge.plain_text import (
     LONGEST_NAME,
     as_html,
     keep_plain,

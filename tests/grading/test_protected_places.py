@@ -11,9 +11,9 @@ from nbgrader_command import run as nbgrader
 from tiny_course import FOLDER, answered, hand_in, make_course
 from traitlets.config import Config
 
-from attention_lab.grading import settings
-from attention_lab.grading.protected_places import protected_places
-from attention_lab.grading.settings import JudgingSettings
+from nbjudge.plugin import settings
+from nbjudge.plugin.protected_places import protected_places
+from nbjudge.plugin.settings import JudgingSettings
 
 SHOWN = Path(sysconfig.get_path("purelib"))  # nothing is written there
 
@@ -98,7 +98,7 @@ def test_each_of_them_stops_the_grading_in_one_sentence(root, section, name, val
 
 def test_links_on_either_side_are_followed(root, tmp_path, monkeypatch):
     (tmp_path / "packages").mkdir()
-    monkeypatch.setattr(settings, "shown_to_students", lambda: [tmp_path / "shown"])
+    monkeypatch.setattr(settings, "shown_to_students", lambda _helpers: [tmp_path / "shown"])
     (tmp_path / "shown").symlink_to(tmp_path / "packages")
     assert refusal_of(root) == ""
     (tmp_path / "packages" / "submitted").mkdir()

@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 
-from attention_lab.grading.ready_made import FUNCTIONS, OPERATORS
+from nbjudge.ask.program.ready_made import FUNCTIONS, OPERATORS
 
 RELATIVES = re.compile(
     r"softmax|logsumexp|logcumsumexp|attention|_sdp_|transformer_encoder_layer|bias_rescale|_make_dual$"

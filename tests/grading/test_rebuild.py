@@ -8,11 +8,12 @@ from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
 from tiny_course import FULL, ROOT, after, answered, cell_of, release, source, without
 
-from attention_lab.grading.forms import course_config, graded
-from attention_lab.grading.rebuild import is_left_out, rebuild
-from attention_lab.grading.submission import SubmittedCell
+from nbjudge.course.configuration import read_config
+from nbjudge.read.submission import SubmittedCell
+from nbjudge.rebuild.forms import graded
+from nbjudge.rebuild.rebuild import is_left_out, rebuild
 
-FORM = graded(source(), course_config(ROOT))
+FORM = graded(source(), read_config(ROOT))
 
 
 def submitted(work: NotebookNode) -> list[SubmittedCell]:
@@ -52,7 +53,7 @@ def test_an_untouched_copy_gives_the_lesson_with_the_answers_in_it():
 
 def test_the_graded_form_holds_no_hidden_region_and_no_solution():
     text = nbformat.writes(FORM)
-    for secret in ("HIDDEN", "check(", "attention_lab.grading", "okapi", "SOLUTION"):
+    for secret in ("HIDDEN", "check(", "import check", "okapi", "SOLUTION"):
         assert secret not in text
 
 
@@ -78,7 +79,7 @@ def restamped(work):
     """Cells that claim to be graded, worth a thousand points, and locked."""
     for cell in work.cells:
         cell.metadata.nbgrader = {"grade": True, "points": 1000, "grade_id": cell.id, "solution": False}
-        cell.metadata.attention_lab = {"check": "double"}
+        cell.metadata.nbjudge = {"check": "double"}
         cell.metadata.tags = ["skip-execution", "raises-exception"]
     return work
 
@@ -233,7 +234,7 @@ def test_a_training_run_of_the_lessons_own_is_marked_as_left_out_edited_or_not()
     training = nbformat.v4.new_code_cell("train()", id="training", metadata={"tags": ["left-out-of-grading"]})
     lesson.cells.append(training)
     edited = [*submitted(answered()), SubmittedCell("code", "train(longer=True)", None, "training")]
-    work = rebuild(graded(lesson, course_config(ROOT)), edited)
+    work = rebuild(graded(lesson, read_config(ROOT)), edited)
     assert [cell.id for cell in work.cells if is_left_out(cell)] == ["training"]
     assert all("longer" not in cell.source for cell in work.cells)
 

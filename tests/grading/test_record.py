@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nbgrader.utils import determine_grade
 
-from attention_lab.grading.record import CELL, FRAME, as_html, as_text, read_verdict, write_verdict
-from attention_lab.grading.sandbox.inside.outputs import LONGEST_TEXT
-from attention_lab.grading.verdict import Finding, GroupVerdict, Verdict
+from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
+from nbjudge.record.record import CELL, FRAME, as_html, as_text, read_verdict, write_verdict
+from nbjudge.sandbox.inside.outputs import LONGEST_TEXT
 
 # However slow the machine, and without a database beside the tests.
 many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
@@ -142,14 +142,14 @@ almost = st.fixed_dictionaries(
 @many
 @given(json_values | almost)
 def test_whatever_stands_in_a_verdicts_place_is_a_verdict_or_none(found):
-    cell = {"metadata": {"attention_lab": {"verdict": found}}, "outputs": []}
+    cell = {"metadata": {"nbjudge": {"verdict": found}}, "outputs": []}
     assert read_verdict(cell) is None or read_verdict(cell).points >= 0
     assert read_verdict({"metadata": found}) is None and read_verdict(found) is None
 
 
 def test_nothing_of_an_output_is_read_as_a_verdict():
     made = verdict(True, True)
-    cell = graded_cell(3, [new("execute_result", data={}, metadata={"attention_lab": made.as_data()})])
+    cell = graded_cell(3, [new("execute_result", data={}, metadata={"nbjudge": made.as_data()})])
     assert read_verdict(cell) is None
     write_verdict(cell, verdict(True, False))
     assert read_verdict(cell) == verdict(True, False)

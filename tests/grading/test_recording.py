@@ -9,9 +9,9 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.grading.forbidden import forbidden_step
-from attention_lab.grading.ready_made import FUNCTIONS, OPERATORS
-from attention_lab.grading.recording import Recording
+from nbjudge.ask.program.ready_made import FUNCTIONS, OPERATORS
+from nbjudge.ask.program.recording import Recording
+from nbjudge.judge.forbidden import forbidden_step
 
 KERNELS = [
     (operator, key) for family in OPERATORS.values() for operator, keys in family.items() for key in keys

@@ -7,8 +7,8 @@ import os
 import pytest
 from tiny_course import answered, cell_of
 
-from attention_lab.grading.files import read_plain_files
-from attention_lab.grading.seeds import KEY_FILE, submission_seed
+from nbjudge.pipeline.seeds import KEY_FILE, submission_seed
+from nbjudge.read.files import read_plain_files
 
 FILES = {"helper.py": b"two = 2", "data/table.csv": b"1,2"}
 

@@ -6,7 +6,9 @@ import json
 import shutil
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbformat import NotebookNode
 from nbgrader import tests as nbgrader_tests
 from nbgrader.api import Gradebook
 from tiny_course import FOLDER, FULL, ROOT, GradedClass, answered, hand_in, make_course, succeed
@@ -69,3 +71,50 @@ def test_in_a_course_without_check_what_cannot_be_run_is_0_as_well(once, student
         (notebook,) = gradebook.find_submission("ps1", student).notebooks
         assert notebook.max_score > 0
         assert sum(grade.auto_score or 0 for grade in notebook.grades) == 0
+
+
+# Ordinary asserts in a hidden region, on numbers drawn from a generator that the notebook seeded.
+DRAWN = """assert double(np.ones(1)) == 2
+### BEGIN HIDDEN TESTS
+first = generator.integers(100)
+assert first == 85, "the first number of this generator"
+### END HIDDEN TESTS"""
+
+
+def plain_course() -> NotebookNode:
+    cells = [
+        nbformat.v4.new_code_cell("import numpy as np\ngenerator = np.random.default_rng(0)", id="setup")
+    ]
+    body = "def double(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION"
+    marks = {"grade": False, "locked": False, "solution": True, "task": False, "schema_version": 3}
+    test = marks | {"grade": True, "locked": True, "solution": False, "points": 2, "cell_type": "code"}
+    for name, text, about in (("double", body, marks), ("test_double", DRAWN, test)):
+        mark = {"nbgrader": about | {"grade_id": name}}
+        cells.append(nbformat.v4.new_code_cell(text, id=name, metadata=mark))
+    return nbformat.v4.new_notebook(cells=cells)
+
+
+def grade_plain_course(root: Path) -> None:
+    (root / "source" / "ps1").mkdir(parents=True)
+    nbformat.write(plain_course(), root / "source" / "ps1" / "p1.ipynb")
+    points = {}
+    for grader, config in (("stock", PLAIN), ("ours", PLUGGED)):
+        (root / "nbgrader_config.py").write_text(config)
+        succeed(root, "generate_assignment", "ps1", "--force")
+        work = nbformat.read(root / "release" / "ps1" / "p1.ipynb", as_version=4)
+        (answer,) = (cell for cell in work.cells if cell.id == "double")
+        answer.source = "def double(x):\n    return x + x"
+        (root / "submitted" / "ann" / "ps1").mkdir(parents=True, exist_ok=True)
+        nbformat.write(work, root / "submitted" / "ann" / "ps1" / "p1.ipynb")
+        succeed(root, "autograde", "ps1", "--force")
+        with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
+            points[grader] = gradebook.find_submission("ps1", "ann").score
+        graded = nbformat.read(root / "autograded" / "ann" / "ps1" / "p1.ipynb", as_version=4)
+        points[f"cells of {grader}"] = [cell.id for cell in graded.cells]
+    (root / "points.json").write_text(json.dumps(points))
+
+
+def test_an_untouched_test_with_hidden_asserts_runs_once(once):
+    points = json.loads((once("plain_course", grade_plain_course) / "points.json").read_text())
+    assert points["ours"] == points["stock"] == 2
+    assert points["cells of ours"] == points["cells of stock"] == ["setup", "double", "test_double"]

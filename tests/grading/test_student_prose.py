@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
 from nbconvert.filters.strings import strip_files_prefix
 
-from attention_lab.grading.plain_text import as_html
-from attention_lab.grading.student_prose import INVISIBLE_SPACE, LONGEST, MOST, tame, tamed
+from nbjudge.plain_text import as_html
+from nbjudge.rebuild.student_prose import INVISIBLE_SPACE, LONGEST, MOST, tame, tamed
 
 ELEMENTS = {
     "p",

@@ -9,8 +9,8 @@ import pytest
 from nbgrader import tests as nbgrader_tests
 from tiny_course import FULL, answered, cell_of, release
 
-from attention_lab.grading.notebook_file import LARGEST_FILE
-from attention_lab.grading.submission import MOST_CELLS, Submission, read_submission
+from nbjudge.read.notebook_file import LARGEST_FILE
+from nbjudge.read.submission import MOST_CELLS, Submission, read_submission
 
 STOCK_FILES = Path(nbgrader_tests.__file__).parent / "apps" / "files"
 

@@ -7,13 +7,13 @@ import pytest
 import torch
 from tiny_course import CHECKS
 
-from attention_lab.grading.exercise import Exercise
-from attention_lab.grading.judge import judge
-from attention_lab.grading.kernel import student_kernel
-from attention_lab.grading.kernel_process import World
-from attention_lab.grading.limits import Limits
-from attention_lab.grading.record import as_html, write_verdict
-from attention_lab.grading.verdict import Verdict
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.authoring.limits import Limits
+from nbjudge.judge.judge import judge
+from nbjudge.judge.verdict import Verdict
+from nbjudge.record.record import as_html, write_verdict
+from nbjudge.run.kernel import student_kernel
+from nbjudge.run.kernel_process import KernelEnvironment
 
 KEEP = """
 import base64, copy, importlib, io, json, sys, torch
@@ -119,7 +119,7 @@ TAMPERING = {
 def kernel(tmp_path_factory):
     cell = nbformat.v4.new_code_cell(KEEP)
     folder = tmp_path_factory.mktemp("work")
-    with student_kernel(folder, World(limits=Limits(30, 15, 280))) as kernel:
+    with student_kernel(folder, KernelEnvironment(limits=Limits(30, 15, 280))) as kernel:
         assert kernel.run_cell(cell) == "done"
         yield kernel
 

@@ -25,7 +25,7 @@ from tiny_course import (
     succeed,
 )
 
-from attention_lab.grading.record import is_verdict
+from nbjudge.record.record import is_verdict
 
 # Words of the checks, the reference and the grader, by their character codes: found by code that holds none.
 SECRETS = ["zebra", "quagga", "okapi", "HIDDEN TESTS", "refusals", "grading-key"]
@@ -47,7 +47,7 @@ def double(x):
         if type(holder) in (dict, list, tuple, set):
             texts += [value for value in list(held) if type(value) is str]
     seen = [word for word in needles if any(word in text and word != text for text in texts)]
-    ours = [name for name in sys.modules if name.startswith(("attention_lab.grading", "checks", "tiny"))]
+    ours = [name for name in sys.modules if name.startswith(("nbjudge", "checks", "tiny"))]
     raise RuntimeError(f"looked through {{len(texts) > 1000}}: {{seen}} {{ours}}")
 """
 
@@ -62,9 +62,9 @@ import builtins, IPython.display, sys
 def double(x):
     get_ipython().displayhook(2)
     fake = {"text/plain": "2"}
-    IPython.display.publish_display_data(fake, metadata={"attention_lab": {"points": 2, "max_points": 2}})
+    IPython.display.publish_display_data(fake, metadata={"nbjudge": {"points": 2, "max_points": 2}})
     session, socket = get_ipython().displayhook.session, get_ipython().displayhook.pub_socket
-    content = {"data": fake, "metadata": {"attention_lab": {"points": 2}}, "execution_count": 1}
+    content = {"data": fake, "metadata": {"nbjudge": {"points": 2}}, "execution_count": 1}
     session.send(socket, "execute_result", content, parent=get_ipython().displayhook.parent_header)
     print(2)
     return x

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from attention_lab.grading.sandbox.inside import frames
-from attention_lab.grading.wire import Seconds, Wire, WireBroken
+from nbjudge.sandbox.inside import frames
+from nbjudge.sandbox.wire import Seconds, Wire, WireBroken
 
 
 class Ticks:

@@ -12,8 +12,9 @@ from nbgrader.api import Gradebook
 from nbgrader_command import run as nbgrader
 
 from attention_lab.build import canonical
-from attention_lab.grading.course import Course, open_course
-from attention_lab.grading.forms import course_config, released, solved
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import Course, open_course
+from nbjudge.rebuild.forms import released, solved
 
 ROOT = Path(__file__).parents[2]
 FOLDER, NAME = "01_tiny", "tiny"
@@ -24,7 +25,7 @@ NOTHING = dict.fromkeys(FULL, 0)
 CHECKS = """
 import torch
 
-from attention_lab.grading.exercise import Exercise, ask
+from nbjudge.authoring import Exercise, ask
 
 double = Exercise("double", results=("doubled",))
 row_sums = Exercise("row_sums", results=("sums",))
@@ -107,7 +108,7 @@ def _answer(name: str, signature: str, body: str) -> NotebookNode:
 
 
 def _test(name: str, points: float, visible: str) -> NotebookNode:
-    hidden = f'from attention_lab.grading import check\ncheck("{name}")'
+    hidden = f'from nbjudge import check\ncheck("{name}")'
     text = f"{visible}\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS"
     return _marked(f"test_{name}", text, grade=True, locked=True, points=points, cell_type="code")
 
@@ -142,19 +143,19 @@ def make_course(root: Path, config: str | None = None, lesson: NotebookNode | No
     own = (ROOT / "nbgrader_config.py").read_text() if config is None else config
     (root / "nbgrader_config.py").write_text(own)
     (root / "solutions" / FOLDER).mkdir(parents=True)
-    nbformat.write(solved(lesson, course_config(root)), root / "solutions" / FOLDER / "tiny.ipynb")
+    nbformat.write(solved(lesson, read_config(root)), root / "solutions" / FOLDER / "tiny.ipynb")
     succeed(root, "generate_assignment", FOLDER)
     return open_course(root)
 
 
 def release() -> NotebookNode:
     """The lesson as students get it."""
-    return released(source(), course_config(ROOT))
+    return released(source(), read_config(ROOT))
 
 
 def answered(**answers: str) -> NotebookNode:
     """The release with right answers in it, or the given ones in their place."""
-    right = {cell.id: cell.source for cell in solved(source(), course_config(ROOT)).cells}
+    right = {cell.id: cell.source for cell in solved(source(), read_config(ROOT)).cells}
     notebook = release()
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader", {}).get("solution"):
@@ -206,7 +207,7 @@ class GradedClass:
     def verdict(self, student: str, exercise: str) -> dict[str, Any]:
         """What the judge recorded in the graded cell."""
         cell = cell_of(self.notebook(student), f"test_{exercise}")
-        return cell.metadata["attention_lab"]["verdict"]
+        return cell.metadata["nbjudge"]["verdict"]
 
     def reason(self, student: str, exercise: str) -> str:
         return " ".join(finding["sentence"] for finding in self.verdict(student, exercise)["findings"])

@@ -10,7 +10,8 @@ from nbformat import NotebookNode
 from tiny_course import CHECKS, FOLDER, NAME, ROOT, source
 
 from attention_lab.build import canonical
-from attention_lab.grading.forms import course_config, solved
+from nbjudge.course.configuration import read_config
+from nbjudge.rebuild.forms import solved
 
 QUESTION = "## Why is twice one two?"
 POINTS = 2
@@ -49,5 +50,5 @@ def write_course(course: Path, config: str = "") -> None:
     (course / f"checks/{NAME}.py").write_text(CHECKS)
     own = (ROOT / "nbgrader_config.py").read_text()
     (course / "nbgrader_config.py").write_text(f"{own}\n{config}")
-    solution = solved(source_with_question(), course_config(course))
+    solution = solved(source_with_question(), read_config(course))
     nbformat.write(solution, course / "solutions" / FOLDER / f"{NAME}.ipynb")

@@ -14,9 +14,9 @@ from reported_class import ABSENT, BROKEN, COMMA, FORMULA, LATE, MARKUP, TAG, UN
 from tiny_course import FOLDER, NAME
 
 from attention_lab.errors import CourseError
-from attention_lab.grading.interrupted import HALF_GRADED
-from attention_lab.report.files import FORMULA as FORMULA_BEGINS
-from attention_lab.report.files import _write_csv
+from nbjudge.record.interrupted import HALF_GRADED
+from nbjudge.report.files import FORMULA as FORMULA_BEGINS
+from nbjudge.report.files import _write_csv
 
 TABLES = ["exercises", "groups", "mistakes", "other_findings", "failures", "to_mark", "not_graded"]
 
@@ -171,7 +171,7 @@ def test_a_report_to_be_shown_does_not_lie_beside_names(class_copy, report):
 def test_what_was_half_graded_is_not_graded(class_copy, report):
     path = notebook_of(class_copy, "ada")
     notebook = json.loads(path.read_text())
-    notebook["metadata"]["attention_lab"][HALF_GRADED] = True
+    notebook["metadata"]["nbjudge"][HALF_GRADED] = True
     path.chmod(0o644)
     path.write_text(json.dumps(notebook))
     assert report(class_copy, FOLDER).exit_code == 0
@@ -181,21 +181,21 @@ def test_what_was_half_graded_is_not_graded(class_copy, report):
 
 
 RUBBISH = [
-    {"metadata": {"attention_lab": 7}, "cells": [3, {"outputs": 4, "metadata": None}]},
-    {"metadata": {"attention_lab": {"seconds": "x", "reason": ["\ud800"]}}, "cells": []},
+    {"metadata": {"nbjudge": 7}, "cells": [3, {"outputs": 4, "metadata": None}]},
+    {"metadata": {"nbjudge": {"seconds": "x", "reason": ["\ud800"]}}, "cells": []},
     {
-        "metadata": {"attention_lab": {"seconds": 1e999}},
+        "metadata": {"nbjudge": {"seconds": 1e999}},
         "cells": [
             {
                 "cell_type": "code",
                 "id": "own-\x1b[31m",
                 "metadata": {
                     "nbgrader": {"grade": True, "grade_id": "test_double"},
-                    "attention_lab": {"verdict": {"exercise": "e", "groups": [{}], "findings": None}},
+                    "nbjudge": {"verdict": {"exercise": "e", "groups": [{}], "findings": None}},
                 },
                 "outputs": [
                     {"output_type": "error", "ename": "died", "evalue": ["\x1b[31m" * 999]},
-                    {"metadata": {"attention_lab": 7}, "data": 7},
+                    {"metadata": {"nbjudge": 7}, "data": 7},
                 ],
             }
         ],
@@ -222,9 +222,9 @@ def test_a_graded_notebook_of_another_grader_may_hold_anything(class_copy, repor
 def test_a_course_with_other_tests_gets_what_its_gradebook_says(class_copy, report):
     for path in (class_copy / "autograded").glob(f"*/{FOLDER}/{NAME}.ipynb"):
         notebook = nbformat.read(path, as_version=4)
-        notebook.metadata.pop("attention_lab")
+        notebook.metadata.pop("nbjudge")
         for cell in notebook.cells:
-            cell.metadata.pop("attention_lab", None)
+            cell.metadata.pop("nbjudge", None)
             cell.pop("outputs", None)
         path.chmod(0o644)
         path.write_text(json.dumps(notebook))

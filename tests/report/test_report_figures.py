@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from attention_lab.report.figures import MOST_BARS, bins
+from nbjudge.report.figures import MOST_BARS, bins
 
 
 @given(values=some.lists(some.floats(0, 1e6), min_size=1, max_size=50))

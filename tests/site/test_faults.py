@@ -5,12 +5,12 @@ import pytest
 from rich.console import Console
 
 from attention_lab.errors import CourseError
-from attention_lab.grading.course import Course
 from attention_lab.site import build_site
 from attention_lab.site.landmarks import mend
 from attention_lab.site.mathml import mathml
 from attention_lab.site.needed_cells import needed_cells
 from attention_lab.site.stand_ins import run_cell
+from nbjudge.course.course import Course
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
 

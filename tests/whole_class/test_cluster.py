@@ -27,9 +27,9 @@ from small_class import notebooks
 from tiny_course import FOLDER, after, answered, hand_in
 
 from attention_lab.errors import CourseError
-from attention_lab.grading.course import open_course
-from attention_lab.grading.whole_class.cluster import ClusterWorkers
-from attention_lab.grading.whole_class.parcel import pack
+from nbjudge.batch.cluster import ClusterWorkers
+from nbjudge.batch.parcel import pack
+from nbjudge.course.course import open_course
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(900)]
 HERE = Path(__file__).parent

@@ -15,7 +15,7 @@ from small_class import FOLDER, attention_lab
 from tiny_course import FULL, NOTHING, GradedClass, answered, hand_in
 
 from attention_lab.errors import CourseError
-from attention_lab.grading.whole_class.lock import only_run
+from nbjudge.batch.lock import only_run
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(600)]
 CLASS = {f"student {number}": (answered(), FULL) for number in range(5)}

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from attention_lab.errors import CourseError
-from attention_lab.grading.whole_class.plan import ClassFolders, find_root, make_plan, read_folders
+from nbjudge.batch.plan import make_plan
+from nbjudge.course.folders import ClassFolders, find_root, read_folders
 
 LESSON = "01_tiny"
-GRADED = {"cells": [], "metadata": {"attention_lab": {"seed": 1}}}
+GRADED = {"cells": [], "metadata": {"nbjudge": {"seed": 1}}}
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_what_was_never_graded_is_new_and_what_was_is_left_alone(folders):
     [
         '{"cells": [], "metadata"',
         "",
-        {"cells": [], "metadata": {"attention_lab": {"half_graded": True}}},
+        {"cells": [], "metadata": {"nbjudge": {"half_graded": True}}},
     ],
     ids=["cut off", "empty", "half graded"],
 )

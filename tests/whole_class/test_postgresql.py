@@ -14,7 +14,7 @@ from small_class import DUE, attention_lab, notebooks
 from tiny_course import FOLDER, NAME, nbgrader, succeed
 
 from attention_lab.build import is_registered
-from attention_lab.grading.course import open_course
+from nbjudge.course.course import open_course
 
 pytestmark = pytest.mark.timeout(900)
 

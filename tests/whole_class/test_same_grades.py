@@ -9,8 +9,9 @@ import pytest
 from rich.console import Console
 from small_class import FOLDER, assert_same, attention_lab, recorded
 
-from attention_lab.grading.whole_class.command import Options, grade_plan
-from attention_lab.grading.whole_class.plan import make_plan, read_folders
+from nbjudge.batch.command import Options, grade_plan
+from nbjudge.batch.plan import make_plan
+from nbjudge.course.folders import read_folders
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from attention_lab.demo.class_folder import fresh_course, read_release, submit
 from attention_lab.demo.hand_ins import Writer
 from attention_lab.demo.material import material_of
 from attention_lab.demo.names import invented_names
-from attention_lab.grading.course import Course, open_course
+from nbjudge.course.course import Course, open_course
 
 # One lesson and the first kinds of hand-ins every day; EVERY_LESSON=1 takes all of both.
 EVERY = bool(os.environ.get("EVERY_LESSON"))

@@ -10,7 +10,7 @@ import pytest
 
 LOST = """
 import re
-from attention_lab.grading.whole_class.work import _no_longer_than
+from nbjudge.batch.work import _no_longer_than
 with _no_longer_than({seconds}):
     {lost}
 print("came through")

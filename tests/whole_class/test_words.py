@@ -8,10 +8,11 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from attention_lab.grading.graded_notebook import GradedNotebook
-from attention_lab.grading.whole_class.display import print_closing_table, progress_bar
-from attention_lab.grading.whole_class.plan import ClassFolders, Plan
-from attention_lab.grading.whole_class.run import Graded
+from nbjudge.batch.display import print_closing_table, progress_bar
+from nbjudge.batch.plan import Plan
+from nbjudge.batch.run import Graded
+from nbjudge.course.folders import ClassFolders
+from nbjudge.record.graded_notebook import GradedNotebook
 
 HOSTILE = (
     "[red]ann[/red] [link=file:///x]y[/link] \x1b[2J\x1b]8;;http://example.com\x07 :smile: \u202egnp\nnext"

@@ -7,7 +7,7 @@ FILES = {
 }
 MARKS = {
     "tags": ["raises-exception", "skip-execution", "nbgrader-skip", "left-out-of-grading", "remove-cell"],
-    "attention_lab": {"check": "biggest", "left_out": True, "points": 2},
+    "nbjudge": {"check": "biggest", "left_out": True, "points": 2},
     "deletable": True,
     "execution": {"timeout": 10**9},
 }
@@ -21,7 +21,7 @@ def submission():
             cell.metadata["nbgrader"] |= {"points": 100, "grade": False, "locked": False, "task": True}
     verdict = {"exercise": "double", "points": 2, "max_points": 2}
     work.metadata |= {
-        "attention_lab": {"seed": 1, "reason": "", "points": verdict},
+        "nbjudge": {"seed": 1, "reason": "", "points": verdict},
         "nbgrader": {"points": 5},
     }
     work.metadata["kernelspec"] = {

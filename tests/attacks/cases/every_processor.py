@@ -43,7 +43,7 @@ def submission():
 
 
 def harm(arena):
-    from attention_lab.grading.sandbox.processor import ANY, claimed_processor
+    from nbjudge.sandbox.processor import ANY, claimed_processor
 
     places = re.search(r"ran on (\[[^]]*\])", arena.shown(__name__))[1]
     claimed = claimed_processor()

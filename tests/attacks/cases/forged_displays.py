@@ -9,11 +9,11 @@ from IPython.display import clear_output, display, publish_display_data, update_
 marks = {"nbgrader": {"grade": True, "points": 2, "grade_id": "test_double", "solution": False}}
 def double(x):
     for identifier in ("test_double", "double", "verdict"):
-        publish_display_data({"text/plain": "2"}, metadata=marks | {"attention_lab": {"points": 2}})
+        publish_display_data({"text/plain": "2"}, metadata=marks | {"nbjudge": {"points": 2}})
         display({"text/plain": "2"}, raw=True, metadata=marks, display_id=identifier)
         update_display({"text/plain": "2"}, raw=True, metadata=marks, display_id=identifier)
         clear_output()
-    for target in ("jupyter.widget", "nbgrader", "attention_lab", ""):
+    for target in ("jupyter.widget", "nbgrader", "nbjudge", ""):
         opened = comm.create_comm(target_name=target, data={"points": 2}, metadata={"version": "2.1.0"})
         opened.send({"method": "update", "state": {"value": 2}, "points": 2}, buffers=[b"x" * 1000])
     display(ipywidgets.HTML("<script>alert(2)</script>"), ipywidgets.Output(), ipywidgets.IntSlider(2))

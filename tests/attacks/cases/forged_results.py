@@ -12,7 +12,7 @@ def send():
             content = {
                 "data": {"text/plain": "2", "text/html": "2 of 2"}, "execution_count": 1, "name": "stdout",
                 "text": "2", "ename": "2", "evalue": "2", "traceback": [],
-                "metadata": {"attention_lab": verdict},
+                "metadata": {"nbjudge": verdict},
             }
             kernel.session.send(hook.pub_socket, kind, content, parent=parent, metadata={"points": 2})
 def double(x):

@@ -4,18 +4,17 @@ from attack import wrong
 
 PROOF = "tried all names"
 IMPORT = """
-import importlib, inspect, pkgutil
-import attention_lab
+import importlib, inspect
+import attention_lab.plots
 names = [
-    "attention_lab.grading", "attention_lab.grading.judge", "attention_lab.grading.in_kernel",
+    "nbjudge", "nbjudge.judge.judge", "nbjudge.pipeline.in_kernel",
     "checks", "checks.tiny", "tiny", "solutions", "tiny_course", "inside", "inside.keeper",
 ]
-names += [module.name for module in pkgutil.iter_modules(attention_lab.__path__, "attention_lab.")]
+private = ("build", "bundle", "cli", "demo", "grading", "lab", "site", "start", "students")
+names += [f"attention_lab.{name}" for name in private]
 for name in names:
     try:
-        module = importlib.import_module(name)
-        if "grading" in name or not name.startswith("attention_lab"):
-            print("imported", name, inspect.getsource(module)[:100])
+        print("imported", name, inspect.getsource(importlib.import_module(name))[:100])
     except ImportError:
         pass
 print("tried all names", len(names))

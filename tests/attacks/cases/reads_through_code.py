@@ -12,13 +12,13 @@ pieces = []
 def biggest(x):
     frame = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_filename == "<attention-lab>":
+        if frame.f_code.co_filename == "<nbjudge>":
             pieces.append(repr(frame.f_locals) + repr(frame.f_code.co_consts) + repr(frame.f_code.co_names))
             pieces.extend(map(repr, [held.code for held in frame.f_locals.values() if hasattr(held, "code")]))
         frame = frame.f_back
     for held in gc.get_objects():
-        if isinstance(held, types.FunctionType) and held.__code__.co_filename == "<attention-lab>":
-            pieces.append(repr(held.__code__.co_consts) + str(linecache.getlines("<attention-lab>")))
+        if isinstance(held, types.FunctionType) and held.__code__.co_filename == "<nbjudge>":
+            pieces.append(repr(held.__code__.co_consts) + str(linecache.getlines("<nbjudge>")))
     raise RuntimeError(f"read {{len(pieces)}} pieces of code: {{found_in(*pieces)}}")
 """
 

@@ -4,7 +4,7 @@ import platform
 
 from attack import wrong
 
-from attention_lab.grading.sandbox.inside.system_calls import number_of
+from nbjudge.sandbox.inside.system_calls import number_of
 
 PROOF = r"tried [1-9]\d+"
 CALLS = """

@@ -39,7 +39,7 @@ REWRITE = f"""
 def rewrite(parent, identity=ours):
     kernel, sent = get_ipython().kernel, 0
     for text in ("2", "nan", "1e3", "<img src=x onerror=alert(1)>", 2, None, ["2"], {{"points": 2}}):
-        for metadata in ({{"attention_lab": {VERDICT!r}}}, {{"attention_lab": 7}}, [], "x", None):
+        for metadata in ({{"nbjudge": {VERDICT!r}}}, {{"nbjudge": 7}}, [], "x", None):
             content = {{"data": {{"text/plain": text, "text/html": "<b>5 of 5</b>"}}, "metadata": metadata}}
             content["transient"] = {{"display_id": identity}}
             kernel.session.send(kernel.iopub_socket, "update_display_data", content, parent=parent)
@@ -67,4 +67,4 @@ def harm(arena):
             return "another text stands in a verdict's place"
         if any(output.output_type in ("execute_result", "error") for output in before):
             return "a result of its own stands beside the verdict"
-    return "" if all("attention_lab" not in str(output) for output in before) else "a verdict is in an output"
+    return "" if all("nbjudge" not in str(output) for output in before) else "a verdict is in an output"

@@ -16,7 +16,7 @@ NAMES = (
 )
 FILES = {f"{name}.py": LIES for name in NAMES} | {
     "attention_lab/__init__.py": LIES,
-    "attention_lab/grading/__init__.py": LIES,
+    "nbjudge/src/nbjudge/__init__.py": LIES,
     "torch/__init__.py": LIES,
     "safetensors/torch.py": LIES,
     "checks/tiny.py": LIES,
@@ -28,7 +28,7 @@ for name in ("json", "base64", "linecache", "safetensors.torch"):
     sys.modules.pop(name, None)
 importlib.invalidate_caches()
 import json
-from attention_lab.grading import check
+from nbjudge import check
 def double(x):
     return check("double")
 """

@@ -9,7 +9,7 @@ import sys, threading
 seen, frames, calls = set(), [], []
 {finder(*SECRETS)}
 def trace(frame, event, argument):
-    if "attention-lab" in frame.f_code.co_filename and len(frames) < 1000:
+    if "nbjudge" in frame.f_code.co_filename and len(frames) < 1000:
         frames.append(frame.f_code.co_name)
         seen.update(found_in(repr(list(frame.f_locals.items()))[:20_000] + str(frame.f_code.co_names)))
         seen.update(dict(expected=1, reference=1, seed=1, verdict=1).keys() & frame.f_locals.keys())
@@ -18,7 +18,7 @@ def trace(frame, event, argument):
     return trace
 def profile(frame, event, argument):
     calls.append(event)
-    if "attention-lab" in frame.f_code.co_filename:
+    if "nbjudge" in frame.f_code.co_filename:
         frame.f_globals["points"] = frame.f_globals["agrees"] = 2
 def double(x):
     sys.settrace(trace)

@@ -15,15 +15,15 @@ def submission():
     work = wrong()
     html = {"text/plain": "2", "text/html": "<h4>double: 2 of 2 points</h4>"}
     for cell in work.cells:
-        cell.metadata["attention_lab"] = dict(RECORD)
+        cell.metadata["nbjudge"] = dict(RECORD)
         cell.metadata.setdefault("nbgrader", {}).update(score=2, points=2, comment="Well done.")
         cell["attachments"] = {"x.png": html}
         if cell.cell_type == "code":
             cell["outputs"] = [
-                {"output_type": "execute_result", "data": html, "metadata": {"attention_lab": VERDICT},
+                {"output_type": "execute_result", "data": html, "metadata": {"nbjudge": VERDICT},
                  "execution_count": 1}
             ] * 2  # fmt: skip
-    work.metadata["attention_lab"] = dict(RECORD)
+    work.metadata["nbjudge"] = dict(RECORD)
     return json.dumps(work).encode()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from student_code import Inside, Start
 
-from attention_lab.grading.sandbox.warm_interpreter import close_warm_interpreter
+from nbjudge.sandbox.warm_interpreter import close_warm_interpreter
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import nbformat
 
-from attention_lab.grading.kernel import Outcome, StudentKernel
-from attention_lab.grading.kernel_process import World
-from attention_lab.grading.limits import Limits
+from nbjudge.authoring.limits import Limits
+from nbjudge.run.kernel import Outcome, StudentKernel
+from nbjudge.run.kernel_process import KernelEnvironment
 
 MODULES = ("numpy.random", "torch")
 PATIENT = Limits(cell=60, answer=60, notebook=240)
@@ -19,7 +19,7 @@ class Inside:
     """One notebook's kernel; `folder` holds the files that lie beside the notebook."""
 
     def __init__(self, folder: Path, limits: Limits = PATIENT) -> None:
-        self.kernel = StudentKernel(folder, World(limits=limits, modules=MODULES))
+        self.kernel = StudentKernel(folder, KernelEnvironment(limits=limits, modules=MODULES))
 
     def __enter__(self) -> Inside:
         self.kernel.start()

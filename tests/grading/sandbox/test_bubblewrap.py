@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from attention_lab.grading.sandbox import bubblewrap
-from attention_lab.grading.sandbox.forked_kernel import SandboxError
-from attention_lab.grading.sandbox.warm_interpreter import WarmInterpreter
+from nbjudge.sandbox import bubblewrap
+from nbjudge.sandbox.forked_kernel import SandboxError
+from nbjudge.sandbox.warm_interpreter import WarmInterpreter
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 
 import attention_lab
-from attention_lab.grading.sandbox.bubblewrap import ENVIRONMENT, HOME
-from attention_lab.grading.sandbox.inside.own_proc import OTHERS
+from nbjudge.sandbox.bubblewrap import ENVIRONMENT, HOME
+from nbjudge.sandbox.inside.own_proc import OTHERS
 
 ROOT = Path(__file__).parents[3]
 # What ipykernel and matplotlib set in every kernel.

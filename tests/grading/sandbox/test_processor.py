@@ -8,11 +8,11 @@ import sys
 
 import psutil
 
-from attention_lab.grading.sandbox.processor import ANY, claimed_processor
+from nbjudge.sandbox.processor import ANY, claimed_processor
 
 CLAIM = """
 import sys
-from attention_lab.grading.sandbox.processor import claimed_processor
+from nbjudge.sandbox.processor import claimed_processor
 print(claimed_processor(), flush=True)
 sys.stdin.read()
 """

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from attention_lab.grading.sandbox import bubblewrap
-from attention_lab.grading.sandbox.inside import filter as seccomp
-from attention_lab.grading.sandbox.inside import system_calls
-from attention_lab.grading.sandbox.inside.system_calls import (
+from nbjudge.sandbox import bubblewrap
+from nbjudge.sandbox.inside import filter as seccomp
+from nbjudge.sandbox.inside import system_calls
+from nbjudge.sandbox.inside.system_calls import (
     JUDGED_BY_ARGUMENTS,
     MACHINES,
     REFUSED,

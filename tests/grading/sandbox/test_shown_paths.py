@@ -12,15 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from attention_lab.grading.sandbox import bubblewrap
-from attention_lab.grading.sandbox.shown_paths import SYSTEM, readable, shown_paths
+from nbjudge.errors import CourseError
+from nbjudge.sandbox import bubblewrap, shown_modules
+from nbjudge.sandbox.shown_paths import SYSTEM, readable, shown_paths
 
-ROOT = Path(__file__).parents[3]
+PACKAGES = Path(__file__).parents[3] / "nbjudge" / "src"
 STDLIB = Path(sysconfig.get_path("stdlib", vars={"base": sys.base_prefix}))
 WALLS = """
 import json, sys
 sys.path[0] = sys.argv[1]
-from attention_lab.grading.sandbox import bubblewrap
+from nbjudge.sandbox import bubblewrap
 print(json.dumps([sys.executable, bubblewrap._walls(()), list(map(str, bubblewrap.shown_to_students()))]))
 """
 LOOK = """
@@ -75,7 +76,7 @@ def leave_private_files(prefix: Path) -> None:
 def walls_of(interpreter: Path) -> tuple[list[str], list[Path]]:
     """What bubblewrap is told to show for an interpreter, and the list of it."""
     run = subprocess.run(
-        [interpreter, "-B", "-c", WALLS, str(ROOT)], capture_output=True, text=True, env={}, check=True
+        [interpreter, "-B", "-c", WALLS, str(PACKAGES)], capture_output=True, text=True, env={}, check=True
     )
     executable, walls, shown = json.loads(run.stdout)
     # The copy of an interpreter looks for its library where the original does.
@@ -176,15 +177,55 @@ def test_zeros_to_be_mapped_by_several_are_not_shown(tmp_path):
     assert "/dev/zero" not in bubblewrap.command(tmp_path, 5, [])
 
 
-def test_of_an_installed_package_the_grader_is_hidden_by_all_its_names(tmp_path, monkeypatch):
-    package = tmp_path / "lib" / "attention_lab"
-    for name in ("grading", "report", "corpus"):
+@pytest.fixture
+def a_course(tmp_path, monkeypatch):
+    """A package of some course, in a folder that is shown under two names."""
+    package = tmp_path / "lib" / "a_course"
+    for name in ("pictures", "answers", "data", "__pycache__"):
         (package / name).mkdir(parents=True)
+        (package / name / "__init__.py").touch()
+    for name in ("news", "key"):
+        (package / "data" / f"{name}.py").touch()
+    for name in ("__init__", "plots", "solved"):
+        (package / f"{name}.py").touch()
     (tmp_path / "again").symlink_to(tmp_path / "lib")
-    monkeypatch.setattr(bubblewrap, "PACKAGE", package)
-    monkeypatch.setattr(bubblewrap, "shown_paths", lambda: [tmp_path / "again", tmp_path / "lib"])
-    words = bubblewrap.command(tmp_path, 5, [])
-    hidden = {words[at + 1] for at, word in enumerate(words) if word == "--tmpfs"}
-    for names in (tmp_path / "again", tmp_path / "lib"):
-        assert {str(names / "attention_lab" / name) for name in ("grading", "report")} <= hidden
-    assert not any("corpus" in place for place in hidden)
+    monkeypatch.syspath_prepend(tmp_path / "lib")
+    yield tmp_path
+    for name in [name for name in sys.modules if name.partition(".")[0] == "a_course"]:
+        del sys.modules[name]
+
+
+HELPERS = ("a_course.plots", "a_course.pictures", "a_course.data.news")
+
+
+def test_of_an_installed_package_only_what_is_named_is_seen_by_any_name(a_course, monkeypatch):
+    places = [a_course / "again", a_course / "lib"]
+    monkeypatch.setattr(bubblewrap, "shown_paths", lambda: places)
+    words = bubblewrap.command(a_course, 5, [], HELPERS)
+    emptied = {words[at + 1] for at, word in enumerate(words) if word == "--tmpfs"}
+    emptied |= {
+        words[at + 2] for at, word in enumerate(words) if word == "--ro-bind" and "null" in words[at + 1]
+    }
+    for place in places:
+        hidden = {Path(path).name for path in emptied if Path(path).is_relative_to(place / "a_course")}
+        assert hidden == {"answers", "solved.py", "key.py", "__pycache__"}
+
+
+def test_of_a_package_elsewhere_only_what_is_named_is_shown(a_course):
+    shown = set(bubblewrap.shown_to_students(HELPERS)) - set(bubblewrap.shown_to_students())
+    package = a_course / "lib" / "a_course"
+    files = ("__init__.py", "plots.py", "pictures", "data/__init__.py", "data/news.py")
+    assert shown == {package / name for name in files}
+
+
+def test_a_grader_that_is_installed_is_hidden_with_all_that_is_in_it(monkeypatch):
+    package = shown_modules.GRADER
+    monkeypatch.setattr(bubblewrap, "shown_paths", lambda: [package.parent])
+    words = bubblewrap.command(package, 5, [])
+    assert str(package) in {words[at + 1] for at, word in enumerate(words) if word == "--tmpfs"}
+
+
+def test_a_helper_that_is_not_there_is_said_in_one_sentence(a_course):
+    for name in ("a_course.plot", "no_course", "a_course.plots.more", ""):
+        with pytest.raises(CourseError, match=f"names the module '{name}', which this Python cannot find"):
+            bubblewrap.command(a_course, 5, [], (name,))

@@ -12,9 +12,9 @@ import psutil
 import pytest
 from student_code import MODULES, PATIENT
 
-from attention_lab.grading.sandbox import warm_interpreter as warm
-from attention_lab.grading.sandbox.forked_kernel import SandboxError
-from attention_lab.grading.sandbox.warm_interpreter import WarmInterpreter, warm_interpreter
+from nbjudge.sandbox import warm_interpreter as warm
+from nbjudge.sandbox.forked_kernel import SandboxError
+from nbjudge.sandbox.warm_interpreter import WarmInterpreter, warm_interpreter
 
 # A process and what it may do to another one of the same user.
 REACH = """

@@ -1,0 +1,12 @@
+"""Which modules of this package students have: in their zip, and in the sandbox that grades them.
+
+A module that is not named here stays with the instructor, a new one as well.
+"""
+
+# What lessons import.
+LESSON_MODULES = ("blocks", "corpus", "heads", "plots", "positions", "sliders", "training_plots")
+# `attention-lab start`, and what it takes.
+START_MODULES = ("__init__", "cli", "errors", "lab", "start", "students")
+STUDENT_MODULES = (*LESSON_MODULES, *START_MODULES)
+# By their full names, for `c.RunAndJudge.helpers` in nbgrader_config.py.
+HELPERS = tuple(f"attention_lab.{name}" for name in LESSON_MODULES)

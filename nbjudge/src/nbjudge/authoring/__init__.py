@@ -1,0 +1,21 @@
+"""What a file of checks is written with."""
+
+from nbjudge.authoring.disguise import Disguise
+from nbjudge.authoring.draw import Draw, in_any_order
+from nbjudge.authoring.exercise import SUMS_OF_PRODUCTS, Build, Case, Exercise, Made, Tolerance, ask, build
+from nbjudge.authoring.limits import Limits
+
+__all__ = [
+    "SUMS_OF_PRODUCTS",
+    "Build",
+    "Case",
+    "Disguise",
+    "Draw",
+    "Exercise",
+    "Limits",
+    "Made",
+    "Tolerance",
+    "ask",
+    "build",
+    "in_any_order",
+]

@@ -1,0 +1,190 @@
+"""What a lesson's checks are made of: exercises, their case groups and their mistakes.
+
+A file under ``checks/`` makes one `Exercise` per graded answer and hangs three kinds of
+functions on it with decorators: case groups (what is asked, and for how many points),
+mistakes (wrong answers with the sentence that helps) and other right ways to write it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from nbjudge.authoring.draw import Draw
+from nbjudge.values.packing import Made
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a right answer may be from the reference, per dtype (as in `torch.allclose`)."""
+
+    float32: tuple[float, float] = (1e-4, 1e-5)  # (rtol, atol)
+    float64: tuple[float, float] = (1e-6, 1e-7)
+
+
+# For sums of many products of float32. Another order of adding (a loop, einsum, another processor's
+# routines) rounds otherwise; where large terms nearly cancel, up to 3e-6 is left of the difference,
+# which the usual `atol` allows only three times. This allows it thirty times.
+SUMS_OF_PRODUCTS = Tolerance(float32=(1e-4, 1e-4))
+
+
+@dataclass(frozen=True)
+class Build:
+    """How a module is made before it is called; see `build`."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    state: dict[str, torch.Tensor] | None
+    double: bool
+    eval: bool
+    look: tuple[str, ...]
+
+
+def build(
+    *args: Any,
+    state: dict[str, torch.Tensor] | None = None,
+    double: bool = False,
+    eval: bool = False,
+    look: Sequence[str] = ("result",),
+    **kwargs: Any,
+) -> Build:
+    """Make a module the way it is written: ``build(embed_dim, num_heads, bias=True, state=weights)``.
+
+    `state` holds the weights to load, one for each parameter: other names or shapes raise.
+    `look` says what to send back: "result" of the call, "result again" (of a second call),
+    names and shapes of "parameters", "buffers", their "buffer values", the "state" (state_dict)
+    and "attributes" (child modules and their types); any other word is a method, called with the
+    same arguments. One "result" is the value itself, anything else a dict. Without "result" or a
+    method the module is only made.
+    """
+    return Build(args, kwargs, state, double, eval, tuple(look))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call that the judge asks the student's kernel to make.
+
+    `gradients` asks for the gradient of every floating tensor argument (and parameter) as well.
+    `refuses` says that the call cannot work: the answer must raise `ValueError` with a
+    sentence that holds each of these numbers. `build` is there when the answer is a module.
+    `through` is code of the judge's that stands between the call and the answer, see `ask`.
+    """
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    gradients: bool = False
+    refuses: tuple[int, ...] | None = None
+    build: Build | None = None
+    through: Made | None = None
+
+
+def ask(
+    *args: Any,
+    gradients: bool = False,
+    refuses: Sequence[int] | None = None,
+    build: Build | None = None,
+    through: Made | None = None,
+    **kwargs: Any,
+) -> Case:
+    """Write a case the way the call itself is written: ``ask(query, key, mask=mask)``.
+
+    Where an answer takes or returns what cannot travel (an optimizer, a table), `through` holds
+    code whose `made(answer)` runs in the kernel and returns the callable that gets the arguments
+    in the answer's place. It may make and report, in plain values and tensors; to compare is the
+    judge's alone.
+    """
+    refused = tuple(refuses) if refuses is not None else None
+    return Case(args, kwargs, gradients, refused, build, through)
+
+
+__all__ = ["SUMS_OF_PRODUCTS", "Build", "Case", "Exercise", "Group", "Made", "Mistake", "Tolerance"]
+__all__ += ["ask", "build"]
+
+Verify = Callable[[list[Case], list[Any]], str | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Cases that stand or fall together, and what they are worth."""
+
+    name: str
+    points: float
+    make: Callable[[Draw], Iterable[Case]]
+    # For answers that no reference can predict (random numbers): looks at the values of a
+    # group and returns None, the name of a mistake, or a sentence. Replaces the comparison.
+    verify: Verify | None = None
+    # For modules that are judged with the weights that they drew themselves: the cases look at
+    # "result" and "state", and the reference gives its result for the same call on that state.
+    fresh: bool = False
+    # For what can be right without any work and does not look it (see `telling`): such a group counts
+    # where one that compares results agrees, too.
+    needs_values: bool = False
+
+    def cases(self, draw: Draw) -> list[Case]:
+        return list(self.make(draw))
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong answer that students really write, with the sentence that helps most."""
+
+    name: str
+    message: str
+    answer: Callable[..., Any]
+
+
+@dataclass(eq=False)
+class Exercise:
+    """One graded answer: its cases, its mistakes, and how its result is talked about.
+
+    `results` names what is returned ("output", "weights"); `axes` names the last
+    axes of each result in their order, for messages ("queries", "keys"); `weights` says which
+    result has rows that sum to 1. `not_allowed` holds names of `nbjudge.judge.forbidden`.
+    """
+
+    name: str
+    results: tuple[str, ...]
+    axes: tuple[tuple[str, ...], ...] = ()
+    weights: int | None = None
+    not_allowed: tuple[str, ...] = ()
+    tolerance: Tolerance = Tolerance()
+    groups: list[Group] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+    right_answers: list[Callable[..., Any]] = field(default_factory=list)
+
+    @property
+    def points(self) -> float:
+        return sum(group.points for group in self.groups)
+
+    def group(
+        self,
+        name: str,
+        points: float,
+        verify: Verify | None = None,
+        fresh: bool = False,
+        needs_values: bool = False,
+    ) -> Callable[..., Any]:
+        """Add a case group: the decorated generator function takes a `Draw` and yields cases."""
+
+        def add(make: Callable[[Draw], Iterable[Case]]) -> Callable[[Draw], Iterable[Case]]:
+            self.groups.append(Group(name, points, make, verify, fresh, needs_values))
+            return make
+
+        return add
+
+    def mistake(self, message: str) -> Callable[..., Any]:
+        """Add a mistake: the decorated function (or module) is the wrong answer itself."""
+
+        def add(answer: Callable[..., Any]) -> Callable[..., Any]:
+            self.mistakes.append(Mistake(answer.__name__, message, answer))
+            return answer
+
+        return add
+
+    def also_right(self, answer: Callable[..., Any]) -> Callable[..., Any]:
+        """Add a right answer written in another way: it must get full marks."""
+        self.right_answers.append(answer)
+        return answer

@@ -1,0 +1,127 @@
+"""Who does the work on a cluster: the workers of a running `dask.distributed` scheduler.
+
+They need this package and bubblewrap, and no disk of the course's: notebooks and checks come as data.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from typing import TYPE_CHECKING, Any
+
+from distributed import Client, KilledWorker
+from distributed import TimeoutError as NotYet
+
+from nbjudge.batch.cluster_members import Members
+from nbjudge.batch.cluster_worker import Outcome, grade_notebook
+from nbjudge.batch.parcel import Parcel
+from nbjudge.batch.workers import WorkerDied
+from nbjudge.errors import CourseError
+
+if TYPE_CHECKING:
+    from nbjudge.pipeline.job import GradingJob, GradingResult
+
+PATIENCE_WITH_THE_SCHEDULER = 10  # seconds
+BETWEEN_LOOKS = 1  # seconds
+MOST_TRIES = 3  # of a notebook that takes its grading process or its worker along
+
+
+class GradingFailed(Exception):
+    """What a worker said went wrong; its log has the details."""
+
+
+class ClusterWorkers:
+    """The workers of a scheduler, as many as there are, and whoever joins on the way."""
+
+    def __init__(self, parcel: Parcel, address: str, sandbox: bool, tell: Callable[[str], None]) -> None:
+        # What goes wrong with the scheduler is said here, in a sentence.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+        try:
+            self._client = Client(address, timeout=PATIENCE_WITH_THE_SCHEDULER, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise CourseError(
+                f"No Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, "
+                "and give the address that it prints."
+            ) from error
+        self._parcel, self._stopped = parcel, False
+        self._members = Members(self._client, sandbox, tell)
+
+    def room(self) -> int:
+        """One for each thread, and one more for each worker, so that none waits for its next notebook."""
+        return sum(member.threads + 1 for member in self._members.good().values())
+
+    def waiting_for(self) -> str:
+        return self._members.waiting_for()
+
+    def run(self, job: GradingJob) -> GradingResult:
+        """Do one job. Raises WorkerDied where it takes workers along again and again, GradingFailed
+        where a worker says what went wrong, SystemExit where nobody can do any.
+        """
+        work, died_on = pickle.dumps((self._parcel, job)), list[str]()
+        while len(died_on) < MOST_TRIES:
+            address, outcome, content = self._ask_somebody(work, set(died_on))
+            if outcome == "done":
+                done: GradingResult = pickle.loads(content)
+                return done
+            if outcome == "failed":
+                raise GradingFailed(f"{content.decode()} (on the worker {self._members.name(address)})")
+            if outcome == "no kernel":
+                self._members.refuse(address, content.decode())
+            else:
+                died_on.append(address)
+        names = ", ".join(self._members.name(address) for address in died_on)
+        raise WorkerDied(f"The process that graded it died each time, on these workers: {names}.")
+
+    def stop(self) -> None:
+        """Leave the scheduler. It drops what this client asked for, and workers end what is in work."""
+        self._stopped = True
+        self._client.close()
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _ask_somebody(self, work: bytes, rather_not: set[str]) -> tuple[str, Outcome, bytes]:
+        while True:
+            good = self._somebody()
+            allowed = [address for address in good if address not in rather_not] or good
+            task: Any = self._client.submit(grade_notebook, work, workers=allowed, pure=False)
+            try:
+                return self._result(task, set(allowed))
+            except (_AllGone, CancelledError):
+                task.cancel()
+            except KilledWorker as error:
+                return error.last_worker.address, "died", b""
+
+    def _somebody(self) -> list[str]:
+        """The addresses of all that can grade, as soon as there is one."""
+        while True:
+            good = self._good()
+            if good:
+                return good
+            time.sleep(BETWEEN_LOOKS)
+
+    def _result(self, task: Any, allowed: set[str]) -> tuple[str, Outcome, bytes]:
+        """Wait for a task as long as somebody is left who may do it."""
+        while True:
+            try:
+                result: tuple[str, Outcome, bytes] = task.result(timeout=BETWEEN_LOOKS)
+                return result
+            except NotYet:
+                if not allowed & set(self._good()):
+                    raise _AllGone from None
+
+    def _good(self) -> list[str]:
+        if self._stopped:
+            raise CancelledError
+        try:
+            return sorted(self._members.good())
+        except CourseError as error:
+            # Not this notebook's fault: nobody else's can be graded either.
+            raise SystemExit(str(error)) from error
+
+
+class _AllGone(Exception):
+    """Every worker that was allowed a task has left, or was refused meanwhile."""

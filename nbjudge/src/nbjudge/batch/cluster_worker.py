@@ -1,0 +1,121 @@
+"""What runs on a worker of a cluster: whether it can grade, and how it does.
+
+Each notebook is handed to a process of the worker's own. Dask's threads cannot be ended; a process
+can, as soon as nobody wants its notebook any more, and all that it started goes with it. The worker
+itself needs no torch, and neither does the scheduler: both see bytes.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.metadata import version
+from typing import Literal
+
+import nbjudge
+from nbjudge.sandbox.bubblewrap import refusal
+
+PROGRAM = "nbjudge.batch.grading_process"
+BETWEEN_LOOKS = 0.5  # seconds after which it is seen that nobody wants a notebook any more
+PATIENCE = 5  # seconds that a process has to end
+
+# How a notebook came back: graded; no kernel starts here, for anybody; its process died; it has
+# failed otherwise. With it come the pickled `GradingResult`, or words.
+Outcome = Literal["done", "no kernel", "died", "failed"]
+
+
+def versions() -> dict[str, str]:
+    """What must be the same everywhere, for the same grades."""
+    return {
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "nbjudge": nbjudge.__version__,
+        "torch": version("torch").partition("+")[0],  # without the kind of build
+    }
+
+
+def why_this_worker_cannot(wanted: dict[str, str], sandbox: bool) -> str:
+    """Asked on a worker: why no notebook can be graded there, in a sentence; empty if it can."""
+    here = versions()
+    for name, number in wanted.items():
+        if here[name] != number:
+            return f"It has {name} {here[name]}, and this class is graded with {number}: install that there."
+    return (refusal() if sandbox else None) or ""
+
+
+def grade_notebook(work: bytes) -> tuple[str, Outcome, bytes]:
+    """Run on a worker: grade the pickled (parcel, job). Returns its address and what came of it."""
+    from distributed import get_worker
+
+    address: str = get_worker().address
+    try:
+        process = _idle.pop()
+    except IndexError:
+        process = GradingProcess()
+    try:
+        outcome, content = process.grade(work, _is_wanted)
+    except BaseException:
+        process.end()
+        raise
+    if outcome == "died":
+        process.end()
+    else:
+        _idle.append(process)
+    return address, outcome, content
+
+
+class NotWanted(Exception):
+    """Whoever asked for this notebook has gone, or was interrupted."""
+
+
+class GradingProcess:
+    """A process that grades one notebook after the other, and ends when its worker does."""
+
+    def __init__(self) -> None:
+        self._wire, theirs = multiprocessing.Pipe()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", PROGRAM, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                cwd="/",  # it needs no folder, and the worker's may be taken away
+                pass_fds=[theirs.fileno()],
+                # Sums must come out the same on every worker.
+                env=os.environ | {"OMP_NUM_THREADS": "1"},
+            )
+
+    def grade(self, work: bytes, is_wanted: Callable[[], bool]) -> tuple[Outcome, bytes]:
+        """Blocks until the notebook is graded. Raises NotWanted as soon as nobody waits for it."""
+        try:
+            self._wire.send_bytes(work)
+            while not self._wire.poll(BETWEEN_LOOKS):
+                if not is_wanted():
+                    raise NotWanted
+            outcome: Outcome = self._wire.recv_bytes().decode()  # type: ignore[assignment]
+            return outcome, self._wire.recv_bytes()
+        except (EOFError, OSError):
+            return "died", b""
+
+    def end(self) -> None:
+        """Let it clean up behind itself, and kill it if it does not."""
+        self._process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(PATIENCE)
+        self._process.kill()
+        self._process.wait()
+        self._wire.close()
+
+
+_idle: list[GradingProcess] = []
+
+
+def _is_wanted() -> bool:
+    """Whether somebody still waits for the task of this thread: the scheduler tells the worker."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    task = worker.state.tasks.get(worker.get_current_task())
+    return task is not None and task.state != "cancelled"

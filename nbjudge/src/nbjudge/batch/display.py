@@ -1,0 +1,113 @@
+"""What the person who grades a class sees: a bar while it runs, a table when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from statistics import mean, median
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from nbjudge.batch.plan import Plan
+from nbjudge.batch.run import ClassRun, Graded
+from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
+
+MOST_NAMES = 4  # of those in work that are shown at a time
+MOST_LINES = 20  # of those that went wrong
+
+
+class Bar:
+    """A live bar: graded, failing, time left, whose work is being graded."""
+
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress, self._task = progress, task
+        self._graded = self._failing = 0
+
+    def show(self, run: ClassRun, graded: Graded | None) -> None:
+        """Take in one more result, or only the names of those in work."""
+        if graded is not None:
+            self._graded += 1
+            self._failing += bool(graded.problem or graded.reason)
+        names = [plain_line(student) for student in run.in_hand[:MOST_NAMES]]
+        names += ["…"] * (len(run.in_hand) > MOST_NAMES)
+        said = run.workers.waiting_for() or ", ".join(names)
+        self._progress.update(
+            self._task, completed=self._graded, description=said, failing=f"{self._failing} failing"
+        )
+
+
+@contextmanager
+def progress_bar(console: Console, total: int) -> Iterator[Bar]:
+    columns = (
+        TextColumn("Grading"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failing]}"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield Bar(progress, progress.add_task("", total=total, failing="0 failing"))
+
+
+def print_closing_table(
+    console: Console, plan: Plan, results: Sequence[Graded], seconds: float, stopped: bool
+) -> None:
+    """What came of the run, by exercise, and who needs a look."""
+    done = [graded for graded in results if not graded.problem]
+    if any(notebook.verdicts for graded in done for notebook in graded.notebooks):
+        console.print(_table(plan.assignment, done))
+    for graded in _first(graded for graded in done if graded.reason):
+        _print(console, f"0 points: {graded.student}: {graded.reason}", "yellow")
+    failed = [graded for graded in results if graded.problem and not stopped]
+    for graded in _first(failed):
+        _print(console, f"✗ not graded: {graded.student}: {graded.problem}", "bold red")
+    _print(console, _sentence(plan, done, seconds))
+    if stopped:
+        left = len(plan.todo) - len(done)
+        console.print(f"[bold]Stopped: {left} to go.[/] The same command goes on from here.")
+
+
+def _print(console: Console, sentence: str, style: str = "") -> None:
+    """A sentence that may hold somebody else's words: nothing in it is markup or for the terminal."""
+    console.print(Text(plain_line(sentence, LONGEST_SENTENCE), style=style), soft_wrap=True)
+
+
+def _table(assignment: str, done: Sequence[Graded]) -> Table:
+    points: dict[str, list[float]] = {}
+    most: dict[str, float] = {}
+    for graded in done:
+        for notebook in graded.notebooks:
+            for exercise, (reached, at_most) in notebook.points.items():
+                points.setdefault(exercise, []).append(reached)
+                most[exercise] = at_most
+    table = Table(box=SIMPLE_HEAD, show_edge=False, title=Text(assignment, style="bold"))
+    table.add_column("exercise")
+    for heading in ("points", "mean", "all points", "some", "none"):
+        table.add_column(heading, justify="right")
+    for exercise, numbers in points.items():
+        full = sum(number == most[exercise] for number in numbers)
+        none = sum(number == 0 for number in numbers)
+        counts = (full, len(numbers) - full - none, none)
+        table.add_row(Text(exercise), f"{most[exercise]:g}", f"{mean(numbers):.1f}", *map(str, counts))
+    return table
+
+
+def _sentence(plan: Plan, done: Sequence[Graded], seconds: float) -> str:
+    parts = [f"{plan.assignment}: {len(done)} graded in {seconds:.0f} s"]
+    if done:
+        parts[0] += f" ({median(graded.seconds for graded in done):.1f} s for the median notebook)"
+    if plan.unchanged:
+        parts.append(f"{plan.unchanged} unchanged since they were graded")
+    return "; ".join(parts) + "."
+
+
+def _first(graded: Iterable[Graded]) -> Iterator[Graded]:
+    for count, each in enumerate(graded):
+        if count == MOST_LINES:
+            break
+        yield each

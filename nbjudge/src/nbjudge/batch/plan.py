@@ -1,0 +1,99 @@
+"""Which submissions are new or were changed since they were graded.
+
+Looks at files only, and imports neither nbgrader nor torch: where there is nothing to do, a class
+of a thousand is done with in a moment.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Literal
+
+from nbjudge.course.folders import ClassFolders
+from nbjudge.errors import CourseError
+from nbjudge.read.files import entries
+from nbjudge.read.timestamps import NAME as TIMESTAMP
+from nbjudge.read.timestamps import has_timestamp
+from nbjudge.record.interrupted import is_done
+
+Why = Literal["new", "changed", "again"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What there is to do: students with the reason, and how many are graded already."""
+
+    folders: ClassFolders
+    assignment: str
+    todo: dict[str, Why]
+    unchanged: int
+
+
+def make_plan(folders: ClassFolders, assignment: str, students: str = "*", force: bool = False) -> Plan:
+    """Which of the students that match the pattern are to be graded.
+
+    Raises CourseError where the lesson is missing, nobody handed it in, or nobody matches.
+    """
+    known = folders.assignments()
+    if assignment not in known:
+        # As on the other commands, the notebook's own name will do.
+        named = {path.stem: path.parent.name for path in (folders.root / folders.source).glob("*/*.ipynb")}
+        if assignment not in named:
+            raise CourseError(f"There is no lesson {assignment!r}. There are: {', '.join(known) or 'none'}.")
+        assignment = named[assignment]
+    handed_in = folders.students(assignment)
+    if not handed_in:
+        where = folders.folder(folders.submitted, "STUDENT", assignment)
+        raise CourseError(
+            f"Nobody has handed in {assignment}: there is no folder {where}. Collect it with "
+            f"`nbgrader collect {assignment}`, or put each student's files into such a folder."
+        )
+    chosen = [student for student in handed_in if fnmatchcase(student, students)]
+    if not chosen:
+        raise CourseError(
+            f"None of the {len(handed_in)} students who handed in {assignment} matches {students!r}; "
+            f"the first is {handed_in[0]!r}."
+        )
+    notebooks = folders.notebooks(assignment)
+    reasons = {student: _why(folders, assignment, notebooks, student, force) for student in chosen}
+    todo = {student: why for student, why in reasons.items() if why is not None}
+    return Plan(folders, assignment, todo, len(chosen) - len(todo))
+
+
+def _why(
+    folders: ClassFolders, assignment: str, notebooks: list[str], student: str, force: bool
+) -> Why | None:
+    """Why this submission is to be graded; None where it need not be."""
+    submitted = folders.folder(folders.submitted, student, assignment)
+    graded = folders.folder(folders.autograded, student, assignment)
+    done = [graded / name for name in notebooks]
+    if not all(is_done(notebook) for notebook in done):
+        return "new"
+    if force:
+        return "again"
+    if has_timestamp(submitted) and not _same_time(submitted, graded):
+        return "changed"
+    last = min(notebook.stat().st_mtime_ns for notebook in done)
+    try:
+        return "changed" if any(moment > last for moment in _moments(submitted)) else None
+    except OSError:  # it cannot be read, which grading it will say
+        return "changed"
+
+
+def _same_time(submitted: Path, graded: Path) -> bool:
+    return has_timestamp(graded) and (submitted / TIMESTAMP).read_bytes() == (graded / TIMESTAMP).read_bytes()
+
+
+def _moments(folder: Path) -> Iterator[int]:
+    """When each file was put here, not when it was last written: a copy may keep the older time."""
+    if not folder.is_dir():
+        yield os.lstat(folder).st_ctime_ns
+        return
+    for entry in entries(folder):
+        if not stat.S_ISDIR(entry.about.st_mode):
+            yield entry.about.st_ctime_ns

@@ -1,0 +1,86 @@
+"""One submission through nbgrader's own `Autograde`, with somebody else to run the notebook."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from nbgrader.converters import Autograde
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config import Config
+
+from nbjudge.course.students import why_no_id
+from nbjudge.pipeline.executor import Executor, jobs_run_by
+from nbjudge.plain_text import TRACEBACK, keep_plain, plain_line, words_of_failure
+
+FAILED = "nbgrader could not grade it; the log says why"
+
+
+class OneSubmission(Autograde):  # type: ignore[misc]
+    """nbgrader's converter, for a submission that `SubmissionExporter` finds: that of the student `only`."""
+
+    only = ""
+
+    def init_notebooks(self) -> None:
+        """Nothing: nbgrader's own search gives up on a folder without a notebook."""
+        self.assignments: dict[str, list[str]] = {}
+        self.notebooks: list[str] = []
+
+
+class Recorder:
+    """Grades and records the submissions to one assignment."""
+
+    def __init__(self, config: Config, root: Path, assignment: str, log: Path) -> None:
+        self._config, self._root, self._assignment = config, root, assignment
+        self._handler = logging.FileHandler(log, encoding="utf-8")
+        self._handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
+        # Those of the libraries would tear the progress bar.
+        logging.captureWarnings(True)
+        logging.getLogger("py.warnings").addHandler(self._handler)
+
+    def record(self, student: str, again: bool, executor: Executor) -> str:
+        """Do all that `nbgrader autograde ASSIGNMENT --student STUDENT` does.
+
+        Returns what went wrong, in a sentence, and nothing as a rule. Raises SystemExit where no
+        submission at all can be graded or recorded.
+        """
+        reason = why_no_id(student)
+        if reason is not None:
+            return reason
+        config = Config(self._config)
+        log = _StudentLog(student, self._handler)
+        coursedir = CourseDirectory(config=config, log=log)
+        coursedir.root = str(self._root)
+        coursedir.assignment_id = self._assignment
+        coursedir.student_id = student
+        converter = OneSubmission(coursedir=coursedir, config=config, log=log)
+        converter.force, converter.only = again, student
+        try:
+            with jobs_run_by(executor):
+                converter.start()
+        except NbGraderException:
+            return log.last_words or FAILED
+        return ""
+
+    def close(self) -> None:
+        logging.getLogger("py.warnings").removeHandler(self._handler)
+        logging.captureWarnings(False)
+        self._handler.close()
+
+
+class _StudentLog(logging.Logger):
+    """nbgrader's words about one student: into the log with the name, the last error kept."""
+
+    def __init__(self, student: str, handler: logging.Handler) -> None:
+        super().__init__(plain_line(student), logging.INFO)
+        self.addHandler(handler)
+        keep_plain(self)
+        self.last_words = ""
+
+    def handle(self, record: logging.LogRecord) -> None:
+        said = record.getMessage()
+        # An error of nbgrader's comes as a traceback between sentences that say only that there was one.
+        if record.levelno >= logging.ERROR and said.startswith(TRACEBACK):
+            self.last_words = words_of_failure(said)
+        super().handle(record)

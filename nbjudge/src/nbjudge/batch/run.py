@@ -1,0 +1,127 @@
+"""The coordinator: submissions go out to the workers, and what comes back is recorded by one hand."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import chdir
+from dataclasses import dataclass
+
+from nbjudge.batch.plan import Plan
+from nbjudge.batch.recorder import Recorder
+from nbjudge.batch.workers import Workers
+from nbjudge.errors import CourseError
+from nbjudge.pipeline.job import GradingJob, GradingResult
+from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
+from nbjudge.record.graded_notebook import GradedNotebook, read_graded
+
+MOST_AT_A_TIME = 512  # submissions out at work, on however many workers
+NO_RECORD = "nbgrader left no graded notebook; the log says why"
+BETWEEN_LOOKS = 0.5  # seconds after which it is seen that a worker came or left
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What came of one submission: its notebooks' records, or why there is no grade."""
+
+    student: str
+    notebooks: tuple[GradedNotebook, ...] = ()
+    problem: str = ""
+
+    @property
+    def seconds(self) -> float:
+        return sum(notebook.seconds or 0 for notebook in self.notebooks)
+
+    @property
+    def reason(self) -> str:
+        """Why nothing of it could be run, if so."""
+        return next((notebook.reason for notebook in self.notebooks if notebook.reason), "")
+
+
+class ClassRun:
+    """One run over the submissions of a plan."""
+
+    def __init__(self, plan: Plan, recorder: Recorder, workers: Workers) -> None:
+        self._plan, self._recorder, self.workers = plan, recorder, workers
+        # Whoever holds it may use nbgrader: its folders, its gradebook, this process's environment.
+        self._nbgrader_lock = threading.Lock()
+        self._stopping = False
+        self._over: SystemExit | None = None  # why nobody else can be graded
+        self.in_hand: list[str] = []
+
+    def results(self) -> Iterator[Graded | None]:
+        """Each submission as soon as it is done; None every now and then, to look at the clock.
+
+        Raises CourseError where no submission at all can be graded or recorded.
+        """
+        waiting, running = list(self._plan.todo), dict[Future[Graded], str]()
+        # nbgrader works in the course's folder.
+        with chdir(self._plan.folders.root), ThreadPoolExecutor(MOST_AT_A_TIME) as threads:
+            try:
+                while waiting or running:
+                    room = min(self.workers.room(), MOST_AT_A_TIME)
+                    while waiting and len(running) < room:
+                        student = waiting.pop(0)
+                        running[threads.submit(self._grade, student)] = student
+                    self.in_hand = list(running.values())
+                    done, _ = wait(running, BETWEEN_LOOKS, FIRST_COMPLETED)
+                    for future in done:
+                        del running[future]
+                        yield future.result()
+                    if self._over is not None:
+                        raise CourseError(str(self._over))
+                    if not done:
+                        yield None
+            except BaseException:
+                self._stop()
+                raise
+
+    def _stop(self) -> None:
+        """Take back what is out at work; nbgrader removes what it has begun of it."""
+        self._stopping = True
+        self.workers.stop()
+
+    def _grade(self, student: str) -> Graded:
+        """In a thread of its own."""
+        again = self._plan.todo[student] != "new"
+        with self._nbgrader_lock:
+            if self._stopping:
+                return Graded(student, problem="not begun")
+            try:
+                problem = self._recorder.record(student, again, self._dispatch)
+            except KeyboardInterrupt:
+                return Graded(student, problem="stopped")
+            except SystemExit as error:
+                self._over = error
+                return Graded(student, problem=str(error))
+            except Exception as error:
+                problem = plain_line(f"{type(error).__name__}: {error}", LONGEST_SENTENCE)
+        if problem:
+            return Graded(student, problem=problem)
+        try:
+            return Graded(student, tuple(self._notebooks(student)))
+        except (OSError, ValueError):
+            return Graded(student, problem=NO_RECORD)
+
+    def _dispatch(self, job: GradingJob) -> GradingResult:
+        """Hand a notebook over, and let others use nbgrader meanwhile."""
+        self._nbgrader_lock.release()
+        try:
+            if self._stopping:
+                raise KeyboardInterrupt
+            return self.workers.run(job)
+        except BaseException:
+            if self._stopping:  # as nbgrader wants to be told
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            self._nbgrader_lock.acquire()
+            # nbgrader sets it for as long as it runs a notebook; another submission's end has removed it.
+            os.environ["NBGRADER_EXECUTION"] = "autograde"
+
+    def _notebooks(self, student: str) -> Iterator[GradedNotebook]:
+        folders, assignment = self._plan.folders, self._plan.assignment
+        for name in folders.notebooks(assignment):
+            yield read_graded(folders.folder(folders.autograded, student, assignment) / name)

@@ -1,0 +1,93 @@
+"""The worker's end: a parcel and a job come in, a graded notebook goes back."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import wait
+from multiprocessing.util import Finalize
+from pathlib import Path
+from types import FrameType
+
+import torch
+
+from nbjudge.batch.parcel import Parcel, opened
+from nbjudge.batch.parcel import close as close_parcel
+from nbjudge.pipeline.job import GradingJob, GradingResult, run_job
+from nbjudge.sandbox.warm_interpreter import close_warm_interpreter, warm_interpreter
+
+PATIENCE = 5  # seconds in which a process cleans up
+JUDGING = 300  # seconds that judging may take beyond what the notebook may: far more than it ever does
+Warm = tuple[tuple[str, ...], tuple[str, ...]]
+_one_at_a_time = threading.Lock()  # a process has one warm interpreter
+
+
+def work(parcel: Parcel, job: GradingJob) -> GradingResult:
+    """Grade one notebook. Raises NoKernelStarts where the sandbox gives no kernel to anybody."""
+    limits = job.environment.limits
+    try:
+        with _one_at_a_time, _no_longer_than(limits.startup + limits.notebook + JUDGING):
+            # One thread in every worker: they share the cores, and sums come out the same everywhere.
+            torch.set_num_threads(1)
+            return run_job(job, opened(parcel, job.lesson))
+    except SystemExit:
+        # Told to end. A pool would take this for a notebook that failed, and wait for the next one.
+        close_warm_interpreter()
+        close_parcel()
+        os._exit(0)
+
+
+@contextmanager
+def _no_longer_than(seconds: float) -> Iterator[None]:
+    """Have the system end this process where it takes longer, whatever it is lost in.
+
+    What comes from a kernel is bounded, and so is judging it: this is for what nobody thought of.
+    """
+    if threading.current_thread() is not threading.main_thread():  # such as Dask's own threads
+        yield
+        return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def begin(log: Path, warm: Warm | None) -> None:
+    """What a process of the pool does first: it ends when it is told to, or when nobody is left to tell.
+
+    Whatever is printed goes to the log. `warm` are the modules and helpers of the sandbox,
+    which begins to warm up.
+    """
+    said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(said, sys.stdout.fileno())
+    os.dup2(said, sys.stderr.fileno())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the coordinator's to answer
+    signal.signal(signal.SIGTERM, _end)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    # A process of a pool ends without what `atexit` would do.
+    for clean_up in (close_warm_interpreter, close_parcel):
+        Finalize(None, clean_up, exitpriority=1)
+    if warm is not None:
+        warm_interpreter(*warm)
+
+
+def _end(_signal: int, _frame: FrameType | None) -> None:
+    """Clean up folders and sandboxes on the way out, and be gone soon whatever happens there."""
+    last = threading.Timer(PATIENCE, os._exit, (1,))
+    last.daemon = True
+    last.start()
+    raise SystemExit
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,116 @@
+"""Who does the work on one machine: processes of its own, one for each core."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import forkserver
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import psutil
+
+from nbjudge.errors import CourseError
+
+if TYPE_CHECKING:
+    from nbjudge.batch.parcel import Parcel
+    from nbjudge.batch.work import Warm
+    from nbjudge.pipeline.job import GradingJob, GradingResult
+
+MEMORY_OF_A_WORKER = 2**30  # bytes, roughly, with its warm interpreter and a notebook
+MOST_TRIES = 3  # of a notebook whose grading process dies
+PATIENCE = 5  # seconds that a process has to end
+_processes = multiprocessing.get_context("forkserver")
+
+
+class WorkerDied(CourseError):
+    """Whoever graded this notebook died each time."""
+
+
+class Workers(Protocol):
+    """Whoever does jobs of work."""
+
+    def room(self) -> int:
+        """How many jobs are worth handing over at a time."""
+
+    def waiting_for(self) -> str:
+        """What has to happen before anything is done; nothing, as a rule."""
+
+    def run(self, job: GradingJob) -> GradingResult:
+        """Do one job. Blocks; several threads may ask at a time."""
+
+    def stop(self) -> None:
+        """Give up whatever is in work, and end."""
+
+    def close(self) -> None:
+        """End, when nothing is in work."""
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def workers_for(jobs: int) -> int:
+    """As many as there are cores, notebooks and memory for."""
+    return int(max(1, min(cores(), jobs, psutil.virtual_memory().available // MEMORY_OF_A_WORKER)))
+
+
+def import_ahead() -> None:
+    """Let what workers need be imported, once for all of them, while the class is being looked at."""
+    # Sums must come out the same in every worker, and threads would not survive a fork.
+    os.environ["OMP_NUM_THREADS"] = "1"
+    _processes.set_forkserver_preload(["nbjudge.batch.work"])
+    forkserver.ensure_running()
+
+
+class LocalWorkers:
+    """Processes on this machine. One that dies is replaced, and its notebook graded again."""
+
+    def __init__(self, parcel: Parcel, count: int, log: Path, warm: Warm | None) -> None:
+        import_ahead()
+        self._parcel, self._count, self._setup = parcel, count, (log, warm)
+        self._others = set(multiprocessing.active_children())
+        self._replacing = threading.Lock()
+        self._stopped = False
+        self._pool = self._new_pool()
+
+    def room(self) -> int:
+        return self._count + 1  # the next one lies ready when a process is done
+
+    def waiting_for(self) -> str:
+        return ""
+
+    def run(self, job: GradingJob) -> GradingResult:
+        """Do one job. Raises WorkerDied where it takes its process along again and again."""
+        from nbjudge.batch.work import work
+
+        for _ in range(MOST_TRIES):
+            pool = self._pool
+            try:
+                return pool.submit(work, self._parcel, job).result()
+            except BrokenProcessPool:
+                with self._replacing:
+                    if self._pool is pool and not self._stopped:
+                        self._pool = self._new_pool()
+        raise WorkerDied(f"The process that graded it died or took too long, {MOST_TRIES} times in a row.")
+
+    def stop(self) -> None:
+        self._stopped = True
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        processes = set(multiprocessing.active_children()) - self._others
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.join(PATIENCE)
+            process.kill()
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+    def _new_pool(self) -> ProcessPoolExecutor:
+        from nbjudge.batch.work import begin
+
+        return ProcessPoolExecutor(self._count, _processes, begin, self._setup)

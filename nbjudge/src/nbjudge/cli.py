@@ -1,0 +1,133 @@
+"""The `nbjudge` command. What takes long to import is imported where it is used."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from nbjudge.errors import CourseError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+console = Console()
+
+
+@app.callback()
+def nbjudge() -> None:
+    """Grade the submissions to an nbgrader course, and see what its class has understood."""
+
+
+def main() -> None:
+    """Run the command."""
+    run(app, "nbjudge")
+
+
+def run(command: typer.Typer, name: str) -> None:
+    """Run a command; a broken course or a wrong name ends in one sentence, not in a traceback."""
+    # nbgrader calls alembic by its name, which is installed beside the interpreter.
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    try:
+        command()
+    except CourseError as error:
+        console.print(Text.assemble((f"{name}:", "bold red"), f" {error}"), soft_wrap=True)
+        raise SystemExit(1) from None
+
+
+@app.command()
+def grade(
+    lesson: Annotated[str, typer.Argument(help="The lesson whose submissions are graded (02_scaling).")],
+    students: Annotated[str, typer.Option(help="Only these: a name, or a pattern such as 'a*'.")] = "*",
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="How many are graded at a time; one a core by default.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Grade on this Dask cluster (tcp://HOST:8786) instead of here.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Grade what is graded and unchanged as well.")
+    ] = False,
+    no_sandbox: Annotated[
+        bool, typer.Option("--no-sandbox", help="Run student code as you, without bubblewrap.")
+    ] = False,
+) -> None:
+    """Grade what is new or changed of a lesson's submissions, all cores at once.
+
+    Ends with 0 when every submission has its grade, with 1 when one has none, with 130 after Ctrl-C;
+    the next run goes on where this one stopped.
+    """
+    from nbjudge.batch.command import Options, grade_class
+    from nbjudge.course.folders import find_root, read_folders
+
+    folders = read_folders(find_root(Path.cwd()))
+    options = Options(students, workers, scheduler, force, sandbox=False if no_sandbox else None)
+    raise typer.Exit(grade_class(folders, lesson, options, console))
+
+
+@app.command("new-lesson")
+def add_lesson(
+    folder: Annotated[str, typer.Argument(help="The folder of the lesson: 09_grouped_queries.")],
+) -> None:
+    """Begin a lesson: a notebook with the cells that every lesson has, and no exercise yet."""
+    from nbjudge.course.folders import find_root, read_folders
+    from nbjudge.skeletons.lesson import new_lesson
+
+    folders = read_folders(find_root(Path.cwd()))
+    made = new_lesson(folders.root / folders.source, folder)
+    console.print(Text(f"Made {made}. Next: new-exercise {folder} NAME"), soft_wrap=True)
+
+
+@app.command("new-exercise")
+def add_exercise(
+    lesson: Annotated[str, typer.Argument(help="The lesson that it is added to: 09_grouped_queries.")],
+    name: Annotated[str, typer.Argument(help="The name of the function that students write.")],
+) -> None:
+    """Begin an exercise: a text, an answer cell and a graded cell, and checks that run as they are."""
+    from nbjudge.course.course import find_course
+    from nbjudge.skeletons.exercise import new_exercise
+
+    course = find_course(Path.cwd())
+    notebook, checks = new_exercise(course.choose(lesson)[0], name)
+    console.print(Text(f"Added {name} to {notebook}, and its checks as {checks}."), soft_wrap=True)
+    console.print(Text(f"Next: make the release and the solution, then try {name}"), soft_wrap=True)
+
+
+@app.command("try")
+def try_checks(
+    exercise: Annotated[str, typer.Argument(help="One exercise or lesson; all of them by default.")] = "*",
+    answer: Annotated[str, typer.Argument(help="Only this mistake or right way of it.")] = "",
+    seeds: Annotated[int, typer.Option(min=1, help="On how many inputs each is tried.")] = 5,
+) -> None:
+    """Try checks before a class meets them: the solution, other right ways, and every mistake.
+
+    A table says which group catches what. Ends with 1 where something is to be mended.
+    """
+    from nbjudge.course.course import find_course
+    from nbjudge.preflight.command import try_all
+
+    raise typer.Exit(try_all(find_course(Path.cwd()), exercise, answer, seeds, console))
+
+
+@app.command()
+def report(
+    lesson: Annotated[str, typer.Argument(help="The lesson, such as 02_scaling.")],
+    output: Annotated[
+        Path | None, typer.Option(help="The folder to write to; reports/LESSON by default.")
+    ] = None,
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Leave out who: a report that the class may see.")
+    ] = False,
+) -> None:
+    """Write a page on what a graded class has understood of a lesson, with CSV files and JSON."""
+    from nbjudge.report import write_report
+    from nbjudge.report.classroom import find_classroom
+
+    classroom = find_classroom(Path.cwd())
+    (chosen,) = classroom.course.choose(lesson)[:1]
+    said, page = write_report(classroom, chosen.folder, output, anonymous, console)
+    console.print(Text(said.replace("`", "")), soft_wrap=True)
+    console.print(Text(f"The report: {page}"), soft_wrap=True)

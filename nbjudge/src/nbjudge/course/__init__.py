@@ -1,0 +1,1 @@
+"""A course folder: its lessons, checks, configuration, students and gradebook."""

@@ -1,0 +1,1 @@
+"""Gradebooks of learning platforms, as plug-ins of `nbgrader export`."""

@@ -1,0 +1,92 @@
+"""What the exports for all platforms share: their options, and the way from gradebook to file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import Gradebook
+from nbgrader.plugins.export import ExportPlugin
+from traitlets import Bool, Dict, Enum, TraitError, Unicode
+
+from nbjudge.exports.grades import Grade, chosen, grade_of, written
+from nbjudge.exports.table import harmless, identifier, write_table
+
+# nbgrader knows these of a student that a platform may know too.
+FIELDS = ("id", "email", "lms_user_id")
+
+
+class PlatformExporter(ExportPlugin):  # type: ignore[misc]
+    """For platforms whose gradebook is a row a student and a column an assignment."""
+
+    default_file = "grades.csv"
+    no_score = ""  # what the platform reads as "no grade"
+
+    columns = Dict(
+        key_trait=Unicode(),
+        value_trait=Unicode(),
+        help="The platform's own names of assignments, by nbgrader's; others keep nbgrader's name.",
+    ).tag(config=True)
+    missing = Enum(
+        ["empty", "zero"],
+        default_value="empty",
+        help="What to write for work that was not handed in: no grade, or 0.",
+    ).tag(config=True)
+    with_unmarked = Bool(
+        False,
+        help="Whether work that waits to be marked by hand is exported with the points it has so far.",
+    ).tag(config=True)
+
+    def __init__(self, **options: Any) -> None:
+        try:
+            super().__init__(**options)
+        except TraitError as error:
+            raise SystemExit(f"Nothing was exported: {error}") from error
+
+    def export(self, gradebook: Gradebook) -> None:
+        """Write the file that `--to` names. Raises SystemExit, with a sentence, where that cannot be."""
+        assignments = chosen(gradebook.assignments, self.assignment, "name", "assignment")
+        students = chosen(gradebook.students, self.student, "id", "student")
+        for name in sorted(set(self.columns) - {each.name for each in gradebook.assignments}):
+            self.log.warning("The gradebook has no assignment %r, which `columns` names.", name)
+        rows = self.head(assignments)
+        for student in students:
+            grades = [grade_of(gradebook, each.name, student.id, self.with_unmarked) for each in assignments]
+            rows.append([*self.who(student), *self.cells(grades)])
+            for each, grade in zip(assignments, grades, strict=True):
+                if grade.unmarked and not self.with_unmarked:
+                    self.log.warning("%s, %s: not marked yet, no grade is exported.", student.id, each.name)
+        file = Path(self.to or self.default_file)
+        write_table(file, rows)
+        self.log.info("Exported %d students and %d assignments to %s", len(students), len(assignments), file)
+
+    def head(self, assignments: list[Any]) -> list[list[str]]:
+        """The rows above the students."""
+        raise NotImplementedError
+
+    def who(self, student: Any) -> list[str]:
+        """The columns that say whose row it is."""
+        raise NotImplementedError
+
+    def cells(self, grades: list[Grade]) -> list[str]:
+        """The columns of the assignments."""
+        return [self.score(grade) for grade in grades]
+
+    def score(self, grade: Grade) -> str:
+        """A score as the platform reads it."""
+        if grade.score is not None:
+            return written(grade.score)
+        return "0" if self.missing == "zero" and not grade.unmarked else self.no_score
+
+    def column(self, assignment: Any) -> str:
+        """The heading of an assignment's column."""
+        return harmless(self.columns.get(assignment.name, assignment.name))
+
+    def field(self, student: Any, name: str) -> str:
+        """One of a student's ids as text; nothing where the gradebook has none."""
+        found = identifier(str(getattr(student, name) or "")) if name else ""
+        if found.startswith("'"):
+            self.log.warning(
+                "%s: %s begins like a formula and was written with an apostrophe before it.", student.id, name
+            )
+        return found

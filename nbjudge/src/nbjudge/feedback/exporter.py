@@ -1,0 +1,122 @@
+"""nbgrader's way to the page: an nbconvert exporter for `GenerateFeedback.exporter_class`."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+from nbconvert.exporters import TemplateExporter
+from nbformat import NotebookNode
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.lexers.special import TextLexer
+from pygments.util import ClassNotFound
+from traitlets import Bool, default
+
+from nbjudge.feedback.hidden import Regions
+from nbjudge.feedback.page import Page, Part, page_of
+from nbjudge.feedback.prose import as_html, as_it_is
+
+TEMPLATES = Path(__file__).parent / "templates"
+NAME = "nbjudge_feedback"
+
+
+class FeedbackExporter(TemplateExporter):
+    """Makes the page from a graded notebook, after nbgrader's `GetGrades` has put the grades in.
+
+    Not an `HTMLExporter`: its templates bring scripts from elsewhere, and nbgrader's formgrader
+    configures that class for pages of its own.
+    """
+
+    fold_lesson = Bool(True, help="Whether the lesson's own text and cells are folded away.").tag(config=True)
+
+    output_mimetype = "text/html"
+
+    @default("file_extension")
+    def _file_extension_default(self) -> str:
+        return ".html"
+
+    @default("template_name")
+    def _template_name_default(self) -> str:
+        return NAME
+
+    @default("extra_template_basedirs")
+    def _extra_template_basedirs_default(self) -> list[str]:
+        return [str(TEMPLATES)]
+
+    @default("preprocessors")
+    def _preprocessors_default(self) -> list[str]:
+        return ["nbjudge.feedback.marking.SayWhatIsUnmarked"]
+
+    def default_filters(self) -> Iterable[tuple[str, Any]]:
+        """nbconvert's, and those of the page: all give text that is safe in a page."""
+        yield from super().default_filters()
+        yield "page", self._page
+        yield "style_sheet", _style_sheet
+        yield "prose", _prose
+        yield "sentence", _sentence
+        yield "points", _points
+        yield "policy", _policy
+
+    def from_notebook_node(
+        self, nb: NotebookNode, resources: dict[str, Any] | None = None, **options: Any
+    ) -> Any:
+        """The page as text, and the resources; for a notebook that nbgrader has graded."""
+        language = nb.metadata.get("language_info", {})
+        lexer = _lexer(str(language.get("pygments_lexer") or language.get("name") or "python3"))
+        self.register_filter("code", lambda source: Markup(highlight(source, lexer, HtmlFormatter())))
+        text, resources = super().from_notebook_node(nb, resources, **options)
+        # Half of a character pair, which a student's string may hold, cannot be written to a file.
+        return text.encode("utf-8", "replace").decode(), resources
+
+    def _page(self, notebook: NotebookNode, resources: dict[str, Any]) -> Page:
+        return page_of(notebook, resources["nbgrader"], Regions.of(self.config), fold=self.fold_lesson)
+
+
+def _lexer(name: str) -> Lexer:
+    """Pygments' reader of a language; of plain text where it knows none of this name."""
+    try:
+        return get_lexer_by_name(name)
+    except ClassNotFound:
+        return TextLexer()
+
+
+def _style_sheet(code_colours: str) -> Markup:
+    """The page's own style, with the colours of code in one of Pygments' styles."""
+    own = (TEMPLATES / NAME / "page.css").read_text(encoding="utf-8")
+    return Markup(own + HtmlFormatter(style=code_colours).get_style_defs(".highlight"))
+
+
+def _policy(style: str) -> str:
+    """A Content-Security-Policy: this style and pictures within the page, and nothing else at all."""
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _prose(part: Part | str, resources: dict[str, Any]) -> Markup:
+    """A cell of text, or a comment, as HTML."""
+    folder = str(resources.get("metadata", {}).get("path", ""))
+    if isinstance(part, str):
+        return Markup(as_html(part))
+    if part.as_it_is:
+        return Markup(as_it_is(part.source))
+    return Markup(as_html(part.source, part.attachments, folder))
+
+
+def _sentence(text: str) -> Markup:
+    """A sentence of the judge's, with what stands in backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text)))
+
+
+def _points(number: float) -> str:
+    return f"{round(number, 2):g}"

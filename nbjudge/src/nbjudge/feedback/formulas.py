@@ -1,0 +1,116 @@
+r"""Formulas as MathML, which browsers draw themselves: no script, no fonts from elsewhere.
+
+A formula may be a student's. So only harmless elements and attributes of what the converter
+makes are kept (TeX has `\href`, `\class` and `\style`), and whatever it cannot make is shown as TeX.
+"""
+
+from __future__ import annotations
+
+import html
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from latex2mathml.converter import Converter
+
+LONGEST_FORMULA = 4_000  # characters; the longest of the lessons has 300
+# A macro may call itself, or grow without end.
+MACROS = ("\\newcommand", "\\renewcommand", "\\providecommand", "\\def", "\\let")
+ELEMENTS = frozenset(
+    {
+        "math",
+        "mrow",
+        "mi",
+        "mn",
+        "mo",
+        "mtext",
+        "mspace",
+        "mstyle",
+        "msup",
+        "msub",
+        "msubsup",
+        "mfrac",
+        "msqrt",
+        "mroot",
+        "munder",
+        "mover",
+        "munderover",
+        "mtable",
+        "mtr",
+        "mtd",
+        "mphantom",
+        "mpadded",
+        "menclose",
+        "mmultiscripts",
+        "mprescripts",
+    }
+)
+ATTRIBUTES = frozenset(
+    {
+        "accent",
+        "accentunder",
+        "columnalign",
+        "columnspacing",
+        "depth",
+        "display",
+        "displaystyle",
+        "fence",
+        "form",
+        "height",
+        "largeop",
+        "linethickness",
+        "lspace",
+        "mathvariant",
+        "maxsize",
+        "minsize",
+        "movablelimits",
+        "notation",
+        "rowspacing",
+        "rspace",
+        "scriptlevel",
+        "separator",
+        "stretchy",
+        "symmetric",
+        "voffset",
+        "width",
+    }
+)
+# Named spaces are MathML 2's; browsers of today know lengths only.
+SPACES = {
+    "negativethinmathspace": "-0.167em",
+    "negativemediummathspace": "-0.222em",
+    "negativethickmathspace": "-0.278em",
+}
+
+
+def as_mathml(tex: str, *, block: bool = False) -> str:
+    """MathML markup for a formula, or the TeX itself as code where it cannot be converted."""
+    if len(tex) > LONGEST_FORMULA or any(macro in tex for macro in MACROS):
+        return _as_code(tex)
+    try:
+        known = tex.replace("{aligned}", "{split}")  # the same table, under the name the converter knows
+        made = Converter(display="block" if block else "inline").convert_to_element(known)
+        return tostring(_harmless(made), encoding="unicode")
+    except Exception:  # whatever a student typed between two dollars; the converter raises many kinds
+        return _as_code(tex)
+
+
+def _as_code(tex: str) -> str:
+    return f"<code>{html.escape(tex)}</code>"
+
+
+def _harmless(made: Element) -> Element:
+    """A copy with the elements and attributes that only show; the converter's entities become letters."""
+    copy = Element("math")
+    _fill(copy, made)
+    return copy
+
+
+def _fill(copy: Element, made: Element) -> None:
+    for name, value in made.attrib.items():
+        if name in ATTRIBUTES:
+            copy.set(name, SPACES.get(value, value))
+    copy.text = html.unescape(made.text or "").replace("\\_", "_")
+    if "\\" in copy.text:  # a command that the converter does not know, and lets stand
+        raise ValueError(copy.text)
+    for child in made:
+        inner = SubElement(copy, child.tag if child.tag in ELEMENTS else "mrow")
+        _fill(inner, child)

@@ -1,0 +1,194 @@
+"""What stands on a feedback page: the exercises with their points, then the notebook part by part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from nbformat import NotebookNode
+
+from nbjudge.feedback.hidden import Regions
+from nbjudge.feedback.outputs import Shown, shown
+from nbjudge.feedback.prose import MOST_PROSE
+from nbjudge.judge.verdict import Verdict
+from nbjudge.record.record import read_verdict
+
+HEADING = re.compile(r"^#{1,3} +(.+?)[ #]*$", re.MULTILINE)
+WAITING = "Not marked yet: a person reads this one."
+# Ids that `grading` gives: to the cell that says what was wrong with the file, to cells of the student's own.
+FROM_THE_GRADER, OWN = "from-the-grader", "own-"
+
+
+@dataclass
+class Exercise:
+    """One row of the table: what was asked for, its points, and the sentence to read first."""
+
+    number: int
+    name: str
+    score: float
+    points: float
+    sentence: str = ""
+    comment: str = ""
+    waiting: bool = False
+    verdict: Verdict | None = None
+
+    @property
+    def anchor(self) -> str:
+        return f"exercise-{self.number}"
+
+    @property
+    def state(self) -> str:
+        """A word for the eye: "waiting", "full", "part" or "none"."""
+        if self.waiting:
+            return "waiting"
+        return "full" if self.score >= self.points else "part" if self.score > 0 else "none"
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person has given other points than the judge did."""
+        return self.verdict is not None and abs(self.score - self.verdict.points) > 1e-9
+
+
+@dataclass
+class Part:
+    """A cell: "prose", "code", "answer", "judged" or "written"; `own` where a student added it."""
+
+    kind: str
+    source: str
+    outputs: list[Shown] = field(default_factory=list)
+    exercise: Exercise | None = None
+    comment: str = ""
+    mark_scheme: str = ""
+    attachments: Mapping[str, Any] = field(default_factory=dict)
+    own: bool = False
+    as_it_is: bool = False  # not to be read as markdown, or too long for it
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the lesson brought it, so that nobody looks for news there."""
+        stopped = any(each.stopped for each in self.outputs)
+        return self.kind in ("prose", "code") and not self.own and not stopped
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Parts in a row; given ones are folded away under the headings they hold."""
+
+    parts: list[Part]
+    folded: bool
+
+    @property
+    def headings(self) -> list[str]:
+        found = (HEADING.findall(part.source) for part in self.parts if part.kind == "prose")
+        return [_without_marks(heading) for each in found for heading in each]
+
+
+@dataclass(frozen=True)
+class Page:
+    title: str
+    notice: str
+    exercises: list[Exercise]
+    stretches: list[Stretch]
+
+    @property
+    def waiting(self) -> int:
+        """How many answers a person has yet to mark."""
+        return sum(exercise.waiting for exercise in self.exercises)
+
+
+def page_of(notebook: NotebookNode, about: Mapping[str, Any], regions: Regions, *, fold: bool = True) -> Page:
+    """The page of a graded notebook with its grades in it; `about` is nbgrader's part of the resources."""
+    exercises: list[Exercise] = []
+    parts: list[Part] = []
+    heading, read = "", 0
+    for cell in notebook.cells:
+        if cell.get("id") == FROM_THE_GRADER:
+            continue
+        parts.append(_part(cell, heading, exercises, regions))
+        if cell.cell_type == "markdown":
+            read += len(cell.source)
+        parts[-1].as_it_is = cell.cell_type == "raw" or read > MOST_PROSE
+        if parts[-1].kind == "prose" and not parts[-1].own:
+            heading = next(reversed(HEADING.findall(parts[-1].source)), heading)
+    judged = notebook.metadata.get("nbjudge", {})
+    given = (part.source for part in parts if part.kind == "prose" and not part.own)
+    headings = (found for source in given for found in HEADING.findall(source))
+    return Page(
+        title=_without_marks(next(headings, str(about["notebook"]))),
+        notice=str(judged.get("reason") or judged.get("note") or ""),
+        exercises=exercises,
+        stretches=list(_stretches(parts, fold)),
+    )
+
+
+def _part(cell: NotebookNode, heading: str, exercises: list[Exercise], regions: Regions) -> Part:
+    marks = cell.metadata.get("nbgrader", {})
+    part = Part(_kind(cell, marks), cell.source, attachments=cell.get("attachments", {}))
+    part.own = str(cell.get("id", "")).startswith(OWN)
+    part.comment = str(marks.get("comment") or "")
+    hides = False
+    if marks.get("locked") or marks.get("task"):  # the lesson's own; what a student wrote is theirs to read
+        part.source, part.mark_scheme = regions.without_mark_scheme(part.source)
+        part.source, hides = regions.without_hidden_tests(part.source)
+    # The lines around an error would show the tests that were cut.
+    part.outputs = shown(cell, brief_errors=hides)
+    if marks.get("grade") or marks.get("task"):
+        part.exercise = _exercise(cell, marks, len(exercises) + 1, heading)
+        exercises.append(part.exercise)
+    return part
+
+
+def _kind(cell: NotebookNode, marks: Mapping[str, Any]) -> str:
+    if cell.cell_type == "markdown" and (marks.get("solution") or marks.get("task")):
+        return "written"
+    if marks.get("solution"):
+        return "answer"
+    if marks.get("grade"):
+        return "judged"
+    return "code" if cell.cell_type == "code" else "prose"
+
+
+def _exercise(cell: NotebookNode, marks: Mapping[str, Any], number: int, heading: str) -> Exercise:
+    verdict = read_verdict(cell)
+    name = verdict.exercise if verdict else str(marks["grade_id"]).removeprefix("test_")
+    heading = _without_marks(heading)
+    # Two exercises under one heading would have one name.
+    if heading and (verdict is None and cell.cell_type == "markdown" or name in heading.split()):
+        name = heading
+    waiting = bool(marks.get("needs_marking"))
+    comment = str(marks.get("comment") or "")
+    return Exercise(
+        number=number,
+        name=name,
+        score=float(marks.get("score") or 0),
+        points=float(marks.get("points") or 0),
+        sentence=WAITING if waiting else (verdict.message if verdict else "") or comment or _by_points(marks),
+        comment=comment,
+        waiting=waiting,
+        verdict=verdict,
+    )
+
+
+def _by_points(marks: Mapping[str, Any]) -> str:
+    """What to say where neither the judge nor a person said anything."""
+    full = float(marks.get("score") or 0) >= float(marks.get("points") or 0)
+    return "All points." if full else "Its cell shows what happened."
+
+
+def _stretches(parts: list[Part], fold: bool) -> Iterator[Stretch]:
+    """The parts in their order; the text right before an answer stays open, for it says what was asked."""
+    open_parts = {id(part) for part in parts if not part.is_given}
+    for before, part in zip(parts, parts[1:], strict=False):
+        if part.kind in ("answer", "written") and before.kind == "prose":
+            open_parts.add(id(before))
+    if not fold or not any(part.exercise for part in parts):  # nothing to find: all of it is to be read
+        open_parts = {id(part) for part in parts}
+    for folded, run in groupby(parts, key=lambda part: id(part) not in open_parts):
+        yield Stretch(list(run), folded)
+
+
+def _without_marks(heading: str) -> str:
+    return re.sub(r"[`*$]", "", heading)

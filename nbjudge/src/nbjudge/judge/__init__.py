@@ -1,0 +1,1 @@
+"""From the answers of a kernel to a verdict: comparison, diagnosis, words."""

@@ -1,0 +1,44 @@
+"""How an exercise is put to a kernel: all its groups in one question, for messages cost more than answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from nbjudge.ask.answers import Answer, Ask
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.judge.questions import Question
+
+
+def ask_all(exercise: Exercise, questions: Sequence[Question], ask: Ask) -> list[list[Answer]]:
+    """The answers to each question, in order.
+
+    Every group has the time of a group: those that a first question left no time for are asked
+    again. One hung or dead answer is waited for; the groups behind it get the same answer unasked.
+    """
+    answered: list[list[Answer]] = []
+    together = True
+    while len(answered) < len(questions):
+        asked = questions[len(answered) :] if together else [questions[len(answered)]]
+        calls = [call for one in asked for call in one.calls]
+        reply = ask(exercise.name, calls, bool(exercise.not_allowed))
+        if reply.lost and together:
+            together = False  # whether it was an accident, or whose fault, shows when each is asked alone
+            continue
+        groups = _by_question(asked, reply.answers)
+        finished = list(takewhile(lambda answers: _hopeless(answers) is None, groups))
+        answered += finished
+        hopeless = None if finished else _hopeless(groups[0])
+        if hopeless is not None:
+            answered.append(groups[0])
+            answered += [[hopeless] * len(one.calls) for one in questions[len(answered) :]]
+    return answered
+
+
+def _by_question(questions: Sequence[Question], answers: list[Answer]) -> list[list[Answer]]:
+    rest = iter(answers)
+    return [[next(rest) for _ in one.calls] for one in questions]
+
+
+def _hopeless(answers: list[Answer]) -> Answer | None:
+    return next((answer for answer in answers if answer.status in ("late", "died")), None)

@@ -1,0 +1,86 @@
+"""When two values count as the same: the course's tolerances, applied to tensors and plain values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from nbjudge.ask.answers import Answer
+from nbjudge.authoring.exercise import Tolerance
+
+
+def same_value(value: Any, other: Any, tolerance: Tolerance, equal_nan: bool = False) -> bool:
+    """Equal shape, dtype and numbers; a pair may be a tuple or a list."""
+    if isinstance(value, torch.Tensor) or isinstance(other, torch.Tensor):
+        return (
+            isinstance(value, torch.Tensor)
+            and isinstance(other, torch.Tensor)
+            and same_tensor(value, other, tolerance, equal_nan)
+        )
+    if isinstance(value, (list, tuple)):
+        return (
+            isinstance(other, (list, tuple))
+            and len(value) == len(other)
+            and all(same_value(a, b, tolerance, equal_nan) for a, b in zip(value, other, strict=True))
+        )
+    if isinstance(value, dict):
+        return (
+            isinstance(other, dict)
+            and value.keys() == other.keys()
+            and all(same_value(value[key], other[key], tolerance, equal_nan) for key in value)
+        )
+    if isinstance(value, float) and isinstance(other, float):  # NumPy's float is one, too
+        rtol, atol = tolerance.float32
+        both_nan = equal_nan and math.isnan(value) and math.isnan(other)
+        return both_nan or math.isclose(value, other, rel_tol=rtol, abs_tol=atol)
+    if type(value) is type(other) and (value is None or isinstance(value, (bool, int, str))):
+        return bool(value == other)
+    return False  # objects that could not be read are not the same as anything
+
+
+def same_tensor(
+    tensor: torch.Tensor, other: torch.Tensor, tolerance: Tolerance, equal_nan: bool = False
+) -> bool:
+    """`torch.allclose` with the tolerance of the dtype, after shape and dtype."""
+    if tensor.shape != other.shape or tensor.dtype != other.dtype:
+        return False
+    if torch.equal(tensor, other):
+        return True
+    if not tensor.is_floating_point():
+        return False
+    rtol, atol = tolerance.float64 if tensor.dtype == torch.float64 else tolerance.float32
+    return torch.allclose(tensor, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+def same_gradients(answer: Answer, other: Answer, tolerance: Tolerance) -> bool:
+    """The same gradient for every argument; none at all is the same as zeros everywhere."""
+    mine, theirs = answer.gradients, other.gradients
+    if not isinstance(mine, dict) or not isinstance(theirs, dict):
+        return mine is theirs or (isinstance(mine, str) and isinstance(theirs, str))
+    # A sum over many outputs gathers rounding that no single output shows.
+    loose = Tolerance(*((10 * rtol, 10 * atol) for rtol, atol in (tolerance.float32, tolerance.float64)))
+    return mine.keys() == theirs.keys() and all(
+        _same_gradient(mine[name], theirs[name], loose) for name in mine
+    )
+
+
+def _same_gradient(gradient: torch.Tensor | None, other: torch.Tensor | None, tolerance: Tolerance) -> bool:
+    if gradient is None and other is None:
+        return True
+    if gradient is None or other is None:
+        flowing = gradient if other is None else other
+        return flowing is not None and not bool(flowing.any())
+    return same_tensor(gradient, other, tolerance, equal_nan=True)
+
+
+def same_answer(answer: Answer, other: Answer, tolerance: Tolerance) -> bool:
+    """Whether two answers behave alike: value or kind of exception, gradients, changed arguments."""
+    if answer.status != other.status or answer.changed != other.changed:
+        return False
+    if answer.status == "raised":
+        return answer.error == other.error
+    return same_value(answer.value, other.value, tolerance, equal_nan=True) and same_gradients(
+        answer, other, tolerance
+    )

@@ -1,0 +1,93 @@
+"""From wrong answers to the sentence that helps: a named mistake first, a measurement otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from nbjudge.ask.answers import Answer
+from nbjudge.authoring.exercise import Exercise, Mistake
+from nbjudge.judge.compare import same_answer
+from nbjudge.judge.measure import evidence_of, measure
+from nbjudge.judge.questions import GroupRun
+from nbjudge.judge.verdict import Finding
+
+MOST_FINDINGS = 3
+
+
+def diagnose(exercise: Exercise, reference: Callable[..., Any], runs: list[GroupRun]) -> list[Finding]:
+    """The findings of a judgement, the most telling first: forbidden steps, named mistakes, measurements."""
+    failing = [run for run in runs if not run.agrees]
+    objected = [run for run in failing if run.objection is not None and run.objection.sentence]
+    objections = [run.objection for run in objected if run.objection is not None]
+    rest = [run for run in failing if run not in objected]
+    findings = [*objections, *_from_comparisons(exercise, reference, runs, rest)]
+    findings.sort(key=lambda finding: (finding.mistake != "not_allowed", finding.mistake is None))
+    unique = list({finding.sentence: finding for finding in findings}.values())
+    return unique[:MOST_FINDINGS]
+
+
+def _from_comparisons(
+    exercise: Exercise, reference: Callable[..., Any], runs: list[GroupRun], failing: list[GroupRun]
+) -> list[Finding]:
+    """What the failing groups show: a mistake behind all of them, or else one finding for each."""
+    compared = [run for run in runs if run.question.expected]
+    wrong = [run for run in failing if run.question.expected]
+
+    @cache
+    def behaves_like(mistake_index: int, run_index: int) -> bool:
+        return explains(exercise, exercise.mistakes[mistake_index], compared[run_index])
+
+    if wrong:
+        for index, mistake in enumerate(exercise.mistakes):
+            if all(behaves_like(index, run) for run in range(len(compared))):
+                return [_named(exercise, mistake, wrong[0])]
+
+    findings, unexplained = [], list(failing)
+    while True:
+        # The mistake behind the most groups is the likeliest; of equals, the one listed first.
+        explained = {
+            index: [run for run in unexplained if run in wrong and behaves_like(index, compared.index(run))]
+            for index in range(len(exercise.mistakes))
+        }
+        best = max(explained, key=lambda index: len(explained[index]), default=None)
+        if best is None or not explained[best]:
+            break
+        findings.append(_named(exercise, exercise.mistakes[best], explained[best][0]))
+        unexplained = [run for run in unexplained if run not in explained[best]]
+    return findings + [_measured(exercise, reference, run) for run in unexplained]
+
+
+def explains(exercise: Exercise, mistake: Mistake, run: GroupRun) -> bool:
+    """Whether the mistake gives exactly the student's answers in a group of cases."""
+    if any(answer.status not in ("value", "raised") for answer in run.answers):
+        return False
+    # Exceptions of one type have many causes: where nothing but exceptions speaks, they must read alike.
+    only_exceptions = all(run.answers[index].status == "raised" for index in run.wrong)
+    for index, answer in enumerate(run.answers):
+        theirs = run.question.mistaken(mistake, index)
+        if not same_answer(answer, theirs, exercise.tolerance):
+            return False
+        if only_exceptions and answer.message != theirs.message:
+            return False
+    return True
+
+
+def _named(exercise: Exercise, mistake: Mistake, run: GroupRun) -> Finding:
+    return Finding(mistake.message, mistake.name, _evidence(exercise, run))
+
+
+def _measured(exercise: Exercise, reference: Callable[..., Any], run: GroupRun) -> Finding:
+    index = run.wrong[0] if run.wrong else 0
+    expected = run.question.expected[index] if run.question.expected else Answer("value")
+    sentence = measure(exercise, reference, run.question.cases[index], run.answers[index], expected)
+    return Finding(sentence, evidence=_evidence(exercise, run))
+
+
+def _evidence(exercise: Exercise, run: GroupRun) -> str:
+    shown = [index for index in run.wrong if run.answers[index].status == "value"]
+    if not shown:
+        return ""
+    asked = evidence_of(exercise, run.question.cases[shown[0]], run.answers[shown[0]])
+    return f"{asked} (From the group “{run.group.name}”.)"

@@ -1,0 +1,72 @@
+"""The judge: asks for answers on fresh inputs, compares them with the reference, says what is wrong.
+
+Nothing here runs student code, and nothing of this is known to the process that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nbjudge.ask.answers import Ask
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.judge import wording
+from nbjudge.judge.batches import ask_all
+from nbjudge.judge.diagnose import diagnose
+from nbjudge.judge.questions import GroupRun, question, run_of
+from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
+
+BESIDE_ANOTHER = "this counts when a group agrees, too, whose results have to be worked out"
+BESIDE_ALL = (
+    "the weights it draws are as good as zero, and on these wrong formulas agree as well: "
+    "this counts when all groups agree whose results have to be worked out"
+)
+
+
+def judge(exercise: Exercise, reference: Callable[..., Any], ask: Ask, seed: int) -> Verdict:
+    """Judge one exercise on inputs drawn from `seed`; `ask` puts calls to the student's kernel."""
+    questions = [question(exercise, group, reference, seed) for group in exercise.groups]
+    answered = ask_all(exercise, questions, ask)
+    runs = [run_of(exercise, *pair) for pair in zip(questions, answered, strict=True)]
+    verdicts = _counted(runs)
+    if all(group.agrees for group in verdicts):
+        return Verdict(exercise.name, seed, verdicts)
+    findings = (*_diagnosed(exercise, reference, runs), *_waiting(verdicts))
+    return Verdict(exercise.name, seed, verdicts, findings)
+
+
+def _counted(runs: Sequence[GroupRun]) -> tuple[GroupVerdict, ...]:
+    """Which groups count: no point without work.
+
+    What is right without any of it (to refuse whatever is asked, to have the right attributes) counts
+    beside a group that is not.
+    """
+    telling = [run for run in runs if run.question.tells] or [run for run in runs if not run.only_refuses]
+    some, every = any(run.agrees for run in telling), all(run.agrees for run in telling)
+    verdicts = []
+    for run in runs:
+        note = ""
+        if run.agrees and run not in telling:
+            note = "" if some else BESIDE_ANOTHER
+            if some and not every and run.says_nothing:
+                note = BESIDE_ALL
+        verdicts.append(GroupVerdict(run.group.name, run.group.points, run.agrees and not note, note))
+    return tuple(verdicts)
+
+
+def _waiting(verdicts: Sequence[GroupVerdict]) -> list[Finding]:
+    """A finding for the groups that agree and do not count yet."""
+    findings = []
+    for note in (BESIDE_ANOTHER, BESIDE_ALL):
+        names = [f"“{group.name}”" for group in verdicts if group.note == note]
+        if names:
+            findings.append(Finding(f"Right so far: {wording.listed(names)}; {note}."))
+    return findings
+
+
+def _diagnosed(exercise: Exercise, reference: Callable[..., Any], runs: list[GroupRun]) -> Sequence[Finding]:
+    """The findings; an answer too strange to be described must not cost its author the whole grade."""
+    try:
+        return diagnose(exercise, reference, runs)
+    except Exception:
+        return [Finding(f"`{exercise.name}` does not give what the exercise asks for.")]

@@ -1,0 +1,201 @@
+"""One case group: drawn, and held against what the reference answers."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from nbjudge.ask.answers import Answer, answers_of, calls_for
+from nbjudge.authoring.draw import Draw
+from nbjudge.authoring.exercise import Case, Exercise, Group, Mistake
+from nbjudge.errors import CourseError
+from nbjudge.judge.compare import same_gradients, same_value
+from nbjudge.judge.forbidden import forbidden_step, went_elsewhere
+from nbjudge.judge.own_weights import say_nothing, with_its_own_weights
+from nbjudge.judge.verdict import Finding
+from nbjudge.judge.worked_out import tells
+from nbjudge.values.packing import why_it_cannot_travel
+
+MOST_NUMBERS = 10  # in the sentence of a refusal
+BROKEN_CASE = "Case {} of the group “{}” of `{}` {}: mend it in checks/."
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What a case group asks on one seed, and what the reference and the mistakes answer to it."""
+
+    group: Group
+    reference: Callable[..., Any]
+    cases: list[Case]
+    calls: list[dict[str, Any]]
+    expected: list[Answer]  # empty where no comparison is made
+    tells: bool  # whether nobody answers it right without work
+    _mistaken: dict[tuple[str, int], Answer] = field(default_factory=dict)
+
+    def mistaken(self, mistake: Mistake, index: int) -> Answer:
+        """What a mistake answers to one of the calls."""
+        if (mistake.name, index) not in self._mistaken:
+            (self._mistaken[mistake.name, index],) = answers_of(mistake.answer, [self.calls[index]])
+        return self._mistaken[mistake.name, index]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupRun:
+    """A question after it was asked: what came back, and what is wrong with it."""
+
+    question: Question
+    answers: list[Answer]
+    # What a rule other than the comparison says against it: a forbidden step, a verifier.
+    objection: Finding | None
+    wrong: tuple[int, ...]  # the indices of the cases whose answers are wrong
+
+    @property
+    def group(self) -> Group:
+        return self.question.group
+
+    @property
+    def only_refuses(self) -> bool:
+        """Whether nothing but refusals is asked for."""
+        return all(case.refuses is not None for case in self.question.cases)
+
+    @property
+    def agrees(self) -> bool:
+        return self.objection is None and not self.wrong
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it agrees on weights of the module's own on which most wrong formulas would agree, too."""
+        return self.group.fresh and self.agrees and say_nothing(self.question, self.answers)
+
+
+# Whoever judges several answers on one seed asks the reference once.
+@lru_cache(maxsize=64)
+def question(exercise: Exercise, group: Group, reference: Callable[..., Any], seed: int) -> Question:
+    """Draw a group's cases and let the reference answer them.
+
+    Raises CourseError where it cannot, or where a case holds what cannot travel.
+    """
+    draw = Draw(group_seed(seed, exercise.name, group.name))
+    cases = group.cases(draw)
+    _refuse_what_cannot_travel(exercise, group, cases)
+    plain = calls_for(cases, [None] * len(cases))
+    cotangents = [
+        _cotangents(reference, call, draw) if case.gradients else None
+        for case, call in zip(cases, plain, strict=True)
+    ]
+    calls = calls_for(cases, cotangents)
+    expected = answers_of(reference, calls) if group.verify is None and not group.fresh else []
+    _refuse_broken_cases(exercise, group, cases, expected)
+    return Question(group, reference, cases, calls, expected, tells(group, cases, expected))
+
+
+def run_of(exercise: Exercise, asked: Question, answers: list[Answer]) -> GroupRun:
+    """Hold the answers to a question against the expected ones."""
+    objection = _objection(exercise, asked, answers)
+    if not asked.expected:
+        wrong = tuple(range(len(asked.cases))) if objection is not None else ()
+    else:
+        triples = zip(asked.cases, answers, asked.expected, strict=True)
+        wrong = tuple(index for index, triple in enumerate(triples) if not right(exercise, *triple))
+    return GroupRun(asked, answers, objection, wrong)
+
+
+def group_seed(seed: int, exercise: str, group: str) -> int:
+    """A seed of its own for each group, so that adding one group leaves the others' inputs alone."""
+    digest = hashlib.sha256(f"{seed}/{exercise}/{group}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+def right(exercise: Exercise, case: Case, answer: Answer, expected: Answer) -> bool:
+    """Whether one answer is what the contract asks for."""
+    if case.refuses is not None:
+        return refuses_well(case.refuses, answer)
+    if answer.status != "value" or answer.changed:
+        return False
+    if not same_value(answer.value, expected.value, exercise.tolerance):
+        return False
+    return not case.gradients or same_gradients(answer, expected, exercise.tolerance)
+
+
+def refuses_well(numbers: Sequence[int], answer: Answer) -> bool:
+    """A ValueError whose sentence holds the clashing numbers."""
+    return (
+        answer.status == "raised"
+        and answer.error == "ValueError"
+        and all(re.search(rf"(?<!\d){number}(?!\d)", answer.message) for number in numbers)
+        # A sentence that holds every number names none: two whole shapes are the most it may say.
+        and len(set(re.findall(r"\d+", answer.message))) <= MOST_NUMBERS
+    )
+
+
+def _cotangents(reference: Callable[..., Any], call: dict[str, Any], draw: Draw) -> list[Any]:
+    """Random weights for the outputs, so that one backward pass sees every one of them."""
+    (expected,) = answers_of(reference, [call])
+    values = expected.value if isinstance(expected.value, (list, tuple)) else [expected.value]
+    return [draw.normal(*value.shape, dtype=value.dtype) for value in values if value.is_floating_point()]
+
+
+def _refuse_broken_cases(
+    exercise: Exercise, group: Group, cases: Sequence[Case], expected: Sequence[Answer]
+) -> None:
+    """Raises CourseError where the author's own answer is none, which would cost every student the points."""
+    for number, (case, answer) in enumerate(zip(cases, expected, strict=False), 1):
+        said = f"{answer.error}: {answer.message}" if answer.status == "raised" else f"“{answer.status}”"
+        if case.refuses is not None:
+            if refuses_well(case.refuses, answer):
+                continue
+            problem = (
+                "is to be refused, and the solution does not raise a ValueError with the numbers "
+                f"{', '.join(map(str, case.refuses))} (it gives {said})"
+            )
+        elif answer.status == "value" and not answer.changed:
+            continue
+        elif answer.changed:
+            problem = "has its arguments changed by the solution"
+        else:
+            problem = f"cannot be answered by the solution itself ({said})"
+        raise CourseError(BROKEN_CASE.format(number, group.name, exercise.name, problem))
+
+
+def _refuse_what_cannot_travel(exercise: Exercise, group: Group, cases: Sequence[Case]) -> None:
+    for number, case in enumerate(cases, 1):
+        said = why_it_cannot_travel([case.args, case.kwargs, *([vars(case.build)] if case.build else [])])
+        if said:
+            problem = f"asks with {said}"
+            raise CourseError(BROKEN_CASE.format(number, group.name, exercise.name, problem))
+
+
+def _objection(exercise: Exercise, asked: Question, answers: list[Answer]) -> Finding | None:
+    ran = frozenset[str]().union(*(answer.ran for answer in answers))
+    forbidden = forbidden_step(exercise.not_allowed, ran)
+    if forbidden is not None:
+        step, name = forbidden
+        return Finding(
+            f"`{exercise.name}` runs {step.called} (`{name}`), and this is the step you are asked to write.",
+            mistake="not_allowed",
+        )
+    if went_elsewhere(exercise.not_allowed, ran):
+        return Finding(
+            f"`{exercise.name}` hands its work to another process, whose steps cannot be seen: "
+            "compute it here.",
+            mistake="not_allowed",
+        )
+    if asked.expected:
+        return None
+    if any(answer.status != "value" for answer in answers):
+        return Finding("")  # nothing to look at; the measurement says why
+    values = [answer.value for answer in answers]
+    if asked.group.verify is None:
+        return with_its_own_weights(exercise, asked, values)
+    try:
+        said = asked.group.verify(asked.cases, values)
+    except Exception:  # a value of a kind that nobody thought of
+        return Finding(f"`{exercise.name}` does not return what the exercise asks for.")
+    if said is None:
+        return None
+    named = {mistake.name: mistake.message for mistake in exercise.mistakes}
+    return Finding(named[said], mistake=said) if said in named else Finding(said)

@@ -1,0 +1,60 @@
+"""What the judge says of one exercise: points by group, and the sentences that help."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+LONGEST_SENTENCE = 2_000  # characters; an answer's own names and messages are in it
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong: its sentence, the named mistake behind it, and the student's own numbers."""
+
+    sentence: str
+    mistake: str | None = None
+    evidence: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("sentence", "evidence"):
+            text: str = getattr(self, name)
+            if len(text) > LONGEST_SENTENCE:
+                object.__setattr__(self, name, f"{text[:LONGEST_SENTENCE]} …")
+
+
+@dataclass(frozen=True)
+class GroupVerdict:
+    name: str
+    points: float
+    agrees: bool
+    note: str = ""  # what it takes for a group to count whose own cases agree
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement of one exercise; `seed` brings back the very inputs it was judged on."""
+
+    exercise: str
+    seed: int
+    groups: tuple[GroupVerdict, ...]
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def points(self) -> float:
+        return sum(group.points for group in self.groups if group.agrees)
+
+    @property
+    def max_points(self) -> float:
+        return sum(group.points for group in self.groups)
+
+    @property
+    def message(self) -> str:
+        """The first sentence a student should read."""
+        if self.findings:
+            return self.findings[0].sentence
+        return "Right in every case."
+
+    def as_data(self) -> dict[str, Any]:
+        """JSON-ready, for the record."""
+        return asdict(self) | {"points": self.points, "max_points": self.max_points}

@@ -1,0 +1,249 @@
+"""How measurements are put into words that a student can act on."""
+
+from __future__ import annotations
+
+import inspect
+import reprlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from nbjudge.ask.answers import Answer
+from nbjudge.authoring.exercise import Case, Exercise
+from nbjudge.values.packing import Made, Unreadable
+
+
+def no_value(exercise: Exercise, answer: Answer) -> str:
+    """Why there is nothing to compare."""
+    name = exercise.name
+    if answer.status == "missing" and answer.error:
+        said = f": {answer.message.rstrip('.')}" if answer.message else ""
+        return f"There is no `{name}`: its cell stops with {answer.error}{said}."
+    if answer.status == "missing":
+        return f"There is no `{name}`: the cell that defines it did not run, or defines another name."
+    if answer.status == "late":
+        return f"`{name}` did not answer in time: look for a loop that never ends."
+    if answer.status == "died":
+        return f"The kernel died while `{name}` ran, so there is no answer to judge."
+    if answer.status == "unreadable":
+        return f"`{name}` sent back something that cannot be read: {answer.message}."
+    if answer.error == "NotImplementedError":
+        return f"`{name}` is not written yet."
+    if answer.error == "WrongParametersError":
+        return f"The parameters of `{name}` are not those the exercise names ({answer.message})."
+    where = f" at the line `{answer.line}`" if answer.line else ""
+    said = f": {answer.message.splitlines()[0].rstrip('.')}" if answer.message.strip() else ""
+    return f"`{name}` stops with {answer.error}{where}{said}."
+
+
+def should_refuse(exercise: Exercise, case: Case) -> str:
+    numbers = listed([str(number) for number in case.refuses or ()])
+    return (
+        f"`{exercise.name}` returns an answer for {describe_call(case)}, which cannot work: "
+        f"raise a ValueError with a sentence that holds {numbers}."
+    )
+
+
+def refuses_badly(exercise: Exercise, case: Case, answer: Answer) -> str:
+    numbers = listed([str(number) for number in case.refuses or ()])
+    if answer.error == "ValueError":
+        said = answer.message.rstrip(".") or "nothing"
+        return f"The ValueError of `{exercise.name}` says “{said}”: its sentence has to hold {numbers}."
+    return (
+        f"`{exercise.name}` stops with {answer.error} for {describe_call(case)}: "
+        f"raise a ValueError instead, with a sentence that holds {numbers}."
+    )
+
+
+def changed_arguments(exercise: Exercise, reference: Callable[..., Any], changed: Sequence[str]) -> str:
+    names = listed([f"`{argument_name(reference, path)}`" for path in changed])
+    return f"`{exercise.name}` changes its input {names}: work on a new tensor and leave the caller's alone."
+
+
+def wrong_gradients(
+    exercise: Exercise, reference: Callable[..., Any], answer: Answer, expected: Answer
+) -> str:
+    """Which argument's gradient is missing, not finite, or other than it should be."""
+    if isinstance(answer.gradients, str):
+        return f"The values agree, but the backward pass stops: {answer.gradients.rstrip('.')}."
+    mine, right = answer.gradients or {}, expected.gradients
+    assert isinstance(right, dict)
+    for path, gradient in right.items():
+        name = argument_name(reference, path)
+        yours = mine.get(path)
+        if yours is None and gradient is not None and bool(gradient.any()):
+            return (
+                f"The values agree, but no gradient reaches `{name}`: "
+                "something on the way leaves torch or detaches."
+            )
+        if yours is not None and bool(yours.isnan().any()):
+            return (
+                f"The values agree, but the gradient of `{name}` is NaN: "
+                "a value that was cleaned up afterwards was NaN on the way."
+            )
+    return "The values agree, but their gradients differ from those of the formula."
+
+
+def wrong_number(exercise: Exercise, value: Any, expected: Any) -> str:
+    """One thing where several were asked for, or the other way round."""
+    several = isinstance(expected, (list, tuple))
+    asked = "(" + ", ".join(exercise.results) + ")" if several else kind(expected)
+    if value is None:
+        return f"`{exercise.name}` returns nothing, and {asked} was asked for: is the `return` line missing?"
+    return f"`{exercise.name}` returns {kind(value)}, and {asked} was asked for."
+
+
+def wrong_kind(what: str, value: Any, expected: Any, is_part: bool) -> str:
+    """A list, a number, nothing, where a tensor was asked for."""
+    if value is None and not is_part:
+        return f"{what} returns nothing, and {kind(expected)} was asked for: is the `return` line missing?"
+    return f"{what} {'is' if is_part else 'returns'} {kind(value)}, and {kind(expected)} was asked for."
+
+
+def wrong_order(exercise: Exercise) -> str:
+    returned, asked = (", ".join(names) for names in (exercise.results[::-1], exercise.results))
+    return f"`{exercise.name}` returns ({returned}); ({asked}) was asked for, in this order."
+
+
+PLURAL = ("scores", "weights", "gradients", "parameters")
+MOST_NAMES = 4
+LONGEST_SHORT = 60  # characters of a value in a sentence
+DIGITS = 4
+MOST_DIGITS = 17  # any two floats that differ do so in these
+
+
+def agreement(names: Sequence[str]) -> str:
+    plural = len(names) > 1 or names[0] in PLURAL
+    return f"The {listed(names)} {'agree' if plural else 'agrees'}."
+
+
+def wrong_parts(exercise: Exercise, side: str, mine: Any, right: Any) -> str:
+    """Parameters, buffers or attributes with other names, shapes or types than they should have."""
+    if not isinstance(mine, dict) or not isinstance(right, dict):
+        return f"The {side} of `{exercise.name}` are {short(mine)}, and {short(right)} was asked for."
+    missing = [f"`{name}`" for name in right if name not in mine]
+    extra = [f"`{name}`" for name in mine if name not in right]
+    if missing or extra:
+        lacks = f"lack {listed(missing)}" if missing else ""
+        has = f"have {listed(extra)} too many" if extra else ""
+        return f"The {side} of `{exercise.name}` {' and '.join(filter(None, (lacks, has)))}."
+    differing = (name for name in right if short(mine[name]) != short(right[name]) or mine[name] is None)
+    name = next(differing, None)
+    if name is None:
+        return f"The {side} of `{exercise.name}` hold other numbers than they should."
+    return f"Of the {side} of `{exercise.name}`, `{name}` is {short(mine[name])}, not {short(right[name])}."
+
+
+def wrong_shape(name: str, mine: torch.Tensor, right: torch.Tensor, axes: Sequence[str]) -> str:
+    named = f" (…, {', '.join(axes)})" if len(axes) < right.dim() else f" ({', '.join(axes)})"
+    sentence = f"{name} has shape {tuple(mine.shape)}, and {tuple(right.shape)} was asked for"
+    sentence += f":{named}." if axes else "."
+    if mine.dim() == right.dim() >= 2 and mine.mT.shape == right.shape:
+        sentence += " The last two axes have changed places."
+    return sentence
+
+
+def kind(value: Any) -> str:
+    if isinstance(value, Unreadable):
+        return f"an object of type {value.kind}"
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, (list, tuple)):
+        return f"a {type(value).__name__} of {len(value)}"
+    article = "an" if isinstance(value, int) and not isinstance(value, bool) else "a"
+    names = {float: "Python float", int: "int", bool: "Python bool", str: "string", dict: "dict"}
+    return "None" if value is None else f"{article} {names.get(type(value), type(value).__name__)}"
+
+
+def describe_call(case: Case) -> str:
+    """The shapes of a call's inputs: "(7, 9), (13, 9), mask (7, 13)"."""
+    call = _arguments(case.args, case.kwargs)
+    if case.build is None:
+        return call
+    made = f"a module made with ({_arguments(case.build.args, case.build.kwargs)})"
+    return f"{made} and {call}" if call else made
+
+
+def _arguments(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    return ", ".join([short(value) for value in args] + [f"{name}={short(kwargs[name])}" for name in kwargs])
+
+
+def short(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"a {str(value.dtype).removeprefix('torch.')} tensor of shape {tuple(value.shape)}"
+    if isinstance(value, Unreadable):
+        return kind(value)
+    if isinstance(value, Made):
+        return "an object"
+    text = f"{value:.6g}" if isinstance(value, float) else _BRIEF.repr(value)
+    return text if len(text) <= LONGEST_SHORT else text[: LONGEST_SHORT - 3] + "..."
+
+
+class _Brief(reprlib.Repr):
+    """Says no more of a value than a sentence holds, however much of it there is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlist = self.maxtuple = self.maxdict = LONGEST_SHORT // 3
+        self.maxlevel, self.maxstring, self.maxlong = 3, LONGEST_SHORT + 4, LONGEST_SHORT
+
+    def repr1(self, value: Any, level: int) -> str:
+        if isinstance(value, (torch.Tensor, Unreadable, Made)):
+            return short(value)
+        return super().repr1(value, level)
+
+
+_BRIEF = _Brief()
+
+
+def shown(value: torch.Tensor | float) -> str:
+    """A result as evidence shows it: a number, or the first row of a tensor."""
+    return short(value) if isinstance(value, float) else first_row(value)
+
+
+def first_row(tensor: torch.Tensor, most: int = 5) -> str:
+    row = tensor.reshape(-1, tensor.shape[-1])[0] if tensor.dim() else tensor.reshape(1)
+    numbers = ", ".join(number(entry) for entry in row[:most])
+    return f"[{numbers}{', …' if row.numel() > most else ''}]"
+
+
+def number(entry: torch.Tensor) -> str:
+    value = entry.item()
+    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+
+
+def told_apart(mine: torch.Tensor | float, right: torch.Tensor | float) -> tuple[str, str]:
+    """Two numbers with few digits, or with as many as it takes to see that they differ."""
+    values = [value.item() if isinstance(value, torch.Tensor) else value for value in (mine, right)]
+    if not all(isinstance(value, float) for value in values):
+        return str(values[0]), str(values[1])
+    for digits in range(DIGITS, MOST_DIGITS + 1):
+        yours, other = (f"{value:.{digits}g}" for value in values)
+        if yours != other:
+            break
+    return yours, other
+
+
+def listed(words: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c"; of more than a few the first and how many follow."""
+    if len(words) > MOST_NAMES + 1:
+        words = [*words[:MOST_NAMES], f"{len(words) - MOST_NAMES} more"]
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}" if words else ""
+
+
+def argument_names(function: Callable[..., Any]) -> list[str]:
+    """The parameters of a function, or of a module's `forward`."""
+    if inspect.isclass(function):
+        return list(inspect.signature(function.forward).parameters)[1:]  # type: ignore[attr-defined]
+    return list(inspect.signature(function).parameters)
+
+
+def argument_name(function: Callable[..., Any], path: str) -> str:
+    """The parameter behind a path of the protocol, such as "/args/0" or "/kwargs/mask"."""
+    parts, names = path.split("/"), argument_names(function)
+    if len(parts) < 3:
+        return path  # nothing that the protocol knows
+    if parts[1] == "args" and parts[2].isdecimal() and int(parts[2]) < len(names):
+        return names[int(parts[2])]
+    return parts[2]

@@ -1,0 +1,93 @@
+"""A grading job: data in, data out. A rebuilt notebook goes in, a graded one comes back.
+
+It is done in the process that asked for it, in another one, or on another machine, and is the
+same everywhere: nothing of it is read from or written to the course's own folders but the lesson.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from nbjudge.course.course import Lesson
+from nbjudge.errors import CourseError
+from nbjudge.pipeline.grade import grade, refuse
+from nbjudge.read.files import copy_plain_files, write_files
+from nbjudge.run.kernel import student_kernel
+from nbjudge.run.kernel_process import KernelEnvironment
+from nbjudge.sandbox.forked_kernel import SandboxError
+
+NOT_WITH_THESE_FILES = "No kernel could be started with the files of this submission beside the notebook"
+
+
+class NoKernelStarts(CourseError):
+    """Not even with nobody's files: it is not this submission's fault, and no other can be graded either."""
+
+
+@dataclass(frozen=True)
+class GradingJob:
+    """One notebook to be graded, as plain data."""
+
+    lesson: str  # the name of its notebook
+    notebook: str  # the rebuilt notebook as JSON
+    seed: int
+    environment: KernelEnvironment
+    files: Mapping[str, bytes] = field(default_factory=dict)  # the student's own, beside the notebook
+    kept: tuple[str, ...] = ()  # of these names the student's file counts, not the lesson's
+
+
+@dataclass(frozen=True)
+class GradingResult:
+    """The graded notebook as JSON, points by exercise, and how long it took."""
+
+    notebook: str
+    points: tuple[tuple[str, float, float], ...]  # exercise, points, points at most
+    seconds: float
+    warning: str = ""
+
+
+def run_job(job: GradingJob, lesson: Lesson) -> GradingResult:
+    """Run, ask, judge, and write the verdicts into the notebook.
+
+    Raises NoKernelStarts where the sandbox gives no kernel to anybody.
+    """
+    started = time.monotonic()
+    notebook, warning = as_notebook(job.notebook), ""
+    with TemporaryDirectory(prefix="nbjudge-") as folder:
+        write_files(job.files, Path(folder))
+        copy_plain_files(lesson.source_path.parent, Path(folder), leave_out=set(job.kept))
+        try:
+            verdicts = grade(notebook, lesson, Path(folder), job.seed, job.environment)
+        except SandboxError as error:
+            _make_sure_that_kernels_start(job.environment)
+            warning = str(error)
+            verdicts = refuse(notebook, lesson, f"{NOT_WITH_THESE_FILES} ({error})")
+    points = tuple((verdict.exercise, verdict.points, verdict.max_points) for verdict in verdicts)
+    return GradingResult(as_text(notebook), points, round(time.monotonic() - started, 3), warning)
+
+
+def as_text(notebook: NotebookNode) -> str:
+    return json.dumps(notebook)
+
+
+def as_notebook(text: str) -> NotebookNode:
+    """The notebook behind `as_text`. Not nbformat's own reader: the grader's notebooks are sound."""
+    notebook: Any = nbformat.from_dict(json.loads(text))
+    return notebook
+
+
+def _make_sure_that_kernels_start(environment: KernelEnvironment) -> None:
+    with TemporaryDirectory(prefix="nbjudge-") as folder:
+        try:
+            with student_kernel(Path(folder), environment):
+                return
+        except SandboxError as error:
+            raise NoKernelStarts(str(error)) from error

@@ -1,0 +1,75 @@
+"""Text that a submission brings, made plain before it enters a sentence, a log, a page or a terminal.
+
+A file's name, an error's words and a student's id may hold anything. Whatever is said of a submission
+goes through here once, where the sentence is made, and through `as_html` where it becomes markup.
+"""
+
+from __future__ import annotations
+
+import html
+import logging
+import re
+import traceback
+from typing import Any
+
+LONGEST_NAME = 60  # characters of a file's name that are shown
+LONGEST_WORDS = 100  # of somebody else's words within a sentence
+LONGEST_SENTENCE = 2_000
+TRACEBACK = "Traceback (most recent call last):"
+OURS = re.compile(r"nbjudge\.[\w.]+: ")  # how Python names an error whose words are a sentence
+# What turns on colours, moves the cursor or names a window (ECMA-48).
+TERMINAL_CODES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-_])")
+# Control characters, those that end a line or turn the direction of reading, and halves of characters.
+NOT_SHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def shown_name(name: str) -> str:
+    """A file's name in quotes, on one line, short; what cannot be shown of it as an escape."""
+    if len(name) > LONGEST_NAME:
+        name = f"{name[: LONGEST_NAME - 20]}…{name[-19:]}"  # the end says what kind of file it is
+    return repr(name)
+
+
+def plain_line(text: str, longest: int = LONGEST_WORDS) -> str:
+    """Somebody else's words on one line, without control characters."""
+    line = " ".join(plain_lines(text[: 4 * longest]).split())
+    return line if len(line) <= longest else f"{line[:longest]} …"
+
+
+def plain_lines(text: str) -> str:
+    """Somebody else's words, without colours and control characters but the ends of lines."""
+    return NOT_SHOWN.sub("\N{REPLACEMENT CHARACTER}", without_terminal_codes(text.replace("\r\n", "\n")))
+
+
+def without_terminal_codes(text: str) -> str:
+    return TERMINAL_CODES.sub("", text)
+
+
+def as_html(text: str) -> str:
+    """The text on one line of HTML, none of which is markup or a formula."""
+    escaped = html.escape(plain_line(text, LONGEST_SENTENCE), quote=False)
+    # Formulas are looked for in a page's text, between these, and never across elements.
+    return re.sub(r"[$\\]", r"<span>\g<0></span>", escaped)
+
+
+def words_of_failure(traceback_: str) -> str:
+    """The last line of a traceback: of an error of ours the sentence only."""
+    last = plain_line(traceback_.strip().rpartition("\n")[2], LONGEST_SENTENCE)
+    return OURS.sub("", last)
+
+
+def keep_plain(log: Any) -> None:
+    """Let only plain text into a log from now on, and to the terminal that shows it."""
+    if not any(isinstance(each, _PlainLog) for each in log.filters):
+        log.addFilter(_PlainLog())
+
+
+class _PlainLog(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        said = record.getMessage()
+        if said.startswith(TRACEBACK) and OURS.match(said.strip().rpartition("\n")[2]):
+            said = words_of_failure(said)
+        record.msg, record.args = plain_lines(said), None
+        if record.exc_info:
+            record.exc_text = plain_lines("".join(traceback.format_exception(*record.exc_info)))
+        return True

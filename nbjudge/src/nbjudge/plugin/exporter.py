@@ -1,0 +1,150 @@
+"""The exporter that nbgrader's `Autograde` reads submissions with."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+from nbconvert.exporters.exporter import ResourcesDict
+from nbgrader.converters.base import NbGraderException
+from traitlets.log import get_logger
+
+from nbjudge.course.course import Lesson
+from nbjudge.course.students import why_no_id
+from nbjudge.errors import CourseError
+from nbjudge.pipeline.executor import somebody_else_runs_jobs
+from nbjudge.plain_text import keep_plain
+from nbjudge.plugin.places import (
+    answer_ids,
+    autograded_folder,
+    chosen_students,
+    course_of,
+    lesson_of,
+    submitted_folder,
+)
+from nbjudge.plugin.preprocessors import RunAndJudge
+from nbjudge.plugin.storage import CarefulWriter, exit_on_write_error, refuse_without_room
+from nbjudge.read.notebook_file import OUT_OF_REACH, OutOfReach
+from nbjudge.read.submission import read_submission
+from nbjudge.read.timestamps import carefully
+from nbjudge.record.interrupted import forget_half_graded
+from nbjudge.sandbox.warm_interpreter import warm_interpreter
+
+keep_plain(get_logger())  # before nbgrader has looked for a class, and says whose folders it found
+
+
+class SubmissionExporter(NotebookExporter):
+    """Reads submissions whatever state they are in, and finds those that stock nbgrader passes over.
+
+    For `Autograde.exporter_class`. A folder without the lesson's notebook is graded too: the
+    notebook may have another name, and where there is none the student is told so.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        keep_plain(self.log)
+        # nbgrader makes its exporter just before it looks which notebooks it has: the one moment to say.
+        self._keep_extra_files_away()
+        self._prepare_run()
+
+    def _keep_extra_files_away(self) -> None:
+        """Have nbgrader copy none of a student's files, and take no timestamp that is none.
+
+        Files, and links above all, have no business beside the graded notebooks: the kernel's work folder
+        gets the plain ones. (In a copy: the formgrader keeps one course directory for all that it does.)
+        """
+        converter: Any = self.parent
+        coursedir = converter.coursedir = copy.copy(converter.coursedir)
+        coursedir.ignore = [*coursedir.ignore, "*"]
+        coursedir.get_existing_timestamp = carefully(coursedir.get_existing_timestamp, self.log)
+
+    def _prepare_run(self) -> None:
+        """Refuse what cannot be graded at all, choose what is, and clear what a broken run left."""
+        converter: Any = self.parent
+        coursedir = converter.coursedir
+        lessons = course_of(coursedir).lessons_in(coursedir.assignment_id)
+        wanted = [lesson for lesson in lessons if coursedir.notebook_id in ("*", lesson.name)]
+        if not wanted:
+            return
+        for lesson in lessons:
+            _refuse_broken_lesson(lesson)
+        self._prepare_machine(wanted[0])
+        self._select(wanted)
+
+    def _prepare_machine(self, lesson: Lesson) -> None:
+        """Room on the disk, and a sandbox that warms up while the class is being read."""
+        converter: Any = self.parent
+        judging = RunAndJudge(config=self.config)
+        here = not somebody_else_runs_jobs()
+        if here:
+            judging.refuse_without_sandbox()
+            judging.refuse_readable_places(converter.coursedir)
+        refuse_without_room(converter.coursedir, "Nothing was graded.")
+        converter.writer = CarefulWriter(parent=converter, config=converter.config)
+        if judging.sandbox and here:
+            warm_interpreter(judging.modules_of(lesson), tuple(judging.helpers))
+
+    def _select(self, wanted: list[Lesson]) -> None:
+        """Tell nbgrader which notebooks there are: one of each lesson in each student's folder."""
+        converter: Any = self.parent
+        coursedir, names = converter.coursedir, [lesson.name for lesson in wanted]
+        students = chosen_students(coursedir, getattr(converter, "only", None))
+        refused = {student: reason for student in students if (reason := why_no_id(student))}
+        about = {student: {"student": student, "assignment": wanted[0].folder} for student in students}
+        folders = [submitted_folder(coursedir, about[each]) for each in students if each not in refused]
+        converter.assignments = {
+            str(folder): [str(folder / f"{name}.ipynb") for name in names] for folder in folders
+        }
+        for student in students:
+            folder = autograded_folder(coursedir, about[student])
+            forget_half_graded(folder, names, coursedir.notebook_id == "*", self.log)
+        if refused:
+            _fail_in_the_end(converter, list(refused.values()))
+
+    def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> Any:
+        try:
+            with exit_on_write_error(Path(filename)):
+                return self._from_filename(filename, resources, **kwargs)
+        except OutOfReach as error:
+            raise CourseError(OUT_OF_REACH.format(filename, error)) from error
+
+    def _from_filename(self, filename: str, resources: Any, **kwargs: Any) -> Any:
+        converter: Any = self.parent
+        coursedir = converter.coursedir
+        about = resources["nbgrader"]
+        if Path(filename).parent != submitted_folder(coursedir, about):
+            return super().from_filename(filename, resources=resources, **kwargs)
+        refuse_without_room(coursedir, f"Grading stopped before {about['student']}.")
+        lesson = lesson_of(course_of(coursedir), about)
+        others = {f"{other.name}.ipynb" for other in course_of(coursedir).lessons_in(lesson.folder)}
+        resources["nbjudge_submission"] = read_submission(Path(filename), answer_ids(lesson), others)
+        resources["metadata"] = ResourcesDict(name=Path(filename).stem, path=str(Path(filename).parent))
+        return self.from_notebook_node(nbformat.v4.new_notebook(), resources=resources, **kwargs)
+
+
+def _refuse_broken_lesson(lesson: Lesson) -> None:
+    """A mistake of the author's stops the class before the first student, in one sentence."""
+    try:
+        problems = lesson.problems()
+    except CourseError as error:
+        problems = [str(error)]
+    if problems:
+        raise SystemExit(f"Nothing was graded. {problems[0]}")
+
+
+def _fail_in_the_end(converter: Any, sentences: list[str]) -> None:
+    """Let nbgrader grade everybody else, and then say who is left out, with the exit status of a failure."""
+    grade_the_others = converter.convert_notebooks
+
+    def grade_and_say() -> None:
+        try:
+            grade_the_others()
+        finally:
+            for sentence in sentences:
+                converter.log.error("%s", sentence)
+        raise NbGraderException(" ".join(sentences))
+
+    converter.convert_notebooks = grade_and_say

@@ -1,0 +1,151 @@
+"""What nbgrader's `Autograde` sends each submission through: rebuilt, then run and judged."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import nbformat
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets.config import Config
+
+from nbjudge.course.course import Lesson, read_notebook
+from nbjudge.errors import CourseError
+from nbjudge.pipeline import grade as grading
+from nbjudge.pipeline.executor import execute
+from nbjudge.pipeline.job import GradingJob, NoKernelStarts, as_notebook, as_text
+from nbjudge.pipeline.seeds import submission_seed
+from nbjudge.plain_text import as_html
+from nbjudge.plugin.places import (
+    autograded_folder,
+    course_of,
+    lesson_of,
+    submitted_folder,
+)
+from nbjudge.plugin.settings import JudgingSettings
+from nbjudge.plugin.storage import KEPT
+from nbjudge.read import timestamps
+from nbjudge.read.files import (
+    ALL_EXTRA_FILES,
+    copy_plain_files,
+    read_plain_file,
+    read_plain_files,
+    write_over,
+)
+from nbjudge.read.notebook_file import OUT_OF_REACH
+from nbjudge.read.submission import Submission
+from nbjudge.rebuild.forms import graded
+from nbjudge.rebuild.rebuild import rebuild
+from nbjudge.record.interrupted import HALF_GRADED
+from nbjudge.run.kernel_process import KernelEnvironment
+
+EXCHANGE_SECRET = "submission_secret.txt"  # nbgrader's name for it
+NOTICE = "<p><strong>From the grader:</strong> {}</p>"
+_FORMS: dict[Path, tuple[tuple[int, str], NotebookNode]] = {}  # by source notebook
+
+
+class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
+    """For `Autograde.sanitize_preprocessors`: the lesson's notebook with the student's cells put in."""
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        lesson = lesson_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
+        submission: Submission = resources["nbjudge_submission"]
+        form = _form(lesson, self.config)
+        rebuilt = rebuild(form, submission.cells)
+        student = resources["nbgrader"]["student"]
+        rebuilt.metadata["nbjudge"] = {
+            "reason": submission.reason,
+            "note": submission.note,
+            HALF_GRADED: True,
+        }
+        if submission.reason or submission.note:
+            self.log.warning("%s: %s", student, submission.reason or submission.note)
+            notice = nbformat.v4.new_markdown_cell(
+                NOTICE.format(as_html(submission.reason or submission.note)), id="from-the-grader"
+            )
+            if rebuilt.nbformat_minor < 5:  # a course from before cells had ids
+                del notice["id"]
+            rebuilt.cells.insert(0, notice)
+        return rebuilt, resources
+
+
+class RunAndJudge(JudgingSettings):
+    """For `Autograde.autograde_preprocessors`, in the place of `Execute`."""
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        lesson = lesson_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
+        about = nb.metadata["nbjudge"]
+        del about[HALF_GRADED]  # this is written only after the grades are
+        self._keep_beside(lesson, resources["nbgrader"])
+        if about["reason"]:
+            grading.refuse(nb, lesson, about["reason"])
+            return nb, resources
+        job = self._job(nb, lesson, resources["nbgrader"])
+        student = resources["nbgrader"]["student"]
+        try:
+            result = execute(job, lesson)
+        except NoKernelStarts as error:
+            raise SystemExit(f"Grading stopped at {student}. {error} {KEPT}") from error
+        if result.warning:
+            self.log.warning("%s: %s", student, result.warning)
+        for exercise, points, most in result.points:
+            self.log.info("%s: %g of %g", exercise, points, most)
+        graded_notebook = as_notebook(result.notebook)
+        graded_notebook.metadata["nbjudge"]["seconds"] = result.seconds
+        return graded_notebook, resources
+
+    def _job(self, nb: NotebookNode, lesson: Lesson, about: dict[str, str]) -> GradingJob:
+        limits = lesson.limits or self.limits
+        kernel_name = nb.metadata.get("kernelspec", {}).get("name", "python3")
+        converter = self.parent.parent
+        submitted = submitted_folder(converter.coursedir, about)
+        try:
+            files = read_plain_files(submitted, room=min(limits.disk // 2, ALL_EXTRA_FILES))
+        except OSError as error:
+            raise CourseError(OUT_OF_REACH.format(submitted, error.strerror)) from error
+        return GradingJob(
+            lesson=lesson.name,
+            notebook=as_text(nb),
+            # Of the very cells and files that are run: nothing is read twice.
+            seed=submission_seed(lesson.course.root, about["student"], nb, files),
+            environment=KernelEnvironment(
+                kernel_name, limits, self.sandbox, self.modules_of(lesson), tuple(self.helpers)
+            ),
+            files=files,
+            kept=tuple(converter.exclude_overwriting.get(about["assignment"], [])),
+        )
+
+    def _keep_beside(self, lesson: Lesson, about: dict[str, str]) -> None:
+        """Beside the graded notebook: the lesson's own files, which its text may show, and the time.
+
+        nbgrader compares the time of a submission with that of its last grading.
+        """
+        coursedir = self.parent.parent.coursedir
+        folder, submitted = autograded_folder(coursedir, about), submitted_folder(coursedir, about)
+        copy_plain_files(lesson.source_path.parent, folder)
+        if coursedir.get_existing_timestamp(str(submitted)) is not None:
+            _keep(submitted, folder, timestamps.NAME)
+        # What came through nbgrader's exchange holds a secret that its feedback is found by later.
+        _keep(submitted, folder, EXCHANGE_SECRET)
+
+
+def _keep(submitted: Path, folder: Path, name: str) -> None:
+    """Copy a small file of nbgrader's own, if it is there and the student put nothing else in its place."""
+    with suppress(OSError):
+        content = read_plain_file(submitted / name, largest=1000)
+        if content.isascii():  # as nbgrader writes them, and as it must be able to read them again
+            write_over(content, folder / name)
+
+
+def _form(lesson: Lesson, config: Config) -> NotebookNode:
+    """The graded form of a lesson, made once for the class: automatic tests start a kernel to be made."""
+    source = lesson.source_path
+    # The formgrader lives on while its author mends the source or the settings. How notebooks are run
+    # has no part in the form, and is another function for each submission of a class graded at once.
+    settings = {name: section for name, section in config.items() if name != "RunAndJudge"}
+    made_of = (source.stat().st_mtime_ns, repr(settings))
+    if source not in _FORMS or _FORMS[source][0] != made_of:
+        _FORMS[source] = made_of, graded(read_notebook(source), config, source.parent)
+    return _FORMS[source][1]  # `rebuild` copies it

@@ -1,0 +1,84 @@
+"""What a course may set about running and judging, in `nbgrader_config.py` or on nbgrader's command line."""
+
+from __future__ import annotations
+
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Bool, Float, Integer, List, Unicode
+
+from nbjudge.authoring.limits import MEBIBYTE, Limits
+from nbjudge.course.course import Lesson
+from nbjudge.plugin.protected_places import protected_places
+from nbjudge.sandbox.bubblewrap import refusal, shown_to_students
+from nbjudge.sandbox.shown_paths import readable
+
+WITHOUT_SANDBOX = (
+    "To grade work you trust without a sandbox, say so: --RunAndJudge.sandbox=False (or "
+    "c.RunAndJudge.sandbox = False in nbgrader_config.py)."
+)
+NO_SANDBOX = (
+    "GRADING WITHOUT THE SANDBOX: student code runs as you, and can read and change whatever you can: "
+    "the checks, the solutions, the gradebook."
+)
+
+
+class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
+    """The settings of `RunAndJudge`."""
+
+    sandbox = Bool(
+        True,
+        help="Whether student code runs inside bubblewrap. Without it, it runs as the person who grades, "
+        "and can read and change whatever that person can.",
+    ).tag(config=True)
+    modules = List(
+        Unicode(),
+        help="What the sandbox imports once for all notebooks, besides what the lesson's own cells import.",
+    ).tag(config=True)
+    helpers = List(
+        Unicode(),
+        help="Modules of the course's own that notebooks import (a_course.plots): the sandbox shows these, "
+        "and of their packages nothing else.",
+    ).tag(config=True)
+    cell_seconds = Float(30, help="Seconds that one cell may run.").tag(config=True)
+    answer_seconds = Float(10, help="Seconds that the answers to one case group may take.").tag(config=True)
+    notebook_seconds = Float(300, help="Seconds that a whole notebook may take.").tag(config=True)
+    output_mebibytes = Integer(16, help="How much a notebook may show.").tag(config=True)
+    memory_mebibytes = Integer(3072, help="Memory of a notebook (sandbox only).").tag(config=True)
+    disk_mebibytes = Integer(512, help="Files that a notebook may write (sandbox only).").tag(config=True)
+    file_mebibytes = Integer(256, help="The largest of these files (sandbox only).").tag(config=True)
+    processes = Integer(64, help="Processes and threads of a notebook (sandbox only).").tag(config=True)
+    open_files = Integer(512, help="Open files of a process (sandbox only).").tag(config=True)
+
+    def modules_of(self, lesson: Lesson) -> tuple[str, ...]:
+        return (*lesson.modules, *self.modules)
+
+    @property
+    def limits(self) -> Limits:
+        """The course's limits; a lesson may have its own."""
+        return Limits(
+            cell=self.cell_seconds,
+            answer=self.answer_seconds,
+            notebook=self.notebook_seconds,
+            output=self.output_mebibytes * MEBIBYTE,
+            memory=self.memory_mebibytes * MEBIBYTE,
+            disk=self.disk_mebibytes * MEBIBYTE,
+            file=self.file_mebibytes * MEBIBYTE,
+            processes=self.processes,
+            open_files=self.open_files,
+        )
+
+    def refuse_without_sandbox(self) -> None:
+        """No sandbox, no grading, unless that was asked for; then it is said at every run."""
+        reason = refusal() if self.sandbox else None
+        if reason is not None:
+            raise SystemExit(f"Nothing was graded. {reason} {WITHOUT_SANDBOX}")
+        if not self.sandbox:
+            self.log.warning(NO_SANDBOX)
+
+    def refuse_readable_places(self, coursedir: CourseDirectory) -> None:
+        """No grading where the sandbox would show the course, its exchange or its settings to students."""
+        if not self.sandbox:
+            return
+        reason = readable(protected_places(coursedir, self.config), shown_to_students(self.helpers))
+        if reason is not None:
+            raise SystemExit(f"Nothing was graded. {reason}")

@@ -1,0 +1,96 @@
+"""The forms of a lesson: what students get, what is solved, what the grader runs.
+
+All of them are made from the source notebook by nbgrader's own preprocessors.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode
+from nbgrader.converters import GenerateAssignment, GenerateSolution
+from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, Execute, InstantiateTests, SaveCells
+from nbgrader.utils import compute_checksum, is_solution
+from traitlets.config import Config
+from traitlets.utils.importstring import import_item
+
+from nbjudge.course.course import CHECK_CALL
+
+# A given cell with this tag, such as a training run, is for students: no answer depends on it.
+LEFT_OUT_TAG = "left-out-of-grading"
+# What takes out of a notebook what only the grader and the marker have.
+CLEAR_FOR_STUDENTS = (ClearHiddenTests, ClearMarkScheme)
+
+
+def released(source: NotebookNode, config: Config, folder: Path | None = None) -> NotebookNode:
+    """What students get: no solutions, no hidden tests, no mark schemes.
+
+    `folder` is the source notebook's; courses with nbgrader's automatic tests keep their rules there.
+    """
+    return _through(_preprocessors(GenerateAssignment, config, without=(SaveCells,)), source, config, folder)
+
+
+def solved(source: NotebookNode, config: Config) -> NotebookNode:
+    """The solution notebook before it is executed."""
+    return _through(_preprocessors(GenerateSolution, config, without=(Execute,)), source, config)
+
+
+def graded(source: NotebookNode, config: Config, folder: Path | None = None) -> NotebookNode:
+    """What is run for a grade: as released, with mark schemes for the person who marks by hand.
+
+    A graded cell whose hidden region calls `check` loses that region and is marked with the
+    exercise's name: the judge, not the kernel, does what the region says. Any other hidden
+    region stays, and is run in the kernel as stock nbgrader does. Given cells with the tag
+    `left-out-of-grading` are marked as such and not run. A cell that students have without some of its
+    lines is marked with what they have, by which it is known again.
+    """
+    stages = (SaveCells, *CLEAR_FOR_STUDENTS)
+    notebook = _through(_preprocessors(GenerateAssignment, config, without=stages), source, config, folder)
+    clear = ClearHiddenTests(config=config)
+    # The answers of the release are looked at; its automatic tests need not be made, which takes a kernel.
+    plain = _preprocessors(GenerateAssignment, config, without=(SaveCells, InstantiateTests))
+    visibles = _through(plain, source, config, folder)
+    clearing = [stage for stage in _preprocessors(GenerateAssignment, config) if stage in CLEAR_FOR_STUDENTS]
+    given = _through(clearing, notebook, config, folder)
+    for cell, visible, handed_out in zip(notebook.cells, visibles.cells, given.cells, strict=True):
+        called = CHECK_CALL.search(cell.source) if cell.metadata.get("nbgrader", {}).get("grade") else None
+        if called is not None and cell.cell_type == "code":
+            clear.preprocess_cell(cell, ResourcesDict(), 0)
+            cell.metadata["nbjudge"] = {"check": called.group(1)}
+        if LEFT_OUT_TAG in cell.metadata.get("tags", []) and not cell.metadata.get("nbgrader"):
+            cell.metadata["nbjudge"] = {"left_out": True}
+        # Checksums of answers say whether they are still the stub, so they are those of the release;
+        # those of test cells say whether the cell was changed since it was put here.
+        if is_solution(visible):
+            cell.metadata.nbgrader["checksum"] = visible.metadata.nbgrader.get("checksum")
+        elif "nbgrader" in cell.metadata:
+            cell.metadata.nbgrader["checksum"] = compute_checksum(cell)
+        if handed_out.source != cell.source:
+            cell.metadata.setdefault("nbjudge", NotebookNode())["released"] = released_mark(handed_out.source)
+    return notebook
+
+
+def released_mark(source: str) -> str:
+    """What a cell's released text is known by: nothing of it can be read there."""
+    return hashlib.sha256(source.strip().encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _preprocessors(converter: Any, config: Config, without: Sequence[type] = ()) -> list[type]:
+    configured = config.get(converter.__name__, {}).get("preprocessors")
+    named = converter.preprocessors.default() if configured is None else configured
+    stages = [import_item(stage) if isinstance(stage, str) else stage for stage in named]
+    return [stage for stage in stages if stage not in without]
+
+
+def _through(
+    stages: Sequence[type], source: NotebookNode, config: Config, folder: Path | None = None
+) -> NotebookNode:
+    notebook, resources = copy.deepcopy(source), ResourcesDict(metadata={"path": str(folder or "")})
+    for stage in stages:
+        notebook, resources = stage(config=config).preprocess(notebook, resources)
+    return notebook

@@ -1,0 +1,173 @@
+"""The notebook that is graded: the lesson's own, with the student's cells put in.
+
+Locked and graded cells come from the lesson, so deleting, copying, moving or editing them
+changes nothing. The student's answers stand where the lesson has them. Every other code cell
+of theirs runs where it stood, after the same neighbour, bare of tags and metadata, and is
+never graded: a helper of one's own costs nobody a point.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Iterable
+
+import nbformat
+from nbformat import NotebookNode
+
+from nbjudge.read.submission import SubmittedCell, defined_names
+from nbjudge.rebuild.forms import released_mark
+from nbjudge.rebuild.student_prose import tamed
+
+# Characters of code that are shown in colours; a solved lesson has 50,000, in lines of a hundred.
+MOST_CODE = 200_000
+LONGEST_LINE = 1_000
+UNCOLOURED = {"name": "python", "pygments_lexer": "text"}
+MISSING_ANSWER = "# This answer cell was not in the submission."
+
+
+def rebuild(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -> NotebookNode:
+    """Put a submission's cells into `lesson` (its graded form, see `forms.graded`)."""
+    cells = list(submitted)
+    match = _match(lesson, cells)
+    answers = _choose_answers(lesson, cells, match)
+    own = _own_cells(lesson, cells, match, set(answers.values()))
+    rebuilt = copy.deepcopy(lesson)
+    theirs = [_bare(cell, f"own-start-{number}") for number, cell in enumerate(own[-1], 1)]
+    rebuilt.cells = [*theirs]
+    for position, cell in enumerate(copy.deepcopy(lesson.cells)):
+        if _is_answer(cell):
+            chosen = answers.get(position)
+            missing = MISSING_ANSWER if cell.cell_type == "code" else ""
+            cell.source = cells[chosen].source if chosen is not None else missing
+            theirs.append(cell)
+        extras = [_bare(extra, f"own-{position}-{number}") for number, extra in enumerate(own[position], 1)]
+        theirs += extras
+        rebuilt.cells += [cell, *extras]
+    prose = [cell for cell in theirs if cell.cell_type != "code"]
+    for cell, text in zip(prose, tamed([cell.source for cell in prose]), strict=True):
+        cell.source = text
+    if _takes_long_to_colour(rebuilt):
+        rebuilt.metadata["language_info"] = nbformat.from_dict(UNCOLOURED)
+    if any("id" not in cell for cell in lesson.cells):  # a course from before cells had ids
+        for cell in rebuilt.cells:
+            cell.pop("id", None)
+    return rebuilt
+
+
+def _match(lesson: NotebookNode, cells: list[SubmittedCell]) -> list[int | None]:
+    """For each submitted cell the position of the lesson's cell that it is, or None.
+
+    By nbgrader's mark, then by cell id, then by its very text: whichever survived.
+    """
+    by_mark = {
+        cell.metadata.nbgrader["grade_id"]: at for at, cell in enumerate(lesson.cells) if _is_marked(cell)
+    }
+    by_id = {cell["id"]: at for at, cell in enumerate(lesson.cells) if "id" in cell}
+    by_text = {cell.source.strip(): at for at, cell in enumerate(lesson.cells) if cell.source.strip()}
+    found: list[int | None] = []
+    for cell in cells:
+        position = by_mark.get(cell.grade_id or "")
+        if position is None:
+            position = by_id.get(cell.cell_id or "")
+        found.append(by_text.get(cell.source.strip()) if position is None else position)
+    return found
+
+
+def _choose_answers(
+    lesson: NotebookNode, cells: list[SubmittedCell], match: list[int | None]
+) -> dict[int, int]:
+    """Which submitted cell answers each of the lesson's answer cells.
+
+    Of several copies the last that is not the stub counts, as it would in a kernel that ran them
+    all. Where none is written, another cell of the student's that defines the name stands for it.
+    """
+    copies: dict[int, list[int]] = defaultdict(list)
+    for index, position in enumerate(match):
+        if position is not None and _is_answer(lesson.cells[position]):
+            copies[position].append(index)
+    answers = {}
+    for position, cell in enumerate(lesson.cells):
+        if not _is_answer(cell):
+            continue
+        written = [i for i in copies[position] if cells[i].source.strip() != cell.source.strip()]
+        chosen = written or _definitions(lesson, cells, match, _grade_id(cell)) or copies[position]
+        if chosen:
+            answers[position] = chosen[-1]
+    return answers
+
+
+def _definitions(
+    lesson: NotebookNode, cells: list[SubmittedCell], match: list[int | None], name: str
+) -> list[int]:
+    """The code cells outside the answer cells that define `name`, such as a test cell written into."""
+    return [
+        index
+        for index, (cell, position) in enumerate(zip(cells, match, strict=True))
+        if cell.cell_type == "code"
+        and (position is None or not _is_answer(lesson.cells[position]))
+        and name in cell.source
+        and name in defined_names(cell.source)
+    ]
+
+
+def _own_cells(
+    lesson: NotebookNode, cells: list[SubmittedCell], match: list[int | None], answers: set[int]
+) -> dict[int, list[SubmittedCell]]:
+    """The student's own cells by the position they follow; -1 is the start of the notebook."""
+    own: dict[int, list[SubmittedCell]] = defaultdict(list)
+    after = -1
+    for index, cell in enumerate(cells):
+        position = match[index]
+        if position is not None:
+            after = position
+        if index in answers or not cell.source.strip():
+            continue
+        # A released cell that was edited still runs, after the original: it may hold a helper.
+        as_released = position is not None and _is_as_released(cell, lesson.cells[position])
+        edited_prose = position is not None and cell.cell_type != "code"
+        if as_released or edited_prose or (position is not None and is_left_out(lesson.cells[position])):
+            continue
+        # An older copy of an answer runs before the one that counts, so that it does not undo it.
+        older_copy = position is not None and _is_answer(lesson.cells[position])
+        own[after - 1 if older_copy else after].append(cell)
+    return own
+
+
+def _takes_long_to_colour(notebook: NotebookNode) -> bool:
+    """Whether Pygments would keep the formgrader and the feedback page waiting for minutes."""
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    lines = (line for source in code for line in source.splitlines())
+    return sum(map(len, code)) > MOST_CODE or any(len(line) > LONGEST_LINE for line in lines)
+
+
+def _bare(cell: SubmittedCell, cell_id: str) -> NotebookNode:
+    make = {
+        "code": nbformat.v4.new_code_cell,
+        "markdown": nbformat.v4.new_markdown_cell,
+        "raw": nbformat.v4.new_raw_cell,
+    }[cell.cell_type]
+    return make(cell.source, id=cell_id)
+
+
+def is_left_out(cell: NotebookNode) -> bool:
+    """A training run or the like of the lesson's own, which no answer needs; see `forms.graded`."""
+    return bool(cell.metadata.get("nbjudge", {}).get("left_out"))
+
+
+def _is_as_released(cell: SubmittedCell, own: NotebookNode) -> bool:
+    """Whether a submitted cell is the lesson's own, as students have it: without hidden tests."""
+    mark = own.metadata.get("nbjudge", {}).get("released")
+    return cell.source.strip() == own.source.strip() or released_mark(cell.source) == mark
+
+
+def _is_marked(cell: NotebookNode) -> bool:
+    return "grade_id" in cell.metadata.get("nbgrader", {})
+
+
+def _is_answer(cell: NotebookNode) -> bool:
+    return bool(cell.metadata.get("nbgrader", {}).get("solution"))
+
+
+def _grade_id(cell: NotebookNode) -> str:
+    return str(cell.metadata.nbgrader["grade_id"])

@@ -1,0 +1,1 @@
+"""What grading leaves in a graded notebook, written and read here only."""

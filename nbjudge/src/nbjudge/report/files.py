@@ -1,0 +1,84 @@
+"""The report's files: a page, and beside it every table as CSV and everything as JSON."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nbjudge.errors import CourseError
+from nbjudge.report.tables import Tables
+
+# What a spreadsheet takes for a formula, the wide forms of Chinese and Japanese keyboards included.
+FORMULA = re.compile(r"^[\s'\"]*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
+# The same where a spreadsheet separates fields by something else than commas, and quotes do not help.
+INNER_FORMULA = re.compile(r"([;\t|][\s'\"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
+# Only a report with names writes it, so it tells whose folder this is.
+NAMES = "students.csv"
+
+
+def write_files(folder: Path, page: str, tables: Tables, about: dict[str, Any]) -> Path:
+    """Write index.html, the CSV files and report.json; returns the page's path.
+
+    Raises CourseError where they cannot be written, and where a report without names would come to
+    lie beside files with names.
+    """
+    try:
+        if about["anonymous"] and (folder / NAMES).exists():
+            raise CourseError(
+                f"{folder} holds a report with names ({NAMES}): give one that is to be shown another "
+                "folder, with --output, or remove that one."
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, table in tables.named().items():
+            _write_csv(folder / f"{name}.csv", table)
+        everything = about | {"tables": {name: records(table) for name, table in tables.named().items()}}
+        text = json.dumps(everything, ensure_ascii=False, indent=1, allow_nan=False)
+        (folder / "report.json").write_text(text + "\n", encoding="utf-8")
+        index = folder / "index.html"
+        index.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise CourseError(
+            f"The report cannot be written: {error.filename or folder}: {error.strerror}. "
+            "Make room or give another folder, with --output."
+        ) from error
+    return index
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table as plain values, None where there is none."""
+    rows = table.astype(object).where(table.notna(), None).to_dict("records")
+    return [{str(name): _python(value) for name, value in row.items()} for row in rows]
+
+
+def now() -> str:
+    """The time of a report, with the offset of the clock that says so."""
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+def _write_csv(path: Path, table: pd.DataFrame) -> None:
+    # With a byte-order mark: without it Excel takes accents for something else.
+    plain = table.map(_field)
+    plain.columns = [_field(name) for name in table.columns]
+    plain.to_csv(path, index=False, quoting=csv.QUOTE_NONNUMERIC, encoding="utf-8-sig")
+
+
+def _field(value: Any) -> Any:
+    """A field that every spreadsheet takes for text, where it is text."""
+    if isinstance(value, list):
+        value = "; ".join(value)
+    if isinstance(value, float):
+        return round(value, 6)
+    if not isinstance(value, str):
+        return value
+    value = INNER_FORMULA.sub(r"\1'", value)
+    return f"'{value}" if FORMULA.match(value) else value
+
+
+def _python(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,136 @@
+"""A class and a lesson in one piece: the gradebook's points beside what the graded notebooks say."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+from rich.progress import track
+
+from nbjudge.errors import CourseError
+from nbjudge.report.classroom import Classroom
+from nbjudge.report.gradebook import Entry, Grade, Key, read_gradebook
+from nbjudge.report.notebooks import NO_NOTEBOOK, Failure, ReportedNotebook, plain, read_reported
+
+State = Literal["graded", "not graded", "not handed in"]
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One student and this lesson."""
+
+    student: str  # the id
+    name: str  # "" where the gradebook has none
+    state: State
+    why: str = ""  # it is not graded
+    entry: Entry = Entry()
+    notebooks: tuple[ReportedNotebook, ...] = ()
+
+    @property
+    def points(self) -> float:
+        """As nbgrader exports them: late penalty taken off, never below 0."""
+        return max(0.0, sum(grade.points for grade in self.entry.grades.values()) - self.entry.penalty)
+
+    @property
+    def waiting(self) -> list[Key]:
+        """The cells that a person has to mark."""
+        return [key for key, grade in self.entry.grades.items() if grade.waits]
+
+    @property
+    def failures(self) -> list[Failure]:
+        return [failure for notebook in self.notebooks for failure in notebook.failures]
+
+    @property
+    def seconds(self) -> float | None:
+        """How long grading took, where that is known of every notebook."""
+        known = [notebook.seconds for notebook in self.notebooks if notebook.seconds is not None]
+        return sum(known) if known and len(known) == len(self.notebooks) else None
+
+    @property
+    def could_not_run(self) -> bool:
+        """Not one notebook could be run at all."""
+        return bool(self.notebooks) and all(notebook.reason for notebook in self.notebooks)
+
+
+@dataclass(frozen=True)
+class LessonClass:
+    """Everybody who is on the list or has handed in, by id, and what the lesson is worth."""
+
+    folder: str
+    submissions: tuple[Submission, ...]
+    max_points: float
+
+    @cached_property
+    def graded(self) -> list[Submission]:
+        return [each for each in self.submissions if each.state == "graded"]
+
+    @cached_property
+    def handed_in(self) -> list[Submission]:
+        return [each for each in self.submissions if each.state != "not handed in"]
+
+    @cached_property
+    def cells(self) -> dict[Key, str]:
+        """The graded cells in the lesson's order, with the names of their exercises, if they have any."""
+        names: dict[Key, str] = {}
+        for notebook in (notebook for each in self.graded for notebook in each.notebooks):
+            for grade_id in notebook.cells:
+                verdict = notebook.verdicts.get(grade_id)
+                name = names.get((notebook.name, grade_id), grade_id)
+                names[notebook.name, grade_id] = verdict.exercise if verdict is not None else name
+        in_gradebook = {key for each in self.graded for key in each.entry.grades}
+        found = {key: name for key, name in names.items() if key in in_gradebook}
+        found |= {key: key[1] for key in sorted(in_gradebook - set(found))}
+        if len({notebook for notebook, _ in found}) > 1:
+            return {key: f"{key[0]}: {name}" for key, name in found.items()}
+        return found
+
+    def grades(self, key: Key) -> list[Grade]:
+        """Everybody's grades for one cell."""
+        return [each.entry.grades[key] for each in self.graded if key in each.entry.grades]
+
+
+def gather(classroom: Classroom, folder: str, console: Console) -> LessonClass:
+    """Read the gradebook and every graded notebook of a lesson, with a progress bar.
+
+    Raises CourseError where nothing has been graded.
+    """
+    records = read_gradebook(classroom.gradebook_url, classroom.course_id, folder)
+    handed_in = classroom.handed_in(folder)
+    students = sorted({*records.names, *records.entries, *handed_in, *classroom.known()})
+    names = {notebook for entry in records.entries.values() for notebook, _ in entry.grades}
+    submissions = []
+    # Most of the time goes into a thousand files of a few hundred kilobytes.
+    silent = not console.is_terminal
+    for student in track(students, "Reading the class", console=console, transient=True, disable=silent):
+        name, entry = records.names.get(student, ""), records.entries.get(student)
+        notebooks, problem = _notebooks(classroom.graded(student, folder), names)
+        state, why = _state(entry, problem, student in handed_in)
+        kept = (entry or Entry(), notebooks) if state == "graded" else (Entry(), ())
+        submissions.append(Submission(plain(student), plain(name), state, why, *kept))
+    if not any(each.state == "graded" for each in submissions):
+        raise CourseError(
+            f"No submission of {folder} has been graded: run `nbgrader autograde {folder}` first."
+        )
+    return LessonClass(folder, tuple(submissions), records.max_points)
+
+
+def _notebooks(folder: Path, names: Collection[str]) -> tuple[tuple[ReportedNotebook, ...], str]:
+    """The graded notebooks in a student's folder, and what is wrong with one of them."""
+    paths = [folder / f"{name}.ipynb" for name in sorted(names)]
+    read = [read_reported(path) for path in paths if path.exists()]
+    problems = [each for each in read if isinstance(each, str)]
+    return tuple(each for each in read if isinstance(each, ReportedNotebook)), "".join(problems[:1])
+
+
+def _state(entry: Entry | None, problem: str, in_submitted: bool) -> tuple[State, str]:
+    if entry is None and not in_submitted:
+        return "not handed in", ""
+    if problem and problem != NO_NOTEBOOK:
+        return "not graded", problem
+    if entry is None or not entry.grades:
+        return "not graded", problem or "it has not been graded yet"
+    return "graded", ""

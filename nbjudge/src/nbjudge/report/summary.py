@@ -1,0 +1,132 @@
+"""What a teacher wants to know first, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+import pandas as pd
+
+from nbjudge.report.gather import LessonClass
+from nbjudge.report.tables import Tables
+
+# A single student's mistake is no misunderstanding of the class's.
+SHARED = 2
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many students stand where."""
+
+    listed: int
+    handed_in: int
+    graded: int
+    could_not_run: int
+    partly_failed: int
+    to_mark: int
+
+
+def counts_of(lesson: LessonClass) -> Counts:
+    graded = lesson.graded
+    lost = [each for each in graded if each.could_not_run]
+    return Counts(
+        listed=len(lesson.submissions),
+        handed_in=len(lesson.handed_in),
+        graded=len(graded),
+        could_not_run=len(lost),
+        partly_failed=sum(bool(each.failures) for each in graded) - len(lost),
+        to_mark=sum(bool(each.waiting) for each in graded),
+    )
+
+
+def summary(lesson: LessonClass, tables: Tables) -> list[str]:
+    """Sentences, the first of which stands for all; code between backticks."""
+    counts = counts_of(lesson)
+    sentences = [
+        _first(lesson, counts, tables),
+        *_spread(lesson),
+        *_hardest(lesson, tables.exercises),
+    ]
+    sentences += _most_missed(tables.groups)
+    if counts.partly_failed:
+        sentences.append(f"In {_submissions(counts.partly_failed)} something failed; the rest was graded.")
+    if counts.to_mark:
+        sentences.append(
+            f"{_submissions(counts.to_mark)} still {'waits' if counts.to_mark == 1 else 'wait'} for a person "
+            "to mark a written answer, and may gain points."
+        )
+    ungraded = counts.handed_in - counts.graded
+    if ungraded:
+        sentences.append(f"{_submissions(ungraded)} {_have(ungraded)} no grade yet.")
+    missing = counts.listed - counts.handed_in
+    if missing:
+        sentences.append(f"{missing} of the {counts.listed} students on the list handed in nothing.")
+    return sentences
+
+
+def _first(lesson: LessonClass, counts: Counts, tables: Tables) -> str:
+    """Such as: 30 handed in, 4 failed to run, median 14 of 20; what the class misunderstood most: …"""
+    parts = [f"{counts.handed_in} handed in"]
+    if counts.could_not_run:
+        parts.append(f"{counts.could_not_run} failed to run")
+    middle = median(each.points for each in lesson.graded)
+    parts.append(f"median {_number(middle)} of {_number(lesson.max_points)} points")
+    first = ", ".join(parts)
+    if tables.groups.empty:  # graded by the course's own tests, which name nothing
+        return f"{first}."
+    if tables.mistakes.empty:
+        return f"{first}; no mistake that the lesson knows by name was made."
+    top = tables.mistakes.iloc[0]
+    if top["students"] < SHARED:
+        return f"{first}; no named mistake was made by more than one."
+    return (
+        f"{first}; what the class misunderstood most: {top['students']} of {top['of']} made the mistake "
+        f"`{top['mistake']}` in `{top['exercise']}`."
+    )
+
+
+def _spread(lesson: LessonClass) -> list[str]:
+    points = [each.points for each in lesson.graded]
+    full = sum(each >= lesson.max_points for each in points)
+    if len(points) < 4:
+        return []
+    low, _, high = quantiles(points, n=4, method="inclusive")
+    everything = f"; {full} {_have(full)} all points" if full else ""
+    return [f"Half of the class lies between {_number(low)} and {_number(high)} points{everything}."]
+
+
+def _hardest(lesson: LessonClass, exercises: pd.DataFrame) -> list[str]:
+    """Of the exercises in code: those in prose are still being marked, or were left blank."""
+    in_code = [not any(grade.written for grade in lesson.grades(key)) for key in lesson.cells]
+    marked = exercises[in_code]
+    marked = marked[(marked["points"] > 0) & marked["mean"].notna()]
+    if len(marked) < 2:
+        return []
+    share = marked["mean"].astype(float) / marked["points"]
+    worst = marked.loc[share.idxmin()]
+    if share.min() >= 1:
+        return []
+    return [f"Hardest was `{worst['exercise']}`: {share.min():.0%} of its points on average."]
+
+
+def _most_missed(groups: pd.DataFrame) -> list[str]:
+    if groups.empty or groups["share"].min() >= 1:
+        return []
+    worst = groups.loc[groups["share"].idxmin()]
+    missed = worst["of"] - worst["agree"]
+    return [
+        f"The case group missed most is “{worst['group']}” of `{worst['exercise']}`: "
+        f"{missed} of {worst['of']} do not agree there."
+    ]
+
+
+def _submissions(count: int) -> str:
+    return f"{count} submission{'' if count == 1 else 's'}"
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def _number(value: float) -> str:
+    return f"{round(value, 1):g}"

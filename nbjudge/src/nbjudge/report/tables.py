@@ -1,0 +1,220 @@
+"""The report's tables: plain data, the same for the page, the CSV files and the JSON."""
+
+from __future__ import annotations
+
+import builtins
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import mean, median
+
+import pandas as pd
+
+from nbjudge.judge.verdict import Verdict
+from nbjudge.report.gather import LessonClass, Submission
+from nbjudge.report.gradebook import Key
+from nbjudge.report.notebooks import NOT_RUN, STOPPED, stops_with
+
+WHO = "who"  # the column of student ids; a report that may be shown to the class has none
+ENOUGH_TO_BE_NOBODY = 3  # students who must share a sentence before it is shown without names
+PYTHONS_ERRORS = [name for name, value in vars(builtins).items() if isinstance(value, type)]
+NOT_SAID = "(sentences that fewer than three were told: left out of a report without names)"
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Each with a row for what its name says. `students` is empty in a report without names."""
+
+    exercises: pd.DataFrame
+    groups: pd.DataFrame
+    mistakes: pd.DataFrame
+    other_findings: pd.DataFrame
+    failures: pd.DataFrame
+    to_mark: pd.DataFrame
+    not_graded: pd.DataFrame
+    students: pd.DataFrame
+
+    def named(self) -> dict[str, pd.DataFrame]:
+        """By name, those with columns."""
+        return {name: table for name, table in vars(self).items() if len(table.columns)}
+
+
+def tables_of(lesson: LessonClass, anonymous: bool) -> Tables:
+    """All tables of a lesson; `anonymous` leaves out who, and what could tell."""
+    hide = [WHO] if anonymous else []
+    mistakes, others = findings(lesson)
+    if anonymous:
+        mistakes, others = (_without_own_words(table) for table in (mistakes, others))
+    return Tables(
+        exercises=exercises(lesson),
+        groups=groups(lesson),
+        mistakes=mistakes.drop(columns=hide),
+        other_findings=others.drop(columns=hide),
+        failures=failure_kinds(lesson) if anonymous else failures(lesson),
+        to_mark=to_mark(lesson).drop(columns=hide),
+        not_graded=_counted(not_graded(lesson), "why") if anonymous else not_graded(lesson),
+        students=pd.DataFrame() if anonymous else students(lesson),
+    )
+
+
+def exercises(lesson: LessonClass) -> pd.DataFrame:
+    """Points by exercise, over everybody who is graded."""
+    rows = []
+    for key, name in lesson.cells.items():
+        grades = lesson.grades(key)
+        most = max(grade.max_points for grade in grades)
+        marked = [grade.points for grade in grades if not grade.waits]
+        rows.append(
+            {
+                "exercise": name,
+                "points": most,
+                "mean": mean(marked) if marked else None,
+                "median": median(marked) if marked else None,
+                "full": sum(points >= most for points in marked),
+                "part": sum(0 < points < most for points in marked),
+                "none": sum(points <= 0 < most for points in marked),
+                "to mark": sum(grade.waits for grade in grades),
+            }
+        )
+    columns = ["exercise", "points", "mean", "median", "full", "part", "none", "to mark"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def groups(lesson: LessonClass) -> pd.DataFrame:
+    """How many agree in each case group, of those whose notebook could be run."""
+    asked, agree = Counter[tuple[Key, str]](), Counter[tuple[Key, str]]()
+    points: dict[tuple[Key, str], float] = {}
+    for _, key, verdict in _verdicts(lesson):
+        for group in verdict.groups:
+            asked[key, group.name] += 1
+            agree[key, group.name] += group.agrees
+            points[key, group.name] = group.points
+    ordered = [(key, group) for cell in lesson.cells for key, group in points if key == cell]
+    rows = [
+        {
+            "exercise": lesson.cells[key],
+            "group": group,
+            "points": points[key, group],
+            "agree": agree[key, group],
+            "of": asked[key, group],
+            "share": agree[key, group] / asked[key, group],
+        }
+        for key, group in ordered
+    ]
+    return pd.DataFrame(rows, columns=["exercise", "group", "points", "agree", "of", "share"])
+
+
+def findings(lesson: LessonClass) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The named mistakes, and what else was found, the most frequent first: how many, and who.
+
+    A student counts once for each, however many groups show it.
+    """
+    named: dict[tuple[Key, str], list[str]] = defaultdict(list)
+    other: dict[tuple[Key, str], list[str]] = defaultdict(list)
+    sentences: dict[tuple[Key, str], Counter[str]] = defaultdict(Counter)
+    judged = Counter[Key]()
+    for submission, key, verdict in _verdicts(lesson):
+        judged[key] += 1
+        for finding in dict.fromkeys(verdict.findings):
+            where = named if finding.mistake else other
+            found = (key, finding.mistake or finding.sentence)
+            sentences[found][finding.sentence] += 1
+            if submission.student not in where[found]:
+                where[found].append(submission.student)
+    order = {key: place for place, key in enumerate(lesson.cells)}
+    rows = {
+        kind: [
+            {
+                "exercise": lesson.cells[key],
+                "mistake": name,
+                "students": len(who),
+                "of": judged[key],
+                "sentence": sentences[key, name].most_common(1)[0][0],
+                WHO: sorted(who),
+            }
+            for (key, name), who in sorted(found.items(), key=lambda each: (-len(each[1]), order[each[0][0]]))
+        ]
+        for kind, found in (("named", named), ("other", other))
+    }
+    columns = ["exercise", "mistake", "students", "of", "sentence", WHO]
+    others = pd.DataFrame(rows["other"], columns=columns).drop(columns="mistake")
+    return pd.DataFrame(rows["named"], columns=columns), others
+
+
+def failures(lesson: LessonClass) -> pd.DataFrame:
+    """What did not run, in the order of the students."""
+    rows = [
+        {WHO: [each.student], "where": failure.where, "what": failure.what, "why": failure.why}
+        for each in lesson.graded
+        for failure in dict.fromkeys(each.failures)
+    ]
+    return pd.DataFrame(rows, columns=[WHO, "where", "what", "why"])
+
+
+def failure_kinds(lesson: LessonClass) -> pd.DataFrame:
+    """What failed, and how often. An error of a student's own making may have any name: it gets none."""
+    said = failures(lesson)
+    ours = said["what"].isin([*STOPPED.values(), NOT_RUN, *map(stops_with, PYTHONS_ERRORS)])
+    return _counted(said.assign(what=said["what"].where(ours, stops_with("an error of their own"))), "what")
+
+
+def to_mark(lesson: LessonClass) -> pd.DataFrame:
+    """The questions whose answers wait for a person."""
+    waiting: dict[Key, list[str]] = defaultdict(list)
+    for each in lesson.graded:
+        for key in each.waiting:
+            waiting[key].append(each.student)
+    rows = [
+        {"question": name, "answers": len(waiting[key]), WHO: waiting[key]}
+        for key, name in lesson.cells.items()
+        if key in waiting
+    ]
+    return pd.DataFrame(rows, columns=["question", "answers", WHO])
+
+
+def not_graded(lesson: LessonClass) -> pd.DataFrame:
+    """Handed in, but without a grade."""
+    rows = [
+        {WHO: [each.student], "why": each.why} for each in lesson.submissions if each.state == "not graded"
+    ]
+    return pd.DataFrame(rows, columns=[WHO, "why"])
+
+
+def students(lesson: LessonClass) -> pd.DataFrame:
+    """Everybody, with their points by exercise."""
+    rows = []
+    for each in lesson.submissions:
+        row: dict[str, object] = {"student": each.student, "name": each.name, "state": each.state}
+        if each.state == "graded":
+            row |= {"points": each.points, "of": lesson.max_points, "late penalty": each.entry.penalty}
+            row |= {"seconds": each.seconds, "to mark": len(each.waiting), "failures": len(each.failures)}
+            grades = each.entry.grades
+            row |= {name: grades[key].points for key, name in lesson.cells.items() if key in grades}
+        rows.append(row)
+    columns = ["student", "name", "state", "points", "of", "late penalty", "seconds", "to mark", "failures"]
+    return pd.DataFrame(rows, columns=[*columns, *lesson.cells.values()])
+
+
+def _verdicts(lesson: LessonClass) -> Iterator[tuple[Submission, Key, Verdict]]:
+    """Every verdict on an answer: those of a notebook that could not be run say nothing of the student."""
+    for submission in lesson.graded:
+        for notebook in submission.notebooks:
+            for grade_id, verdict in notebook.verdicts.items() if not notebook.reason else ():
+                if (notebook.name, grade_id) in lesson.cells:
+                    yield submission, (notebook.name, grade_id), verdict
+
+
+def _without_own_words(table: pd.DataFrame) -> pd.DataFrame:
+    """A sentence may quote what a student's code says: without names, only what several were told."""
+    few = table["students"] < ENOUGH_TO_BE_NOBODY
+    if "mistake" in table.columns:
+        few &= table["mistake"] == "not_allowed"  # the others' sentences are the course's
+        return table.assign(sentence=table["sentence"].mask(few, NOT_SAID))
+    rest = table[few].groupby("exercise", sort=False).agg({"students": "sum", "of": "max"}).reset_index()
+    return pd.concat([table[~few], rest.assign(sentence=NOT_SAID)])[
+        ["exercise", "students", "of", "sentence", *([WHO] if WHO in table.columns else [])]
+    ]
+
+
+def _counted(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    return table[column].value_counts().rename("times").reset_index()

@@ -1,0 +1,235 @@
+"""The student's kernel: cells run in it, answers are asked of it, and it may hang or die at any time.
+
+A cell or an answer that kills the kernel costs itself only: a new kernel is started, the
+earlier cells are run again, and whatever killed the last one is left out.
+"""
+
+from __future__ import annotations
+
+import copy
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import nbformat
+from nbformat import NotebookNode
+
+from nbjudge.ask import protocol
+from nbjudge.ask.answers import Answer, Reply, read_reply
+from nbjudge.run.kernel_process import KernelEnvironment, KernelProcess, start
+from nbjudge.run.patience import Patience
+from nbjudge.sandbox.forked_kernel import SandboxError
+from nbjudge.sandbox.wire import Clock, Seconds, WireBroken
+
+WAKING = 3.0  # seconds in which a kernel that was interrupted says so
+HANDING_OVER = 1.0  # seconds in which its reader hands over what came until then
+SETTLE = 0.05  # seconds in which a kernel that was told to exit is gone
+LEAST_PATIENCE = 2.0  # seconds that a cell has, however many were late before it
+LEAST = 1.0  # seconds that a cell or an answer has, however little of the notebook's time is left
+MAX_DEATH_RETRIES = 2  # a notebook whose cells keep dying is a killer's, not an accident
+TOO_LATE = "This cell took too long and was stopped."
+TOO_MUCH_OUTPUT = "[The rest is left out: this notebook shows more than is kept.]\n"
+SENT_TOO_MUCH = "more memory for what it sent than is allowed"
+
+Outcome = Literal["done", "late", "died", "skipped"]
+
+
+class KernelDied(Exception):
+    """The kernel has ended, or its reader has, and with it what was asked."""
+
+
+class StudentKernel:
+    """One kernel for one notebook, started again as often as its code kills it."""
+
+    def __init__(self, folder: Path, environment: KernelEnvironment) -> None:
+        self.environment = environment
+        self.limits = environment.limits
+        self.ends = float("inf")  # until the first kernel is there
+        self.last_words = ""  # why the sandbox ended the last kernel that it ended
+        self.process: KernelProcess | None = None
+        self._folder = folder
+        self._played: list[NotebookNode] = []
+        self._late_cells = 0
+        self._deaths = 0
+        self._room = environment.limits.output  # bytes that cells may still show
+        self._was_cut = False
+        self._sent_too_much = False
+
+    @property
+    def out_of_time(self) -> bool:
+        return time.monotonic() >= self.ends
+
+    def run_cell(self, cell: NotebookNode) -> Outcome:
+        """Run one code cell; its outputs are left in it."""
+        if self.out_of_time:
+            return "skipped"
+        # Whoever wrote one endless loop often calls it again further down: each costs less patience.
+        least = min(LEAST_PATIENCE, self.limits.cell)
+        patience = max(least, self.limits.cell / (1 + self._late_cells))
+        outcome = self._execute(cell, patience)
+        self._deaths += outcome == "died"
+        if outcome == "died" and self._deaths <= MAX_DEATH_RETRIES:
+            # A cell before this one may have ended the kernel: a thread or a timer of its own.
+            self._start_again()
+            outcome = self._execute(cell, patience)
+        if outcome == "died" or (outcome == "late" and not self._listens()):
+            self._start_again()
+        self._late_cells += outcome == "late"
+        if outcome == "done":
+            self._played.append(cell)
+        return outcome
+
+    def ask(self, name: str, calls: list[dict[str, Any]], trace: bool) -> Reply:
+        """Put calls to the answer `name`; whatever goes wrong becomes an answer that says so."""
+        if self.out_of_time:
+            return Reply([Answer("late")] * len(calls))
+        try:
+            printed = self._evaluate(protocol.question(name, calls, trace), self._clock(self.limits.answer))
+            return read_reply(protocol.read_printed(printed), len(calls))
+        except TimeoutError:
+            self._start_again()
+            return Reply([Answer("late")] * len(calls), lost=True)
+        except KernelDied:
+            self._start_again()
+            return Reply([Answer("died")] * len(calls), lost=True)
+        except SandboxError:
+            raise
+        except Exception as error:  # whatever a kernel sends must not stop the class
+            return Reply([Answer("unreadable", message=str(error)[:200])] * len(calls), lost=True)
+
+    def start(self) -> None:
+        """Start a kernel. Raises SandboxError where the sandbox gives none."""
+        try:
+            self.process = start(self._folder, self.environment)
+        except SandboxError:  # such as: the warm interpreter has died; it is replaced when one asks again
+            self.process = start(self._folder, self.environment)
+        self._sent_too_much = False
+        if self.ends == float("inf"):
+            self.ends = time.monotonic() + self.limits.notebook
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.close()
+            self.last_words = self.process.report or (SENT_TOO_MUCH if self._sent_too_much else "")
+            self.process = None
+
+    def _execute(self, cell: NotebookNode, patience: float) -> Outcome:
+        command = {"source": cell.source, "room": self._room, "most": self.limits.output}
+        try:
+            said, late = self._do("execute", command, self._clock(patience))
+        except KernelDied:
+            return "died"
+        except TimeoutError:
+            said, late = {}, True
+        cell.outputs = [nbformat.from_dict(output) for output in said.get("outputs", [])]
+        self._room = said.get("room", self._room)
+        if said.get("cut") and not self._was_cut:
+            self._was_cut = True
+            cell.outputs.append(nbformat.v4.new_output("stream", name="stdout", text=TOO_MUCH_OUTPUT))
+        reply = said.get("reply") or {}
+        cell.execution_count = reply.get("count")
+        if reply.get("exits"):
+            return "died"
+        # Whoever replaces IPython's display of errors hides them from the outputs that nbgrader reads.
+        if not any(output.output_type == "error" for output in cell.outputs):
+            if reply.get("failed"):
+                cell.outputs.append(_error(reply["ename"], reply["evalue"]))
+            elif late:
+                cell.outputs.append(_error("TimeoutError", TOO_LATE))
+        return "late" if late else "done"
+
+    def _start_again(self) -> None:
+        """A fresh kernel in the state of the last one: every earlier cell but the killers, run again."""
+        while True:
+            self.stop()
+            self.start()
+            killer = next((cell for cell in self._played if not self._survives(cell)), None)
+            if killer is None:
+                return
+            self._played = [cell for cell in self._played if cell is not killer]
+
+    def _survives(self, cell: NotebookNode) -> bool:
+        if self.out_of_time:
+            return True
+        if self._execute(copy.deepcopy(cell), self.limits.cell) == "died":
+            return False
+        time.sleep(SETTLE)
+        return self._listens()
+
+    def _listens(self) -> bool:
+        """Whether the kernel answers at all after it was interrupted."""
+        try:
+            return self._evaluate("1", Seconds(WAKING)) == "1"
+        except Exception:  # dead, silent, or talking nonsense
+            return False
+
+    def _evaluate(self, expression: str, clock: Clock) -> str:
+        """The printed form of an expression's value in the kernel.
+
+        Raises TimeoutError, KernelDied, or ValueError where no readable value comes.
+        """
+        said, _ = self._do("evaluate", {"expression": expression}, clock)
+        if said.get("status") == "stopped":
+            raise TimeoutError
+        if said.get("status") != "ok":
+            raise ValueError(said.get("said", "nothing"))
+        return str(said["text"])
+
+    def _do(self, command: str, options: dict[str, Any], clock: Clock) -> tuple[dict[str, Any], bool]:
+        """Have the reader ask the kernel: what came of it, and whether the kernel had to be interrupted.
+
+        Where an interrupted kernel says nothing, what was sent until then. Raises KernelDied, and
+        TimeoutError where not even the reader answers.
+        """
+        process = self.process
+        if process is None or not process.is_alive():
+            raise KernelDied
+        said = None
+        try:
+            process.wire.say({"do": command} | options, clock)
+            said = process.wire.hear(clock, self._stop_flood)
+            if said is not None:
+                return said, False
+            process.send_signal(signal.SIGINT)
+            # What was answered until now comes when it is interrupted.
+            said = process.wire.hear(Seconds(WAKING), self._stop_flood)
+            if said is None:
+                process.wire.say({"do": "stop"}, Seconds(HANDING_OVER))
+                said = process.wire.hear(Seconds(HANDING_OVER))
+        except TimeoutError:  # the reader takes nothing in
+            said = None
+        except WireBroken:
+            self._sent_too_much = process.is_alive()
+            raise KernelDied from None
+        if said is None:  # and whatever it says now would be taken for the answer to something else
+            self.stop()
+            raise TimeoutError
+        return said, True
+
+    def _stop_flood(self, event: dict[str, Any]) -> None:
+        """Stop a cell that fills the room for output; end the kernel where it goes on all the same."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL if event["event"] == "drowning" else signal.SIGINT)
+
+    def _clock(self, seconds: float) -> Clock:
+        """So many seconds of the kernel's own work, as far as the notebook's time goes."""
+        pid = self.process.pid if self.process is not None else None
+        return Patience(pid, seconds, ends=max(self.ends, time.monotonic() + LEAST))
+
+
+def _error(name: str, said: str) -> NotebookNode:
+    return nbformat.v4.new_output("error", ename=name, evalue=said, traceback=[f"{name}: {said}"])
+
+
+@contextmanager
+def student_kernel(folder: Path, environment: KernelEnvironment) -> Iterator[StudentKernel]:
+    """A started kernel, stopped on the way out."""
+    kernel = StudentKernel(folder, environment)
+    try:
+        kernel.start()
+        yield kernel
+    finally:
+        kernel.stop()

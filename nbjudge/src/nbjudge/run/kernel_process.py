@@ -1,0 +1,153 @@
+"""A kernel and its reader as processes: in the sandbox, or without one as the person who grades."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from base64 import b64encode
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+
+from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+from jupyter_client.manager import KernelManager
+
+from nbjudge.authoring.limits import Limits
+from nbjudge.sandbox import inside
+from nbjudge.sandbox.forked_kernel import SandboxError
+from nbjudge.sandbox.inside import frames
+from nbjudge.sandbox.warm_interpreter import warm_interpreter
+from nbjudge.sandbox.wire import Seconds, Wire, WireBroken
+
+READER = "import sys; sys.path[0] = {folder!r}; from inside.reader import main; main()"
+
+
+@dataclass(frozen=True)
+class KernelEnvironment:
+    """Where a notebook's kernel runs: which kernel, within what, and what it finds imported."""
+
+    kernel_name: str = "python3"
+    limits: Limits = Limits()
+    sandbox: bool = True
+    modules: tuple[str, ...] = ()
+    helpers: tuple[str, ...] = ()  # modules of the course's own that it can import
+
+
+class KernelProcess(Protocol):
+    """A running kernel, and the wire to its reader."""
+
+    wire: Wire
+    report: str  # why the sandbox ended it, if it did
+
+    @property
+    def pid(self) -> int | None: ...
+
+    def is_alive(self) -> bool: ...
+
+    def send_signal(self, number: int) -> None: ...
+
+    def close(self) -> None:
+        """End the kernel, all that it started, and its reader."""
+
+
+def start(folder: Path, environment: KernelEnvironment) -> KernelProcess:
+    """A kernel that is ready, in `folder` or in the sandbox with a copy of its files.
+
+    Raises SandboxError where none can be had.
+    """
+    kernel: KernelProcess
+    if environment.sandbox:
+        refuse_other_languages(environment.kernel_name)
+        warm = warm_interpreter(environment.modules, environment.helpers)
+        kernel = warm.fork(asdict(environment.limits), _content(folder), patience=environment.limits.startup)
+    else:
+        known = KernelSpecManager().find_kernel_specs()
+        kernel = OwnKernel(folder, environment.kernel_name if environment.kernel_name in known else "python3")
+    try:
+        clock = Seconds(environment.limits.startup)
+        kernel.wire.say({"do": "connect"}, clock)
+        ready = kernel.wire.hear(clock)
+    except (WireBroken, TimeoutError) as error:
+        kernel.close()
+        raise SandboxError("The kernel died before it was ready.") from error
+    if ready is None:
+        kernel.close()
+        raise SandboxError("The kernel was not ready in time.")
+    return kernel
+
+
+class OwnKernel:
+    """A kernel without a sandbox: an ordinary process of the person who grades."""
+
+    report = ""
+
+    def __init__(self, folder: Path, kernel_name: str) -> None:
+        # Sockets in a private folder, rather than ports that every user of the machine can reach.
+        self._sockets = TemporaryDirectory(prefix="nbjudge-")
+        place = Path(self._sockets.name)
+        self._manager = KernelManager(
+            kernel_name=kernel_name,
+            transport="ipc",
+            ip=str(place / "kernel"),
+            connection_file=str(place / "kernel.json"),
+        )
+        history = ["--HistoryManager.hist_file=:memory:"]
+        unheard = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self._manager.start_kernel(cwd=str(folder), extra_arguments=history, **unheard)
+        ours, theirs = socket.socketpair()
+        code = READER.format(folder=str(Path(inside.__file__).parents[1]))
+        with theirs:
+            command = [sys.executable, "-B", "-c", code, str(theirs.fileno())]
+            self._reader = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        frames.send(ours, json.loads((place / "kernel.json").read_text()))
+        self.wire = Wire(ours, self.is_alive)
+
+    @property
+    def pid(self) -> int | None:
+        process: Any = self._manager.provisioner
+        return None if process is None else process.pid
+
+    def is_alive(self) -> bool:
+        return bool(self._manager.is_alive())
+
+    def send_signal(self, number: int) -> None:
+        with suppress(OSError, RuntimeError):
+            if number == signal.SIGINT:
+                self._manager.interrupt_kernel()
+            else:
+                self._manager.signal_kernel(number)
+
+    def close(self) -> None:
+        self.wire.close()
+        self._reader.kill()
+        self._reader.wait()
+        self._manager.shutdown_kernel(now=True)
+        self._sockets.cleanup()
+
+
+def refuse_other_languages(kernel_name: str) -> None:
+    """Raises SandboxError for a kernel that is not installed, or that is not Python's."""
+    try:
+        language = KernelSpecManager().get_kernel_spec(kernel_name).language
+    except NoSuchKernel as error:
+        if kernel_name.lower().startswith("python"):  # as old notebooks call it, and other machines theirs
+            return
+        raise SandboxError(
+            f"There is no kernel {kernel_name!r} on this machine: install it, or give the lesson another."
+        ) from error
+    if language.lower() != "python":
+        raise SandboxError(
+            f"The kernel {kernel_name!r} runs {language}: the sandbox grades Python notebooks only."
+        )
+
+
+def _content(folder: Path) -> dict[str, str]:
+    """A work folder's files, to be written into the kernel's private one."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file()) if folder.is_dir() else ()
+    return {os.fspath(path.relative_to(folder)): b64encode(path.read_bytes()).decode() for path in files}

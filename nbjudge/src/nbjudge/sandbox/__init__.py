@@ -1,0 +1,1 @@
+"""The sandbox: kernels forked from one warm interpreter inside bubblewrap (Linux only)."""

@@ -1,0 +1,121 @@
+"""bubblewrap's command line: what the warm interpreter and its kernels can see, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from nbjudge.sandbox.inside import system_calls
+from nbjudge.sandbox.processor import claimed_processor
+from nbjudge.sandbox.shown_modules import hidden_modules, shown_modules
+from nbjudge.sandbox.shown_paths import links_to_the_interpreter, shown_paths
+
+HOME = "/home/student"
+INSIDE = Path(__file__).parent / "inside"
+DEVICES = ("null", "full", "random", "urandom")
+ENVIRONMENT = {
+    "HOME": HOME,
+    "USER": "student",
+    "LANG": "C.UTF-8",
+    "PATH": f"{sys.prefix}/bin:/usr/bin:/bin",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "NBGRADER_EXECUTION": "autograde",  # nbgrader says so to notebooks that ask
+    # One thread for each kernel: they share the machine, and a fork keeps no threads.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    # What a large tensor took goes back to the system with it, not into a heap that only grows.
+    "MALLOC_MMAP_THRESHOLD_": "4194304",
+}
+START = "import sys; sys.path[0] = '/run/warm'; from inside.warm import main; main()"
+PRIVILEGES = (
+    "CAP_SYS_ADMIN",  # to mount each kernel's private folders
+    "CAP_NET_ADMIN",  # to bring up the loopback device of each kernel's own network
+    "CAP_SYS_RESOURCE",  # to forbid further user namespaces
+    "CAP_SETPCAP",  # to give all of them up for good
+)
+ONLY_ON_LINUX = "The sandbox needs Linux; this is {system}."
+INSTALL = (
+    "The sandbox needs bubblewrap, and there is no `bwrap` on this machine: install the package "
+    "`bubblewrap` (apt-get install bubblewrap, dnf install bubblewrap)."
+)
+NOT_PERMITTED = (
+    "bubblewrap is installed but may not start here ({reason}): allow user namespaces "
+    "(sysctl -w user.max_user_namespaces=15000; on Ubuntu also "
+    "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; in a container, run it with them allowed)."
+)
+
+
+@cache
+def refusal() -> str | None:
+    """Why no sandbox can be made on this machine, in a sentence that names the mend; None if one can."""
+    if sys.platform != "linux":
+        return ONLY_ON_LINUX.format(system=sys.platform)
+    unknown = system_calls.refusal_of_this_machine()
+    if unknown is not None:
+        return unknown
+    if shutil.which("bwrap") is None:
+        return INSTALL
+    tried = subprocess.run([*_walls(()), "true"], capture_output=True, text=True, timeout=30)
+    if tried.returncode == 0:
+        return None
+    reason = (tried.stderr.strip().splitlines() or [f"it ended with status {tried.returncode}"])[-1]
+    return NOT_PERMITTED.format(reason=reason.removeprefix("bwrap: ")[:200])
+
+
+def command(sockets: Path, requests: int, modules: Sequence[str], helpers: Sequence[str] = ()) -> list[str]:
+    """The command that starts a warm interpreter which reads requests from the descriptor `requests`.
+
+    It imports `modules` and is shown `helpers`, modules of the course's own. Raises CourseError where there
+    is no such helper.
+    """
+    inside = ["--ro-bind", str(INSIDE), "/run/warm/inside", "--bind", str(sockets), "/run/sockets"]
+    program = [sys.executable, "-B", "-c", START, str(requests), claimed_processor(), *modules]
+    return [*_walls(inside, helpers), *program]
+
+
+def _walls(more: Iterable[str], helpers: Sequence[str] = ()) -> list[str]:
+    arguments = ["bwrap", "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000"]
+    arguments += ["--hostname", "sandbox", "--die-with-parent", "--new-session"]
+    arguments += ["--cap-drop", "ALL", *(word for name in PRIVILEGES for word in ("--cap-add", name))]
+    arguments += ["--clearenv", *(word for pair in ENVIRONMENT.items() for word in ("--setenv", *pair))]
+    # The warm interpreter's own; each kernel gets an empty one over it. First, for packages may lie in them.
+    arguments += ["--tmpfs", "/tmp", "--tmpfs", HOME]
+    arguments += [word for place in shown_paths() for word in _shown(place)]
+    for place, target in links_to_the_interpreter().items():
+        if not any(map(place.is_relative_to, shown_paths())):
+            arguments += ["--symlink", target, str(place)]
+    shown = shown_paths()
+    arguments += [word for place in shown_modules(helpers, shown) for word in _shown(place)]
+    arguments += [word for place in hidden_modules(helpers, shown) for word in _hidden(place)]
+    arguments += ["--tmpfs", "/dev", "--dir", "/dev/shm", "--dir", "/dev/pts"]
+    arguments += [word for name in DEVICES for word in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")]
+    arguments += ["--symlink", "/proc/self/fd", "/dev/fd", "--symlink", "pts/ptmx", "/dev/ptmx"]
+    arguments += ["--remount-ro", "/dev"]
+    arguments += ["--tmpfs", "/run", "--dir", "/run/kernel", "--dir", "/run/private", "--dir", "/run/sockets"]
+    arguments += [*more, "--remount-ro", "/run"]
+    return [*arguments, "--chdir", HOME, "--proc", "/proc", "--remount-ro", "/"]
+
+
+def shown_to_students(helpers: Sequence[str] = ()) -> list[Path]:
+    """Every folder and file of this machine that student code can read."""
+    return [*shown_paths(), *shown_modules(helpers, shown_paths())]
+
+
+def _shown(place: Path) -> list[str]:
+    """A part of the system as it is: a folder or file read-only, a link as a link."""
+    if place.is_symlink() and place.is_dir() and place.parent == Path("/"):
+        return ["--symlink", os.readlink(place), str(place)]
+    return ["--ro-bind", str(place), str(place)]
+
+
+def _hidden(place: Path) -> list[str]:
+    """An empty folder or file in its place."""
+    return ["--tmpfs", str(place)] if place.is_dir() else ["--ro-bind", "/dev/null", str(place)]

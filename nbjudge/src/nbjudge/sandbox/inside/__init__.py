@@ -1,0 +1,1 @@
+"""What runs inside bubblewrap: shown there as the package `inside`, with nothing else of the grader."""

@@ -1,0 +1,129 @@
+"""The seccomp filter: the system itself refuses the calls that student code must not make."""
+
+import ctypes
+import errno
+import platform
+import socket
+import struct
+
+from . import system
+from .system_calls import MACHINES, NEWEST_KNOWN, REFUSED, number_of, refusal_of_this_machine
+
+# <linux/bpf_common.h>: load a word, mask it, compare, return.
+_LOAD, _AND, _EQUAL, _GREATER, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x06
+# <linux/seccomp.h>: what is returned, and where a call's parts lie in struct seccomp_data.
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
+_NUMBER_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16
+_LARGEST_OFFSET = 255  # steps that one jump can pass over
+
+# Sockets by family, and by protocol where the family has several. ZeroMQ, and so every kernel, asks for
+# the addresses of its interfaces over netlink's route protocol (0), and aborts where it gets no answer.
+SOCKETS: dict[int, tuple[int, ...]] = {
+    socket.AF_UNIX: (0, socket.AF_UNIX),
+    socket.AF_INET: (0, socket.IPPROTO_TCP, socket.IPPROTO_UDP),
+    socket.AF_INET6: (0, socket.IPPROTO_TCP, socket.IPPROTO_UDP),
+    socket.AF_NETLINK: (0,),
+}
+MAP_SHARED, MAP_ANONYMOUS = 0x01, 0x20  # <sys/mman.h>
+# <linux/fcntl.h>: a lease holds up everybody else who opens the file, for as long as it takes to break it.
+F_SETLEASE, F_NOTIFY = 1024, 1026
+# <linux/sched.h>: mounts, cgroups, host name, IPC, users, processes, network.
+CLONE_NEW = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
+KIND_OF_FILE, CHARACTER_DEVICE, BLOCK_DEVICE = 0o170000, 0o020000, 0o060000  # <sys/stat.h>
+SO_SNDBUF, SO_RCVBUF = 7, 8  # <asm-generic/socket.h>
+PR_SCHED_CORE = 62  # <linux/prctl.h>: keeps strangers off the sibling of one's processor
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.c_void_p))
+
+
+def install_seccomp_filter() -> None:
+    """Hold this process, and all that it starts, to `system_calls`.
+
+    Raises RuntimeError on a machine whose calls are not known.
+    """
+    unknown = refusal_of_this_machine()
+    if unknown is not None:
+        raise RuntimeError(unknown)
+    steps = program(platform.machine())
+    code = ctypes.create_string_buffer(b"".join(steps))
+    system.filter_calls(_Program(len(steps), ctypes.addressof(code)))
+
+
+def program(machine: str) -> list[bytes]:
+    """The filter's instructions for a machine."""
+    allow, not_implemented = _step(_RETURN, _ALLOW), _refuse(errno.ENOSYS)
+    steps = [
+        _step(_LOAD, _MACHINE_AT),
+        _step(_EQUAL, MACHINES[machine], then=1),
+        not_implemented,  # a call by the numbers of another machine, such as a 32-bit one
+        _step(_LOAD, _NUMBER_AT),
+        # Above them, x86_64 has the same calls a second time (x32).
+        _step(_GREATER, NEWEST_KNOWN, otherwise=1),
+        not_implemented,
+    ]
+    for name, error in REFUSED.items():
+        steps += _where_called(name, machine, [_refuse(error)])
+    for name, judged in (
+        ("socket", _allow_only(SOCKETS)),
+        ("socketpair", _allow_only(SOCKETS)),
+        # Shared memory of no file is nobody's as soon as whoever touched it has ended.
+        ("mmap", _refuse_flags(3, MAP_SHARED | MAP_ANONYMOUS, [MAP_SHARED | MAP_ANONYMOUS])),
+        ("fcntl", _refuse_flags(1, 0xFFFFFFFF, [F_SETLEASE, F_NOTIFY])),
+        ("clone", _refuse_any_flag(0, CLONE_NEW)),
+        ("mknodat", _refuse_flags(2, KIND_OF_FILE, [CHARACTER_DEVICE, BLOCK_DEVICE])),
+        # A wish that the system need not grant: it says that it was heard.
+        ("setsockopt", _refuse_flags(2, 0xFFFFFFFF, [SO_SNDBUF, SO_RCVBUF], error=0)),
+        ("prctl", _refuse_flags(0, 0xFFFFFFFF, [PR_SCHED_CORE])),
+    ):
+        steps += _where_called(name, machine, [*judged, allow])
+    return [*steps, allow]
+
+
+def _where_called(name: str, machine: str, steps: list[bytes]) -> list[bytes]:
+    """These steps, which come to an end, for one call."""
+    number = number_of(name, machine)
+    assert len(steps) <= _LARGEST_OFFSET
+    return [] if number is None else [_step(_EQUAL, number, otherwise=len(steps)), *steps]
+
+
+def _allow_only(sockets: dict[int, tuple[int, ...]]) -> list[bytes]:
+    """Refuse sockets of other families (a first argument) and of other protocols (a third one)."""
+    allow, steps = _step(_RETURN, _ALLOW), []
+    for family, protocols in sockets.items():
+        known = [step for protocol in protocols for step in (_step(_EQUAL, protocol, otherwise=1), allow)]
+        known = [_load_argument(2), *known, _refuse(errno.EPROTONOSUPPORT)]
+        steps += [_load_argument(0), _step(_EQUAL, family, otherwise=len(known)), *known]
+    return [*steps, _refuse(errno.EAFNOSUPPORT)]
+
+
+def _refuse_flags(argument: int, mask: int, values: list[int], error: int = errno.EPERM) -> list[bytes]:
+    """Refuse where an argument's bits of the mask are one of these values."""
+    steps = [_load_argument(argument), _step(_AND, mask)]
+    for value in values:
+        steps += [_step(_EQUAL, value, otherwise=1), _refuse(error)]
+    return steps
+
+
+def _refuse_any_flag(argument: int, flags: int) -> list[bytes]:
+    return [
+        _load_argument(argument),
+        _step(_AND, flags),
+        _step(_EQUAL, 0, then=1),
+        _refuse(errno.EPERM),
+    ]
+
+
+def _load_argument(number: int) -> bytes:
+    """The low half of an argument: flags, families and the like have no more."""
+    return _step(_LOAD, _ARGUMENTS_AT + 8 * number)
+
+
+def _refuse(error: int) -> bytes:
+    return _step(_RETURN, _REFUSE | error)
+
+
+def _step(what: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
+    """One instruction: `then` and `otherwise` are how many steps to pass over."""
+    return struct.pack("HBBI", what, then, otherwise, value)

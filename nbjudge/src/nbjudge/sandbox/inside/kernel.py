@@ -1,0 +1,113 @@
+"""The kernel itself: the last steps before student code, none of which it can take back."""
+
+import json
+import os
+import random
+import resource
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from . import system
+from .filter import install_seccomp_filter
+from .memory import sizes_in
+from .network import limit_buffers
+from .own_proc import cover_what_is_not_its_own, mount_own_proc
+
+# The system counts the warm interpreter, the keepers and the threads of the next kernel as well.
+SYSTEMS_SHARE = 32
+# Bytes of addresses for a stack and for what malloc sets aside; most of them are never used.
+RESERVED_BY_A_THREAD = 80 * 2**20
+LOCKED = 64 * 2**10  # bytes that may be kept from being put on disk
+WAITING_SIGNALS = 1000
+
+
+def become_kernel(channel: socket.socket, request: dict[str, Any], processors: set[int]) -> NoReturn:
+    """Turn this fork of the keeper into an ordinary ipykernel without any privilege."""
+    try:
+        channel.send(b"kernel")  # the socket tells the grader which process says so
+        channel.close()
+        system.die_with_parent(signal.SIGKILL)
+        mount_own_proc()
+        os.sched_setaffinity(0, processors)
+        limit_buffers()
+        cover_what_is_not_its_own()  # the last thing that needs a privilege
+        limit(request["limits"])
+        system.drop_all_privileges()
+        install_seccomp_filter()
+        system.let_others_look(True)
+        leave_the_parents_things()
+        os.chdir(request["folder"])
+        connection = Path(os.environ["HOME"]) / ".kernel.json"
+        connection.write_text(json.dumps(request["connection"]))
+        run_kernel(str(connection))
+    except BaseException:
+        import traceback
+
+        traceback.print_exc(file=sys.__stderr__)
+        os._exit(1)
+    os._exit(0)
+
+
+def limit(limits: dict[str, int]) -> None:
+    """What the system itself holds each process to; the keeper watches their sum."""
+    begun_with = sizes_in("/proc/self/status")
+    reserved = limits["processes"] * RESERVED_BY_A_THREAD
+    for what, most in (
+        (resource.RLIMIT_DATA, begun_with["VmData"] + limits["memory"]),
+        (resource.RLIMIT_AS, begun_with["VmSize"] + limits["memory"] + reserved),
+        (resource.RLIMIT_NPROC, limits["processes"] + SYSTEMS_SHARE),
+        (resource.RLIMIT_NOFILE, limits["open_files"]),
+        (resource.RLIMIT_FSIZE, limits["file"]),
+        (resource.RLIMIT_CORE, 0),
+        # What is counted for a user, and so for all notebooks of a class together.
+        (resource.RLIMIT_MEMLOCK, LOCKED),
+        (resource.RLIMIT_SIGPENDING, WAITING_SIGNALS),
+        (resource.RLIMIT_MSGQUEUE, 0),
+        # No account's privilege to come before others.
+        (resource.RLIMIT_NICE, 0),
+        (resource.RLIMIT_RTPRIO, 0),
+    ):
+        _, allowed = resource.getrlimit(what)
+        most = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
+        resource.setrlimit(what, (most, most))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # too large a file is an error, not a death
+    Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def leave_the_parents_things() -> None:
+    """Drop what belongs to the keeper: descriptors, random states, the place of its own code."""
+    silent = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(silent, standard)
+    os.closerange(3, 4096)
+    os.setsid()
+    os.nice(5)  # whoever watches it comes first
+    random.seed()
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed()
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.seed()
+    for name in [name for name in sys.modules if name.split(".")[0] == __package__]:
+        del sys.modules[name]
+    sys.argv = ["ipykernel_launcher"]
+    sys.path.insert(0, "")
+
+
+def run_kernel(connection: str) -> None:
+    """As `python -m ipykernel_launcher -f connection`, but with its imports done."""
+    from ipykernel.kernelapp import IPKernelApp
+
+    app = IPKernelApp.instance()
+    app.initialize(["-f", connection, "--HistoryManager.enabled=False", "--no-secure"])
+    shell: Any = app.shell
+    # What looks for a shell when it is imported found none: it was imported before.
+    if "matplotlib.pyplot" in sys.modules:
+        shell.enable_matplotlib("inline")
+    if "ipywidgets" in sys.modules:
+        sys.modules["ipywidgets"].load_ipython_extension(shell)
+    app.start()

@@ -1,0 +1,149 @@
+"""What one cell shows, put together from a kernel's messages: text and pictures, within a limit.
+
+No HTML, script, widget or metadata of a student's is kept, and nothing of an output's identity: what
+is handed on are lists, dicts and texts in the form of a notebook's outputs.
+"""
+
+from typing import Any
+
+from .pictures import is_modest
+
+PICTURES = ("image/png", "image/jpeg")
+SHOWABLE = ("text/plain", *PICTURES)
+LONGEST_TEXT = 2_000_000  # characters of one output, enough for a picture
+MOST_LINES = 100  # of a traceback
+MOST_OUTPUTS = 1_000  # of one cell
+OUTPUT = 1_000  # bytes that an output takes, however little it shows
+CUT = "\n… (the rest is left out)\n"
+SHOWING = ("stream", "display_data", "execute_result", "error", "update_display_data")
+
+Output = dict[str, Any]
+
+
+class CellOutputs:
+    """The outputs of one cell, of which at most `room` bytes and `MOST_OUTPUTS` are kept.
+
+    A display that is updated is updated in this cell only. What is sent to an output widget is
+    the widget's, as in JupyterLab, and is not kept.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.shown = 0  # bytes that were kept, or left out as one output too many
+        self.beyond = 0  # bytes that came when there was no room any more
+        self.was_cut = False
+        self._outputs: list[Output] = []
+        self._displays: dict[str, list[Output]] = {}  # those that can still be updated
+        self._clear_first = False
+        self._widgets: dict[str, bool] = {}  # output widgets, and whether each takes what is shown
+
+    def inherit(self, earlier: "CellOutputs") -> None:
+        """Know the output widgets of the cells before."""
+        self._widgets = dict(list(earlier._widgets.items())[:MOST_OUTPUTS])
+
+    def has_room_for(self, size: int) -> bool:
+        """Whether so many bytes fit; they count from now on, one way or the other."""
+        if self.beyond or self.shown + size > self.room:
+            self.beyond += size
+            self.was_cut = True
+            return False
+        self.shown += size
+        return True
+
+    def take(self, kind: str, content: dict[str, Any]) -> None:
+        """Take in one message of the kernel's. Raises whatever nonsense in it brings about."""
+        if kind == "clear_output":
+            self._clear_first = bool(content.get("wait"))
+            if not self._clear_first:
+                self._clear()
+        elif kind in ("comm_open", "comm_msg"):
+            self._follow_widget(kind, content)
+        elif kind in SHOWING and not any(self._widgets.values()):
+            self._show(kind, content)
+
+    def as_list(self) -> list[Output]:
+        """The outputs; what was printed in one go is one of them, for how it came in pieces is chance."""
+        return [_one_text(output) for output in self._outputs]
+
+    def _show(self, kind: str, content: dict[str, Any]) -> None:
+        name = _display_id(content)
+        if kind == "update_display_data":
+            self._update(self._displays.get(name, []), _showable(content.get("data")))
+            return
+        if self._clear_first:
+            self._clear()
+        output = _output(kind, content)
+        last = self._outputs[-1] if self._outputs else {}
+        if kind == "stream" and last.get("name") == output["name"]:
+            last["pieces"].append(output["pieces"][0])
+        elif len(self._outputs) >= MOST_OUTPUTS:
+            self.was_cut = True
+        elif self.has_room_for(OUTPUT):
+            self._outputs.append(output)
+            if name and kind == "display_data":
+                self._displays.setdefault(name, []).append(output)
+
+    def _update(self, displays: list[Output], data: dict[str, str]) -> None:
+        """What comes once is shown in every one of them, and counts as often."""
+        if self.has_room_for(sum(map(len, data.values())) * len(displays)):
+            for output in displays:
+                output["data"] = data
+
+    def _clear(self) -> None:
+        self._outputs.clear()
+        self._displays.clear()
+        self._clear_first = False
+
+    def _follow_widget(self, kind: str, content: dict[str, Any]) -> None:
+        name, state = str(content["comm_id"])[:200], content["data"].get("state", {})
+        if kind == "comm_open" and state.get("_model_name") == "OutputModel":
+            self._widgets[name] = bool(state.get("msg_id"))
+        elif name in self._widgets and "msg_id" in state:
+            self._widgets[name] = bool(state["msg_id"])
+
+
+def text(value: Any) -> str:
+    """Text that can be written to a file and read by a person; pictures pass, as they are text too."""
+    if isinstance(value, list):
+        value = "".join(part for part in value[:MOST_OUTPUTS] if isinstance(part, str))
+    if not isinstance(value, str):
+        return ""
+    value = value if len(value) <= LONGEST_TEXT else value[:LONGEST_TEXT] + CUT
+    return str(value.encode("utf-8", "replace").decode())
+
+
+def _output(kind: str, content: dict[str, Any]) -> Output:
+    if kind == "stream":
+        name = "stderr" if content.get("name") == "stderr" else "stdout"
+        return {"output_type": kind, "name": name, "pieces": [text(content.get("text"))]}
+    if kind == "error":
+        return error(content.get("ename"), content.get("evalue"), content.get("traceback"))
+    data = _showable(content.get("data"))
+    extra = {"execution_count": None} if kind == "execute_result" else {}
+    return {"output_type": kind, "data": data, "metadata": {}, **extra}
+
+
+def error(name: Any, value: Any, trace: Any) -> Output:
+    """An error as a notebook keeps it."""
+    lines = [text(line) for line in trace[:MOST_LINES]] if isinstance(trace, list) else []
+    return {"output_type": "error", "ename": text(name), "evalue": text(value), "traceback": lines}
+
+
+def _showable(data: Any) -> dict[str, str]:
+    if not isinstance(data, dict):
+        return {}
+    shown = {mime: text(data[mime]) for mime in SHOWABLE if mime in data}
+    return {mime: said for mime, said in shown.items() if mime not in PICTURES or is_modest(said)}
+
+
+def _display_id(content: dict[str, Any]) -> str:
+    transient = content.get("transient")
+    name = transient.get("display_id") if isinstance(transient, dict) else None
+    return name[:200] if isinstance(name, str) else ""
+
+
+def _one_text(output: Output) -> Output:
+    if "pieces" not in output:
+        return output
+    joined = text("".join(output["pieces"]))
+    return {key: value for key, value in output.items() if key != "pieces"} | {"text": joined}

@@ -1,0 +1,52 @@
+"""What every notebook does first, done once before any is run.
+
+Libraries load and build much at their first use: fonts, image formats, kernels for small matrices.
+What the warm interpreter has done, its forks need not do again, and they share the memory of it.
+Nothing that a library keeps for its user (random states, open figures, settings) may be left changed.
+"""
+
+import importlib
+import sys
+from contextlib import suppress
+from io import BytesIO
+
+
+def rehearse() -> None:
+    """Rehearse with the libraries that are imported already; one that fails is a slower kernel, no error."""
+    for library, first_use in (("matplotlib.figure", draw_a_figure), ("torch", compute)):
+        if library in sys.modules:
+            with suppress(Exception):
+                first_use()
+
+
+def draw_a_figure() -> None:
+    """A figure as notebooks show it, drawn past pyplot, which would remember it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    # ipykernel brings it, and shows figures with it.
+    importlib.import_module("matplotlib_inline.backend_inline")
+    figure = Figure(figsize=(2, 2))
+    FigureCanvasAgg(figure)
+    line, grid = figure.subplots(1, 2)
+    line.plot([0, 1], label="$x$")
+    line.legend()
+    line.set_title("bold", weight="bold")
+    if "seaborn" in sys.modules:
+        sys.modules["seaborn"].heatmap([[0.0, 1.0], [1.0, 0.0]], annot=True, ax=grid)
+    figure.savefig(BytesIO(), format="png", bbox_inches="tight")
+
+
+def compute() -> None:
+    """No backward pass: torch forbids one in forks of a process that has made one."""
+    import safetensors.torch
+    import torch
+    import torch._subclasses.schema_check_mode
+
+    for kind in (torch.float32, torch.float64):
+        square = torch.ones(8, 8, dtype=kind)
+        weights = torch.softmax(square @ square / 8, dim=-1)
+        torch.einsum("ij,kjl->kil", weights, square.expand(2, 8, 8).contiguous())
+        torch.nn.functional.linear(weights, square).std()
+        str(weights)
+    safetensors.torch.load(safetensors.torch.save({"square": square}))

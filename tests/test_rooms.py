@@ -1,0 +1,75 @@
+"""The packages are laid out so that imports run one way, and no folder is too full to be seen at a glance."""
+
+import ast
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+GRADER = ROOT / "nbjudge" / "src" / "nbjudge"
+COURSE = ROOT / "attention_lab"
+PACKAGES = [pytest.param(GRADER, id="nbjudge"), pytest.param(COURSE, id="attention_lab")]
+MOST_MODULES = 15  # in a folder
+
+
+def imported(file: Path) -> Iterator[str]:
+    """The modules that a file imports, at its top or inside a function."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def rooms_of(package: Path) -> dict[str, set[str]]:
+    """For each folder of a package, and each file beside them, the others that it imports from."""
+    found: dict[str, set[str]] = {}
+    for file in package.rglob("*.py"):
+        room = file.relative_to(package).with_suffix("").parts[0]
+        names = (name.split(".") for name in imported(file) if name.startswith(f"{package.name}."))
+        found.setdefault(room, set()).update(name[1] for name in names)
+    return {room: {other for other in others if other in found} - {room} for room, others in found.items()}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_imports_between_rooms_run_one_way(package):
+    try:
+        list(TopologicalSorter(rooms_of(package)).static_order())
+    except CycleError as error:
+        pytest.fail(f"these import from each other: {' <- '.join(error.args[1])}")
+
+
+def test_a_circle_would_be_seen(tmp_path):
+    for room, other in (("read", "judge"), ("judge", "read")):
+        (tmp_path / "grader" / room).mkdir(parents=True)
+        (tmp_path / "grader" / room / "one.py").write_text(
+            f"def late():\n    from grader.{other} import one\n"
+        )
+    with pytest.raises(pytest.fail.Exception, match="read"):
+        test_imports_between_rooms_run_one_way(tmp_path / "grader")
+
+
+def test_the_grader_knows_no_course():
+    wrong = {
+        f"{file.relative_to(GRADER)} imports {name}"
+        for file in GRADER.rglob("*.py")
+        for name in imported(file)
+        if name.partition(".")[0] in ("attention_lab", "checks")
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_folder_is_too_full(package):
+    folders = {file.parent for file in package.rglob("*.py")}
+    counts = {folder.relative_to(ROOT): len(list(folder.glob("*.py"))) - 1 for folder in folders}
+    assert {folder: count for folder, count in counts.items() if count > MOST_MODULES} == {}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_folder_says_what_it_is_for(package):
+    for file in package.rglob("__init__.py"):
+        assert ast.get_docstring(ast.parse(file.read_text())), file
