@@ -1,1 +1,1 @@
-"""Gradebooks of learning platforms, as plug-ins of `nbgrader export`."""
+"""Moved to `nbjudge.exports`."""

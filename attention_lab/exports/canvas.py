@@ -1,67 +1,7 @@
-"""Canvas: the CSV file that *Grades → Import* takes.
+"""Moved to `nbjudge.exports.canvas`."""
 
-The columns, their order and the row of possible points are those that Canvas exports and documents:
-https://community.canvaslms.com/t5/Instructor-Guide/How-do-I-import-grades-in-the-Gradebook/ta-p/807
-How the importer reads them: a student is found by ID, then SIS User ID, then SIS Login ID, then by name;
-a column by the number in brackets, then by its title; one that it does not find becomes a new assignment:
-https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_importer.rb
-"""
+from attention_lab.moved import say_moved
+from nbjudge.exports.canvas import CanvasExporter
 
-from __future__ import annotations
-
-from typing import Any
-
-from traitlets import Enum, Unicode
-
-from attention_lab.exports.grades import written
-from attention_lab.exports.learning_platform import FIELDS, PlatformExporter
-from attention_lab.exports.table import harmless
-
-STUDENT_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-
-
-class CanvasExporter(PlatformExporter):
-    """`nbgrader export --exporter=attention_lab.exports.canvas.CanvasExporter --to grades.csv`.
-
-    Give `columns` the headings that Canvas itself exports, such as `Dot products (1234)`, so that an
-    assignment is found and not made a second time.
-    """
-
-    default_file = "canvas.csv"
-
-    canvas_id = Enum(
-        ["", *FIELDS],
-        default_value="lms_user_id",
-        help="Which of nbgrader's fields holds Canvas's own number of a student (column ID).",
-    ).tag(config=True)
-    sis_user_id = Enum(
-        ["", *FIELDS], default_value="", help="Which of nbgrader's fields holds the SIS User ID."
-    ).tag(config=True)
-    sis_login_id = Enum(
-        ["", *FIELDS], default_value="id", help="Which of nbgrader's fields holds the SIS Login ID."
-    ).tag(config=True)
-    section = Unicode("", help="What stands in the column Section, which Canvas asks for.").tag(config=True)
-
-    def head(self, assignments: list[Any]) -> list[list[str]]:
-        """The headings, and the row of possible points below them."""
-        possible = ["Points Possible", *[""] * (len(STUDENT_COLUMNS) - 1)]
-        return [
-            [*STUDENT_COLUMNS, *map(self.column, assignments)],
-            [*possible, *(written(assignment.max_score) for assignment in assignments)],
-        ]
-
-    def who(self, student: Any) -> list[str]:
-        """Name, the three ids and the section; the name as Canvas sorts it, or the id where there is none."""
-        name = ", ".join(part for part in (student.last_name, student.first_name) if part)
-        number = self.field(student, self.canvas_id)
-        if number and not (number.isascii() and number.isdecimal()):
-            # Canvas would read the digits that it begins with, and take another student for this one.
-            self.log.warning("%s: %r is no number of Canvas's, and was left out.", student.id, number)
-            number = ""
-        return [
-            harmless(name or student.id),
-            number,
-            self.field(student, self.sis_user_id),
-            self.field(student, self.sis_login_id),
-            harmless(self.section),
-        ]
+__all__ = ["CanvasExporter"]
+say_moved("attention_lab.exports.canvas", "nbjudge.exports.canvas")

@@ -1,70 +1,7 @@
-"""Moodle: the CSV file that *Grades → Import → CSV file* takes.
+"""Moved to `nbjudge.exports.moodle`."""
 
-One column says whose row it is, the others are grade items, and one more for each may hold a comment:
-https://docs.moodle.org/en/Grade_import
-How the importer reads them (a student is found by id number, e-mail address or user name, a row of nobody's
-stops the import, and `-` is no grade):
-https://github.com/moodle/moodle/blob/main/grade/import/csv/classes/load_data.php
-"""
+from attention_lab.moved import say_moved
+from nbjudge.exports.moodle import MoodleExporter
 
-from __future__ import annotations
-
-from typing import Any
-
-from traitlets import Bool, Enum
-
-from attention_lab.exports.grades import Grade
-from attention_lab.exports.learning_platform import FIELDS, PlatformExporter
-from attention_lab.exports.table import harmless
-
-HEADINGS = {"email": "Email address", "idnumber": "ID number", "username": "Username"}
-
-
-class MoodleExporter(PlatformExporter):
-    """`nbgrader export --exporter=attention_lab.exports.moodle.MoodleExporter --to grades.csv`.
-
-    Moodle asks what each column is when the file is uploaded. Give `columns` the names that its own
-    export has, such as `Assignment: Dot products`, and it proposes the right ones.
-    """
-
-    default_file = "moodle.csv"
-    no_score = "-"  # an empty cell of a new grade item would be 0
-
-    identify_by = Enum(
-        list(HEADINGS), default_value="email", help="Which of Moodle's fields says whose row it is."
-    ).tag(config=True)
-    student_field = Enum(
-        ["", *FIELDS],
-        default_value="",
-        help="Which of nbgrader's fields holds it; by default the e-mail address, or else the student's id.",
-    ).tag(config=True)
-    comments = Bool(
-        False, help="Whether each assignment gets a second column with the comments written by hand."
-    ).tag(config=True)
-
-    def head(self, assignments: list[Any]) -> list[list[str]]:
-        """The headings."""
-        columns = [self.column(assignment) for assignment in assignments]
-        if self.comments:
-            columns = [heading for name in columns for heading in (name, f"{name} (feedback)")]
-        return [[HEADINGS[self.identify_by], "First name", "Last name", *columns]]
-
-    def who(self, student: Any) -> list[str]:
-        """What identifies the student, and the name for people."""
-        name = self.student_field or ("email" if self.identify_by == "email" else "id")
-        found = self.field(student, name)
-        if not found:
-            raise SystemExit(
-                f"Nothing was exported: student {student.id!r} has no {name}, by which Moodle is to "
-                "find them, and it takes no file with a row of nobody's. Enter it with "
-                "`nbgrader db student add`, or set `MoodleExporter.identify_by`."
-            )
-        return [found, harmless(student.first_name or ""), harmless(student.last_name or "")]
-
-    def cells(self, grades: list[Grade]) -> list[str]:
-        """A score an assignment, each with its comment where comments are asked for."""
-        scores = super().cells(grades)
-        if not self.comments:
-            return scores
-        said = (harmless(" ".join(grade.comments)) for grade in grades)
-        return [cell for pair in zip(scores, said, strict=True) for cell in pair]
+__all__ = ["MoodleExporter"]
+say_moved("attention_lab.exports.moodle", "nbjudge.exports.moodle")

@@ -1,1 +1,0 @@
-"""The sandbox: kernels forked from one warm interpreter inside bubblewrap (Linux only)."""

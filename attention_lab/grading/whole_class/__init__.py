@@ -1,6 +1,0 @@
-"""A whole class at once: the same grades as one by one, on all cores or on a cluster.
-
-nbgrader's own `Autograde` runs once for each submission, in a thread of the coordinator's, and
-waits where a notebook is out at work. One thread at a time is not waiting, so the gradebook and
-the folders are written by one hand.
-"""
