@@ -1,0 +1,1 @@
+"""Checks, tried by their author before a class meets them."""

@@ -1,0 +1,116 @@
+"""An exercise tried as a class would try it: its solution, other right ways, and every mistake, judged.
+
+Here, in this process and without a kernel: the protocol is the same, and it is many times faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from nbjudge.ask.answers import Ask, Reply, read_reply
+from nbjudge.ask.program import respond
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.course.course import Lesson
+from nbjudge.errors import CourseError
+from nbjudge.judge.forbidden import STEPS
+from nbjudge.judge.judge import judge
+from nbjudge.judge.verdict import Verdict
+
+Kind = Literal["solution", "right way", "mistake"]
+LONGEST = 200  # characters of what is said of an answer
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One answer, and what the judge made of it on each seed."""
+
+    exercise: str
+    kind: Kind
+    name: str
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def problem(self) -> str:
+        """What its author has to mend, in a sentence; empty where all is as it should be."""
+        return next((said for verdict in self.verdicts if (said := self._problem(verdict))), "")
+
+    def agrees(self, group: int) -> int:
+        """On how many seeds a group agreed."""
+        return sum(verdict.groups[group].agrees for verdict in self.verdicts)
+
+    def _problem(self, verdict: Verdict) -> str:
+        what = f"{self._called} of `{self.exercise}`"
+        if self.kind != "mistake":
+            if verdict.points == verdict.max_points:
+                return ""
+            lost = next(group.name for group in verdict.groups if not group.agrees)
+            return (
+                f"{what} gets {verdict.points:g} of {verdict.max_points:g} points on seed {verdict.seed}: "
+                f"the group “{lost}” says “{verdict.message[:LONGEST]}”. Mend the answer or the cases."
+            )
+        if verdict.points == verdict.max_points:
+            return (
+                f"{what} loses no point on seed {verdict.seed}: add a case on which it gives something else."
+            )
+        first = verdict.findings[0]
+        if first.mistake == self.name:
+            return ""
+        named = f"the mistake {first.mistake}" if first.mistake else f"“{first.sentence[:LONGEST]}”"
+        return (
+            f"{what} is taken for {named} on seed {verdict.seed}: add a case that tells the two apart, "
+            "or write it after the other, for the first that fits is named."
+        )
+
+    @property
+    def _called(self) -> str:
+        return {
+            "solution": "The solution",
+            "right way": f"The right way {self.name}",
+            "mistake": f"The mistake {self.name}",
+        }[self.kind]
+
+
+def answers_of_exercise(lesson: Lesson, exercise: Exercise) -> list[tuple[Kind, str, Callable[..., Any]]]:
+    """All that is tried: the solution first. CourseError where there is no solution."""
+    found: list[tuple[Kind, str, Callable[..., Any]]] = [
+        ("solution", exercise.name, lesson.reference_answer(exercise.name))
+    ]
+    found += [("right way", answer.__name__, answer) for answer in exercise.right_answers]
+    found += [("mistake", mistake.name, mistake.answer) for mistake in exercise.mistakes]
+    return found
+
+
+def trials(lesson: Lesson, exercise: Exercise, seeds: Sequence[int], only: str = "") -> Iterator[Trial]:
+    """Try an exercise's answers, or the one called `only`, one after the other.
+
+    Raises CourseError where the checks themselves cannot be right: a case that the solution cannot
+    answer, a value that cannot travel, a step that nobody knows, no answer of that name.
+    """
+    refuse_unknown_steps(exercise)
+    reference = lesson.reference_answer(exercise.name)
+    chosen = [each for each in answers_of_exercise(lesson, exercise) if only in ("", each[1])]
+    if not chosen:
+        known = ", ".join(name for _, name, _ in answers_of_exercise(lesson, exercise))
+        raise CourseError(f"The checks of `{exercise.name}` hold no {only!r}. They hold: {known}.")
+    for kind, name, answer in chosen:
+        ask = _asking(answer)
+        yield Trial(exercise.name, kind, name, tuple(judge(exercise, reference, ask, seed) for seed in seeds))
+
+
+def refuse_unknown_steps(exercise: Exercise) -> None:
+    """Raises CourseError where `not_allowed` names what nobody looks for."""
+    unknown = [name for name in exercise.not_allowed if name not in STEPS]
+    if unknown:
+        raise CourseError(
+            f"`{exercise.name}` does not allow {unknown[0]!r}, which is no step that is looked for. "
+            f"There are: {', '.join(sorted(STEPS))}."
+        )
+
+
+def _asking(function: Callable[..., Any]) -> Ask:
+    def ask(_name: str, calls: list[dict[str, Any]], trace: bool) -> Reply:
+        return read_reply(respond.answer_calls(function, calls, trace), len(calls))
+
+    return ask

@@ -1,0 +1,143 @@
+"""Checks are tried before a class meets them, and what is wrong with them is said to their author."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from tiny_course import CHECKS, NAME, make_course
+
+from nbjudge.course.course import open_course
+from nbjudge.errors import CourseError
+from nbjudge.preflight.command import preflight, try_all
+
+PLAIN = "yield ask(draw.normal(draw.sizes(1)[0]))"
+QUIET = Console(file=io.StringIO())
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    return make_course(tmp_path_factory.mktemp("course") / "tiny")
+
+
+@pytest.fixture
+def checks(course):
+    """Exchange some of the checks' text; they are as they were afterwards."""
+    file = course.root / "checks" / f"{NAME}.py"
+
+    def exchange(old: str, new: str):
+        assert old in CHECKS
+        file.write_text(CHECKS.replace(old, new, 1))
+        return open_course(course.root)
+
+    yield exchange
+    file.write_text(CHECKS)
+
+
+def said(course) -> list[str]:
+    return [problem for lesson in course.lessons.values() for problem in preflight(lesson, QUIET)]
+
+
+def test_nothing_is_said_of_sound_checks(course):
+    assert said(course) == []
+
+
+@pytest.mark.parametrize(
+    ("new", "sentence"),
+    [
+        ("yield ask()", "cannot be answered by the solution itself (TypeError: "),
+        (
+            "import numpy\n    yield ask(numpy.ones(3))",
+            "asks with numpy.ndarray, which is neither a plain value",
+        ),
+        ("yield ask(draw.normal(3), refuses=(3,))", "does not raise a ValueError with the numbers 3"),
+        ("yield ask('three')", "cannot be answered by the solution itself"),
+    ],
+)
+def test_a_case_that_cannot_be_right_is_named_with_its_group(checks, new, sentence):
+    problems = said(checks(PLAIN, new))
+    assert len(problems) == 1
+    assert problems[0].startswith("Case 1 of the group “") and problems[0].endswith("mend it in checks/.")
+    assert sentence in problems[0]
+
+
+MISTAKE = "    return x * 1\n"
+BROKEN = {
+    "loses no point": (
+        MISTAKE,
+        "    return x + x\n",
+        "The mistake unchanged of `double` loses no point on seed 0",
+    ),
+    "taken for another": (
+        MISTAKE,
+        MISTAKE + '\n\n@double.mistake("No quagga was changed.")\ndef as_it_was(x):\n    return x.clone()\n',
+        "The mistake as_it_was of `double` is taken for the mistake unchanged on seed 0",
+    ),
+    "not right": (
+        MISTAKE,
+        MISTAKE + "\n\n@double.also_right\ndef thrice(x):\n    return 3 * x\n",
+        "The right way thrice of `double` gets 0 of 2 points on seed 0: the group “zebra vectors” says",
+    ),
+    "no such step": (
+        'results=("doubled",)',
+        'results=("doubled",), not_allowed=("softmacks",)',
+        "`double` does not allow 'softmacks', which is no step that is looked for. There are: automatic_diff",
+    ),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), BROKEN.values(), ids=BROKEN)
+def test_what_the_author_has_to_mend_is_said_in_one_sentence(checks, old, new, sentence):
+    (problem,) = said(checks(old, new))
+    assert problem.startswith(sentence)
+
+
+def test_the_table_shows_which_group_catches_what(course):
+    shown = io.StringIO()
+    assert try_all(course, "double", "", 3, Console(file=shown, width=100)) == 0
+    lines = [line.split() for line in shown.getvalue().splitlines()]
+    assert ["solution", "double", "✓", "✓"] in lines
+    assert ["mistake", "unchanged", "✗", "✗"] in lines
+    assert ["1", "zebra", "vectors,", "1", "point"] in lines
+
+
+def test_of_one_answer_its_students_words_are_shown(course):
+    shown = io.StringIO()
+    assert try_all(course, "double", "unchanged", 1, Console(file=shown, width=200)) == 0
+    assert "Not one quagga was doubled" in shown.getvalue()
+    assert "solution" not in shown.getvalue()
+
+
+def test_a_problem_ends_the_command_with_1(checks):
+    shown = io.StringIO()
+    assert try_all(checks(MISTAKE, "    return x + x\n"), "*", "", 2, Console(file=shown, width=200)) == 1
+    assert "✗ The mistake unchanged of `double` loses no point" in shown.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "sentence"),
+    [
+        (
+            "treble",
+            "",
+            "There is no exercise or lesson 'treble'. The exercises are: double, row_sums, biggest.",
+        ),
+        ("double", "halved", "The checks of `double` hold no 'halved'. They hold: double, unchanged."),
+    ],
+)
+def test_an_unknown_name_is_told_the_known_ones(course, name, answer, sentence):
+    with pytest.raises(CourseError) as caught:
+        try_all(course, name, answer, 1, QUIET)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize("command", ["nbjudge", "attention-lab"])
+def test_it_is_typed_in_the_courses_folder(course, command):
+    program = Path(sys.executable).with_name(command)
+    run = subprocess.run([program, "try", "tiny"], cwd=course.root, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "Right answers get full marks, and each mistake is named." in run.stdout
