@@ -1,0 +1,1 @@
+"""New lessons and exercises to begin from, which run as they are."""
