@@ -18,9 +18,9 @@ from sphinx.errors import SphinxError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from attention_lab.errors import CourseError
-from attention_lab.grading.course import Course
 from attention_lab.site.front_page import front_page
 from attention_lab.site.pages import page_of
+from nbjudge.course.course import Course
 
 THEME = Path(__file__).with_name("theme")
 FIRST_PAGE = "index.html"
@@ -33,6 +33,9 @@ def build_site(course: Course, folder: Path, console: Console) -> Path:
 
     What is there stays until the new site is whole. CourseError where it cannot be made.
     """
+    folder = (
+        folder.absolute()
+    )  # Python 3.11 makes a temporary folder's name no more absolute than it was given
     try:
         if folder.exists() and any(folder.iterdir()) and not (folder / OURS).exists():
             raise CourseError(f"{folder} holds something else: name another folder with --folder.")

@@ -1,14 +1,10 @@
 """The site, built once for all of its tests by its own command, and a browser to look at it."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 from bs4 import BeautifulSoup
+from fresh_clone import fresh_clone, typed
 from playwright.sync_api import sync_playwright
 
-ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = "/usr/bin/chromium"
 QUIET = ["gpu", "background-networking", "component-update", "sync"]
 
@@ -18,12 +14,11 @@ def site(once):
     """The folder of the whole site."""
 
     def build(folder):
-        command = [Path(sys.executable).with_name("attention-lab"), "site", "--folder", folder / "pages"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        done = typed(fresh_clone(folder / "clone"), "make", "site")
         assert done.returncode == 0, done.stdout + done.stderr
-        (folder / "said").write_text(done.stdout)
+        (folder / "clone" / "said").write_text(done.stdout)
 
-    return once("site", build) / "pages"
+    return once("site", build) / "clone" / "_site"
 
 
 @pytest.fixture(scope="session")
