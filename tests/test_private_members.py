@@ -1,0 +1,84 @@
+"""Private parts of other packages that the grader uses: known, still there, and pinned from above.
+
+What a package does not promise may go with its next version. Whoever raises a pin looks here first.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+GRADER = ROOT / "nbjudge" / "src" / "nbjudge"
+# By the name under which each is reached; why nothing public will do.
+USED = {
+    # Kernels of operators are exchanged for ones that note that they run: nothing else sees all routes.
+    "torch._C._dispatch_library": "ask/program/watching.py",
+    "torch._C._dispatch_has_computed_kernel_for_dispatch_key": "ask/program/watching.py",
+    "torch._C._dispatch_key_parse": "ask/program/watching.py",
+    "torch._C._dispatch_get_computed_kernel_for_dispatch_key": "ask/program/watching.py",
+    "torch._library.custom_ops.CustomOpDef": "ask/program/watching.py",
+    # Numbers backward passes, whoever starts them.
+    "torch._C._current_graph_task_id": "ask/program/watching.py",
+    "torch.autograd.Variable._execution_engine": "ask/program/watching.py",
+    # Imported ahead, as torch imports it later, inside a notebook's time.
+    "torch._subclasses.schema_check_mode": "sandbox/inside/rehearsal.py",
+    # nbconvert makes folders there, and says nothing of a full disk.
+    "nbconvert.writers.files.FilesWriter._makedir": "plugin/storage.py",
+}
+
+
+def private_names(code: str) -> Iterator[str]:
+    """Dotted names of other packages with a part that begins with one underscore."""
+    tree = ast.parse(code)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Attribute):
+            try:
+                yield ast.unparse(node)
+            except ValueError:  # pragma: no cover
+                continue
+
+
+def used_by(file: Path) -> set[str]:
+    found = {name for name in private_names(file.read_text()) if re.search(r"\._[a-zA-Z]", name)}
+    outside = {name for name in found if name.startswith(("torch.", "nbconvert.", "nbgrader.", "nbformat."))}
+    # A chain of attributes comes with each of its beginnings.
+    return {name for name in outside if not any(other.startswith(f"{name}.") for other in outside)}
+
+
+def test_no_other_private_parts_are_used():
+    found = {
+        (name, file.relative_to(GRADER).as_posix()) for file in GRADER.rglob("*.py") for name in used_by(file)
+    }
+    overridden = {"nbconvert.writers.files.FilesWriter._makedir"}
+    assert {name for name, _ in found} == USED.keys() - overridden
+    assert found <= set(USED.items())
+
+
+@pytest.mark.parametrize("name", USED)
+def test_each_is_still_there(name):
+    parts = name.split(".")
+    owner = importlib.import_module(parts[0])
+    for depth, part in enumerate(parts[1:], 2):
+        try:
+            owner = getattr(owner, part)
+        except AttributeError:
+            owner = importlib.import_module(".".join(parts[:depth]))
+
+
+@pytest.mark.parametrize("package", sorted({name.partition(".")[0] for name in USED}))
+def test_its_package_is_pinned_from_above(package):
+    project = tomllib.loads((ROOT / "nbjudge" / "pyproject.toml").read_text())["project"]
+    requirements = [*project["dependencies"], *project["optional-dependencies"]["torch"]]
+    (pin,) = [each for each in requirements if re.match(rf"{package}\b", each)]
+    assert "<" in pin
