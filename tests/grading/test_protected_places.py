@@ -114,3 +114,11 @@ def test_nbgraders_own_command_grades_nobody_then(tmp_path):
     (said,) = [line for line in run.stderr.splitlines() if line.startswith("Nothing was graded.")]
     assert "The exchange" in said and "Traceback" not in run.stderr
     assert not list((tmp_path / "course" / "autograded").rglob("*.ipynb"))
+
+
+def test_a_helper_that_is_not_there_stops_the_class_in_one_sentence(tmp_path):
+    make_course(tmp_path / "course")
+    hand_in(tmp_path / "course", "ada", answered())
+    run = nbgrader(tmp_path / "course", "autograde", FOLDER, "--RunAndJudge.helpers=no_course.plots")
+    assert run.returncode != 0 and "Traceback" not in run.stderr
+    assert "Nothing was graded. c.RunAndJudge.helpers names the module 'no_course', which" in run.stderr

@@ -18,8 +18,9 @@ PATIENT = Limits(cell=60, answer=60, notebook=240)
 class Inside:
     """One notebook's kernel; `folder` holds the files that lie beside the notebook."""
 
-    def __init__(self, folder: Path, limits: Limits = PATIENT) -> None:
-        self.kernel = StudentKernel(folder, KernelEnvironment(limits=limits, modules=MODULES))
+    def __init__(self, folder: Path, limits: Limits = PATIENT, helpers: tuple[str, ...] = ()) -> None:
+        environment = KernelEnvironment(limits=limits, modules=MODULES, helpers=helpers)
+        self.kernel = StudentKernel(folder, environment)
 
     def __enter__(self) -> Inside:
         self.kernel.start()

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 
 import attention_lab
+import nbjudge
 from nbjudge.sandbox.bubblewrap import ENVIRONMENT, HOME
 from nbjudge.sandbox.inside.own_proc import OTHERS
 
@@ -95,20 +96,22 @@ print(found)
 def test_there_is_no_course_no_grader_and_nobodys_home(start, tmp_path):
     hidden = [str(ROOT / name) for name in ("source", "checks", "solutions", "tests", "nbgrader_config.py")]
     hidden += [str(tmp_path), "/etc/passwd", "/etc/hostname", "/var", "/sys", "/mnt", "/run/user"]
-    hidden += [str(Path(attention_lab.__file__).parent / "grading" / "judge.py")]
+    hidden += [str(Path(attention_lab.__file__).parent / "build.py"), str(Path(nbjudge.__file__))]
     assert any(map(os.path.exists, hidden))
     code = f"""
 import importlib, os
 print([place for place in {hidden!r} if os.path.exists(place)])
-for name in ("plots", "grading.judge", "demo"):
+for name in ("attention_lab.plots", "attention_lab.build", "attention_lab.demo", "nbjudge", "nbjudge.judge"):
     try:
-        importlib.import_module("attention_lab." + name)
+        importlib.import_module(name)
         print(name)
     except ImportError:
         pass
 """
     with start(tmp_path) as kernel:
-        assert kernel.says(code).splitlines() == ["[]", "plots"]
+        assert kernel.says(code).splitlines() == ["[]"]
+    with start(tmp_path, helpers=("attention_lab.plots",)) as kernel:
+        assert kernel.says(code).splitlines() == ["[]", "attention_lab.plots"]
 
 
 def test_none_of_the_graders_environment_variables_is_there(view):

@@ -8,6 +8,7 @@ from traitlets import Bool, Float, Integer, List, Unicode
 
 from nbjudge.authoring.limits import MEBIBYTE, Limits
 from nbjudge.course.course import Lesson
+from nbjudge.errors import CourseError
 from nbjudge.plugin.protected_places import protected_places
 from nbjudge.sandbox.bubblewrap import refusal, shown_to_students
 from nbjudge.sandbox.shown_paths import readable
@@ -79,6 +80,9 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
         """No grading where the sandbox would show the course, its exchange or its settings to students."""
         if not self.sandbox:
             return
-        reason = readable(protected_places(coursedir, self.config), shown_to_students(self.helpers))
+        try:
+            reason = readable(protected_places(coursedir, self.config), shown_to_students(self.helpers))
+        except CourseError as error:  # a helper that is not there
+            reason = str(error)
         if reason is not None:
             raise SystemExit(f"Nothing was graded. {reason}")

@@ -42,14 +42,19 @@ class WarmInterpreter:
         self._folder = TemporaryDirectory(prefix="nbjudge-")
         os.mkdir(self.sockets, 0o700)
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, open(self._said, "wb") as said:
-            self._process = subprocess.Popen(
-                bubblewrap.command(self.sockets, theirs.fileno(), self.modules, self.helpers),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=said,
-                pass_fds=[theirs.fileno()],
-            )
+        try:
+            with theirs, open(self._said, "wb") as said:
+                self._process = subprocess.Popen(
+                    bubblewrap.command(self.sockets, theirs.fileno(), self.modules, self.helpers),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=said,
+                    pass_fds=[theirs.fileno()],
+                )
+        except BaseException:
+            self._requests.close()
+            self._folder.cleanup()
+            raise
 
     @property
     def sockets(self) -> Path:
