@@ -79,8 +79,9 @@ def _released(file: Path) -> bytes:
 
 def _with_wheel(environment: str, wheel: str) -> str:
     """The course's conda environment with the wheel in place of the course's own folder."""
-    lines = environment.splitlines()
-    changed = [f"      - ./{wheel}" if line.lstrip().startswith("- -e .") else line for line in lines]
+    # The grader, a package beside this one, stays with the instructor.
+    lines = [line for line in environment.splitlines() if not line.lstrip().startswith("- -e ./")]
+    changed = [f"      - ./{wheel}" if line.lstrip().startswith("- -e .[") else line for line in lines]
     if changed == lines:
         raise CourseError(
             "environment.yml installs the package with no line `- -e .[…]`: "

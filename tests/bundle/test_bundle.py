@@ -42,6 +42,9 @@ def test_the_zip_holds_the_lessons_their_wheel_and_how_to_begin_and_no_leak(scho
     assert leaks(made, course) == []
     for text in (members["attention-lab/README.md"], members["attention-lab/environment.yml"]):
         assert Path(wheel).name in text.decode()
+    environment = members["attention-lab/environment.yml"].decode()
+    local = [line.strip() for line in environment.splitlines() if "./" in line]
+    assert local == [f"- ./{Path(wheel).name}"]  # and no folder of the instructor's
     inside = read_zip(members[wheel])
     assert inside[INSIDE] == members[NOTEBOOK]
     folders = {"/".join(name.split("/")[:2]) for name in inside}
