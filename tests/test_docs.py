@@ -135,18 +135,10 @@ def test_every_make_verb_that_is_named_exists(page):
 
 
 @every_page
-def test_every_command_and_option_of_attention_lab_that_is_named_exists(page):
-    known = typer.main.get_command(app).commands
-    for name, *words in commands(page, "attention-lab"):
-        assert name in known, name
-        options = {option for parameter in known[name].params for option in parameter.opts}
-        assert {word for word in words if word.startswith("--")} <= options, (name, words)
-
-
-@every_page
-def test_every_command_and_option_of_nbjudge_that_is_named_exists(page):
-    known = typer.main.get_command(nbjudge_app).commands
-    for name, *words in commands(page, "nbjudge"):
+@pytest.mark.parametrize(("program", "its_app"), [("attention-lab", app), ("nbjudge", nbjudge_app)])
+def test_every_command_and_option_that_is_named_exists(page, program, its_app):
+    known = typer.main.get_command(its_app).commands
+    for name, *words in commands(page, program):
         assert name in known, name
         options = {option for parameter in known[name].params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= options, (name, words)

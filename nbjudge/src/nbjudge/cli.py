@@ -23,18 +23,13 @@ def nbjudge() -> None:
 
 
 def main() -> None:
-    """Run the command."""
-    run(app, "nbjudge")
-
-
-def run(command: typer.Typer, name: str) -> None:
-    """Run a command; a broken course or a wrong name ends in one sentence, not in a traceback."""
+    """Run the command; a broken course or a wrong name ends in one sentence, not in a traceback."""
     # nbgrader calls alembic by its name, which is installed beside the interpreter.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     try:
-        command()
+        app()
     except CourseError as error:
-        console.print(Text.assemble((f"{name}:", "bold red"), f" {error}"), soft_wrap=True)
+        console.print(Text.assemble(("nbjudge:", "bold red"), f" {error}"), soft_wrap=True)
         raise SystemExit(1) from None
 
 
