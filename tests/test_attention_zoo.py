@@ -9,9 +9,9 @@ from types import CodeType
 import pytest
 import torch
 
+from attention_lab.authoring import Draw
 from nbjudge.ask.answers import read_reply
 from nbjudge.ask.program import respond
-from nbjudge.authoring.draw import Draw
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge
 from nbjudge.values.packing import Made, pack, unpack
@@ -53,7 +53,7 @@ def points_in_lesson_3(function):
     """(points, of how many) where the function is handed in as lesson 3's `masked_attention`."""
     mask = COURSE.lessons["mask"]
 
-    def ask(_name, calls, _trace):
+    def ask(_name, calls, _watch):
         return read_reply(respond.answer_calls(function, calls), len(calls))
 
     verdict = judge(
@@ -121,7 +121,7 @@ def test_one_answer_for_all_and_a_coin_earn_nothing(lesson):
 
     for guess in (thrown, lambda _attention: True, lambda _attention: False):
 
-        def ask(_name, calls, _trace, guess=guess):
+        def ask(_name, calls, _watch, guess=guess):
             return read_reply(respond.answer_calls(guess, calls), len(calls))
 
         assert judge(exercise, reference, ask, seed=5).points == 0
@@ -167,7 +167,7 @@ def test_a_table_of_the_code_of_other_draws_earns_nothing(lesson, zoo):
     def looked_up(attention):
         return attention.__code__.co_code in seen[True] - seen[False]
 
-    def ask(_name, calls, _trace):
+    def ask(_name, calls, _watch):
         return read_reply(respond.answer_calls(looked_up, calls), len(calls))
 
     assert judge(exercise, reference, ask, seed=5).points == 0

@@ -21,7 +21,7 @@ RELEASE = Path("release/01_tiny/tiny.ipynb")
 SOLUTION = Path("solutions/01_tiny/tiny.ipynb")
 CHECKS = Path("checks/tiny.py")
 TINY_CHECKS = """
-from nbjudge.authoring.exercise import Exercise, ask
+from attention_lab.authoring import Exercise, ask
 
 double = Exercise("double", results=("doubled",))
 

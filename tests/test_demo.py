@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 import attention_lab.demo
+from attention_lab.authoring import Exercise
 from attention_lab.demo import run_demo
 from attention_lab.demo.class_folder import MARKER, fresh_course
 from attention_lab.demo.hand_ins import FULL, NONE, Expected, HandIn
@@ -15,7 +16,6 @@ from attention_lab.demo.names import invented_names
 from attention_lab.demo.outcome import Judged, Outcome
 from attention_lab.demo.table import first_message, table_of
 from attention_lab.errors import CourseError
-from nbjudge.authoring.exercise import Exercise
 from nbjudge.batch.run import Graded
 from nbjudge.course.course import Course, Lesson, open_course
 from nbjudge.record.graded_notebook import GradedNotebook

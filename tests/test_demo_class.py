@@ -46,8 +46,8 @@ def set_up(lesson):
 
 
 def verdict_on(lesson, name, answer, seed=7):
-    def ask(_name, calls, trace):
-        return read_reply(respond.answer_calls(answer, calls, trace), len(calls))
+    def ask(_name, calls, watch):
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
     return judge(lesson.exercises[name], lesson.reference_answer(name), ask, seed)
 
@@ -91,7 +91,7 @@ CHECKS = '''
 import functools
 import math
 
-from nbjudge.authoring.exercise import Exercise, ask
+from attention_lab.authoring import Exercise, ask
 
 BASE = 2
 score = Exercise("score", results=("scores",))

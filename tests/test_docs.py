@@ -12,8 +12,8 @@ import typer
 from nbgrader.apps import NbGraderApp
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from attention_lab.authoring import Tolerance
 from attention_lab.cli import app
-from nbjudge.authoring.exercise import Tolerance
 from nbjudge.cli import app as nbjudge_app
 from nbjudge.course.course import open_course
 from nbjudge.plugin import RunAndJudge

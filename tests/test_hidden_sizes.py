@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import torch
 
-from nbjudge.authoring.draw import FRESH_HEAD_COUNTS, Draw
-from nbjudge.authoring.exercise import Case, Made
+from attention_lab.authoring import Case, Made
+from attention_lab.authoring.draw import FRESH_HEAD_COUNTS, Draw
 from nbjudge.course.course import open_course, read_notebook
 from nbjudge.judge.questions import group_seed
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from attention_lab.authoring import Tolerance
 from nbjudge.ask.answers import Reply, read_reply
 from nbjudge.ask.program import respond
-from nbjudge.authoring.exercise import Tolerance
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge
 from nbjudge.judge.questions import question
@@ -62,8 +62,8 @@ CENTRAL = {
 def asking(function, traced=False):
     """Put calls straight to a function, without a kernel between: the same protocol, many times faster."""
 
-    def ask(_name, calls, trace) -> Reply:
-        return read_reply(respond.answer_calls(function, calls, trace and traced), len(calls))
+    def ask(_name, calls, watch) -> Reply:
+        return read_reply(respond.answer_calls(function, calls, watch if traced else {}), len(calls))
 
     return ask
 
@@ -75,7 +75,7 @@ def asking_once(exercise, reference, mistake, seed):
     """
     questions = [question(exercise, group, reference, seed) for group in exercise.groups]
 
-    def ask(_name, _calls, _trace) -> Reply:
+    def ask(_name, _calls, _watch) -> Reply:
         return Reply(
             [asked.mistaken(mistake, index) for asked in questions for index in range(len(asked.calls))]
         )

@@ -30,7 +30,7 @@ def one_thread():
 
 
 def asking(function):
-    def ask(_name, calls, _trace) -> Reply:
+    def ask(_name, calls, _watch) -> Reply:
         return read_reply(respond.answer_calls(function, calls), len(calls))
 
     return ask

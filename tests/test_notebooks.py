@@ -8,12 +8,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from attention_lab.authoring.draw import FRESH_HEAD_COUNTS, FRESH_SMALL_SIZES, Draw
 from attention_lab.build import canonical
-from nbjudge.authoring.draw import FRESH_EVEN_SIZES, FRESH_HEAD_COUNTS, FRESH_SIZES, FRESH_SMALL_SIZES
 from nbjudge.course.course import open_course, read_notebook
 
 WIDTHS = {count * size for count in FRESH_HEAD_COUNTS for size in FRESH_SMALL_SIZES}  # of all heads together
-DRAWN = WIDTHS.union(FRESH_SIZES, FRESH_EVEN_SIZES, FRESH_HEAD_COUNTS, FRESH_SMALL_SIZES)
+DRAWN = WIDTHS.union(Draw.fresh_sizes, Draw.fresh_even_sizes, FRESH_HEAD_COUNTS, FRESH_SMALL_SIZES)
 COURSE = open_course(Path(__file__).parents[1])
 NOTEBOOKS = list(COURSE.lessons.values())
 # The first page is made like a lesson and has no exercises; every other notebook must have some.

@@ -19,14 +19,13 @@ GRADER = ROOT / "nbjudge" / "src" / "nbjudge"
 # By the name under which each is reached; why nothing public will do.
 USED = {
     # Kernels of operators are exchanged for ones that note that they run: nothing else sees all routes.
-    "torch._C._dispatch_library": "ask/program/watching.py",
-    "torch._C._dispatch_has_computed_kernel_for_dispatch_key": "ask/program/watching.py",
-    "torch._C._dispatch_key_parse": "ask/program/watching.py",
-    "torch._C._dispatch_get_computed_kernel_for_dispatch_key": "ask/program/watching.py",
-    "torch._library.custom_ops.CustomOpDef": "ask/program/watching.py",
+    "torch._C._dispatch_library": "torch/watching.py",
+    "torch._C._dispatch_has_computed_kernel_for_dispatch_key": "torch/watching.py",
+    "torch._C._dispatch_key_parse": "torch/watching.py",
+    "torch._C._dispatch_get_computed_kernel_for_dispatch_key": "torch/watching.py",
     # Numbers backward passes, whoever starts them.
-    "torch._C._current_graph_task_id": "ask/program/watching.py",
-    "torch.autograd.Variable._execution_engine": "ask/program/watching.py",
+    "torch._C._current_graph_task_id": "torch/watching.py",
+    "torch.autograd.Variable._execution_engine": "torch/watching.py",
     # Imported ahead, as torch imports it later, inside a notebook's time.
     "torch._subclasses.schema_check_mode": "sandbox/inside/rehearsal.py",
     # nbconvert makes folders there, and says nothing of a full disk.

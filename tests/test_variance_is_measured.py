@@ -22,7 +22,7 @@ pytestmark = pytest.mark.lesson
 
 
 def points(answer, seed):
-    def ask(_name, calls, _trace):
+    def ask(_name, calls, _watch):
         return read_reply(respond.answer_calls(answer, calls), len(calls))
 
     return judge(EXERCISE, LESSON.reference_answer("score_variance"), ask, seed).points

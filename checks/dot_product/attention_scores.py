@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from nbjudge.authoring import SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, ask
 
 attention_scores = Exercise(
     "attention_scores",

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from nbjudge.authoring import SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, ask
 
 project = Exercise(
     "project",

@@ -6,14 +6,14 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from nbjudge.authoring import SUMS_OF_PRODUCTS, Exercise, ask, build
+from attention_lab.authoring import FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, build
 
 efficient_multi_head_attention = Exercise(
     "EfficientMultiHeadAttention",
     results=("output", "weights"),
     axes=(("batch", "queries", "embedding"), ("batch", "queries", "keys")),
     weights=1,
-    not_allowed=("fused_attention",),
+    not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
 )
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from nbjudge.authoring import Exercise, Made, ask
+from attention_lab.authoring import Exercise, Made, ask
 
 from_torch = Exercise("from_torch", results=("state_dict",))
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from nbjudge.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, ask
 
 merge_heads = Exercise(
     "merge_heads",

@@ -4,14 +4,14 @@ import torch
 import torch.nn as nn
 from attention_head import AttentionHead
 
-from nbjudge.authoring import SUMS_OF_PRODUCTS, Exercise, ask, build
+from attention_lab.authoring import FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, build
 
 multi_head_attention = Exercise(
     "MultiHeadAttention",
     results=("output", "weights"),
     axes=(("batch", "queries", "E"), ("batch", "queries", "keys")),
     weights=1,
-    not_allowed=("fused_attention",),
+    not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
 )
 

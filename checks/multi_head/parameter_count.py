@@ -1,8 +1,8 @@
 """What the grader asks about `parameter_count`, and the mistakes it can name."""
 
-from nbjudge.authoring import Exercise, ask
+from attention_lab.authoring import BUILDING_LAYERS, Exercise, ask
 
-parameter_count = Exercise("parameter_count", results=("count",), not_allowed=("building_layers",))
+parameter_count = Exercise("parameter_count", results=("count",), not_allowed=(BUILDING_LAYERS,))
 
 
 def _layer(draw):

@@ -2,7 +2,7 @@
 
 import torch
 
-from nbjudge.authoring import Disguise, Exercise, ask, in_any_order
+from attention_lab.authoring import Disguise, Exercise, ask, in_any_order
 
 order_matters = Exercise("order_matters", results=("answer",))
 

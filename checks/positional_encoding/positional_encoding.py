@@ -4,7 +4,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from nbjudge.authoring import Exercise, Tolerance, ask, build
+from attention_lab.authoring import Exercise, Tolerance, ask, build
 
 positional_encoding = Exercise(
     "PositionalEncoding",

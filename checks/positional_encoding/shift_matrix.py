@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from nbjudge.authoring import Exercise, Tolerance, ask
+from attention_lab.authoring import Exercise, Tolerance, ask
 
 # Angles of some hundred lose their last digits in float32: right formulas differ by some 2e-5.
 TOLERANCE = Tolerance(float32=(1e-3, 1e-3), float64=(1e-3, 1e-3))

@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from nbjudge.authoring import Exercise, Tolerance, ask
+from attention_lab.authoring import Exercise, Tolerance, ask
 
 sinusoidal_encoding = Exercise(
     "sinusoidal_encoding",

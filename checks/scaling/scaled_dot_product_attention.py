@@ -6,14 +6,14 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from nbjudge.authoring import SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask
 
 scaled_dot_product_attention = Exercise(
     "scaled_dot_product_attention",
     results=("output", "weights"),
     axes=(("queries", "value width"), ("queries", "keys")),
     weights=1,
-    not_allowed=("fused_attention",),
+    not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
 )
 

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from nbjudge.authoring import SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, ask
 
 scaled_scores = Exercise(
     "scaled_scores",

@@ -6,7 +6,7 @@ from itertools import product
 
 import torch
 
-from nbjudge.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, ask
 
 from .score_variance_scatter import made_up
 

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from nbjudge.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, ask
 
 sharpen = Exercise("sharpen", results=("weights",), axes=(("queries", "keys"),), weights=0)
 

@@ -2,13 +2,13 @@
 
 import torch
 
-from nbjudge.authoring import Exercise, ask
+from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, Exercise, ask
 
 softmax_jacobian = Exercise(
     "softmax_jacobian",
     results=("jacobian",),
     axes=(("weights", "scores"),),
-    not_allowed=("automatic_differentiation",),
+    not_allowed=(AUTOMATIC_DIFFERENTIATION,),
 )
 
 

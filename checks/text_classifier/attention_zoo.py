@@ -7,7 +7,7 @@ family is the same, and holds every way of all of them (see `nbjudge.authoring.d
 
 from dataclasses import dataclass, field
 
-from nbjudge.authoring import Disguise, Made
+from attention_lab.authoring import Disguise, Made
 
 _FUNCTION = """
 def attention(query, key=None, value=None, mask=None):

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from nbjudge.authoring import Exercise, Made, ask
+from attention_lab.authoring import Exercise, Made, ask
 
 collate = Exercise(
     "collate",

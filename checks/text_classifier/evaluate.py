@@ -2,7 +2,7 @@
 
 import torch
 
-from nbjudge.authoring import Exercise, Made, ask
+from attention_lab.authoring import Exercise, Made, ask
 
 from .small_classifier import CLASSES, VOCABULARY, likeliest, small_model
 

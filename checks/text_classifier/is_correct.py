@@ -1,6 +1,6 @@
 """What the grader asks about `is_correct`: right and broken attention functions, told apart."""
 
-from nbjudge.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, ask
 
 from .attention_zoo import Animal, Family
 from .attention_zoo_broken import FAMILIES

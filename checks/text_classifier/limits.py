@@ -1,5 +1,5 @@
 """The classifier's own limits: its questions train models, and its first optimizer imports for seconds."""
 
-from nbjudge.authoring import Limits
+from attention_lab.authoring import Limits
 
 LIMITS = Limits(cell=60, answer=30, notebook=600)

@@ -5,7 +5,7 @@ from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from nbjudge.authoring import Exercise, Made, ask
+from attention_lab.authoring import Exercise, Made, ask
 
 from .small_classifier import CLASSES, small_model
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from nbjudge.authoring import Made
+from attention_lab.authoring import Made
 
 CLASSES = 5
 VOCABULARY = 40

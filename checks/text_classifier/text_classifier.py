@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from nbjudge.authoring import Exercise, Tolerance, ask, build
+from attention_lab.authoring import Exercise, Tolerance, ask, build
 
 from .text_classifier_attention import EFFICIENT, NAIVE, TORCHS, attention, positions, unheard_of
 

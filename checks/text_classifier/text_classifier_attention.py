@@ -4,7 +4,7 @@ from pathlib import Path
 
 import layers
 
-from nbjudge.authoring import Made
+from attention_lab.authoring import Made
 
 # The layers that the lesson gives, as text: what a student did to a copy of the file does not matter.
 LAYERS = Path(layers.__file__).read_text()

@@ -5,7 +5,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from nbjudge.authoring import Exercise, Made, ask
+from attention_lab.authoring import Exercise, Made, ask
 
 train_epoch = Exercise("train_epoch", results=("loss", "parameters"))
 

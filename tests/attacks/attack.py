@@ -69,16 +69,17 @@ def found_in(*texts, coded={[list(map(ord, word)) for word in words]}):
 """
 
 
-# Replies of an attack's own: `turn[0]` counts them, `reply(number)` makes the next one's tree.
+# Replies of an attack's own: `turn[0]` counts them, `reply(number)` makes the next one's tree. Each comes
+# with 1000 ones, which `tensor` and `array` refer to.
 FORGED_REPLIES = """
 import base64, builtins, json
-from safetensors.torch import save
 turn, real = [0], builtins.exec
-tensor = {"tensor": "0"}
+tensor = {"tensor": ["float64", [1000], 0, [0]]}
+array = {"array": ["float64", [10, 100], 0, [1, 0]]}
 def dict_of(**entries):
     return {"dict": [[name, value] for name, value in entries.items()]}
-def words(tree, **tensors):
-    both = (json.dumps(tree).encode(), save({"0": torch.ones(3)} | tensors))
+def words(tree):
+    both = (json.dumps(tree).encode(), torch.ones(1000, dtype=torch.float64).numpy().tobytes())
     return " ".join(base64.b64encode(word).decode() for word in both)
 def forged_exec(compiled, space=None, *more):
     real(compiled, space, *more)

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from attention_lab.authoring import Exercise, ask
 from nbjudge.ask.answers import Answer, Reply
-from nbjudge.authoring.exercise import Exercise, ask
 from nbjudge.judge.batches import ask_all
 from nbjudge.judge.judge import judge
 from nbjudge.judge.questions import question
@@ -35,8 +35,8 @@ class Kernel:
         self.width, self.status, self.keeps, self.calls_in_time = width, status, keeps, calls_in_time
         self.asked = []
 
-    def __call__(self, name, calls, trace):
-        assert name == "double" and trace is False
+    def __call__(self, name, calls, watch):
+        assert name == "double" and watch == {}
         self.asked.append(sorted({len(call["args"][0]) for call in calls}))
         answers = []
         for call in calls[: self.calls_in_time]:

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
+from attention_lab.authoring import Exercise, Made, ask, build
 from nbjudge.ask.answers import calls_for, read_reply
 from nbjudge.ask.program import respond
-from nbjudge.authoring.exercise import Exercise, Made, ask, build
 from nbjudge.judge.judge import judge
 from nbjudge.values import packing
 
@@ -77,8 +77,8 @@ def doubles_the_step(weights, optimizer):
 def verdict_on(exercise, reference, answer):
     """By way of text, as to a kernel."""
 
-    def asking(name, calls, trace):
-        request = packing.pack({"target": name, "calls": calls, "trace": trace})
+    def asking(name, calls, watch):
+        request = packing.pack({"target": name, "calls": calls, "watch": watch})
         return read_reply(packing.unpack(respond.respond(request, {name: answer})), len(calls))
 
     return judge(exercise, reference, asking, seed=5)
@@ -110,7 +110,7 @@ def test_an_answer_that_is_not_there_needs_no_adapter():
 
 def test_the_judges_code_arrives_without_its_text():
     case = ask(torch.ones(2), torch.ones(2), through=Made(ONE_STEP, {"rate": 0.5}))
-    request = packing.pack({"target": "step", "calls": calls_for([case], [None]), "trace": False})
+    request = packing.pack({"target": "step", "calls": calls_for([case], [None]), "watch": {}})
     found = []
 
     def searches(weights, optimizer):

@@ -5,9 +5,9 @@ import re
 import pytest
 import torch
 
+from attention_lab.authoring import Exercise, ask
 from nbjudge.ask.answers import read_reply
 from nbjudge.ask.program import respond
-from nbjudge.authoring.exercise import Exercise, ask
 from nbjudge.judge.judge import judge
 from nbjudge.judge.wording import told_apart
 
@@ -44,7 +44,7 @@ def test_a_student_whose_number_is_nearly_right_sees_what_is_wrong_with_it(answe
     def numbers(draw):
         yield ask(torch.eye(*draw.sizes(1))[0])
 
-    def ask_student(_name, calls, _trace):
+    def ask_student(_name, calls, _watch):
         return read_reply(respond.answer_calls(answer, calls), len(calls))
 
     verdict = judge(exercise, reference, ask_student, seed=1)

@@ -8,9 +8,9 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from attention_lab.authoring import Tolerance
 from nbjudge.ask.answers import Answer
-from nbjudge.authoring.exercise import Tolerance
-from nbjudge.judge.compare import same_answer, same_gradients, same_tensor, same_value
+from nbjudge.judge.compare import same_answer, same_gradients, same_value
 from nbjudge.values.packing import Unreadable
 
 # However slow the machine, and without a database beside the tests.
@@ -73,9 +73,9 @@ def test_a_value_is_not_the_same_as_a_sequence_that_holds_it(value):
 @many
 @given(tensors, dtypes)
 def test_another_dtype_or_shape_is_another_tensor_whatever_the_numbers(tensor, dtype):
-    assert same_tensor(tensor, tensor.to(dtype), COURSE) == (tensor.dtype == dtype)
-    assert not same_tensor(tensor, tensor[None], COURSE)
-    assert not same_tensor(tensor, torch.cat([tensor, tensor]), COURSE)
+    assert same_value(tensor, tensor.to(dtype), COURSE) == (tensor.dtype == dtype)
+    assert not same_value(tensor, tensor[None], COURSE)
+    assert not same_value(tensor, torch.cat([tensor, tensor]), COURSE)
 
 
 @many
@@ -88,7 +88,7 @@ def test_numbers_may_be_off_by_the_tolerance_of_their_dtype_and_no_more(row, dty
     for off, same in ((0.5 * allowed, True), (2 * allowed, False)):
         mine = right.clone()
         mine[place] += off
-        assert same_tensor(mine, right, COURSE) == same
+        assert same_value(mine, right, COURSE) == same
 
 
 @many
@@ -97,17 +97,17 @@ def test_nan_is_like_nothing_unless_both_are_compared_as_behaviour(row, data):
     right = torch.tensor(row)
     mine = right.clone()
     mine[data.draw(st.integers(0, len(row) - 1))] = math.nan
-    assert not same_tensor(mine, right, COURSE)
-    assert not same_tensor(mine, right, COURSE, equal_nan=True)
-    assert not same_tensor(mine, mine.clone(), COURSE)
-    assert same_tensor(mine, mine.clone(), COURSE, equal_nan=True)
+    assert not same_value(mine, right, COURSE)
+    assert not same_value(mine, right, COURSE, equal_nan=True)
+    assert not same_value(mine, mine.clone(), COURSE)
+    assert same_value(mine, mine.clone(), COURSE, equal_nan=True)
 
 
 def test_infinities_are_the_same_only_with_the_same_sign():
     mine = torch.tensor([math.inf, 1.0])
-    assert same_tensor(mine, mine.clone(), COURSE)
-    assert not same_tensor(mine, -mine, COURSE)
-    assert not same_tensor(mine, torch.tensor([1e30, 1.0]), COURSE)
+    assert same_value(mine, mine.clone(), COURSE)
+    assert not same_value(mine, -mine, COURSE)
+    assert not same_value(mine, torch.tensor([1e30, 1.0]), COURSE)
 
 
 @pytest.mark.parametrize("one", [1, 1.0, True, "1", None, torch.tensor(1.0), torch.tensor(1), [1], {"1": 1}])
@@ -135,7 +135,7 @@ def test_what_could_not_be_read_is_not_the_same_as_anything():
 
 def test_a_transposed_view_is_the_same_as_its_copy():
     table = torch.arange(6.0).view(2, 3)
-    assert same_tensor(table.T, table.T.contiguous(), COURSE)
+    assert same_value(table.T, table.T.contiguous(), COURSE)
 
 
 NONE, ZERO, ONE = None, torch.zeros(2), torch.ones(2)

@@ -5,9 +5,9 @@ import itertools
 import pytest
 import torch
 
+from attention_lab.authoring import Draw
 from nbjudge.ask.program import respond
 from nbjudge.authoring.disguise import Disguise
-from nbjudge.authoring.draw import Draw
 from nbjudge.values.packing import pack, unpack
 
 TEMPLATE = """

@@ -8,12 +8,13 @@ import scipy.special
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from every_step import STEPS, WATCH
 from torch.autograd import forward_ad
 from torch.nn.attention.flex_attention import flex_attention
 
+from attention_lab.authoring import Case
 from nbjudge.ask.answers import calls_for, read_reply
 from nbjudge.ask.program import respond
-from nbjudge.authoring.exercise import Case
 from nbjudge.judge.forbidden import forbidden_step
 
 pytestmark = [
@@ -28,8 +29,8 @@ def accused(function, *families, shape=(3, 4)):
     """Whether a call of `function` on a table of scores ran a step of these families."""
     scores = torch.arange(math.prod(shape), dtype=torch.float32).view(shape) / 10
     calls = calls_for([Case((scores,))], [None])
-    (answer,) = read_reply(respond.answer_calls(function, calls, trace=True), 1).answers
-    step = forbidden_step(families, answer.ran)
+    (answer,) = read_reply(respond.answer_calls(function, calls, WATCH), 1).answers
+    step = forbidden_step([STEPS[family] for family in families], answer.ran)
     assert step or answer.status == "value", f"{answer.error}: {answer.message}"
     return step is not None
 

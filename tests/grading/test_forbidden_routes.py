@@ -5,14 +5,15 @@ from __future__ import annotations
 import nbformat
 import pytest
 import torch
+from every_step import STEPS, WATCH
 from routes import BEFORE, CLEAN
 from routes.elsewhere import ELSEWHERE
 from routes.other_steps import NOT_ACCUSED, SEEN
 from routes.own import OF_ONES_OWN
 from routes.softmax import SOFTMAXES
 
+from attention_lab.authoring import FUSED_ATTENTION, SOFTMAX, Case
 from nbjudge.ask.answers import Answer, calls_for
-from nbjudge.authoring.exercise import Case
 from nbjudge.authoring.limits import Limits
 from nbjudge.judge.forbidden import forbidden_step, went_elsewhere
 from nbjudge.run.kernel import StudentKernel, student_kernel
@@ -40,7 +41,7 @@ def answered(kernel: StudentKernel, code: str, *, gradients: bool = False) -> An
     """What comes of a call after the cell has run."""
     run(kernel, code)
     cotangents = [torch.ones(3, 4)] if gradients else None
-    reply = kernel.ask("answer", calls_for([Case((SCORES,))], [cotangents]), True)
+    reply = kernel.ask("answer", calls_for([Case((SCORES,))], [cotangents]), WATCH)
     run(kernel, CLEAN)
     return reply.answers[0]
 
@@ -56,15 +57,15 @@ def cells(table: dict[str, dict[str, str]]) -> list:
 @pytest.mark.parametrize("code", SOFTMAXES.values(), ids=SOFTMAXES)
 def test_a_ready_made_softmax_is_seen_by_whatever_route_it_runs(kernel, code):
     answer = answered(kernel, code, gradients="Later.apply" in code)
-    assert forbidden_step(["softmax"], answer.ran), answer
-    assert not went_elsewhere(["softmax"], answer.ran)
+    assert forbidden_step([SOFTMAX], answer.ran), answer
+    assert not went_elsewhere([SOFTMAX], answer.ran)
 
 
 @pytest.mark.parametrize(("family", "code"), cells(SEEN))
 def test_the_other_steps_are_seen_by_whatever_route_they_run(kernel, family, code):
     answer = answered(kernel, code)
     assert answer.status == "value", answer
-    assert forbidden_step([family], answer.ran)
+    assert forbidden_step([STEPS[family]], answer.ran)
 
 
 @pytest.mark.parametrize("code", ELSEWHERE.values(), ids=ELSEWHERE)
@@ -72,7 +73,7 @@ def test_work_that_another_process_does_is_seen(kernel, code):
     answer = answered(kernel, code)
     assert answer.status == "value", answer
     assert torch.allclose(answer.value, EXPECTED)
-    assert went_elsewhere(["softmax"], answer.ran)
+    assert went_elsewhere([SOFTMAX], answer.ran)
 
 
 @pytest.mark.parametrize("code", OF_ONES_OWN.values(), ids=OF_ONES_OWN)
@@ -80,13 +81,13 @@ def test_nobody_who_wrote_their_own_is_accused(kernel, code):
     answer = answered(kernel, code)
     assert answer.status == "value", answer
     assert torch.allclose(answer.value, EXPECTED)
-    assert not forbidden_step(["softmax", "fused_attention"], answer.ran)
-    assert not went_elsewhere(["softmax"], answer.ran)
+    assert not forbidden_step([SOFTMAX, FUSED_ATTENTION], answer.ran)
+    assert not went_elsewhere([SOFTMAX], answer.ran)
 
 
 @pytest.mark.parametrize(("family", "code"), cells(NOT_ACCUSED))
 def test_nobody_who_does_without_a_step_is_accused_of_it(kernel, family, code):
     answer = answered(kernel, code)
     assert answer.status == "value", answer
-    assert not forbidden_step([family], answer.ran)
-    assert not went_elsewhere([family], answer.ran)
+    assert not forbidden_step([STEPS[family]], answer.ran)
+    assert not went_elsewhere([STEPS[family]], answer.ran)

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from attention_lab.authoring import Exercise, ask, build
 from nbjudge.ask.answers import read_reply
 from nbjudge.ask.program import respond
-from nbjudge.authoring.exercise import Exercise, ask, build
 from nbjudge.judge.judge import judge
 
 layer = Exercise("Layer", results=("output",))
@@ -119,8 +119,8 @@ class StateOfNothing(Layer):
 
 
 def verdict_on(answer):
-    def asking(_name, calls, trace):
-        return read_reply(respond.answer_calls(answer, calls, trace), len(calls))
+    def asking(_name, calls, watch):
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
     return judge(layer, Layer, asking, seed=3)
 

@@ -12,8 +12,8 @@ import psutil
 import pytest
 import torch
 
+from attention_lab.authoring import ask
 from nbjudge.ask.answers import Reply, calls_for
-from nbjudge.authoring.exercise import ask
 from nbjudge.authoring.limits import Limits
 from nbjudge.run.kernel import StudentKernel, student_kernel
 from nbjudge.run.kernel_process import KernelEnvironment

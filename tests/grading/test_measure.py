@@ -6,9 +6,9 @@ import re
 import pytest
 import torch
 
+from attention_lab.authoring import Exercise, ask
 from nbjudge.ask.answers import Answer, Reply, read_reply
 from nbjudge.ask.program import respond
-from nbjudge.authoring.exercise import Exercise, ask
 from nbjudge.judge.judge import judge
 
 
@@ -68,8 +68,8 @@ def finding(answer, cases, seed=3, ask_kernel=None):
     )
     exercise.group("the cases", points=1)(cases)
 
-    def in_process(_name, calls, trace):
-        return read_reply(respond.answer_calls(answer, calls, trace), len(calls))
+    def in_process(_name, calls, watch):
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
     (found,) = judge(exercise, attend, ask_kernel or in_process, seed).findings
     assert found.mistake is None
@@ -152,7 +152,11 @@ SENTENCES = {
     "one result": (unequal, spoilt(lambda o, w: o), f"returns a tensor of shape .*, and {PAIR}"),
     "a float": (unequal, spoilt(lambda o, w: 1.5), f"returns a Python float, and {PAIR}"),
     "a list inside": (unequal, spoilt(lambda o, w: (o, w.tolist())), "weights.* list of .* a tensor"),
-    "an array": (unequal, spoilt(lambda o, w: (o, w.numpy())), "ndarray, and a tensor of shape"),
+    "an array": (
+        unequal,
+        spoilt(lambda o, w: (o, w.numpy())),
+        "is an array of .*, and a tensor of shape",
+    ),
     "other shape": (
         unequal,
         spoilt(lambda o, w: (o, w[None])),
@@ -209,7 +213,7 @@ def test_the_sentence_says_what_was_measured(cases, answer, sentence):
     ],
 )
 def test_no_answer_is_told_from_a_wrong_one(status, sentence):
-    def ask_kernel(_name, calls, _trace):
+    def ask_kernel(_name, calls, _watch):
         return Reply([Answer(status, message="too long")] * len(calls))
 
     found = finding(None, unequal, ask_kernel=ask_kernel)
@@ -243,7 +247,7 @@ def test_a_number_is_told_from_a_tensor_and_an_int():
         lambda n: torch.tensor(float(n)): r"returns a tensor of shape \(\), and a Python float",
     }.items():
 
-        def in_process(_name, calls, trace, answer=answer):
-            return read_reply(respond.answer_calls(answer, calls, trace), len(calls))
+        def in_process(_name, calls, watch, answer=answer):
+            return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
         assert re.search(sentence, judge(exercise, lambda n: float(n), in_process, seed=1).message)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import torch
 
+from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, SOFTMAX, Case, Exercise, ask
 from nbjudge.ask.answers import calls_for, read_reply
 from nbjudge.ask.program import respond
-from nbjudge.authoring.exercise import Case, Exercise, ask
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge
 
@@ -15,8 +15,8 @@ COURSE = open_course(Path(__file__).parents[2])
 
 
 def asking(function):
-    def put(_name, calls, trace):
-        return read_reply(respond.answer_calls(function, calls, trace), len(calls))
+    def put(_name, calls, watch):
+        return read_reply(respond.answer_calls(function, calls, watch), len(calls))
 
     return put
 
@@ -31,7 +31,7 @@ def ready_made(scores):
 
 
 def test_asking_for_gradients_accuses_nobody_of_differentiating():
-    exercise = Exercise("answer", results=("weights",), not_allowed=("automatic_differentiation",))
+    exercise = Exercise("answer", results=("weights",), not_allowed=(AUTOMATIC_DIFFERENTIATION,))
 
     @exercise.group("gradients", points=1)
     def gradients(draw):
@@ -73,7 +73,7 @@ def test_an_answer_is_what_it_was_when_the_call_returned():
         return returned[-1][1]
 
     calls = calls_for([Case((torch.ones(3),)), Case((torch.ones(3),))], [None, None])
-    first, _ = asking(filled_in_later)("answer", calls, True).answers
+    first, _ = asking(filled_in_later)("answer", calls, SOFTMAX.watch()).answers
     assert torch.equal(first.value, torch.zeros(3))
 
 
@@ -90,7 +90,7 @@ def test_a_softmax_is_welcome_where_the_exercise_does_not_ask_for_one():
 
 
 def test_only_the_group_in_which_it_ran_is_lost():
-    exercise = Exercise("answer", results=("weights",), not_allowed=("softmax",))
+    exercise = Exercise("answer", results=("weights",), not_allowed=(SOFTMAX,))
     exercise.group("rows", points=1)(lambda draw: [ask(draw.normal(*draw.sizes(1)))])
     exercise.group("tables", points=2)(lambda draw: [ask(draw.normal(*draw.sizes(2)))])
 

@@ -8,14 +8,13 @@ import pytest
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from every_step import FUNCTIONS, OPERATORS, WATCH
 
-from nbjudge.ask.program.ready_made import FUNCTIONS, OPERATORS
+from attention_lab.authoring import SOFTMAX
 from nbjudge.ask.program.recording import Recording
 from nbjudge.judge.forbidden import forbidden_step
 
-KERNELS = [
-    (operator, key) for family in OPERATORS.values() for operator, keys in family.items() for key in keys
-]
+KERNELS = [(operator, key) for operator, keys in OPERATORS.items() for key in keys]
 
 
 def softmax(x):
@@ -46,7 +45,7 @@ def with_gradient(function, dtype):
 @pytest.mark.parametrize("function", [softmax, log_sum, attention, layer])
 def test_numbers_and_gradients_are_the_same_to_the_last_bit(function, dtype):
     expected = with_gradient(function, dtype)
-    with Recording() as recording, recording.answering():
+    with Recording(WATCH) as recording, recording.answering():
         recorded = with_gradient(function, dtype)
     assert recording.taken()
     assert all(map(torch.equal, recorded, expected))
@@ -69,7 +68,7 @@ def everything_watched():
 
 def test_nothing_is_left_behind_whatever_became_of_the_answer(capfd):
     before = everything_watched()
-    with pytest.raises(KeyboardInterrupt), Recording() as recording, recording.answering():
+    with pytest.raises(KeyboardInterrupt), Recording(WATCH) as recording, recording.answering():
         assert everything_watched() != before
         softmax(torch.ones(3))
         raise KeyboardInterrupt
@@ -82,16 +81,16 @@ def test_nothing_is_left_behind_whatever_became_of_the_answer(capfd):
 
 
 def test_python_is_told_to_report_once_however_many_questions_are_asked(monkeypatch):
-    with Recording():
+    with Recording(WATCH):
         pass
     monkeypatch.setattr(sys, "addaudithook", pytest.fail)
-    with Recording() as recording, recording.answering():
+    with Recording(WATCH) as recording, recording.answering():
         subprocess.run(["true"], check=True)
     assert recording.taken()
 
 
 def test_what_the_judge_makes_to_ask_with_is_not_the_answers():
-    with Recording() as recording:
+    with Recording(WATCH) as recording:
         with recording.aside():
             softmax(torch.ones(3))
         with recording.answering():
@@ -103,7 +102,7 @@ def test_what_the_judge_makes_to_ask_with_is_not_the_answers():
 
 def test_the_judges_own_backward_pass_is_no_differentiation_of_the_students():
     x = torch.ones(3, requires_grad=True)
-    with Recording() as recording:
+    with Recording(WATCH) as recording:
         with recording.answering(differentiating=True):
             x.exp().sum().backward()
         assert recording.taken() == set()
@@ -112,10 +111,10 @@ def test_the_judges_own_backward_pass_is_no_differentiation_of_the_students():
         assert recording.taken() == {"a backward pass"}
 
 
-@pytest.mark.parametrize("module", sorted({name for family in FUNCTIONS.values() for name in family}))
+@pytest.mark.parametrize("module", sorted(FUNCTIONS))
 def test_a_module_in_name_only_disturbs_nobody(module, monkeypatch):
     monkeypatch.setitem(sys.modules, module, object())
-    with Recording() as recording, recording.answering():
+    with Recording(WATCH) as recording, recording.answering():
         torch.ones(3).exp()
     assert recording.taken() == set()
 
@@ -132,11 +131,11 @@ def test_code_that_torch_compile_wrote_is_known_by_the_operators_it_was_made_fro
     compiled = [earlier]
     monkeypatch.setattr(cache, "modules", compiled)
     fetched = earlier.Runner().call
-    with Recording() as recording:
+    with Recording(WATCH) as recording:
         with recording.answering():
             assert fetched() == 1
-        assert forbidden_step(["softmax"], recording.taken())
+        assert forbidden_step([SOFTMAX], recording.taken())
         with recording.answering():
             compiled.append(later)
         ran = recording.taken()
-        assert ran and not forbidden_step(["softmax"], ran)
+        assert ran and not forbidden_step([SOFTMAX], ran)

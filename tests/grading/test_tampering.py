@@ -7,7 +7,7 @@ import pytest
 import torch
 from tiny_course import CHECKS
 
-from nbjudge.authoring.exercise import Exercise
+from attention_lab.authoring import Exercise
 from nbjudge.authoring.limits import Limits
 from nbjudge.judge.judge import judge
 from nbjudge.judge.verdict import Verdict
@@ -17,12 +17,11 @@ from nbjudge.run.kernel_process import KernelEnvironment
 
 KEEP = """
 import base64, copy, importlib, io, json, sys, torch
-import safetensors.torch
 main, kept = sys.modules["__main__"], {
     (module, name): getattr(module, name)
     for module, name in [
         (json, "dumps"), (json, "loads"), (base64, "b64encode"), (base64, "b64decode"),
-        (safetensors.torch, "save"), (safetensors.torch, "load"), (torch, "equal"), (torch, "allclose"),
+        (torch, "equal"), (torch, "allclose"),
     ]
 }
 plain = get_ipython().display_formatter.formatters["text/plain"]
@@ -41,6 +40,7 @@ SAY = "plain.for_type(str, lambda text, printer, cycle: printer.text({}))"
 # The kernel's own messages, which are packed with options, are left alone: it stays in the conversation.
 PACK = "json.dumps = lambda tree, dumps=json.dumps, **options: dumps(tree, **options) if options else {}"
 REPLY = PACK.replace("{}", "dumps({})")
+VALUE = REPLY.format("{{'list': [{{'dict': [['value', {{'tensor': {}}}]]}}] * 2}}")
 
 # Returned objects that are, or claim to be, something else than an ordinary tensor.
 OBJECTS = {
@@ -92,9 +92,12 @@ TAMPERING = {
     "packs unknown kinds": REPLY.format("{'pickle': 'gASVAAAA'}"),
     "packs too deep a nest": PACK.format("'[' * 100_000"),
     "packs NaN for keys": PACK.format("'{\"dict\": [[NaN, 1]]}'"),
-    "packs no tensors": "safetensors.torch.save = lambda tensors: b'nothing at all'",
-    "packs pickles": "import pickle; safetensors.torch.save = lambda tensors: pickle.dumps(tensors)",
-    "packs a lying header": "safetensors.torch.save = lambda tensors: (2**40).to_bytes(8, 'little') + b'{}'",
+    "packs no numbers": VALUE.format("['float32', [3], 0, [0]]"),
+    "packs pickles": VALUE.format("['object', [3], 0, [0]]"),
+    "packs a lying shape": VALUE.format("['float32', [2**20, 2**20], 0, [0, 1]]"),
+    "packs a shape of its own": VALUE.format("['float32', ['3', None], 0, [0, 1]]"),
+    "packs numbers from before the message": VALUE.format("['float32', [3], -8, [0]]"),
+    "packs axes that are none": VALUE.format("['float32', [], 0, [7]]"),
     "packs no text": "base64.b64encode = lambda raw: b'%%%'",
     "answers with points": REPLY.format("{'dict': [['points', {'plain': 2}], ['agrees', {'plain': True}]]}"),
     "answers too little": REPLY.format("{'dict': [['answers', {'list': []}]]}"),

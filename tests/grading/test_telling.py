@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from attention_lab.authoring import Exercise, ask
 from nbjudge.ask.answers import read_reply
 from nbjudge.ask.program import respond
-from nbjudge.authoring.exercise import Exercise, ask
 from nbjudge.judge.judge import judge
 from nbjudge.judge.questions import question
 
@@ -49,8 +49,8 @@ def tables_only(x):
 
 
 def verdict_on(answer, exercise=double, right=reference):
-    def asking(_name, calls, trace):
-        return read_reply(respond.answer_calls(answer, calls, trace), len(calls))
+    def asking(_name, calls, watch):
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
     return judge(exercise, right, asking, seed=3)
 

@@ -25,7 +25,7 @@ NOTHING = dict.fromkeys(FULL, 0)
 CHECKS = """
 import torch
 
-from nbjudge.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, ask
 
 double = Exercise("double", results=("doubled",))
 row_sums = Exercise("row_sums", results=("sums",))

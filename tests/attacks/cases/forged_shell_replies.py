@@ -9,11 +9,10 @@ LIMITS = IMPATIENT
 PROOF = "holds the wire.*(forged [1-9]|KeyboardInterrupt|kernel died|took too long|used up)"
 FORGE = """
 import base64, json
-from safetensors.torch import save
 kernel, forged = get_ipython().kernel, []
 def packed(value):
     tree = {"list": [{"dict": [["value", value], ["points", {"plain": 2}]]}] * 2}
-    words = [json.dumps(tree).encode(), save({"0": torch.ones(3)})]
+    words = [json.dumps(tree).encode(), torch.ones(3).numpy().tobytes()]
     return repr(" ".join(base64.b64encode(word).decode() for word in words))
 def forge(value):
     answer = {"status": "ok", "data": {"text/plain": packed(value)}, "metadata": {"points": 2}}
@@ -25,7 +24,7 @@ def forge(value):
     message = kernel.session.msg("execute_reply", content, parent)
     return kernel.shell_stream, kernel.session.serialize(message, ident)
 def double(x):
-    for value in ({"tensor": "0"}, {"plain": True}, {"other": "x"}):
+    for value in ({"tensor": ["float32", [3], 0, [0]]}, {"plain": True}, {"other": "x"}):
         stream, message = forge(value)
         stream.send_multipart(message)
         stream.flush()

@@ -5,11 +5,10 @@ from attack import wrong
 PROOF = "sent ahead [1-9]"
 AHEAD = """
 import base64, json
-from safetensors.torch import save
 kernel = get_ipython().kernel
 def packed(points):
-    entry = {"dict": [["value", {"tensor": "0"}], ["points", {"plain": points}]]}
-    words = (json.dumps({"list": [entry] * 8}).encode(), save({"0": torch.ones(3) * 2}))
+    entry = {"dict": [["value", {"tensor": ["float32", [3], 0, [0]]}], ["points", {"plain": points}]]}
+    words = (json.dumps({"list": [entry] * 8}).encode(), (torch.ones(3) * 2).numpy().tobytes())
     return repr(" ".join(base64.b64encode(word).decode() for word in words))
 def send_ahead(count=12):
     parent, sent = dict(kernel.get_parent("shell")), 0

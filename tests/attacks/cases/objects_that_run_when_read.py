@@ -3,7 +3,7 @@
 from attack import wrong
 
 BOMB = """
-import base64, json, marshal, os, pickle, safetensors.torch
+import base64, json, marshal, os, pickle
 class Bomb:
     def __reduce__(self):
         return os.system, ("touch {folder}/pickled",)
@@ -13,12 +13,12 @@ made = base64.b64encode(code).decode()
 def double(x):
     import sys
     space = sys._getframe(1).f_globals
-    space["save"] = lambda tensors: pickled
+    space["Message"].numbers = property(lambda self: pickled, lambda self, numbers: None)
     return Bomb()
 def row_sums(x):
     import sys
     space = sys._getframe(1).f_globals
-    space["_to_tree"] = lambda value, tensors, depth: dict(made=[made, dict(dict=[])])
+    space["Message"].tree = lambda message, value, depth: dict(made=[made, dict(dict=[])])
     return x
 def biggest(x):
     torch.save(Bomb(), "bomb.pt")

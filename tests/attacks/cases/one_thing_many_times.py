@@ -32,11 +32,14 @@ FORGED = """
 trees = [
     {"list": [{"dict": [["value", {"list": [tensor] * 400_000}]]}] * 2},
     {"list": [{"dict": [["value", {"dict": [[str(n), tensor] for n in range(300_000)]}]]}] * 2},
-    {"list": [{"dict": [["value", {"list": [{"tensor": "0", "order": [0]}] * 300_000}]]}] * 2},
+    {"list": [{"dict": [["value", {"list": [array] * 300_000}]]}] * 2},
     {"list": [{"dict": [["value", {"list": [{"list": []}] * 500_000}]]}] * 2},
+    {"list": [dict_of(value={"table": [["a"] * 900, [["array", array]] * 900, [None, 10, None]]})] * 2},
+    {"list": [dict_of(value={"column": ["a", ["object", {"list": [tensor] * 900}], [None, 900, None]]})] * 2},
+    {"list": [dict_of(value={"column": ["a", ["object", tensor], [None, 1000, None]]})] * 2},
 ]
 def reply(number):
-    return words(trees[number % len(trees)], **{"0": torch.ones(1000)})
+    return words(trees[number % len(trees)])
 """
 
 

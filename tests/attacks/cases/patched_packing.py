@@ -1,10 +1,10 @@
-"""Replaces what answers are packed with (json, base64, safetensors), and packs what pleases."""
+"""Replaces what answers are packed with (json, base64), and packs what pleases."""
 
 from attack import wrong
 
 PROOF = "packed [1-9]"
 PATCH = """
-import base64, json, safetensors.torch
+import base64, json
 packed, real = [], json.dumps
 def dumps(tree, **options):
     if options:

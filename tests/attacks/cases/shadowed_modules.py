@@ -1,4 +1,4 @@
-"""Lays modules named like torch, json, safetensors and the grader beside its notebook."""
+"""Lays modules named like torch, json, numpy and the grader beside its notebook."""
 
 from attack import wrong
 
@@ -7,7 +7,8 @@ NAMES = (
     "torch",
     "json",
     "base64",
-    "safetensors",
+    "numpy",
+    "pandas",
     "linecache",
     "marshal",
     "ipykernel",
@@ -18,13 +19,14 @@ FILES = {f"{name}.py": LIES for name in NAMES} | {
     "attention_lab/__init__.py": LIES,
     "nbjudge/src/nbjudge/__init__.py": LIES,
     "torch/__init__.py": LIES,
-    "safetensors/torch.py": LIES,
+    "numpy/__init__.py": LIES,
+    "pandas/__init__.py": LIES,
     "checks/tiny.py": LIES,
     "tiny.py": LIES,
 }
 SHADOW = """
 import importlib, sys
-for name in ("json", "base64", "linecache", "safetensors.torch"):
+for name in ("json", "base64", "linecache", "numpy", "pandas"):
     sys.modules.pop(name, None)
 importlib.invalidate_caches()
 import json

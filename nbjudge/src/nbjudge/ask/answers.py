@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import torch
-
 from nbjudge.ask.program import respond
+from nbjudge.ask.program.watching import Watch
 from nbjudge.authoring.exercise import Case
+from nbjudge.values.kinds import kind_of
 
 # The kernel's side keeps to these too, but it is the student's.
 LONGEST_MESSAGE = 500  # characters
@@ -25,7 +25,7 @@ class Answer:
 
     `gradients` holds one entry per floating tensor argument (None where no gradient flows), or
     the sentence of the exception that the backward pass raised. `ran` holds the names of
-    everything torch ran for the answer, where that was asked for.
+    what was watched and ran for the answer.
     """
 
     status: Status
@@ -34,7 +34,7 @@ class Answer:
     message: str = ""
     line: str = ""
     changed: tuple[str, ...] = ()
-    gradients: dict[str, torch.Tensor | None] | str | None = None
+    gradients: dict[str, Any] | str | None = None
     ran: frozenset[str] = frozenset()
 
 
@@ -46,11 +46,11 @@ class Reply:
     lost: bool = False
 
 
-# Asks a kernel: (name of the exercise, packed-ready calls, whether to trace) -> Reply
-Ask = Callable[[str, list[dict[str, Any]], bool], Reply]
+# Asks a kernel: (name of the exercise, packed-ready calls, what to watch meanwhile) -> Reply
+Ask = Callable[[str, list[dict[str, Any]], Watch], Reply]
 
 
-def calls_for(cases: Sequence[Case], cotangents: Sequence[list[torch.Tensor] | None]) -> list[dict[str, Any]]:
+def calls_for(cases: Sequence[Case], cotangents: Sequence[list[Any] | None]) -> list[dict[str, Any]]:
     """Cases in the words of the protocol."""
     return [
         {
@@ -98,10 +98,9 @@ def _read_answer(entry: Any) -> Answer:
     return Answer("value", entry["value"], changed=changed, gradients=gradients, ran=ran)
 
 
-def _read_gradients(sent: Any) -> dict[str, torch.Tensor | None] | str | None:
+def _read_gradients(sent: Any) -> dict[str, Any] | str | None:
     if isinstance(sent, dict):
-        tensors = {name: value if isinstance(value, torch.Tensor) else None for name, value in sent.items()}
-        return {str(name): gradient for name, gradient in tensors.items()}
+        return {str(name): None if kind_of(value) is None else value for name, value in sent.items()}
     return sent[:LONGEST_MESSAGE] if isinstance(sent, str) else None
 
 

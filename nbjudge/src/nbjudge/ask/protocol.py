@@ -5,36 +5,50 @@ in which nothing is evaluated.
 """
 
 from __future__ import annotations
+import __future__
 
 import base64
+import importlib
 import marshal
 import re
 import zlib
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from nbjudge.ask.program import processes, ready_made, recording, respond, watching
+from nbjudge.ask.program.watching import Watch
 from nbjudge.values import packing
 
-# One program, so the imports of its parts from each other are dropped. It is sent with every question,
-# and compiled and packed, because to compile it takes longer than most answers.
-_TEXT = "".join(
-    re.sub(r"^from nbjudge\..*$", "", Path(str(part.__file__)).read_text(), flags=re.MULTILINE)
-    for part in (packing, ready_made, watching, processes, recording, respond)
-)
-_PROGRAM = marshal.dumps(compile(_TEXT, "<nbjudge>", "exec", dont_inherit=True))
-_RESPONDER = base64.b64encode(zlib.compress(_PROGRAM, 9)).decode()
+# One program, so the imports of its parts from each other are dropped.
+PARTS = ["nbjudge.values.kinds", "nbjudge.values.packing", "nbjudge.values.arrays", "nbjudge.values.tables"]
+PARTS += [
+    f"nbjudge.ask.program.{name}" for name in ("watching", "processes", "recording", "building", "respond")
+]
+_OWN_IMPORT = re.compile(r"^from (?:nbjudge\.|__future__ ).*$", re.MULTILINE)
 _SPACE = {"__name__": "nbjudge_respond", "__file__": "<nbjudge>"}
 _PACKED = re.compile(r"'[A-Za-z0-9+/= ]*'")  # a string as Python prints it, with nothing to evaluate
 LARGEST_REPLY = 64 * 2**20  # characters
 
 
-def question(name: str, calls: list[dict[str, Any]], trace: bool) -> str:
-    """The expression whose value is the packed reply of the answer `name` to these calls."""
-    request = packing.pack({"target": name, "calls": calls, "trace": trace})
+def send_along(module: str) -> None:
+    """Make a module part of what runs in the kernel, for a library whose values it knows.
+
+    Its imports from `nbjudge` stand on one line each, and its names are its own among all parts.
+    """
+    if module not in PARTS:
+        PARTS.append(module)
+
+
+def question(name: str, calls: list[dict[str, Any]], watch: Watch) -> str:
+    """The expression whose value is the packed reply of the answer `name` to these calls.
+
+    `watch` holds the names of the steps that are noted where they run meanwhile, see `Step.watch`.
+    """
+    request = packing.pack({"target": name, "calls": calls, "watch": watch})
+    program = _program(tuple(PARTS))
     return (
         "(lambda space: (__import__('builtins').exec(__import__('marshal').loads("
-        f"__import__('zlib').decompress(__import__('base64').b64decode({_RESPONDER!r}))), space), "
+        f"__import__('zlib').decompress(__import__('base64').b64decode({program!r}))), space), "
         f"space['respond']({request!r}, __import__('sys').modules['__main__'].__dict__))[1])"
         f"({_SPACE!r})"
     )
@@ -47,3 +61,13 @@ def read_printed(printed: str) -> Any:
     if not _PACKED.fullmatch(printed):
         raise ValueError("not of the agreed form")
     return packing.unpack(printed[1:-1])
+
+
+@lru_cache(maxsize=4)
+def _program(parts: tuple[str, ...]) -> str:
+    """What is sent with every question: compiled and packed, for compiling takes longer than most answers."""
+    files = (Path(str(importlib.import_module(part).__file__)) for part in parts)
+    text = "".join(_OWN_IMPORT.sub("", file.read_text()) for file in files)
+    flags = __future__.annotations.compiler_flag
+    code = compile(text, "<nbjudge>", "exec", flags=flags, dont_inherit=True)
+    return base64.b64encode(zlib.compress(marshal.dumps(code), 9)).decode()

@@ -4,6 +4,7 @@ from nbjudge.authoring.disguise import Disguise
 from nbjudge.authoring.draw import Draw, in_any_order
 from nbjudge.authoring.exercise import SUMS_OF_PRODUCTS, Build, Case, Exercise, Made, Tolerance, ask, build
 from nbjudge.authoring.limits import Limits
+from nbjudge.authoring.steps import Step
 
 __all__ = [
     "SUMS_OF_PRODUCTS",
@@ -14,6 +15,7 @@ __all__ = [
     "Exercise",
     "Limits",
     "Made",
+    "Step",
     "Tolerance",
     "ask",
     "build",

@@ -12,9 +12,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
-
-import torch
+from typing import Any
 
 from nbjudge.authoring.draw import Draw
 from nbjudge.values.packing import Made
@@ -31,8 +29,6 @@ CONDITIONS = (
     "{low} < ({first} + {second}) % {high}",
 )
 ODDS_OF_A_WRAPPING = 9  # one expression in so many
-
-Entry = TypeVar("Entry")
 
 
 class Disguise:
@@ -65,7 +61,7 @@ class Disguise:
     def _chain(self, place: re.Match[str]) -> str:
         """All ways of a choice, in an order that is drawn, one behind each condition."""
         indent, name = place.groups()
-        order = _shuffled(self.draw, range(len(self.choices[name])))
+        order = self.draw.shuffled(range(len(self.choices[name])))
         deciding = self._decides.setdefault(name, [])
         lines = []
         for position, way in enumerate(order):
@@ -82,7 +78,7 @@ class Disguise:
         at = 2 * len(self.conditions)
         low, high = self.draw.integer(11, 40), self.draw.integer(60, 97)
         form = CONDITIONS[self.draw.integer(0, len(CONDITIONS) - 1)]
-        pair = _shuffled(self.draw, (f"{NUMBERS}[{at}]", f"{NUMBERS}[{at + 1}]"))
+        pair = self.draw.shuffled((f"{NUMBERS}[{at}]", f"{NUMBERS}[{at + 1}]"))
         self.conditions.append(form.format(first=pair[0], second=pair[1], low=low, high=high))
         return self.conditions[-1]
 
@@ -105,7 +101,7 @@ class Disguise:
         bound = {node.id for node in nodes if isinstance(node, ast.Name) and _is_bound(node)}
         own = sorted(bound - arguments - {"made"})
         free = [name for name in NAMES if name not in used - set(own)]
-        names = dict(zip(own, _shuffled(self.draw, free)[: len(own)], strict=True))
+        names = dict(zip(own, self.draw.shuffled(free)[: len(own)], strict=True))
         return ast.unparse(ast.fix_missing_locations(_Rewriting(self, names).visit(tree)))
 
 
@@ -128,8 +124,8 @@ class _Rewriting(ast.NodeTransformer):
         if isinstance(node.op, ast.Mult) and self._coin():
             node.left, node.right = node.right, node.left
         if isinstance(node.op, ast.MatMult) and self._coin():
-            matmul = ast.Attribute(ast.Name("torch", ast.Load()), "matmul", ast.Load())
-            return self._wrapped(ast.Call(matmul, [node.left, node.right], []))
+            matmul = ast.Attribute(node.left, "__matmul__", ast.Load())
+            return self._wrapped(ast.Call(matmul, [node.right], []))
         return self._wrapped(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
@@ -174,8 +170,3 @@ def _is_bound(node: ast.Name) -> bool:
 
 def _is_numbers(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == NUMBERS
-
-
-def _shuffled(draw: Draw, entries: Sequence[Entry]) -> list[Entry]:
-    order = torch.randperm(len(entries), generator=draw.generator)
-    return [entries[index] for index in order.tolist()]

@@ -7,19 +7,21 @@ mistakes (wrong answers with the sentence that helps) and other right ways to wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 from nbjudge.authoring.draw import Draw
+from nbjudge.authoring.steps import Step
 from nbjudge.values.packing import Made
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far a right answer may be from the reference, per dtype (as in `torch.allclose`)."""
+    """How far a right answer may be from the reference, per dtype (as in `numpy.allclose`).
+
+    Python's floats and float16 are held to float32's, tables to float64's; all else must be equal.
+    """
 
     float32: tuple[float, float] = (1e-4, 1e-5)  # (rtol, atol)
     float64: tuple[float, float] = (1e-6, 1e-7)
@@ -33,43 +35,33 @@ SUMS_OF_PRODUCTS = Tolerance(float32=(1e-4, 1e-4))
 
 @dataclass(frozen=True)
 class Build:
-    """How a module is made before it is called; see `build`."""
+    """How an object is made before it is called; see `build`."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    state: dict[str, torch.Tensor] | None
-    double: bool
-    eval: bool
     look: tuple[str, ...]
+    builder: str = "object"  # who makes it in the kernel: one of `nbjudge.ask.program.building.BUILDERS`
 
 
-def build(
-    *args: Any,
-    state: dict[str, torch.Tensor] | None = None,
-    double: bool = False,
-    eval: bool = False,
-    look: Sequence[str] = ("result",),
-    **kwargs: Any,
-) -> Build:
-    """Make a module the way it is written: ``build(embed_dim, num_heads, bias=True, state=weights)``.
+def build(*args: Any, look: Sequence[str] = ("result",), **kwargs: Any) -> Build:
+    """Make an object of a class that is the answer: ``ask(numbers, build=build(3, look=("fit",)))``.
 
-    `state` holds the weights to load, one for each parameter: other names or shapes raise.
-    `look` says what to send back: "result" of the call, "result again" (of a second call),
-    names and shapes of "parameters", "buffers", their "buffer values", the "state" (state_dict)
-    and "attributes" (child modules and their types); any other word is a method, called with the
-    same arguments. One "result" is the value itself, anything else a dict. Without "result" or a
-    method the module is only made.
+    `look` says what to send back: "result" of calling the object with the case's arguments, "result
+    again" (of a second call), its "attributes" (names and types); any other word is a method, called
+    with the same arguments. One "result" is the value itself, anything else a dict. Without "result"
+    or a method the object is only made. torch's modules have a `build` of their own in `nbjudge.torch`.
     """
-    return Build(args, kwargs, state, double, eval, tuple(look))
+    return Build(args, kwargs, tuple(look))
 
 
 @dataclass(frozen=True)
 class Case:
     """One call that the judge asks the student's kernel to make.
 
-    `gradients` asks for the gradient of every floating tensor argument (and parameter) as well.
+    `gradients` asks for the gradient of every floating tensor argument (and parameter) as well;
+    NumPy's arrays have none.
     `refuses` says that the call cannot work: the answer must raise `ValueError` with a
-    sentence that holds each of these numbers. `build` is there when the answer is a module.
+    sentence that holds each of these numbers. `build` is there when the answer is a class.
     `through` is code of the judge's that stands between the call and the answer, see `ask`.
     """
 
@@ -112,7 +104,7 @@ class Group:
 
     name: str
     points: float
-    make: Callable[[Draw], Iterable[Case]]
+    make: Callable[[Any], Iterable[Case]]
     # For answers that no reference can predict (random numbers): looks at the values of a
     # group and returns None, the name of a mistake, or a sentence. Replaces the comparison.
     verify: Verify | None = None
@@ -123,7 +115,7 @@ class Group:
     # where one that compares results agrees, too.
     needs_values: bool = False
 
-    def cases(self, draw: Draw) -> list[Case]:
+    def cases(self, draw: Any) -> list[Case]:
         return list(self.make(draw))
 
 
@@ -141,16 +133,16 @@ class Exercise:
     """One graded answer: its cases, its mistakes, and how its result is talked about.
 
     `results` names what is returned ("output", "weights"); `axes` names the last
-    axes of each result in their order, for messages ("queries", "keys"); `weights` says which
-    result has rows that sum to 1. `not_allowed` holds names of `nbjudge.judge.forbidden`.
+    axes of each result in their order, for messages ("queries", "keys"). `not_allowed` holds the
+    ready-made steps that students are to write themselves. `draw` is what its inputs come from.
     """
 
     name: str
     results: tuple[str, ...]
     axes: tuple[tuple[str, ...], ...] = ()
-    weights: int | None = None
-    not_allowed: tuple[str, ...] = ()
+    not_allowed: tuple[Step, ...] = ()
     tolerance: Tolerance = Tolerance()
+    draw: type[Draw] = Draw
     groups: list[Group] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
     right_answers: list[Callable[..., Any]] = field(default_factory=list)
@@ -158,6 +150,19 @@ class Exercise:
     @property
     def points(self) -> float:
         return sum(group.points for group in self.groups)
+
+    # A course that knows more of its results than their numbers overrides these two.
+
+    def order_of_making(self, count: int) -> list[int]:
+        """The indices of `count` results, those first that others are made of: they are spoken of first."""
+        return list(range(count))
+
+    def measure(self, index: int, name: str, numbers: Any, expected: Any, case: Case) -> Iterator[str]:
+        """What the course can tell of a wrong array, as sentences, the most telling first.
+
+        `name` is result `index` as messages call it; `numbers` and `expected` are NumPy arrays of one shape.
+        """
+        return iter(())
 
     def group(
         self,
@@ -169,7 +174,7 @@ class Exercise:
     ) -> Callable[..., Any]:
         """Add a case group: the decorated generator function takes a `Draw` and yields cases."""
 
-        def add(make: Callable[[Draw], Iterable[Case]]) -> Callable[[Draw], Iterable[Case]]:
+        def add(make: Callable[[Any], Iterable[Case]]) -> Callable[[Draw], Iterable[Case]]:
             self.groups.append(Group(name, points, make, verify, fresh, needs_values))
             return make
 

@@ -14,8 +14,6 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from types import FrameType
 
-import torch
-
 from nbjudge.batch.parcel import Parcel, opened
 from nbjudge.batch.parcel import close as close_parcel
 from nbjudge.pipeline.job import GradingJob, GradingResult, run_job
@@ -32,8 +30,6 @@ def work(parcel: Parcel, job: GradingJob) -> GradingResult:
     limits = job.environment.limits
     try:
         with _one_at_a_time, _no_longer_than(limits.startup + limits.notebook + JUDGING):
-            # One thread in every worker: they share the cores, and sums come out the same everywhere.
-            torch.set_num_threads(1)
             return run_job(job, opened(parcel, job.lesson))
     except SystemExit:
         # Told to end. A pool would take this for a notebook that failed, and wait for the next one.

@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from nbjudge.ask.answers import Answer, Ask
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.authoring.steps import together as all_watched
 from nbjudge.judge.questions import Question
 
 
@@ -18,10 +19,11 @@ def ask_all(exercise: Exercise, questions: Sequence[Question], ask: Ask) -> list
     """
     answered: list[list[Answer]] = []
     together = True
+    watch = all_watched(step.watch() for step in exercise.not_allowed)
     while len(answered) < len(questions):
         asked = questions[len(answered) :] if together else [questions[len(answered)]]
         calls = [call for one in asked for call in one.calls]
-        reply = ask(exercise.name, calls, bool(exercise.not_allowed))
+        reply = ask(exercise.name, calls, watch)
         if reply.lost and together:
             together = False  # whether it was an accident, or whose fault, shows when each is asked alone
             continue

@@ -1,24 +1,20 @@
-"""When two values count as the same: the course's tolerances, applied to tensors and plain values."""
+"""When two values count as the same: the course's tolerances, applied to values of every kind."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import torch
-
 from nbjudge.ask.answers import Answer
 from nbjudge.authoring.exercise import Tolerance
+from nbjudge.values.kinds import kind_of
 
 
 def same_value(value: Any, other: Any, tolerance: Tolerance, equal_nan: bool = False) -> bool:
-    """Equal shape, dtype and numbers; a pair may be a tuple or a list."""
-    if isinstance(value, torch.Tensor) or isinstance(other, torch.Tensor):
-        return (
-            isinstance(value, torch.Tensor)
-            and isinstance(other, torch.Tensor)
-            and same_tensor(value, other, tolerance, equal_nan)
-        )
+    """Equal in kind, and for its kind within the tolerance; a pair may be a tuple or a list."""
+    kind = kind_of(value)
+    if kind is not None or kind_of(other) is not None:
+        return kind is not None and kind is kind_of(other) and kind.same(value, other, tolerance, equal_nan)
     if isinstance(value, (list, tuple)):
         return (
             isinstance(other, (list, tuple))
@@ -40,20 +36,6 @@ def same_value(value: Any, other: Any, tolerance: Tolerance, equal_nan: bool = F
     return False  # objects that could not be read are not the same as anything
 
 
-def same_tensor(
-    tensor: torch.Tensor, other: torch.Tensor, tolerance: Tolerance, equal_nan: bool = False
-) -> bool:
-    """`torch.allclose` with the tolerance of the dtype, after shape and dtype."""
-    if tensor.shape != other.shape or tensor.dtype != other.dtype:
-        return False
-    if torch.equal(tensor, other):
-        return True
-    if not tensor.is_floating_point():
-        return False
-    rtol, atol = tolerance.float64 if tensor.dtype == torch.float64 else tolerance.float32
-    return torch.allclose(tensor, other, rtol=rtol, atol=atol, equal_nan=equal_nan)
-
-
 def same_gradients(answer: Answer, other: Answer, tolerance: Tolerance) -> bool:
     """The same gradient for every argument; none at all is the same as zeros everywhere."""
     mine, theirs = answer.gradients, other.gradients
@@ -66,13 +48,11 @@ def same_gradients(answer: Answer, other: Answer, tolerance: Tolerance) -> bool:
     )
 
 
-def _same_gradient(gradient: torch.Tensor | None, other: torch.Tensor | None, tolerance: Tolerance) -> bool:
-    if gradient is None and other is None:
-        return True
+def _same_gradient(gradient: Any, other: Any, tolerance: Tolerance) -> bool:
     if gradient is None or other is None:
         flowing = gradient if other is None else other
-        return flowing is not None and not bool(flowing.any())
-    return same_tensor(gradient, other, tolerance, equal_nan=True)
+        return flowing is None or not bool(flowing.any())
+    return same_value(gradient, other, tolerance, equal_nan=True)
 
 
 def same_answer(answer: Answer, other: Answer, tolerance: Tolerance) -> bool:

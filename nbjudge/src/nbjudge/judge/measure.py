@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-import torch
-
 from nbjudge.ask.answers import Answer, answers_of, calls_for
-from nbjudge.ask.program.respond import SIDES
+from nbjudge.ask.program.building import SIDES
 from nbjudge.authoring.exercise import Case, Exercise
 from nbjudge.judge import wording
-from nbjudge.judge.compare import same_gradients, same_tensor, same_value
+from nbjudge.judge.compare import same_gradients, same_value
+from nbjudge.values.arrays import ArrayKind
+from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import Unreadable
 
 
@@ -42,11 +42,8 @@ def evidence_of(exercise: Exercise, case: Case, answer: Answer) -> str:
     else:
         values = answer.value if isinstance(answer.value, (list, tuple)) else [answer.value]
         named = list(zip(exercise.results, values, strict=False))
-    shown = [
-        f"your {name}: {wording.shown(value)}"
-        for name, value in named
-        if isinstance(value, float) or (isinstance(value, torch.Tensor) and value.numel())
-    ] or [f"yours is {wording.short(answer.value)}"]
+    shown = [f"your {name}: {text}" for name, value in named if (text := wording.shown(value))]
+    shown = shown or [f"yours is {wording.short(answer.value)}"]
     return f"Asked with {wording.describe_call(case)}: {'; '.join(shown)}."
 
 
@@ -68,9 +65,7 @@ def _wrong_value(
         for name, (mine, right) in zip(exercise.results, pairs, strict=False)
         if same_value(mine, right, exercise.tolerance)
     ]
-    # The weights come before the output that is made of them: name what went wrong first.
-    order = sorted(range(len(pairs)), key=lambda index: index != exercise.weights)
-    for index in order:
+    for index in exercise.order_of_making(len(pairs)):  # what went wrong first is named
         mine, right = pairs[index]
         if same_value(mine, right, exercise.tolerance):
             continue
@@ -114,7 +109,8 @@ def _measurements(
     mine: Any,
     right: Any,
 ) -> Iterator[str]:
-    if not isinstance(mine, torch.Tensor) or not isinstance(right, torch.Tensor):
+    kind = kind_of(mine)
+    if kind is None or kind is not kind_of(right):
         if isinstance(mine, Unreadable) or type(mine) is not type(right):
             several = len(exercise.results) > 1
             yield wording.wrong_kind(name if several else f"`{exercise.name}`", mine, right, several)
@@ -122,74 +118,20 @@ def _measurements(
         plain = all(isinstance(value, float) for value in both)
         yours, other = wording.told_apart(*both) if plain else map(wording.short, both)
         yield f"`{exercise.name}` gives {yours}, and {other} is right."
-        return
-    axes = exercise.axes[index] if index < len(exercise.axes) else ()
-    if mine.shape != right.shape:
-        yield wording.wrong_shape(name, mine, right, axes)
-    if mine.dtype != right.dtype:
-        yield f"{name} has dtype {_dtype(mine)}, and {_dtype(right)} was asked for."
-    if mine.is_floating_point():
-        is_weights = index == exercise.weights
-        yield from _float_measurements(exercise, name, mine, right, is_weights, _has_mask(case))
-    yield from _argument_measurements(exercise, reference, case, mine, index, name)
-    position = _largest_difference(mine, right)
-    yours, other = wording.told_apart(mine[position], right[position])
-    yield (
-        f"{name} has the right shape but other numbers: at {list(position)} yours is {yours}, "
-        f"and {other} is right."
-    )
+    elif isinstance(kind, ArrayKind):
+        # NumPy is asked for where an array is met, and not before.
+        from nbjudge.judge.array_differences import differences, other_numbers
 
-
-def _float_measurements(
-    exercise: Exercise, name: str, mine: torch.Tensor, right: torch.Tensor, is_weights: bool, masked: bool
-) -> Iterator[str]:
-    tolerance = exercise.tolerance
-    for kind, where in (("NaN", mine.isnan()), ("infinite", mine.isinf() & ~right.isinf())):
-        if bool(where.any()):
-            position = tuple(where.nonzero()[0].tolist())
-            row = f"row {position[-2]}" if len(position) > 1 else f"position {list(position)}"
-            yield f"{name} is {kind} in {row} ({int(where.sum())} of {where.numel()} numbers)."
-    if mine.dim() >= 2 and mine.shape[-1] == mine.shape[-2] and same_tensor(mine.mT, right, tolerance):
-        yield f"{name} is transposed: the last two axes have changed places."
-    if is_weights:
-        sums = mine.sum(dim=-1)
-        target = right.sum(dim=-1)
-        off = (sums - target).abs() > 1e-3
-        if bool(off.any()):
-            position = tuple(off.nonzero()[0].tolist())
-            yours, other = wording.told_apart(sums[position], target[position])
-            yield f"The rows of {name} do not sum to {other}: row {list(position)} sums to {yours}."
-    factor = constant_factor(mine, right)
-    if factor is not None:
-        yield f"Every number in {name} is {factor:.4g} times what it should be."
-    hidden = (right == 0) & (mine.abs() > 1e-6)
-    if is_weights and masked and bool(hidden.any()):
-        position = tuple(hidden.nonzero()[0].tolist())
-        ahead = len(position) > 1 and bool((right.triu(1) == 0).all()) and position[-1] > position[-2]
-        place = (
-            f"query {position[-2]}, key {position[-1]}" if len(position) > 1 else f"position {list(position)}"
-        )
-        what = "looks into the future" if ahead else "attends where the mask forbids it"
-        yield f"{name} {what}: {wording.number(mine[position])} at {place}, where 0 is right."
-
-
-def _has_mask(case: Case) -> bool:
-    values = [*case.args, *case.kwargs.values()]
-    return any(isinstance(value, torch.Tensor) and value.dtype == torch.bool for value in values)
-
-
-def constant_factor(mine: torch.Tensor, right: torch.Tensor) -> float | None:
-    """The number c with mine = c * right, where there is one other than 1."""
-    large = right.abs() > right.abs().max() * 1e-2
-    if not bool(large.any()) or not bool(right.isfinite().all()) or not bool(mine.isfinite().all()):
-        return None
-    factor = float((mine[large] / right[large]).median())
-    close = torch.allclose(mine, factor * right, rtol=1e-3, atol=1e-5 * max(1.0, abs(factor)))
-    return factor if close and abs(factor) > 1e-6 and abs(factor - 1) > 1e-3 else None
+        yield from differences(exercise, case, kind, index, name, mine, right)
+        yield from _argument_measurements(exercise, reference, case, mine, index, name)
+        yield other_numbers(kind, name, mine, right)
+    else:
+        yield from _argument_measurements(exercise, reference, case, mine, index, name)
+        yield from kind.differences(name, mine, right)
 
 
 def _argument_measurements(
-    exercise: Exercise, reference: Callable[..., Any], case: Case, mine: torch.Tensor, index: int, name: str
+    exercise: Exercise, reference: Callable[..., Any], case: Case, mine: Any, index: int, name: str
 ) -> Iterator[str]:
     """Does the answer equal the right one for fewer arguments? Then the argument is not used."""
     names = wording.argument_names(reference)
@@ -203,20 +145,9 @@ def _argument_measurements(
             yield f"{name} is the same as if `{keyword}` had not been given: it is not used."
 
 
-def _gives(
-    reference: Callable[..., Any], case: Case, index: int, mine: torch.Tensor, exercise: Exercise
-) -> bool:
+def _gives(reference: Callable[..., Any], case: Case, index: int, mine: Any, exercise: Exercise) -> bool:
     (answer,) = answers_of(reference, calls_for([case], [None]))
     values = answer.value if isinstance(answer.value, (list, tuple)) else [answer.value]
     if answer.status != "value" or index >= len(values):
         return False
     return same_value(mine, values[index], exercise.tolerance)
-
-
-def _largest_difference(mine: torch.Tensor, right: torch.Tensor) -> tuple[int, ...]:
-    difference = (mine.double() - right.double()).abs().nan_to_num(nan=float("inf"))
-    return tuple(int(i) for i in torch.unravel_index(difference.argmax(), difference.shape))
-
-
-def _dtype(tensor: torch.Tensor) -> str:
-    return str(tensor.dtype).removeprefix("torch.")

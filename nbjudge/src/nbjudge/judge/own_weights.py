@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from nbjudge.ask.answers import Answer, answers_of
 from nbjudge.authoring.exercise import Exercise, Tolerance
 from nbjudge.judge.compare import same_value
 from nbjudge.judge.verdict import Finding
+from nbjudge.values.arrays import ArrayKind
+from nbjudge.values.kinds import kind_of
 
 if TYPE_CHECKING:
     from nbjudge.judge.questions import Question
 
-Weights = dict[str, torch.Tensor]
+Weights = dict[str, Any]
 
 
 def with_its_own_weights(exercise: Exercise, asked: Question, values: list[Any]) -> Finding | None:
@@ -53,9 +53,10 @@ def say_nothing(asked: Question, answers: list[Answer]) -> bool:
 
 
 def _each_left_out(weights: Weights) -> Iterator[Weights]:
-    for name, tensor in weights.items():
-        if tensor.dim() > 1:
-            yield weights | {name: torch.zeros_like(tensor)}
+    for name, values in weights.items():
+        kind = kind_of(values)
+        if isinstance(kind, ArrayKind) and len(values.shape) > 1:
+            yield weights | {name: kind.zeros_like(values)}
 
 
 def _weights(reference: Callable[..., Any], call: dict[str, Any], state: dict[str, Any]) -> Weights:

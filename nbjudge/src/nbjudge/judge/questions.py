@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Any
 
 from nbjudge.ask.answers import Answer, answers_of, calls_for
-from nbjudge.authoring.draw import Draw
 from nbjudge.authoring.exercise import Case, Exercise, Group, Mistake
 from nbjudge.errors import CourseError
 from nbjudge.judge.compare import same_gradients, same_value
@@ -18,6 +17,8 @@ from nbjudge.judge.forbidden import forbidden_step, went_elsewhere
 from nbjudge.judge.own_weights import say_nothing, with_its_own_weights
 from nbjudge.judge.verdict import Finding
 from nbjudge.judge.worked_out import tells
+from nbjudge.values.arrays import ArrayKind
+from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import why_it_cannot_travel
 
 MOST_NUMBERS = 10  # in the sentence of a refusal
@@ -79,7 +80,7 @@ def question(exercise: Exercise, group: Group, reference: Callable[..., Any], se
 
     Raises CourseError where it cannot, or where a case holds what cannot travel.
     """
-    draw = Draw(group_seed(seed, exercise.name, group.name))
+    draw = exercise.draw(group_seed(seed, exercise.name, group.name))
     cases = group.cases(draw)
     _refuse_what_cannot_travel(exercise, group, cases)
     plain = calls_for(cases, [None] * len(cases))
@@ -132,11 +133,16 @@ def refuses_well(numbers: Sequence[int], answer: Answer) -> bool:
     )
 
 
-def _cotangents(reference: Callable[..., Any], call: dict[str, Any], draw: Draw) -> list[Any]:
+def _cotangents(reference: Callable[..., Any], call: dict[str, Any], draw: Any) -> list[Any]:
     """Random weights for the outputs, so that one backward pass sees every one of them."""
     (expected,) = answers_of(reference, [call])
     values = expected.value if isinstance(expected.value, (list, tuple)) else [expected.value]
-    return [draw.normal(*value.shape, dtype=value.dtype) for value in values if value.is_floating_point()]
+    kinds = [(kind_of(value), value) for value in values]
+    return [
+        draw.normal(*value.shape, dtype=value.dtype)
+        for kind, value in kinds
+        if isinstance(kind, ArrayKind) and kind.differentiates and kind.is_floating(value)
+    ]
 
 
 def _refuse_broken_cases(

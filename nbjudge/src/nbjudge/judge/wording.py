@@ -7,10 +7,10 @@ import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
-
 from nbjudge.ask.answers import Answer
 from nbjudge.authoring.exercise import Case, Exercise
+from nbjudge.values.arrays import ArrayKind
+from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import Made, Unreadable
 
 
@@ -73,11 +73,9 @@ def wrong_gradients(
         name = argument_name(reference, path)
         yours = mine.get(path)
         if yours is None and gradient is not None and bool(gradient.any()):
-            return (
-                f"The values agree, but no gradient reaches `{name}`: "
-                "something on the way leaves torch or detaches."
-            )
-        if yours is not None and bool(yours.isnan().any()):
+            why = getattr(kind_of(gradient), "no_gradient", "")
+            return f"The values agree, but no gradient reaches `{name}`{': ' if why else ''}{why}."
+        if yours is not None and bool((yours != yours).any()):
             return (
                 f"The values agree, but the gradient of `{name}` is NaN: "
                 "a value that was cleaned up afterwards was NaN on the way."
@@ -95,7 +93,7 @@ def wrong_number(exercise: Exercise, value: Any, expected: Any) -> str:
 
 
 def wrong_kind(what: str, value: Any, expected: Any, is_part: bool) -> str:
-    """A list, a number, nothing, where a tensor was asked for."""
+    """A list, a number, nothing, where an array was asked for."""
     if value is None and not is_part:
         return f"{what} returns nothing, and {kind(expected)} was asked for: is the `return` line missing?"
     return f"{what} {'is' if is_part else 'returns'} {kind(value)}, and {kind(expected)} was asked for."
@@ -135,20 +133,12 @@ def wrong_parts(exercise: Exercise, side: str, mine: Any, right: Any) -> str:
     return f"Of the {side} of `{exercise.name}`, `{name}` is {short(mine[name])}, not {short(right[name])}."
 
 
-def wrong_shape(name: str, mine: torch.Tensor, right: torch.Tensor, axes: Sequence[str]) -> str:
-    named = f" (…, {', '.join(axes)})" if len(axes) < right.dim() else f" ({', '.join(axes)})"
-    sentence = f"{name} has shape {tuple(mine.shape)}, and {tuple(right.shape)} was asked for"
-    sentence += f":{named}." if axes else "."
-    if mine.dim() == right.dim() >= 2 and mine.mT.shape == right.shape:
-        sentence += " The last two axes have changed places."
-    return sentence
-
-
 def kind(value: Any) -> str:
     if isinstance(value, Unreadable):
         return f"an object of type {value.kind}"
-    if isinstance(value, torch.Tensor):
-        return f"a tensor of shape {tuple(value.shape)}"
+    owner = kind_of(value)
+    if owner is not None:
+        return owner.kind_and_shape(value)
     if isinstance(value, (list, tuple)):
         return f"a {type(value).__name__} of {len(value)}"
     article = "an" if isinstance(value, int) and not isinstance(value, bool) else "a"
@@ -170,8 +160,9 @@ def _arguments(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
 
 
 def short(value: Any) -> str:
-    if isinstance(value, torch.Tensor):
-        return f"a {str(value.dtype).removeprefix('torch.')} tensor of shape {tuple(value.shape)}"
+    owner = kind_of(value)
+    if owner is not None:
+        return owner.describe(value)
     if isinstance(value, Unreadable):
         return kind(value)
     if isinstance(value, Made):
@@ -189,7 +180,7 @@ class _Brief(reprlib.Repr):
         self.maxlevel, self.maxstring, self.maxlong = 3, LONGEST_SHORT + 4, LONGEST_SHORT
 
     def repr1(self, value: Any, level: int) -> str:
-        if isinstance(value, (torch.Tensor, Unreadable, Made)):
+        if isinstance(value, (Unreadable, Made)) or kind_of(value) is not None:
             return short(value)
         return super().repr1(value, level)
 
@@ -197,27 +188,30 @@ class _Brief(reprlib.Repr):
 _BRIEF = _Brief()
 
 
-def shown(value: torch.Tensor | float) -> str:
-    """A result as evidence shows it: a number, or the first row of a tensor."""
-    return short(value) if isinstance(value, float) else first_row(value)
+def shown(value: Any) -> str:
+    """A result as evidence shows it: a number, or the first row of an array; empty for all else."""
+    owner = kind_of(value)
+    if isinstance(owner, ArrayKind):
+        return first_row(owner.as_numbers(value)) if 0 not in value.shape else ""
+    return short(value) if owner is not None or isinstance(value, float) else ""
 
 
-def first_row(tensor: torch.Tensor, most: int = 5) -> str:
-    row = tensor.reshape(-1, tensor.shape[-1])[0] if tensor.dim() else tensor.reshape(1)
-    numbers = ", ".join(number(entry) for entry in row[:most])
-    return f"[{numbers}{', …' if row.numel() > most else ''}]"
+def first_row(numbers: Any, most: int = 5) -> str:
+    """The first row of a NumPy array."""
+    row = numbers.reshape(-1, numbers.shape[-1])[0] if numbers.ndim else numbers.reshape(1)
+    entries = ", ".join(number(entry) for entry in row[:most].tolist())
+    return f"[{entries}{', …' if len(row) > most else ''}]"
 
 
-def number(entry: torch.Tensor) -> str:
-    value = entry.item()
-    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+def number(value: Any) -> str:
+    return f"{value:.{DIGITS}g}" if isinstance(value, (float, complex)) else str(value)
 
 
-def told_apart(mine: torch.Tensor | float, right: torch.Tensor | float) -> tuple[str, str]:
+def told_apart(mine: Any, right: Any) -> tuple[str, str]:
     """Two numbers with few digits, or with as many as it takes to see that they differ."""
-    values = [value.item() if isinstance(value, torch.Tensor) else value for value in (mine, right)]
+    values = [value.item() if hasattr(value, "item") else value for value in (mine, right)]
     if not all(isinstance(value, float) for value in values):
-        return str(values[0]), str(values[1])
+        return short(values[0]), short(values[1])
     for digits in range(DIGITS, MOST_DIGITS + 1):
         yours, other = (f"{value:.{digits}g}" for value in values)
         if yours != other:

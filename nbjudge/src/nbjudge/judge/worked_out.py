@@ -11,14 +11,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import torch
-
 from nbjudge.ask.answers import Answer
-from nbjudge.ask.program.respond import SIDES
+from nbjudge.ask.program.building import RESULTS, SIDES
 from nbjudge.authoring.exercise import Case, Group
+from nbjudge.values.arrays import ArrayKind
+from nbjudge.values.kinds import kind_of
 
-# What a call of a module returns; its other sides are how it is made.
-CALLED = ("result", "result again")
 LARGEST_GUESS = 20  # of a whole number
 BY_CHANCE = 0.01  # how likely somebody who throws a coin for every yes and no may be right
 
@@ -43,10 +41,10 @@ def tells(group: Group, cases: Sequence[Case], expected: Sequence[Answer]) -> bo
 
 
 def _returned(case: Case, value: Any) -> Any:
-    """What a call returned, without how a module is made."""
+    """What a call returned, without how an object is made."""
     if case.build is None or case.build.look == ("result",):
         return value
-    return {side: each for side, each in value.items() if side in CALLED or side not in SIDES}
+    return {side: each for side, each in value.items() if side in RESULTS or side not in SIDES}
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -61,13 +59,16 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 def _is_worked_out(leaf: Any, given: list[Any]) -> bool:
     """Whether a result is no constant, no argument in any shape, and no number that is guessed."""
-    if isinstance(leaf, torch.Tensor):
-        numbers = leaf.flatten()
+    kind = kind_of(leaf)
+    if isinstance(kind, ArrayKind):
+        numbers = kind.as_numbers(leaf).reshape(-1)
         if any(_holds(argument, numbers) for argument in given):
             return False
         if len(numbers) == 1:
             return _is_worked_out(numbers.item(), given)
         return not bool((numbers == numbers[:1]).all())
+    if kind is not None:
+        return not any(kind is kind_of(argument) and kind.identical(leaf, argument) for argument in given)
     if isinstance(leaf, float):
         return not leaf.is_integer() and leaf not in _plain(given)
     return type(leaf) is int and abs(leaf) > LARGEST_GUESS and leaf not in _plain(given)
@@ -77,10 +78,12 @@ def _plain(given: list[Any]) -> list[Any]:
     return [argument for argument in given if isinstance(argument, (int, float))]
 
 
-def _holds(argument: Any, numbers: torch.Tensor) -> bool:
-    if not isinstance(argument, torch.Tensor) or argument.numel() != len(numbers):
+def _holds(argument: Any, numbers: Any) -> bool:
+    kind = kind_of(argument)
+    if not isinstance(kind, ArrayKind):
         return False
-    return torch.equal(argument.flatten().double(), numbers.double())
+    given = kind.as_numbers(argument).reshape(-1)
+    return len(given) == len(numbers) and bool((given == numbers).all())
 
 
 def _chance(guessed: Sequence[int]) -> float:

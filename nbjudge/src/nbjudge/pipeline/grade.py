@@ -10,6 +10,7 @@ from nbformat import NotebookNode
 from nbgrader.utils import determine_grade, is_grade, is_solution
 
 from nbjudge.ask.answers import Answer, Ask, Reply
+from nbjudge.ask.program.watching import Watch
 from nbjudge.course.course import Lesson
 from nbjudge.judge.judge import judge
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
@@ -57,8 +58,8 @@ def grade(
 def _explaining(ask: Ask, stopped: NotebookNode | None) -> Ask:
     """Where there is no answer because its cell stopped with an error, let the answer say so."""
 
-    def explained(name: str, calls: list[dict[str, Any]], trace: bool) -> Reply:
-        reply = ask(name, calls, trace)
+    def explained(name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+        reply = ask(name, calls, watch)
         if stopped is None or not all(answer.status == "missing" for answer in reply.answers):
             return reply
         missing = Answer("missing", error=stopped.ename, message=stopped.evalue)

@@ -15,6 +15,7 @@ from typing import Any
 
 from nbjudge.ask.answers import Reply, read_reply
 from nbjudge.ask.program import respond
+from nbjudge.ask.program.watching import Watch
 from nbjudge.course.course import find_course
 from nbjudge.judge.judge import judge
 from nbjudge.judge.verdict import Verdict
@@ -38,8 +39,8 @@ def judge_here(name: str, seed: int | None = None) -> Points:
     lesson, exercise = find_course(Path.cwd()).exercise(name)
     answer = vars(sys.modules["__main__"]).get(name)
 
-    def ask(_name: str, calls: list[dict[str, Any]], trace: bool) -> Reply:
-        return read_reply(respond.answer_calls(answer, calls, trace), len(calls))
+    def ask(_name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
     seed = secrets.randbits(48) if seed is None else seed
     verdict = judge(exercise, lesson.reference_answer(name), ask, seed)

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal
 
 from nbjudge.ask.answers import Ask, Reply, read_reply
 from nbjudge.ask.program import respond
+from nbjudge.ask.program.watching import Watch, python_functions
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.authoring.steps import Step
 from nbjudge.course.course import Lesson
 from nbjudge.errors import CourseError
-from nbjudge.judge.forbidden import STEPS
 from nbjudge.judge.judge import judge
 from nbjudge.judge.verdict import Verdict
 
@@ -100,17 +102,29 @@ def trials(lesson: Lesson, exercise: Exercise, seeds: Sequence[int], only: str =
 
 
 def refuse_unknown_steps(exercise: Exercise) -> None:
-    """Raises CourseError where `not_allowed` names what nobody looks for."""
-    unknown = [name for name in exercise.not_allowed if name not in STEPS]
-    if unknown:
-        raise CourseError(
-            f"`{exercise.name}` does not allow {unknown[0]!r}, which is no step that is looked for. "
-            f"There are: {', '.join(sorted(STEPS))}."
-        )
+    """Raises CourseError where `not_allowed` names what cannot be watched, or is not there to be."""
+    for step in exercise.not_allowed:
+        if not isinstance(step, Step):
+            raise CourseError(
+                f"`{exercise.name}` does not allow {step!r}, which is no step that can be watched: "
+                "write a Step (from nbjudge.authoring) with the functions that give it away."
+            )
+        for module, names in step.watch().get("functions", {}).items():
+            try:
+                found = import_module(module)
+            except ImportError:
+                continue  # such as a package that this course can do without: nobody can use it either
+            for name in names:
+                if not python_functions(found, name):
+                    raise CourseError(
+                        f"`{exercise.name}` does not allow {step.called}, and {module} has no function "
+                        f"{name!r} that is written in Python: mend the name, or take the function that it "
+                        "ends in."
+                    )
 
 
 def _asking(function: Callable[..., Any]) -> Ask:
-    def ask(_name: str, calls: list[dict[str, Any]], trace: bool) -> Reply:
-        return read_reply(respond.answer_calls(function, calls, trace), len(calls))
+    def ask(_name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+        return read_reply(respond.answer_calls(function, calls, watch), len(calls))
 
     return ask

@@ -19,6 +19,7 @@ from nbformat import NotebookNode
 
 from nbjudge.ask import protocol
 from nbjudge.ask.answers import Answer, Reply, read_reply
+from nbjudge.ask.program.watching import Watch
 from nbjudge.run.kernel_process import KernelEnvironment, KernelProcess, start
 from nbjudge.run.patience import Patience
 from nbjudge.sandbox.forked_kernel import SandboxError
@@ -82,12 +83,12 @@ class StudentKernel:
             self._played.append(cell)
         return outcome
 
-    def ask(self, name: str, calls: list[dict[str, Any]], trace: bool) -> Reply:
+    def ask(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
         """Put calls to the answer `name`; whatever goes wrong becomes an answer that says so."""
         if self.out_of_time:
             return Reply([Answer("late")] * len(calls))
         try:
-            printed = self._evaluate(protocol.question(name, calls, trace), self._clock(self.limits.answer))
+            printed = self._evaluate(protocol.question(name, calls, watch), self._clock(self.limits.answer))
             return read_reply(protocol.read_printed(printed), len(calls))
         except TimeoutError:
             self._start_again()

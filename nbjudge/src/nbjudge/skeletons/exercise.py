@@ -11,6 +11,7 @@ import nbformat
 from nbjudge.course.course import Lesson, read_notebook
 from nbjudge.errors import CourseError
 from nbjudge.skeletons.lesson import CLOSING, marked_cell
+from nbjudge.skeletons.vocabulary import Vocabulary, vocabulary_of
 
 POINTS = 2
 TEXT = """## Exercise {number} · `{name}`
@@ -42,8 +43,8 @@ ANSWER = '''def {name}(x):
     ### BEGIN SOLUTION
     return 2 * x
     ### END SOLUTION'''
-TEST = """returned = {name}(torch.tensor([1.0, 3.0]))
-assert isinstance(returned, torch.Tensor), f"a tensor, not {{type(returned).__name__}}: is there a return?"
+TEST = """returned = {name}({array})
+assert isinstance(returned, {array_type}), f"{noun}, not {{type(returned).__name__}}: is there a return?"
 assert returned.tolist() == [2.0, 6.0], f"[1, 3] gives [2, 6], not {{returned.tolist()}}"
 ### BEGIN HIDDEN TESTS
 from nbjudge import check
@@ -51,25 +52,22 @@ check("{name}")
 ### END HIDDEN TESTS"""
 CHECKS = '''"""What the grader asks about `{name}`."""
 
-import torch
+{imports}
 
-from nbjudge.authoring import Exercise, ask
-
-{name} = Exercise("{name}", results=("doubled vector",), axes=(("numbers",),))
+{name} = Exercise("{name}", results=("doubled vector",), axes=(("numbers",),){draw})
 
 
 @{name}.group("vectors", points=1)
 def fresh_vectors(draw):
-    """Fresh numbers, of a size that stands nowhere in the notebook; and the other dtype."""
+    """Fresh numbers, of a size that stands nowhere in the notebook."""
     (size,) = draw.sizes(1)
     yield ask(draw.normal(size))
-    yield ask(draw.normal(size, dtype=torch.float64))
 
 
-@{name}.group("gradients", points=1)
-def their_gradients(draw):
-    (size,) = draw.sizes(1)
-    yield ask(draw.normal(size), gradients=True)
+@{name}.group("whole numbers", points=1)
+def whole_numbers(draw):
+    """Another dtype, and another size."""
+    yield ask(draw.integers(-9, 9, *draw.sizes(1)))
 
 
 @{name}.mistake("The numbers come back squared: each is to be doubled, so 3 gives 6, not 9.")
@@ -77,9 +75,9 @@ def squared_instead(x):
     return x * x
 
 
-@{name}.mistake("No gradient flows, for the result is cut off from the graph: compute it from the argument.")
-def cut_off_from_the_graph(x):
-    return 2 * x.detach()
+@{name}.mistake("Whole numbers come back as fractions: the result keeps the dtype of its argument.")
+def always_fractions(x):
+    return 2.0 * x
 
 
 @{name}.also_right
@@ -110,26 +108,27 @@ def new_exercise(lesson: Lesson, name: str) -> tuple[Path, Path]:
             if there != file
             else f"{there} is there already: move it away, or choose another name."
         )
-    _add_cells(lesson, name)
+    words = vocabulary_of(course.root / "checks")
+    _add_cells(lesson, name, words)
     checks.mkdir(parents=True, exist_ok=True)
     if not (checks / "__init__.py").exists():
         (checks / "__init__.py").write_text("")
-    file.write_text(CHECKS.format(name=name))
+    file.write_text(CHECKS.format(name=name, imports=words.imports, draw=words.draw))
     return lesson.source_path, file
 
 
-def _add_cells(lesson: Lesson, name: str) -> None:
+def _add_cells(lesson: Lesson, name: str, words: Vocabulary) -> None:
     notebook = read_notebook(lesson.source_path)
     texts = [cell.source if cell.cell_type == "markdown" else "" for cell in notebook.cells]
     place = next((at for at, text in enumerate(texts) if text.startswith(CLOSING)), len(texts))
     of_lesson = re.match(r"0*(\d+)_", lesson.folder)
     count = sum(len(re.findall(r"^## Exercise ", text, re.MULTILINE)) for text in texts) + 1
     number = f"{of_lesson.group(1)}.{count}" if of_lesson else str(count)
+    array = words.array("[1.0, 3.0]")
+    test = TEST.format(name=name, array=array, array_type=words.array_type, noun=words.noun)
     notebook.cells[place:place] = [
         nbformat.v4.new_markdown_cell(TEXT.format(name=name, number=number), id=f"{name}-text"),
         marked_cell(name, ANSWER.format(name=name), solution=True),
-        marked_cell(
-            f"test_{name}", TEST.format(name=name), grade=True, locked=True, points=POINTS, cell_type="code"
-        ),
+        marked_cell(f"test_{name}", test, grade=True, locked=True, points=POINTS, cell_type="code"),
     ]
     nbformat.write(notebook, lesson.source_path)

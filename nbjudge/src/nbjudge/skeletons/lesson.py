@@ -9,6 +9,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from nbjudge.errors import CourseError
+from nbjudge.skeletons.vocabulary import vocabulary_of
 
 NAME = re.compile(r"(?:\d+_)?([a-z]\w*)", re.ASCII)
 CLOSING = "## What you now have"
@@ -17,11 +18,6 @@ TITLE = """# {title}
 What this lesson is about, in one paragraph. At the end you can say what you can. About 30 minutes. From
 the lesson before you need nothing.
 """
-SETUP = """import math
-
-import torch
-import torch.nn as nn
-import torch.nn.functional as F"""
 END = """{closing}
 
 One sentence.
@@ -80,7 +76,7 @@ def new_lesson(source: Path, folder: str) -> Path:
             nbformat.v4.new_markdown_cell(
                 TITLE.format(title=stem.replace("_", " ").capitalize()), id="title"
             ),
-            given_cell("setup", SETUP),
+            given_cell("setup", vocabulary_of(source.parent / "checks").setup),
             nbformat.v4.new_markdown_cell(END.format(closing=CLOSING), id="closing"),
         ],
         metadata={

@@ -1,1 +1,5 @@
-"""How values travel between the judge and a kernel."""
+"""Values of any kind that an answer takes or returns: how they travel, are copied, compared, described."""
+
+from nbjudge.values import arrays, tables
+
+__all__ = ["arrays", "tables"]

@@ -1,7 +1,12 @@
-"""Plain values as JSON, tensors as safetensors, and nothing else: how questions and answers travel.
+"""How questions and answers travel: plain values as JSON, the numbers of arrays as bytes, and nothing else.
 
-Part of what runs in the student's kernel, see `respond`.
+Nothing that is received is executed or unpickled: a message's reader builds what its writer may have meant,
+within bounds, or raises.
+
+Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
 """
+
+from __future__ import annotations
 
 import base64
 import json
@@ -9,10 +14,9 @@ import marshal
 from functools import lru_cache
 from typing import Any
 
-import torch
-from safetensors.torch import load, save
+from nbjudge.values.kinds import KINDS, kind_of
 
-LARGEST_TENSOR = 2**22  # elements
+LARGEST_ARRAY = 2**22  # elements
 LONGEST_TEXT = 20_000  # characters
 LONGEST_LIST = 10_000  # entries
 DEEPEST_NEST = 8
@@ -20,19 +24,19 @@ LONGEST_TREE = 2**23  # characters of base64
 MOST_AXES = 16
 # Of one message, whatever refers to whatever: what its reader does with it is bounded by these.
 MOST_ENTRIES = 200_000
-MOST_ELEMENTS = 2**25  # of all tensors, each counted as often as it is referred to
-LARGEST_INDEX = 2**21  # bytes of safetensors' own list of names and shapes
+MOST_ELEMENTS = 2**25  # of all arrays, each counted as often as it is referred to
+ALIGNED_TO = 16  # bytes
 
 
 def pack(value: Any) -> str:
-    """Turn plain values and tensors into text; anything else becomes the name of its type.
+    """Turn plain values and values of a known kind into text; of anything else the name of its type.
 
     The text is two words of base64, so that its `repr` is itself between quotes: whoever reads it
     from a kernel evaluates nothing.
     """
-    tensors: dict[str, torch.Tensor] = {}
-    tree = json.dumps(_to_tree(value, tensors, 0)).encode()
-    return f"{base64.b64encode(tree).decode()} {base64.b64encode(save(tensors)).decode()}"
+    message = Message()
+    tree = json.dumps(message.tree(value, 0)).encode()
+    return f"{base64.b64encode(tree).decode()} {base64.b64encode(message.numbers).decode()}"
 
 
 def unpack(text: str, with_code: bool = False) -> Any:
@@ -40,16 +44,15 @@ def unpack(text: str, with_code: bool = False) -> Any:
 
     Raises ValueError, KeyError or the like for anything else.
     """
-    packed_tree, _, packed_tensors = text.partition(" ")
+    packed_tree, _, packed_numbers = text.partition(" ")
     if len(packed_tree) > LONGEST_TREE:
         raise ValueError("more than is read")
-    tree, blob = base64.b64decode(packed_tree), base64.b64decode(packed_tensors)
+    tree = base64.b64decode(packed_tree)
     # An entry takes two brackets at most, and a comma: so many are no tree of ours.
     if tree.count(b"{") + tree.count(b"[") + tree.count(b",") > 4 * MOST_ENTRIES:
         raise ValueError("more entries than are read")
-    if int.from_bytes(blob[:8], "little") > LARGEST_INDEX:
-        raise ValueError("more tensors than are read")
-    return _Tree(load(blob), with_code).read(json.loads(tree), DEEPEST_NEST + 2)
+    message = Message(bytearray(base64.b64decode(packed_numbers)), with_code)
+    return message.value(json.loads(tree), DEEPEST_NEST + 2)
 
 
 def why_it_cannot_travel(value: Any, depth: int = 0) -> str:
@@ -61,93 +64,101 @@ def why_it_cannot_travel(value: Any, depth: int = 0) -> str:
             return "what is nested too deeply or holds too many entries"
         entries = value.values() if isinstance(value, dict) else value
         return next((said for entry in entries if (said := why_it_cannot_travel(entry, depth + 1))), "")
-    tree = _to_tree(value, {}, depth)
-    return f"{tree['other']}, which is neither a plain value nor a tensor" if "other" in tree else ""
+    tree = Message().tree(value, depth)
+    known = ", ".join(dict.fromkeys(kind.noun for kind in KINDS))
+    return (
+        f"{tree['other']}, which is neither a plain value nor a known kind ({known})"
+        if "other" in tree
+        else ""
+    )
 
 
-def _to_tree(value: Any, tensors: dict[str, torch.Tensor], depth: int) -> dict[str, Any]:
-    kind = type(value)
-    if depth > DEEPEST_NEST:
-        return {"other": "something nested too deeply"}
-    if kind in (torch.Tensor, torch.nn.Parameter):
-        return _tensor_to_tree(value, tensors)
-    if value is None or kind in (bool, int):
-        return {"plain": value}
-    if isinstance(value, float):
-        return {"plain": float(value)}
-    if isinstance(value, str):
-        return {"plain": value[:LONGEST_TEXT]}
-    # Read as what they are at bottom: a class of somebody's own may compute when it is read.
-    if isinstance(value, (list, tuple)) and len(value) <= LONGEST_LIST:
-        base: Any = tuple if isinstance(value, tuple) else list
-        return {base.__name__: [_to_tree(entry, tensors, depth + 1) for entry in base.__iter__(value)]}
-    if isinstance(value, dict) and len(value) <= LONGEST_LIST:
-        entries = [[str(key), _to_tree(entry, tensors, depth + 1)] for key, entry in dict.items(value)]
-        return {"dict": entries}
-    if isinstance(value, Made):
-        return {"made": [value.compiled(), _to_tree(value.given, tensors, depth + 1)]}
-    return {"other": f"{kind.__module__}.{kind.__qualname__}"[:LONGEST_TEXT]}
+class Message:
+    """A message while it is written or read: a tree of plain values, and the bytes of its arrays.
 
+    Of what is read there is no more than anybody asks for.
+    """
 
-def _tensor_to_tree(tensor: torch.Tensor, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
-    tensor = tensor.detach()
-    if tensor.layout != torch.strided or tensor.is_complex() or tensor.is_quantized:
-        return {"other": f"a tensor of layout {tensor.layout} and dtype {tensor.dtype}"}
-    if tensor.numel() > LARGEST_TENSOR:
-        return {"other": f"a tensor of {tensor.numel()} elements, which is more than is read"}
-    # A transposed view arrives as a transposed view, so that contiguity can be tested.
-    order = sorted(range(tensor.dim()), key=lambda axis: -tensor.stride()[axis])
-    base = tensor.permute(order)
-    name = str(len(tensors))
-    tensors[name] = base.clone(memory_format=torch.contiguous_format).cpu()
-    back = [order.index(axis) for axis in range(tensor.dim())]
-    return {"tensor": name, "order": back} if back != sorted(back) else {"tensor": name}
-
-
-class _Tree:
-    """What has been read of a message, which is no more than anybody asks for."""
-
-    def __init__(self, tensors: dict[str, torch.Tensor], with_code: bool) -> None:
-        self._tensors, self._with_code = tensors, with_code
+    def __init__(self, numbers: bytearray | None = None, with_code: bool = False) -> None:
+        self.numbers = bytearray() if numbers is None else numbers
+        self._with_code = with_code
         self._entries, self._elements = MOST_ENTRIES, MOST_ELEMENTS
 
-    def read(self, tree: dict[str, Any], deep: int) -> Any:
-        """The value of a tree that is at most so deep."""
+    def tree(self, value: Any, depth: int) -> dict[str, Any]:
+        """A value as a node, which is a dict of one entry: what it is, and its content."""
+        kind = type(value)
+        if depth > DEEPEST_NEST:
+            return {"other": "something nested too deeply"}
+        if value is None or kind in (bool, int):
+            return {"plain": value}
+        if isinstance(value, float):
+            return {"plain": float(value)}
+        if isinstance(value, str):
+            return {"plain": value[:LONGEST_TEXT]}
+        owner = kind_of(value)
+        node = None if owner is None else owner.to_tree(value, self)
+        if node is not None:
+            return node
+        # Read as what they are at bottom: a class of somebody's own may compute when it is read.
+        if isinstance(value, (list, tuple)) and len(value) <= LONGEST_LIST:
+            base: Any = tuple if isinstance(value, tuple) else list
+            return {base.__name__: [self.tree(entry, depth + 1) for entry in base.__iter__(value)]}
+        if isinstance(value, dict) and len(value) <= LONGEST_LIST:
+            return {"dict": [[str(key), self.tree(entry, depth + 1)] for key, entry in dict.items(value)]}
+        if isinstance(value, Made):
+            return {"made": [value.compiled(), self.tree(value.given, depth + 1)]}
+        return {"other": f"{kind.__module__}.{kind.__qualname__}"[:LONGEST_TEXT]}
+
+    def value(self, tree: dict[str, Any], deep: int) -> Any:
+        """The value of a node that is at most so deep."""
         self._entries -= 1
         if self._entries < 0 or deep < 0:
             raise ValueError("more entries than are read")
-        (kind,) = tree.keys() - {"order"}
-        content = tree[kind]
-        if kind == "tensor":
-            return self._tensor(content, tree.get("order"))
+        ((kind, content),) = tree.items()
         if kind in ("list", "tuple"):
-            entries = [self.read(entry, deep - 1) for entry in content]
+            entries = [self.value(entry, deep - 1) for entry in content]
             return tuple(entries) if kind == "tuple" else entries
         if kind == "dict":
-            return {str(key)[:LONGEST_TEXT]: self.read(entry, deep - 1) for key, entry in content}
+            return {str(key)[:LONGEST_TEXT]: self.value(entry, deep - 1) for key, entry in content}
         if kind == "plain" and (content is None or type(content) in (bool, int, float, str)):
             return content
         if kind == "made" and self._with_code:
             code, given = content
-            return Made("", self.read(given, deep - 1), str(code))
+            return Made("", self.value(given, deep - 1), str(code))
         if kind == "other":
             return Unreadable(str(content)[:LONGEST_TEXT])
+        for owner in KINDS:
+            if kind == owner.wire_name:
+                return owner.from_tree(content, self)
         raise ValueError(f"not something a kernel may send: {str(kind)[:100]}")
 
-    def _tensor(self, name: str, order: list[int] | None) -> torch.Tensor:
-        tensor = self._tensors[name]
-        self._elements -= tensor.numel()
-        if self._elements < 0 or tensor.dim() > MOST_AXES:
-            raise ValueError("more numbers than are read")
-        return tensor if order is None else tensor.permute(order)
+    def add_numbers(self, numbers: bytes) -> int:
+        """Put an array's bytes into the message; where they begin."""
+        self.numbers.extend(bytes(-len(self.numbers) % ALIGNED_TO))
+        start = len(self.numbers)
+        self.numbers.extend(numbers)
+        return start
+
+    def read_numbers(self, start: Any, shape: Any, size: int) -> tuple[memoryview, tuple[int, ...]]:
+        """The bytes of an array whose elements have `size` bytes, and its shape, if both can be true."""
+        axes = [axis for axis in shape if type(axis) is int and 0 <= axis <= MOST_ELEMENTS]
+        if len(axes) != len(shape) or len(axes) > MOST_AXES or type(start) is not int or start < 0:
+            raise ValueError("no shape that is read")
+        count = 1
+        for axis in axes:
+            count *= axis
+        self._elements -= count
+        if self._elements < 0 or start + count * size > len(self.numbers):
+            raise ValueError("more numbers than are read, or than were sent")
+        return memoryview(self.numbers)[start : start + count * size], tuple(axes)
 
 
 class Made:
     """An argument that the judge's own code makes in the kernel: `code` defines the name `made`.
 
-    For callables and torch modules, which do not travel. `given` holds plain values and tensors
-    that the code finds as names, beside torch, nn, F and math. The code travels compiled: its
-    text, comments included, is not in the kernel. In an answer it means nothing.
+    For callables and objects, which do not travel. `given` holds values that the code finds as names,
+    beside math and the libraries that the checks use (np, pd; torch, nn, F). The code travels compiled:
+    its text, comments included, is not in the kernel. In an answer it means nothing.
     """
 
     def __init__(self, code: str, given: dict[str, Any] | None = None, received: str = "") -> None:
@@ -174,7 +185,7 @@ def _compiled(code: str) -> Any:
 
 
 class Unreadable:
-    """Stands for a returned object that is neither a plain value nor an ordinary tensor."""
+    """Stands for a returned object that is neither a plain value nor one of a known kind."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind

@@ -1,6 +1,6 @@
 """Whether other processes take part in an answer: those it starts, and those that were waiting for it.
 
-Part of what runs in the student's kernel, see `respond`.
+Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
 """
 
 import os

@@ -1,7 +1,9 @@
 """Which ready-made steps run while an answer is computed, and whether other processes take part in it.
 
-Part of what runs in the student's kernel, see `respond`.
+Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
 """
+
+from __future__ import annotations
 
 import sys
 import threading
@@ -11,8 +13,11 @@ from types import TracebackType
 from typing import Any
 
 from nbjudge.ask.program.processes import OtherProcesses
-from nbjudge.ask.program.ready_made import ANOTHER_PROCESS, BACKWARD_PASS
-from nbjudge.ask.program.watching import BackwardPasses, WatchedFunctions, WatchedOperators
+from nbjudge.ask.program.watching import WATCHERS, Watch, WatchedFunctions, Watcher
+
+ANOTHER_PROCESS = "another process"
+# Before code that a compiler wrote, which is named after the steps that it was made from.
+COMPILED = "compiled: "
 
 # Python's own reports of what leads out of this process.
 LEADS_OUT = {
@@ -31,25 +36,23 @@ LISTEN = "nbjudge.listen"
 
 
 class Recording:
-    """Notes what runs in this process, in whichever thread, while a question is answered."""
+    """Notes what of `watch` runs in this process, in whichever thread, while a question is answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Watch) -> None:
         self._ran: set[str] = set()
         self._asking = threading.get_ident()
         self._aside = self._compiling = False
-        self._operators = WatchedOperators(self._note)
-        self._functions = WatchedFunctions(self._note)
-        self._passes = BackwardPasses()
+        kinds: list[type[Watcher]] = [*WATCHERS, WatchedFunctions]
+        self._watchers = [kind(self._note, watch) for kind in kinds]
         self._processes = OtherProcesses()
         self._ending = ExitStack()
 
-    def __enter__(self) -> "Recording":
+    def __enter__(self) -> Recording:
         with ExitStack() as begun:
             begun.callback(self._processes.let_go)
-            begun.callback(self._operators.stop)
-            self._operators.start()
-            begun.callback(self._functions.stop)
-            self._functions.start()
+            for watcher in self._watchers:
+                begun.callback(watcher.stop)
+                watcher.start()
             begun.callback(_listen, None)
             _listen(self)
             self._ending = begun.pop_all()
@@ -76,14 +79,14 @@ class Recording:
         finally:
             self._aside = False
 
-    def begin(self) -> int:
+    def begin(self) -> None:
         self._compiling = False
-        return self._passes.count()
+        for watcher in self._watchers:
+            watcher.begin()
 
-    def end(self, passes: int, differentiating: bool) -> None:
-        self._functions.look_for_compiled()
-        if self._passes.count() > passes + 1 and not differentiating:
-            self._ran.add(BACKWARD_PASS)
+    def end(self, differentiating: bool) -> None:
+        for watcher in self._watchers:
+            watcher.end(differentiating)
         if self._processes.took_part() and not self._compiling:
             self._ran.add(ANOTHER_PROCESS)
 
@@ -106,7 +109,7 @@ class Recording:
 class NoRecording:
     """Where nobody asks what runs."""
 
-    def __enter__(self) -> "NoRecording":
+    def __enter__(self) -> NoRecording:
         return self
 
     def __exit__(self, *details: Any) -> None:
@@ -125,15 +128,14 @@ class NoRecording:
 class _Answering:
     def __init__(self, recording: Recording, differentiating: bool) -> None:
         self._recording, self._differentiating = recording, differentiating
-        self._passes = 0
 
     def __enter__(self) -> None:
-        self._passes = self._recording.begin()
+        self._recording.begin()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._recording.end(self._passes, self._differentiating)
+        self._recording.end(self._differentiating)
 
 
 def _compiles() -> bool:

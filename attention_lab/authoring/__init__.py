@@ -1,0 +1,25 @@
+"""What this course's checks are written with: the grader's own words, and those of attention."""
+
+from attention_lab.authoring.draw import Draw
+from attention_lab.authoring.exercise import Exercise
+from attention_lab.authoring.steps import AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS, FUSED_ATTENTION, SOFTMAX
+from nbjudge.authoring import SUMS_OF_PRODUCTS, Case, Disguise, Limits, Made, Tolerance, ask, in_any_order
+from nbjudge.torch import build
+
+__all__ = [
+    "AUTOMATIC_DIFFERENTIATION",
+    "BUILDING_LAYERS",
+    "FUSED_ATTENTION",
+    "SOFTMAX",
+    "SUMS_OF_PRODUCTS",
+    "Case",
+    "Disguise",
+    "Draw",
+    "Exercise",
+    "Limits",
+    "Made",
+    "Tolerance",
+    "ask",
+    "build",
+    "in_any_order",
+]

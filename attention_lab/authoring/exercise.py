@@ -1,0 +1,64 @@
+"""An exercise of this course: tensors, and results of which one may be attention weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+import nbjudge.authoring
+from attention_lab.authoring.draw import Draw
+from nbjudge.authoring import Case
+from nbjudge.judge.array_differences import place, told_apart
+
+AS_GOOD_AS_ZERO = 1e-6
+ROUNDING = 1e-3  # of a sum of weights
+
+
+@dataclass(eq=False)
+class Exercise(nbjudge.authoring.Exercise):
+    """One graded answer; `weights` says which of its results has rows that sum to 1."""
+
+    draw: type[Draw] = Draw
+    weights: int | None = None
+
+    def order_of_making(self, count: int) -> list[int]:
+        """The weights come before the output that is made of them: what went wrong first is named first."""
+        return sorted(range(count), key=lambda index: index != self.weights)
+
+    def measure(self, index: int, name: str, numbers: Any, expected: Any, case: Case) -> Iterator[str]:
+        """Rows that do not sum to what they should, and weight on what a mask hides."""
+        if index == self.weights:
+            yield from _wrong_sums(name, numbers, expected)
+            if _has_mask(case):
+                yield from _weight_on_the_hidden(name, numbers, expected)
+
+
+def _wrong_sums(name: str, weights: Any, expected: Any) -> Iterator[str]:
+    sums, target = weights.sum(axis=-1), expected.sum(axis=-1)
+    off = abs(sums - target) > ROUNDING
+    if off.any():
+        position = place(off)
+        yours, other = told_apart(sums[position], target[position])
+        yield f"The rows of {name} do not sum to {other}: row {list(position)} sums to {yours}."
+
+
+def _weight_on_the_hidden(name: str, weights: Any, expected: Any) -> Iterator[str]:
+    hidden = (expected == 0) & (abs(weights) > AS_GOOD_AS_ZERO)
+    if not hidden.any():
+        return
+    position = place(hidden)
+    matrix = len(position) > 1
+    ahead = matrix and not np.triu(expected, 1).any() and position[-1] > position[-2]
+    where = f"query {position[-2]}, key {position[-1]}" if matrix else f"position {list(position)}"
+    what = "looks into the future" if ahead else "attends where the mask forbids it"
+    yours, _ = told_apart(weights[position], 0.0)
+    yield f"{name} {what}: {yours} at {where}, where 0 is right."
+
+
+def _has_mask(case: Case) -> bool:
+    values = [*case.args, *case.kwargs.values()]
+    return any(isinstance(value, torch.Tensor) and value.dtype == torch.bool for value in values)

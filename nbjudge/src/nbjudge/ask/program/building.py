@@ -1,0 +1,49 @@
+"""How an object is made of an answer that is a class, and what is looked at of it.
+
+Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+# What is looked at without calling a method: what a call returns, and how the object is made.
+RESULTS = ("result", "result again")
+SIDES = (*RESULTS, "parameters", "buffers", "buffer values", "state", "attributes")
+
+
+class Builder:
+    """Plain objects. Another library's (torch's modules) have a builder of their own."""
+
+    def make(self, answer: Callable[..., Any], build: dict[str, Any], args: Any, kwargs: Any) -> Any:
+        """The object, as `nbjudge.authoring.build` describes it."""
+        return answer(*args, **kwargs)
+
+    def parameters(self, made: Any) -> dict[str, Any]:
+        """Of the object, what gradients are asked for beside those of the arguments."""
+        return {}
+
+    def side(self, made: Any, name: str) -> Any:
+        """How the object is made: one of `SIDES` that is no result."""
+        if name == "attributes":
+            return {key: type(value).__name__ for key, value in sorted(vars(made).items())}
+        raise ValueError(f"a {type(made).__name__} has no {name}")
+
+
+# By the name that `Build.builder` holds.
+BUILDERS: dict[str, Builder] = {"object": Builder()}
+
+
+def look_at(made: Any, builder: Builder, look: list[str], taken: dict[str, Any]) -> Any:
+    """What the judge wants to see: one result, or a dict of whatever else it asked for."""
+    seen: dict[str, Any] = {}
+    # A call may change what is seen of the object: results come first, in this order.
+    for name in sorted(look, key=lambda name: (*SIDES, name).index(name)):
+        if name in RESULTS:
+            seen[name] = made(*taken["args"], **taken["kwargs"])
+        elif name in SIDES:
+            seen[name] = builder.side(made, name)
+        else:
+            seen[name] = getattr(made, name)(*taken["args"], **taken["kwargs"])
+    return seen["result"] if look == ["result"] else seen

@@ -1,0 +1,71 @@
+"""How torch's modules are made, given weights, and looked at.
+
+Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from nbjudge.ask.program.building import BUILDERS, Builder
+
+MOST_NAMES = 4
+
+
+class ModuleBuilder(Builder):
+    """Objects that must be an `nn.Module`, in the dtype and mode that is asked for."""
+
+    def make(self, answer: Callable[..., Any], build: dict[str, Any], args: Any, kwargs: Any) -> Any:
+        module = answer(*args, **kwargs)
+        if not isinstance(module, torch.nn.Module):
+            raise TypeError(f"it builds an object of type {type(module).__name__}, not an nn.Module")
+        if build["double"]:
+            module.double()
+        if build["state"] is not None:
+            own = {name: tuple(parameter.shape) for name, parameter in module.named_parameters()}
+            sent = {name: tuple(tensor.shape) for name, tensor in build["state"].items()}
+            if own != sent:
+                raise WrongParametersError(own, sent)
+            module.load_state_dict(build["state"], strict=False)
+        return module.train(not build["eval"])
+
+    def parameters(self, made: Any) -> dict[str, Any]:
+        return dict(made.named_parameters())
+
+    def side(self, made: Any, name: str) -> Any:
+        if name == "parameters":
+            return {key: list(tensor.shape) for key, tensor in made.named_parameters()}
+        if name == "buffers":
+            return {key: [str(tensor.dtype), list(tensor.shape)] for key, tensor in made.named_buffers()}
+        if name == "buffer values":
+            return {key: tensor.detach() for key, tensor in made.named_buffers()}
+        if name == "state":
+            return {key: tensor.detach() for key, tensor in made.state_dict().items()}
+        children = {key: type(child).__name__ for key, child in made.named_children()}
+        return dict(sorted(children.items()))
+
+
+class WrongParametersError(Exception):
+    """The module's parameters do not fit the weights that the judge sent."""
+
+    def __init__(self, own: dict[str, Any], sent: dict[str, Any]) -> None:
+        missing = [name for name in sent if name not in own]
+        extra = [name for name in own if name not in sent]
+        shapes = [
+            f"{name} {own[name]} instead of {sent[name]}"
+            for name in sent
+            if own.get(name, sent[name]) != sent[name]
+        ]
+        parts = (("missing", missing), ("too many", extra), ("of another shape", shapes))
+        super().__init__("; ".join(f"{what}: {_some_names(names)}" for what, names in parts if names))
+
+
+def _some_names(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
+
+
+BUILDERS["module"] = ModuleBuilder()

@@ -1,0 +1,113 @@
+"""torch's tensors as a kind of value.
+
+Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from nbjudge.values.arrays import ArrayKind
+from nbjudge.values.kinds import Named, register
+from nbjudge.values.packing import LARGEST_ARRAY
+
+DTYPES = {f"{sign}{bits}" for sign in ("int", "uint") for bits in (8, 16, 32, 64)}
+DTYPES |= {"bool", "float8_e4m3fn", "float8_e5m2", "float16", "bfloat16", "float32", "float64"}
+
+
+class Tensors(ArrayKind):
+    """`torch.Tensor` on a CPU, dense and real, and what belongs to its graph."""
+
+    wire_name = "tensor"
+    library = "torch"
+    names = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}
+    noun = "tensor"
+    differentiates = True
+    no_gradient = "something on the way leaves torch or detaches"
+
+    def owns(self, value: Any) -> bool:
+        return isinstance(value, torch.Tensor)
+
+    def as_numbers(self, value: Any) -> Any:
+        tensor = value.detach()
+        # NumPy has no bfloat16, and computes with float16 as nobody wants it.
+        return (
+            tensor.float() if tensor.is_floating_point() and tensor.element_size() < 4 else tensor
+        ).numpy()
+
+    def dtype(self, value: Any) -> str:
+        return str(value.dtype).removeprefix("torch.")
+
+    def is_floating(self, value: Any) -> bool:
+        return bool(value.is_floating_point())
+
+    def zeros_like(self, value: Any) -> Any:
+        return torch.zeros_like(value)
+
+    def to_tree(self, value: Any, message: Any) -> dict[str, Any] | None:
+        if type(value) not in (torch.Tensor, torch.nn.Parameter):
+            return None
+        tensor = value.detach().resolve_neg()
+        dtype = self.dtype(tensor)
+        if tensor.layout != torch.strided or dtype not in DTYPES:
+            return {"other": f"a tensor of layout {tensor.layout} and dtype {tensor.dtype}"}
+        if tensor.numel() > LARGEST_ARRAY:
+            return {"other": f"a tensor of {tensor.numel()} elements, which is more than is read"}
+        # A transposed view arrives as a transposed view, so that contiguity can be tested.
+        order = sorted(range(tensor.dim()), key=lambda axis: -tensor.stride()[axis])
+        base = tensor.permute(order).clone(memory_format=torch.contiguous_format).cpu()
+        start = message.add_numbers(base.reshape(-1).view(torch.uint8).numpy().tobytes())
+        back = [order.index(axis) for axis in range(tensor.dim())]
+        return {self.wire_name: [dtype, list(base.shape), start, back]}
+
+    def from_tree(self, content: Any, message: Any) -> Any:
+        name, shape, start, order = content
+        if name not in DTYPES:
+            raise ValueError("no dtype that is read")
+        dtype: torch.dtype = getattr(torch, name)
+        numbers, axes = message.read_numbers(start, shape, dtype.itemsize)
+        if not numbers:
+            return torch.empty(axes, dtype=dtype).permute(order)
+        if dtype == torch.bool:  # whatever bits were sent
+            return (torch.frombuffer(numbers, dtype=torch.uint8) != 0).reshape(axes).permute(order)
+        return torch.frombuffer(numbers, dtype=dtype).reshape(axes).permute(order)
+
+    def copy(self, value: Any, with_gradient: bool) -> Any:
+        copy = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value)
+        return copy.requires_grad_(with_gradient and value.is_floating_point())
+
+    def snapshot(self, value: Any) -> Any:
+        """The value outside the graph. What is too large to be sent need not be copied."""
+        return value.detach() if value.numel() > LARGEST_ARRAY else value.detach().clone()
+
+    def identical(self, value: Any, other: Any) -> bool:
+        same_form = (
+            isinstance(other, torch.Tensor) and value.shape == other.shape and value.dtype == other.dtype
+        )
+        if not same_form:
+            return False
+        # NaN is the same as NaN; only then need more than the quick comparison be made.
+        return torch.equal(value, other) or bool(
+            ((value == other) | ((value != value) & (other != other))).all()
+        )
+
+    def gradients(
+        self, outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Named]
+    ) -> dict[str, Any]:
+        asked = [(name, tensor) for name, tensor in inputs if tensor.requires_grad]
+        floating = [output for output in outputs if output.is_floating_point()]
+        pairs = [
+            (output, cotangent.to(output.dtype))
+            for output, cotangent in zip(floating, cotangents, strict=False)
+            if output.requires_grad and output.shape == cotangent.shape
+        ]
+        if not pairs:
+            return {name: None for name, _ in asked}
+        torch.autograd.backward([output for output, _ in pairs], [cotangent for _, cotangent in pairs])
+        return {name: tensor.grad for name, tensor in asked}
+
+
+register(Tensors())

@@ -1,0 +1,115 @@
+"""Kinds of values, and all that the grader has to know of one: to send it, copy it, compare it, describe it.
+
+Plain values (numbers, texts, lists, dicts, None) need no kind. NumPy's arrays and pandas' tables have one
+here, torch's tensors in `nbjudge.torch`; another library's values take one class more, and a line that
+registers it. No library is imported before a value of it is met.
+
+Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+# A value's place in nested lists and dicts, such as "/args/0", and the value.
+Named = tuple[str, Any]
+
+
+class Kind:
+    """One kind of value. Every method but `owns` is for values that it owns."""
+
+    wire_name = ""  # what its values are called in a message
+    library = ""  # the package that its values come from
+    noun = ""  # what a sentence calls one: "tensor"
+    names: dict[str, str] = {}  # under which code that is sent along finds which modules: {"np": "numpy"}
+    differentiates = False  # whether gradients flow through its values
+    no_gradient = ""  # why none may have reached an argument, as the end of a sentence
+
+    def imported(self) -> Any:
+        """Its library, where somebody has imported it already: before that there is no value of it."""
+        return sys.modules.get(self.library)
+
+    def owns(self, value: Any) -> bool:
+        raise NotImplementedError
+
+    # To travel.
+
+    def to_tree(self, value: Any, message: Any) -> dict[str, Any] | None:
+        """The value as a node of a message's tree (see `packing.Message`), or None where it cannot travel."""
+        raise NotImplementedError
+
+    def from_tree(self, content: Any, message: Any) -> Any:
+        """The value again. What is no content of `to_tree` raises ValueError, TypeError or the like."""
+        raise NotImplementedError
+
+    # In the kernel.
+
+    def copy(self, value: Any, with_gradient: bool) -> Any:
+        """A value of the answer's own, to do with as it likes."""
+        raise NotImplementedError
+
+    def snapshot(self, value: Any) -> Any:
+        """The value as it is now, whatever becomes of it later."""
+        return self.copy(value, False)
+
+    def identical(self, value: Any, other: Any) -> bool:
+        """Whether another value is the same to the last bit, NaN included: an argument was left alone."""
+        raise NotImplementedError
+
+    def gradients(
+        self, outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Named]
+    ) -> dict[str, Any]:
+        """The gradient of sum(output · cotangent) for each input by its name, None where none flows."""
+        raise NotImplementedError
+
+    # At the judge's.
+
+    def same(self, value: Any, other: Any, tolerance: Any, equal_nan: bool) -> bool:
+        """Whether two of its values agree within a tolerance (`nbjudge.authoring.Tolerance`)."""
+        raise NotImplementedError
+
+    def differences(self, name: str, value: Any, expected: Any) -> Iterator[str]:
+        """Sentences on how `name`, a value, misses the expected one, the most telling first.
+
+        Arrays need none: the judge measures their numbers (`nbjudge.judge.array_differences`).
+        """
+        yield f"{name} is {self.describe(value)} with other contents than were asked for."
+
+    def describe(self, value: Any) -> str:
+        """The value in a few words: "a float32 tensor of shape (3, 4)"."""
+        return f"a {self.noun}"
+
+    def kind_and_shape(self, value: Any) -> str:
+        """What somebody is told who was to return something else: "a tensor of shape (3, 4)"."""
+        return self.describe(value)
+
+
+KINDS: list[Kind] = []
+
+
+def register(kind: Kind) -> None:
+    """Make a kind known to whoever packs, asks or judges in this process."""
+    if all(type(other) is not type(kind) for other in KINDS):
+        KINDS.append(kind)
+
+
+def kind_of(value: Any) -> Kind | None:
+    """The kind that owns a value; None for plain values, and for what nobody knows."""
+    for kind in KINDS:
+        if kind.owns(value):
+            return kind
+    return None
+
+
+def owned_values(value: Any, place: str = "") -> Iterator[Named]:
+    """(place, value) for every value of some kind in nested lists, tuples and dicts."""
+    if isinstance(value, (list, tuple)):
+        for index, entry in enumerate(value):
+            yield from owned_values(entry, f"{place}/{index}")
+    elif isinstance(value, dict):
+        for key, entry in value.items():
+            yield from owned_values(entry, f"{place}/{key}")
+    elif kind_of(value) is not None:
+        yield place, value
