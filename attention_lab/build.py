@@ -14,9 +14,10 @@ from nbformat import NotebookNode
 
 from attention_lab.errors import CourseError
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Course, Lesson, read_notebook
-from nbjudge.course.gradebook import file_of, gradebook_url
-from nbjudge.read.files import LITTER
+from nbjudge.course.course import Course, Lesson
+from nbjudge.course.gradebook import gradebook_url, sqlite_file
+from nbjudge.course.notebooks import read_notebook
+from nbjudge.read.files import CACHE_FOLDERS
 from nbjudge.rebuild.forms import released, solved
 
 
@@ -71,11 +72,10 @@ def stale(lesson: Lesson) -> list[str]:
 
 
 def release_is_stale(lesson: Lesson) -> bool:
-    path = lesson.course.root / "release" / lesson.folder / f"{lesson.name}.ipynb"
     wanted = released(
         read_notebook(lesson.source_path), read_config(lesson.course.root), lesson.source_path.parent
     )
-    return _differs(lesson, path, wanted)
+    return _differs(lesson, lesson.release_path, wanted)
 
 
 def solution_is_stale(lesson: Lesson) -> bool:
@@ -90,7 +90,7 @@ def is_registered(course: Course, lesson: Lesson) -> bool:
     from nbgrader.api import Gradebook, MissingEntry
 
     url = gradebook_url(course.root)
-    file = file_of(url)
+    file = sqlite_file(url)
     if file is not None and not file.exists():  # looking for it would make an empty one
         return False
     with Gradebook(url) as gradebook:
@@ -125,7 +125,7 @@ def _given_files(folder: Path) -> dict[str, bytes]:
     return {
         str(file.relative_to(folder)): file.read_bytes()
         for file in folder.rglob("*")
-        if file.is_file() and file.suffix != ".ipynb" and not LITTER & set(file.parts)
+        if file.is_file() and file.suffix != ".ipynb" and not CACHE_FOLDERS & set(file.parts)
     }
 
 

@@ -33,7 +33,7 @@ BROWSER_PARTS = [
 
 def open_lab(course: Course, folder: Path, console: Console) -> None:
     """Bring the course's released lessons into `folder` and run JupyterLab there until it is stopped."""
-    open_lessons(course.root / "release", folder, console)
+    open_lessons(course.folders.release, folder, console)
 
 
 def open_lessons(release: Path, folder: Path, console: Console, options: Sequence[str] = ()) -> None:

@@ -19,7 +19,8 @@ from nbformat import NotebookNode
 from nbjudge.ask.answers import Reply, read_reply
 from nbjudge.ask.program import respond
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Lesson, read_notebook
+from nbjudge.course.course import Lesson
+from nbjudge.course.notebooks import read_notebook
 from nbjudge.judge.judge import judge
 from nbjudge.pipeline.grade import exercise_of
 from nbjudge.read.submission import read_submission

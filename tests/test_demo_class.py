@@ -15,7 +15,8 @@ from attention_lab.demo.outcome import Judged
 from attention_lab.demo.transplant import ChecksFile
 from nbjudge.ask.answers import read_reply
 from nbjudge.ask.program import respond
-from nbjudge.course.course import open_course, read_notebook
+from nbjudge.course.course import open_course
+from nbjudge.course.notebooks import read_notebook
 from nbjudge.judge.judge import judge
 
 ROOT = Path(__file__).parents[1]

@@ -17,7 +17,8 @@ import torch
 
 from attention_lab.authoring import Case, Made
 from attention_lab.authoring.draw import FRESH_HEAD_COUNTS, Draw
-from nbjudge.course.course import open_course, read_notebook
+from nbjudge.course.course import open_course
+from nbjudge.course.notebooks import read_notebook
 from nbjudge.judge.questions import group_seed
 
 COURSE = open_course(Path(__file__).parents[1])

@@ -7,7 +7,7 @@ import re
 import pytest
 from test_lesson_prose import DETAILS, EXERCISE_HEADING, every_lesson
 
-from nbjudge.course.course import read_notebook
+from nbjudge.course.notebooks import read_notebook
 
 pytestmark = pytest.mark.lesson
 PROMISE = re.compile(r"\bAt\s+the\s+end\s+you\s+can\b")

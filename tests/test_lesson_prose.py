@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nbjudge.course.course import open_course, read_notebook
+from nbjudge.course.course import open_course
+from nbjudge.course.notebooks import read_notebook
 
 COURSE = open_course(Path(__file__).parents[1])
 NOTEBOOKS = list(COURSE.lessons.values())

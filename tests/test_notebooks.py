@@ -10,7 +10,8 @@ import pytest
 
 from attention_lab.authoring.draw import FRESH_HEAD_COUNTS, FRESH_SMALL_SIZES, Draw
 from attention_lab.build import canonical
-from nbjudge.course.course import open_course, read_notebook
+from nbjudge.course.course import open_course
+from nbjudge.course.notebooks import read_notebook
 
 WIDTHS = {count * size for count in FRESH_HEAD_COUNTS for size in FRESH_SMALL_SIZES}  # of all heads together
 DRAWN = WIDTHS.union(Draw.fresh_sizes, Draw.fresh_even_sizes, FRESH_HEAD_COUNTS, FRESH_SMALL_SIZES)

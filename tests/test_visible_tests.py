@@ -5,7 +5,7 @@ import ast
 import pytest
 from test_notebooks import HIDDEN, every_lesson, graded_code_cells
 
-from nbjudge.course.course import read_notebook
+from nbjudge.course.notebooks import read_notebook
 
 pytestmark = pytest.mark.lesson
 

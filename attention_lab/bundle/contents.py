@@ -6,7 +6,7 @@ from pathlib import Path
 
 from attention_lab.students import STUDENT_MODULES
 from nbjudge.course.course import Course
-from nbjudge.read.files import LITTER
+from nbjudge.read.files import CACHE_FOLDERS
 
 NAME = "attention-lab"
 LESSONS = "lessons"
@@ -14,10 +14,12 @@ LESSONS = "lessons"
 
 def lesson_files(course: Course) -> list[str]:
     """What students get of the lessons (`02_scaling/scaling.ipynb`): notebooks, and what lies beside them."""
-    source = course.root / course.source
+    source = course.folders.source
     folders = {source / lesson.folder for lesson in course.lessons.values()}
     files = (file for folder in folders for file in folder.rglob("*") if file.is_file())
-    return sorted(file.relative_to(source).as_posix() for file in files if not LITTER & set(file.parts))
+    return sorted(
+        file.relative_to(source).as_posix() for file in files if not CACHE_FOLDERS & set(file.parts)
+    )
 
 
 def package_files(root: Path) -> list[str]:
@@ -30,4 +32,4 @@ def package_files(root: Path) -> list[str]:
         for file in (place.rglob("*") if place.is_dir() else [place.with_suffix(".py")])
         if file.is_file()
     )
-    return sorted(file.relative_to(root).as_posix() for file in files if not LITTER & set(file.parts))
+    return sorted(file.relative_to(root).as_posix() for file in files if not CACHE_FOLDERS & set(file.parts))

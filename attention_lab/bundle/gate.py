@@ -16,7 +16,8 @@ from nbformat import NotebookNode
 from attention_lab.bundle.contents import LESSONS, NAME, lesson_files, package_files
 from attention_lab.bundle.private import Regions, private_in, private_lines
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Course, read_notebook
+from nbjudge.course.course import Course
+from nbjudge.course.notebooks import read_notebook
 from nbjudge.rebuild.forms import released
 
 PLAIN = {"README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml"}
@@ -41,7 +42,7 @@ class Expected:
 
     @classmethod
     def of(cls, course: Course) -> Expected:
-        config, source = read_config(course.root), course.root / course.source
+        config, source = read_config(course.root), course.folders.source
         lessons = course.lessons.values()
         notebooks = {
             f"{lesson.folder}/{lesson.name}.ipynb": released(

@@ -16,7 +16,8 @@ from traitlets.config import Config
 
 from attention_lab.bundle.contents import package_files
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Course, read_notebook
+from nbjudge.course.course import Course
+from nbjudge.course.notebooks import read_notebook
 
 # Shorter ones, such as `return x`, stand everywhere and tell nothing.
 SHORTEST = 10  # letters and digits
@@ -64,7 +65,7 @@ def private_lines(course: Course) -> dict[str, str]:
                     private.setdefault(_bare(line), f"{kind} of {lesson.folder}")
                 else:
                     public.add(_bare(line))
-    for file in sorted((course.root / "checks").rglob("*.py")):
+    for file in sorted(course.folders.checks.rglob("*.py")):
         for line in file.read_text().splitlines():
             private.setdefault(_bare(line), f"{CHECK} in {file.relative_to(course.root)}")
     public |= _given(course)

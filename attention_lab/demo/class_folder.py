@@ -12,8 +12,11 @@ from nbformat import NotebookNode
 from attention_lab.build import register
 from attention_lab.demo.hand_ins import HandIn
 from attention_lab.errors import CourseError
-from nbjudge.course.course import Course, Lesson, read_notebook
-from nbjudge.read.files import LITTER
+from nbjudge.course.configuration import CONFIG_FILE
+from nbjudge.course.course import Course, Lesson
+from nbjudge.course.folders import CourseFolders
+from nbjudge.course.notebooks import read_notebook
+from nbjudge.read.files import CACHE_FOLDERS
 
 FOLDER = "demo"
 MARKER = ".attention-lab-demo"  # only a folder that holds it is ever removed
@@ -35,31 +38,29 @@ def fresh_course(lesson: Lesson) -> Lesson:
         shutil.rmtree(folder)
     folder.mkdir()
     (folder / MARKER).write_text("`make demo` removes this folder and makes it anew.\n")
-    root = lesson.course.root
-    needed = [
-        lesson.source_path.parent,
-        lesson.solution_path.parent,
-        *(root / "checks").glob(f"{lesson.name}.py"),
-        *(root / "checks").glob(lesson.name),
-    ]
-    for path in needed:
-        _copy(path, folder / path.relative_to(root))
-    config = (root / "nbgrader_config.py").read_text(encoding="utf-8")
-    (folder / "nbgrader_config.py").write_text(config + OWN_SETTINGS, encoding="utf-8")
-    fresh = Lesson(Course(folder, lesson.course.source, lesson.course.solutions), lesson.folder, lesson.name)
+    # Under nbgrader's default names: the class's own folders may lie anywhere, and are not the demo's.
+    folders = CourseFolders(folder)
+    fresh = Lesson(Course(folder, folders), lesson.folder, lesson.name)
+    _copy(lesson.source_path.parent, fresh.source_path.parent)
+    _copy(lesson.solution_path.parent, fresh.solution_path.parent)
+    for path in lesson.checks_files:
+        _copy(path, folders.checks / path.name)
+    own = [f"c.CourseDirectory.{name} = {value!r}" for name, value in folders.as_settings().items()]
+    config = (lesson.course.root / CONFIG_FILE).read_text(encoding="utf-8")
+    (folder / CONFIG_FILE).write_text("\n".join([config + OWN_SETTINGS, *own, ""]), encoding="utf-8")
     register(fresh)
     return fresh
 
 
 def read_release(lesson: Lesson) -> NotebookNode:
     """The notebook that students get."""
-    return read_notebook(_release_folder(lesson) / f"{lesson.name}.ipynb")
+    return read_notebook(lesson.release_path)
 
 
 def submit(lesson: Lesson, student: str, hand_in: HandIn) -> None:
     """Write one submission: the release, with the student's answers in it, in the form it was handed in."""
-    folder = lesson.course.root / "submitted" / student / lesson.folder
-    _copy(_release_folder(lesson), folder)
+    folder = lesson.course.folders.submitted(student, lesson.folder)
+    _copy(lesson.release_path.parent, folder)
     path = folder / f"{lesson.name}.ipynb"
     notebook = filled_in(read_release(lesson), hand_in)
     text: str = nbformat.writes(notebook, version=4)
@@ -82,13 +83,9 @@ def filled_in(release: NotebookNode, hand_in: HandIn) -> NotebookNode:
     return notebook
 
 
-def _release_folder(lesson: Lesson) -> Path:
-    return lesson.course.root / "release" / lesson.folder
-
-
 def _copy(path: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if path.is_dir():
-        shutil.copytree(path, target, ignore=shutil.ignore_patterns(*LITTER))
+        shutil.copytree(path, target, ignore=shutil.ignore_patterns(*CACHE_FOLDERS))
     else:
         shutil.copyfile(path, target)

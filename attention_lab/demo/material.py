@@ -10,7 +10,8 @@ from nbformat import NotebookNode
 
 from attention_lab.demo.transplant import ChecksFile
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.course.course import Lesson, read_notebook
+from nbjudge.course.course import Lesson
+from nbjudge.course.notebooks import read_notebook
 
 SIBLING_IMPORT = re.compile(r"^from \.(\w+) import (?:\([^)]*\)|.*)$", re.MULTILINE)
 
@@ -86,7 +87,7 @@ def _uses(release: NotebookNode, name: str) -> int:
 
 def _checks_texts(lesson: Lesson) -> list[str]:
     """The text of each checks file, after that of the file beside it which it builds on."""
-    checks = lesson.course.root / "checks" / lesson.name
+    checks = lesson.checks_path
     files = sorted(checks.glob("*.py")) if checks.is_dir() else [checks.with_suffix(".py")]
     texts = {file.stem: file.read_text(encoding="utf-8") for file in files}
     bases = {name: SIBLING_IMPORT.findall(text) for name, text in texts.items()}

@@ -10,6 +10,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from attention_lab.demo.hand_ins import Expected, HandIn
 from nbjudge.batch.run import Graded
 from nbjudge.course.course import Lesson
+from nbjudge.course.gradebook import gradebook_url
 from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
 
@@ -87,7 +88,7 @@ def outcome_of(
 
 def gradebook_points(lesson: Lesson, student: str) -> dict[str, float | None]:
     """The automatic score of every graded cell, by its grade id; empty where nothing was graded."""
-    with Gradebook(f"sqlite:///{lesson.course.root / 'gradebook.db'}") as gradebook:
+    with Gradebook(gradebook_url(lesson.course.root)) as gradebook:
         try:
             submission = gradebook.find_submission_notebook(lesson.name, lesson.folder, student)
         except MissingEntry:
@@ -97,7 +98,7 @@ def gradebook_points(lesson: Lesson, student: str) -> dict[str, float | None]:
 
 def graded_notebook(lesson: Lesson, student: str) -> GradedNotebook:
     """What the grader left in the student's notebook; an empty record where there is none."""
-    path = lesson.course.root / "autograded" / student / lesson.folder / f"{lesson.name}.ipynb"
+    path = lesson.course.folders.autograded(student, lesson.folder) / f"{lesson.name}.ipynb"
     return read_graded(path) if path.exists() else GradedNotebook()
 
 

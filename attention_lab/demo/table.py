@@ -90,8 +90,8 @@ def timing(outcomes: Sequence[Outcome], seconds: float, processes: int) -> Text:
 def feedback_line(lesson: Lesson, outcomes: Sequence[Outcome]) -> Text:
     """Where to look next: the page of someone who made a mistake, if anyone did, and nbgrader's log."""
     shown = max(outcomes, key=lambda outcome: (outcome.hand_in.kind == "one mistake", bool(outcome.judged)))
-    root = lesson.course.root
-    page = root / "feedback" / shown.student / lesson.folder / f"{lesson.name}.html"
+    root, folders = lesson.course.root, lesson.course.folders
+    page = folders.feedback(shown.student, lesson.folder) / f"{lesson.name}.html"
     return Text.assemble(
         f"What {shown.student} reads: ",
         (shlex.quote(_near(page)), f"bold link {page.as_uri()}"),

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
-from nbjudge.course.course import Lesson, read_notebook
+from nbjudge.course.course import Lesson
+from nbjudge.course.notebooks import read_notebook
 
 TEMPLATE = Path(__file__).with_name("front_page.md")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z*])")

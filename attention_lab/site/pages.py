@@ -11,7 +11,6 @@ import hashlib
 import html
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook, new_output
@@ -19,7 +18,8 @@ from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 from attention_lab.errors import CourseError
 from attention_lab.site.alt_texts import ALT_TEXTS, alt_texts_of
 from attention_lab.site.stand_ins import html_of, run_cell, stand_ins
-from nbjudge.course.course import Lesson, read_notebook
+from nbjudge.course.course import Lesson
+from nbjudge.course.notebooks import read_notebook
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # The course's sliders are called so; another widget, such as a button, has no picture to show.
@@ -43,7 +43,7 @@ class Page:
 
 def page_of(lesson: Lesson) -> Page:
     """The page of a lesson, from its release and the outputs of its solution."""
-    release = read_notebook(release_path(lesson))
+    release = read_notebook(lesson.release_path)
     solution = {cell.id: cell for cell in read_notebook(lesson.solution_path).cells}
     missing = [cell.id for cell in release.cells if cell.id not in solution]
     if missing:
@@ -64,10 +64,6 @@ def page_of(lesson: Lesson) -> Page:
         page.notebook.cells.append(shown)
     page.notebook.cells.insert(1, _downloads(lesson, page.files))
     return page
-
-
-def release_path(lesson: Lesson) -> Path:
-    return lesson.course.root / "release" / lesson.folder / f"{lesson.name}.ipynb"
 
 
 def _is_the_students(cell: NotebookNode) -> bool:
@@ -98,7 +94,7 @@ def _alt_text(texts: dict[str, str], lesson: Lesson, cell_id: str) -> str:
 
 def _given_files(lesson: Lesson) -> dict[str, bytes]:
     """The released notebook and the files beside it, by name."""
-    folder = release_path(lesson).parent
+    folder = lesson.release_path.parent
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
 
 
@@ -139,7 +135,7 @@ class _Solved:
 
     def _stand_in(self, cell: NotebookNode) -> NotebookNode:
         name = f"The slider {cell.id!r} of {self.lesson.folder}"
-        widget = run_cell(self.codes, self.places[cell.id], release_path(self.lesson).parent, name)
+        widget = run_cell(self.codes, self.places[cell.id], self.lesson.release_path.parent, name)
         drawn = [
             html_of(stand_in, self._keep, f"{cell.id}-{number}")
             for number, stand_in in enumerate(stand_ins(widget))

@@ -23,7 +23,7 @@ from nbgrader.api import Gradebook
 from nbgrader_command import run as nbgrader
 from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, make_course
 
-from nbjudge.course.students import why_no_id
+from nbjudge.course.student_ids import invalid_id_reason
 from nbjudge.read.files import MOST_EXTRA_FILES, read_plain_files
 from nbjudge.read.submission import read_submission
 
@@ -53,7 +53,7 @@ def test_a_file_that_cannot_be_read_is_refused_in_one_plain_sentence(tmp_path, k
 
 @pytest.mark.parametrize("student", NO_IDS)
 def test_a_name_that_can_be_no_id_is_said_to_be_none(student):
-    sentence = why_no_id(student) or ""
+    sentence = invalid_id_reason(student) or ""
     assert "rename the folder" in sentence and not CONTROL.search(sentence)
 
 
@@ -115,7 +115,7 @@ def test_who_has_no_grade_is_named_with_a_sentence_and_the_run_is_no_success(gra
     _, status, words = graded
     assert status == 1
     for student in NO_IDS:
-        assert str(why_no_id(student)) in words, student
+        assert str(invalid_id_reason(student)) in words, student
 
 
 def test_nothing_of_the_names_reaches_the_terminal_or_the_log_but_text(graded):

@@ -13,7 +13,8 @@ from tiny_course import FOLDER, FULL, answered
 
 from nbjudge.authoring.limits import Limits
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Lesson, open_course, read_notebook
+from nbjudge.course.course import Lesson, open_course
+from nbjudge.course.notebooks import read_notebook
 from nbjudge.pipeline.grade import grade
 from nbjudge.read.submission import SubmittedCell
 from nbjudge.rebuild.forms import graded

@@ -8,7 +8,8 @@ import pytest
 
 from attention_lab.site.alt_texts import alt_texts_of
 from attention_lab.site.stand_ins import places_of
-from nbjudge.course.course import open_course, read_notebook
+from nbjudge.course.course import open_course
+from nbjudge.course.notebooks import read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = open_course(ROOT).lessons.values()

@@ -13,21 +13,21 @@ import pytest
 
 from attention_lab.errors import CourseError
 from nbjudge.batch.plan import make_plan
-from nbjudge.course.folders import ClassFolders, find_root, read_folders
+from nbjudge.course.folders import CourseFolders, find_root, read_folders
 
 LESSON = "01_tiny"
 GRADED = {"cells": [], "metadata": {"nbjudge": {"seed": 1}}}
 
 
 @pytest.fixture
-def folders(tmp_path: Path) -> ClassFolders:
+def folders(tmp_path: Path) -> CourseFolders:
     (tmp_path / "source" / LESSON).mkdir(parents=True)
     (tmp_path / "source" / LESSON / "tiny.ipynb").touch()
-    return ClassFolders(tmp_path)
+    return CourseFolders(tmp_path)
 
 
-def hand_in(folders: ClassFolders, student: str, timestamp: str = "") -> Path:
-    folder = folders.folder("submitted", student, LESSON)
+def hand_in(folders: CourseFolders, student: str, timestamp: str = "") -> Path:
+    folder = folders.submitted(student, LESSON)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tiny.ipynb").write_text("{}")
     if timestamp:
@@ -35,8 +35,8 @@ def hand_in(folders: ClassFolders, student: str, timestamp: str = "") -> Path:
     return folder
 
 
-def grade(folders: ClassFolders, student: str, content: object = GRADED, timestamp: str = "") -> Path:
-    folder = folders.folder("autograded", student, LESSON)
+def grade(folders: CourseFolders, student: str, content: object = GRADED, timestamp: str = "") -> Path:
+    folder = folders.autograded(student, LESSON)
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "tiny.ipynb"
     file.write_text(content if isinstance(content, str) else json.dumps(content))

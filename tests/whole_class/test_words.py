@@ -11,7 +11,7 @@ from rich.console import Console
 from nbjudge.batch.display import print_closing_table, progress_bar
 from nbjudge.batch.plan import Plan
 from nbjudge.batch.run import Graded
-from nbjudge.course.folders import ClassFolders
+from nbjudge.course.folders import CourseFolders
 from nbjudge.record.graded_notebook import GradedNotebook
 
 HOSTILE = (
@@ -30,7 +30,7 @@ def said_by(console: Console) -> str:
 
 
 def closing_words(console: Console, *results: Graded) -> str:
-    plan = Plan(ClassFolders(root=None), "01_[bold]tiny", dict.fromkeys([HOSTILE], "new"), 0)  # type: ignore[arg-type]
+    plan = Plan(CourseFolders(root=None), "01_[bold]tiny", dict.fromkeys([HOSTILE], "new"), 0)  # type: ignore[arg-type]
     print_closing_table(console, plan, results, 1.0, stopped=False)
     return said_by(console)
 

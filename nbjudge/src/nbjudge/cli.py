@@ -71,8 +71,7 @@ def add_lesson(
     from nbjudge.course.folders import find_root, read_folders
     from nbjudge.skeletons.lesson import new_lesson
 
-    folders = read_folders(find_root(Path.cwd()))
-    made = new_lesson(folders.root / folders.source, folder)
+    made = new_lesson(read_folders(find_root(Path.cwd())).source, folder)
     console.print(Text(f"Made {made}. Next: new-exercise {folder} NAME"), soft_wrap=True)
 
 
@@ -118,11 +117,10 @@ def report(
     ] = False,
 ) -> None:
     """Write a page on what a graded class has understood of a lesson, with CSV files and JSON."""
+    from nbjudge.course.course import find_course
     from nbjudge.report import write_report
-    from nbjudge.report.classroom import find_classroom
 
-    classroom = find_classroom(Path.cwd())
-    (chosen,) = classroom.course.choose(lesson)[:1]
-    said, page = write_report(classroom, chosen.folder, output, anonymous, console)
+    course = find_course(Path.cwd())
+    said, page = write_report(course.folders, course.choose(lesson)[0].folder, output, anonymous, console)
     console.print(Text(said.replace("`", "")), soft_wrap=True)
     console.print(Text(f"The report: {page}"), soft_wrap=True)

@@ -17,7 +17,7 @@ from distributed import TimeoutError as NotYet
 
 from nbjudge.batch.cluster_members import Members
 from nbjudge.batch.cluster_worker import Outcome, grade_notebook
-from nbjudge.batch.parcel import Parcel
+from nbjudge.batch.lesson_archive import LessonArchive
 from nbjudge.batch.workers import WorkerDied
 from nbjudge.errors import CourseError
 
@@ -36,7 +36,9 @@ class GradingFailed(Exception):
 class ClusterWorkers:
     """The workers of a scheduler, as many as there are, and whoever joins on the way."""
 
-    def __init__(self, parcel: Parcel, address: str, sandbox: bool, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, archive: LessonArchive, address: str, sandbox: bool, tell: Callable[[str], None]
+    ) -> None:
         # What goes wrong with the scheduler is said here, in a sentence.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         try:
@@ -46,7 +48,7 @@ class ClusterWorkers:
                 f"No Dask scheduler answers at {address} ({error}): start one with `dask scheduler`, "
                 "and give the address that it prints."
             ) from error
-        self._parcel, self._stopped = parcel, False
+        self._archive, self._stopped = archive, False
         self._members = Members(self._client, sandbox, tell)
 
     def room(self) -> int:
@@ -60,7 +62,7 @@ class ClusterWorkers:
         """Do one job. Raises WorkerDied where it takes workers along again and again, GradingFailed
         where a worker says what went wrong, SystemExit where nobody can do any.
         """
-        work, died_on = pickle.dumps((self._parcel, job)), list[str]()
+        work, died_on = pickle.dumps((self._archive, job)), list[str]()
         while len(died_on) < MOST_TRIES:
             address, outcome, content = self._ask_somebody(work, set(died_on))
             if outcome == "done":

@@ -48,7 +48,7 @@ def why_this_worker_cannot(wanted: dict[str, str], sandbox: bool) -> str:
 
 
 def grade_notebook(work: bytes) -> tuple[str, Outcome, bytes]:
-    """Run on a worker: grade the pickled (parcel, job). Returns its address and what came of it."""
+    """Run on a worker: grade the pickled (archive, job). Returns its address and what came of it."""
     from distributed import get_worker
 
     address: str = get_worker().address

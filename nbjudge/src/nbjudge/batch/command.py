@@ -13,7 +13,7 @@ from nbjudge.batch.lock import only_run
 from nbjudge.batch.plan import Plan, make_plan
 from nbjudge.batch.workers import LocalWorkers, Workers, import_ahead, workers_for
 from nbjudge.course.configuration import read_config
-from nbjudge.course.folders import ClassFolders
+from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
 
@@ -34,7 +34,7 @@ class Options:
     sandbox: bool | None = None  # as `nbgrader_config.py` says
 
 
-def grade_class(folders: ClassFolders, lesson: str, options: Options, console: Console) -> int:
+def grade_class(folders: CourseFolders, lesson: str, options: Options, console: Console) -> int:
     """Grade a class with a progress bar and a closing table.
 
     Returns the exit status: 0 when every submission has its grade, 1 when one has none, 130 after
@@ -90,13 +90,13 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
 def _workers(plan: Plan, options: Options, config: Any, console: Console) -> Workers:
     from nbgrader.coursedir import CourseDirectory
 
-    from nbjudge.batch.parcel import pack
+    from nbjudge.batch.lesson_archive import pack_lesson
     from nbjudge.course.course import open_course
     from nbjudge.plugin import RunAndJudge
 
     root = plan.folders.root
-    course = open_course(root, plan.folders.source, plan.folders.solutions)
-    parcel = pack(course, plan.assignment)
+    course = open_course(root, plan.folders)
+    archive = pack_lesson(course, plan.assignment)
     judging = RunAndJudge(config=config)
     if options.scheduler is not None:
         try:
@@ -107,9 +107,9 @@ def _workers(plan: Plan, options: Options, config: Any, console: Console) -> Wor
         def tell(said: str) -> None:
             console.print(Text(plain_line(said, LONGEST_SENTENCE), style="yellow"), soft_wrap=True)
 
-        return ClusterWorkers(parcel, options.scheduler, judging.sandbox, tell)
+        return ClusterWorkers(archive, options.scheduler, judging.sandbox, tell)
     judging.refuse_without_sandbox()
-    judging.refuse_readable_places(CourseDirectory(config=config))
+    judging.refuse_readable_paths(CourseDirectory(config=config))
     warm = judging.modules_of(course.lessons_in(plan.assignment)[0]), tuple(judging.helpers)
     count = options.workers or workers_for(len(plan.todo))
-    return LocalWorkers(parcel, count, root / LOG, warm if judging.sandbox else None)
+    return LocalWorkers(archive, count, root / LOG, warm if judging.sandbox else None)

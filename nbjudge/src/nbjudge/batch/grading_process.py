@@ -1,6 +1,6 @@
 """The process in which a cluster's worker grades: `python -m … DESCRIPTOR`, with a wire to its worker.
 
-Notebooks come in as pickled (parcel, job); what came of one goes back in two messages, as
+Notebooks come in as pickled (archive, job); what came of one goes back in two messages, as
 `cluster_worker.Outcome` says. It ends when its worker does.
 """
 
@@ -44,8 +44,8 @@ def _graded(content: bytes) -> tuple[Outcome, bytes]:
     from nbjudge.pipeline.job import NoKernelStarts
 
     try:
-        parcel, job = pickle.loads(content)
-        return "done", pickle.dumps(work(parcel, job))
+        archive, job = pickle.loads(content)
+        return "done", pickle.dumps(work(archive, job))
     except NoKernelStarts as error:
         return "no kernel", str(error).encode()
     except Exception as error:

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
-from nbjudge.course.folders import ClassFolders
+from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
 from nbjudge.read.files import entries
 from nbjudge.read.timestamps import NAME as TIMESTAMP
@@ -28,13 +28,13 @@ Why = Literal["new", "changed", "again"]
 class Plan:
     """What there is to do: students with the reason, and how many are graded already."""
 
-    folders: ClassFolders
+    folders: CourseFolders
     assignment: str
     todo: dict[str, Why]
     unchanged: int
 
 
-def make_plan(folders: ClassFolders, assignment: str, students: str = "*", force: bool = False) -> Plan:
+def make_plan(folders: CourseFolders, assignment: str, students: str = "*", force: bool = False) -> Plan:
     """Which of the students that match the pattern are to be graded.
 
     Raises CourseError where the lesson is missing, nobody handed it in, or nobody matches.
@@ -42,13 +42,13 @@ def make_plan(folders: ClassFolders, assignment: str, students: str = "*", force
     known = folders.assignments()
     if assignment not in known:
         # As on the other commands, the notebook's own name will do.
-        named = {path.stem: path.parent.name for path in (folders.root / folders.source).glob("*/*.ipynb")}
+        named = {path.stem: path.parent.name for path in folders.source_notebooks()}
         if assignment not in named:
             raise CourseError(f"There is no lesson {assignment!r}. There are: {', '.join(known) or 'none'}.")
         assignment = named[assignment]
     handed_in = folders.students(assignment)
     if not handed_in:
-        where = folders.folder(folders.submitted, "STUDENT", assignment)
+        where = folders.submitted("STUDENT", assignment)
         raise CourseError(
             f"Nobody has handed in {assignment}: there is no folder {where}. Collect it with "
             f"`nbgrader collect {assignment}`, or put each student's files into such a folder."
@@ -59,18 +59,18 @@ def make_plan(folders: ClassFolders, assignment: str, students: str = "*", force
             f"None of the {len(handed_in)} students who handed in {assignment} matches {students!r}; "
             f"the first is {handed_in[0]!r}."
         )
-    notebooks = folders.notebooks(assignment)
+    notebooks = folders.notebook_names(assignment)
     reasons = {student: _why(folders, assignment, notebooks, student, force) for student in chosen}
     todo = {student: why for student, why in reasons.items() if why is not None}
     return Plan(folders, assignment, todo, len(chosen) - len(todo))
 
 
 def _why(
-    folders: ClassFolders, assignment: str, notebooks: list[str], student: str, force: bool
+    folders: CourseFolders, assignment: str, notebooks: list[str], student: str, force: bool
 ) -> Why | None:
     """Why this submission is to be graded; None where it need not be."""
-    submitted = folders.folder(folders.submitted, student, assignment)
-    graded = folders.folder(folders.autograded, student, assignment)
+    submitted = folders.submitted(student, assignment)
+    graded = folders.autograded(student, assignment)
     done = [graded / name for name in notebooks]
     if not all(is_done(notebook) for notebook in done):
         return "new"

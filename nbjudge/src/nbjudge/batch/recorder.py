@@ -10,7 +10,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from nbjudge.course.students import why_no_id
+from nbjudge.course.student_ids import invalid_id_reason
 from nbjudge.pipeline.executor import Executor, jobs_run_by
 from nbjudge.plain_text import TRACEBACK, keep_plain, plain_line, words_of_failure
 
@@ -45,7 +45,7 @@ class Recorder:
         Returns what went wrong, in a sentence, and nothing as a rule. Raises SystemExit where no
         submission at all can be graded or recorded.
         """
-        reason = why_no_id(student)
+        reason = invalid_id_reason(student)
         if reason is not None:
             return reason
         config = Config(self._config)

@@ -123,5 +123,5 @@ class ClassRun:
 
     def _notebooks(self, student: str) -> Iterator[GradedNotebook]:
         folders, assignment = self._plan.folders, self._plan.assignment
-        for name in folders.notebooks(assignment):
-            yield read_graded(folders.folder(folders.autograded, student, assignment) / name)
+        for name in folders.notebook_names(assignment):
+            yield read_graded(folders.autograded(student, assignment) / name)

@@ -1,4 +1,4 @@
-"""The worker's end: a parcel and a job come in, a graded notebook goes back."""
+"""The worker's end: an archived lesson and a job come in, a graded notebook goes back."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from types import FrameType
 
-from nbjudge.batch.parcel import Parcel, opened
-from nbjudge.batch.parcel import close as close_parcel
+from nbjudge.batch.lesson_archive import LessonArchive, remove_unpacked, unpacked_lesson
 from nbjudge.pipeline.job import GradingJob, GradingResult, run_job
 from nbjudge.sandbox.warm_interpreter import close_warm_interpreter, warm_interpreter
 
@@ -25,16 +24,16 @@ Warm = tuple[tuple[str, ...], tuple[str, ...]]
 _one_at_a_time = threading.Lock()  # a process has one warm interpreter
 
 
-def work(parcel: Parcel, job: GradingJob) -> GradingResult:
+def work(archive: LessonArchive, job: GradingJob) -> GradingResult:
     """Grade one notebook. Raises NoKernelStarts where the sandbox gives no kernel to anybody."""
     limits = job.environment.limits
     try:
         with _one_at_a_time, _no_longer_than(limits.startup + limits.notebook + JUDGING):
-            return run_job(job, opened(parcel, job.lesson))
+            return run_job(job, unpacked_lesson(archive, job.lesson))
     except SystemExit:
         # Told to end. A pool would take this for a notebook that failed, and wait for the next one.
         close_warm_interpreter()
-        close_parcel()
+        remove_unpacked()
         os._exit(0)
 
 
@@ -68,7 +67,7 @@ def begin(log: Path, warm: Warm | None) -> None:
     signal.signal(signal.SIGTERM, _end)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # A process of a pool ends without what `atexit` would do.
-    for clean_up in (close_warm_interpreter, close_parcel):
+    for clean_up in (close_warm_interpreter, remove_unpacked):
         Finalize(None, clean_up, exitpriority=1)
     if warm is not None:
         warm_interpreter(*warm)

@@ -16,7 +16,7 @@ import psutil
 from nbjudge.errors import CourseError
 
 if TYPE_CHECKING:
-    from nbjudge.batch.parcel import Parcel
+    from nbjudge.batch.lesson_archive import LessonArchive
     from nbjudge.batch.work import Warm
     from nbjudge.pipeline.job import GradingJob, GradingResult
 
@@ -69,9 +69,9 @@ def import_ahead() -> None:
 class LocalWorkers:
     """Processes on this machine. One that dies is replaced, and its notebook graded again."""
 
-    def __init__(self, parcel: Parcel, count: int, log: Path, warm: Warm | None) -> None:
+    def __init__(self, archive: LessonArchive, count: int, log: Path, warm: Warm | None) -> None:
         import_ahead()
-        self._parcel, self._count, self._setup = parcel, count, (log, warm)
+        self._archive, self._count, self._setup = archive, count, (log, warm)
         self._others = set(multiprocessing.active_children())
         self._replacing = threading.Lock()
         self._stopped = False
@@ -90,7 +90,7 @@ class LocalWorkers:
         for _ in range(MOST_TRIES):
             pool = self._pool
             try:
-                return pool.submit(work, self._parcel, job).result()
+                return pool.submit(work, self._archive, job).result()
             except BrokenProcessPool:
                 with self._replacing:
                     if self._pool is pool and not self._stopped:

@@ -1,25 +1,38 @@
-"""What `nbgrader_config.py` says."""
+"""nbgrader's configuration of a course: every `nbgrader_config` file that nbgrader reads for it, merged."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from jupyter_core.paths import jupyter_config_path
 from traitlets.config import Config
-from traitlets.config.loader import PyFileConfigLoader
+from traitlets.config.loader import JSONFileConfigLoader, PyFileConfigLoader
 
 from nbjudge.errors import CourseError
 
-CONFIG = "nbgrader_config.py"
+CONFIG_FILE = "nbgrader_config.py"
+_LOADERS = {CONFIG_FILE: PyFileConfigLoader, "nbgrader_config.json": JSONFileConfigLoader}
 
 
 def read_config(root: Path) -> Config:
-    """The settings of the course at `root`, as nbgrader itself would read them; none where it has no file.
+    """The settings of the course at `root`, as nbgrader itself would read them; empty where no file has any.
 
-    Raises CourseError where the file does not load.
+    Raises CourseError where a file does not load.
     """
-    try:
-        return PyFileConfigLoader(CONFIG, path=str(root)).load_config()
-    except FileNotFoundError:
-        return Config()
-    except Exception as error:
-        raise CourseError(f"{root / CONFIG} does not load: {type(error).__name__}: {error}") from error
+    config = Config()
+    for folder in config_folders(root):
+        for name, loader in _LOADERS.items():
+            if not (folder / name).is_file():
+                continue
+            try:
+                config.merge(loader(name, path=str(folder)).load_config())
+            except Exception as error:
+                raise CourseError(
+                    f"{folder / name} does not load: {type(error).__name__}: {error}"
+                ) from error
+    return config
+
+
+def config_folders(root: Path) -> list[Path]:
+    """Where Jupyter and nbgrader look for configuration files; of two values the last one counts."""
+    return [*map(Path, reversed(jupyter_config_path())), root]

@@ -1,47 +1,39 @@
-"""Where a course keeps its parts, and how its checks and reference answers are loaded."""
+"""A course and its lessons: their notebooks, the checks and the reference answers that they are graded by."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import re
-import sys
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import nbformat
-from nbformat import NotebookNode
-
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.authoring.limits import Limits
+from nbjudge.course.folders import CourseFolders, find_root, read_folders
 from nbjudge.course.imports import imported_modules
+from nbjudge.course.loading import importing_from, load_checks, run_solution
+from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import CourseError
 
 # How the hidden region of a graded cell names its exercise.
 CHECK_CALL = re.compile(r"""^\s*check\(\s*["'](\w+)["']\s*\)""", re.MULTILINE)
-REFERENCE_ERROR = (
-    "The reference answers in {path} do not run: {error}. Mend the source notebook and run `make build`."
-)
 
 
-@dataclass(frozen=True)
 class Course:
-    """A course directory. The folder names are nbgrader's, as `nbgrader_config.py` sets them."""
+    """A course: its lessons, in the folders that nbgrader's configuration names, or in the given ones."""
 
-    root: Path
-    source: str = "source"
-    solutions: str = "solutions"
+    def __init__(self, root: Path, folders: CourseFolders | None = None) -> None:
+        self.root = root
+        self.folders = read_folders(root) if folders is None else folders
 
     @cached_property
     def lessons(self) -> dict[str, Lesson]:
         """The lessons by the name of their notebook (with its folder, where another has that name)."""
         lessons: dict[str, Lesson] = {}
-        for notebook in sorted((self.root / self.source).glob("*/*.ipynb")):
+        for notebook in self.folders.source_notebooks():
             key = notebook.stem if notebook.stem not in lessons else f"{notebook.parent.name}/{notebook.stem}"
             lessons[key] = Lesson(self, notebook.parent.name, notebook.stem)
         return lessons
@@ -64,7 +56,7 @@ class Course:
         for lesson in self.lessons.values():
             if name in lesson.exercises:
                 return lesson, lesson.exercises[name]
-        raise CourseError(f"No file under {self.root / 'checks'} has an exercise called {name!r}.")
+        raise CourseError(f"No file under {self.folders.checks} has an exercise called {name!r}.")
 
 
 @dataclass(frozen=True)
@@ -77,11 +69,25 @@ class Lesson:
 
     @property
     def source_path(self) -> Path:
-        return self.course.root / self.course.source / self.folder / f"{self.name}.ipynb"
+        return self.course.folders.source / self.folder / f"{self.name}.ipynb"
+
+    @property
+    def release_path(self) -> Path:
+        return self.course.folders.release / self.folder / f"{self.name}.ipynb"
 
     @property
     def solution_path(self) -> Path:
-        return self.course.root / self.course.solutions / self.folder / f"{self.name}.ipynb"
+        return self.course.folders.solution / self.folder / f"{self.name}.ipynb"
+
+    @property
+    def checks_path(self) -> Path:
+        """The folder of the lesson's checks; the same with `.py` where they are one file."""
+        return self.course.folders.checks / self.name
+
+    @property
+    def checks_files(self) -> list[Path]:
+        """What holds the lesson's checks: `checks/NAME.py`, the folder `checks/NAME`, or neither."""
+        return [path for path in (self.checks_path.with_suffix(".py"), self.checks_path) if path.exists()]
 
     @cached_property
     def exercises(self) -> dict[str, Exercise]:
@@ -104,13 +110,13 @@ class Lesson:
     @cached_property
     def _checks(self) -> list[ModuleType]:
         # Checks may import the files that the lesson brings along, as its set-up cell does.
-        with _importing_from(self.source_path.parent):
-            return _load_checks(self.course.root / "checks" / self.name)
+        with importing_from(self.source_path.parent):
+            return load_checks(self.checks_path)
 
     @cached_property
     def reference(self) -> dict[str, Any]:
         """The names that the solution notebook's set-up and answer cells define."""
-        return _run_solution(self.solution_path)
+        return run_solution(self.solution_path)
 
     def problems(self) -> list[str]:
         """What an author has to mend before anyone can be graded, each in one sentence."""
@@ -142,107 +148,34 @@ class Lesson:
         except KeyError:
             raise CourseError(
                 f"{self.solution_path} defines no {exercise!r}, but checks/{self.name} asks for it: "
-                "give the answer cell that name and run `make build`."
+                "give the answer cell that name, and make the solution again: "
+                f"`nbgrader generate_solution --force {self.folder}`."
             ) from None
         return answer
 
 
-def read_notebook(path: Path) -> NotebookNode:
-    """A notebook of the course's own; CourseError if it is none."""
-    try:
-        notebook: NotebookNode = nbformat.read(path, as_version=4)
-    except Exception as error:  # a file can fail to be a notebook in many ways
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise CourseError(
-            f"{path} cannot be read as a notebook ({reason[:200]}): mend it or restore it."
-        ) from error
-    return notebook
-
-
 def find_course(start: Path) -> Course:
-    """The course around a folder: the nearest one above it that holds `checks/` and `source/`."""
-    for folder in (start, *start.parents):
-        if (folder / "checks").is_dir() and (folder / "source").is_dir():
-            return Course(folder)
-    raise CourseError(
-        f"{start} is not inside a course: no folder above it holds both checks/ and source/. "
-        "Run this from the course's own folder."
-    )
+    """The course around a folder. Raises CourseError where there is none."""
+    return Course(find_root(start))
 
 
-def open_course(root: Path, source: str = "source", solutions: str = "solutions") -> Course:
+def open_course(root: Path, folders: CourseFolders | None = None) -> Course:
     """The one `Course` of a folder in this process, so that checks and references load once.
 
     A file that was changed since makes it a new one: the formgrader lives on while its author works.
     """
-    opened = _opened.get(root)
-    stamp = _stamp(root, source, solutions)
-    if opened is None or opened[0] != stamp:
-        opened = _opened[root] = (stamp, Course(root, source, solutions))
-    return opened[1]
+    folders = read_folders(root) if folders is None else folders
+    loaded_from = folders, _modification_times(folders)
+    if root not in _opened or _opened[root][0] != loaded_from:
+        _opened[root] = loaded_from, Course(root, folders)
+    return _opened[root][1]
 
 
 _opened: dict[Path, tuple[object, Course]] = {}
 
 
-def _stamp(root: Path, source: str, solutions: str) -> object:
+def _modification_times(folders: CourseFolders) -> dict[str, int]:
     """When each file that a course is loaded from was last changed."""
-    folders = (root / source, root / solutions, root / "checks")
-    files = (file for folder in folders for kind in ("ipynb", "py") for file in folder.rglob(f"*.{kind}"))
-    return (source, solutions, tuple(sorted((str(file), file.stat().st_mtime_ns) for file in files)))
-
-
-def _load_checks(checks: Path) -> list[ModuleType]:
-    """The modules of `checks/NAME.py` or of `checks/NAME/`, a package whose files may import each other."""
-    name = f"checks_{hashlib.sha256(str(checks).encode()).hexdigest()[:12]}"
-    if not checks.is_dir():
-        file = checks.with_suffix(".py")
-        sys.modules.pop(name, None)
-        return [_load(file, name)] if file.exists() else []
-    for loaded in [other for other in sys.modules if other.startswith(f"{name}.")]:
-        del sys.modules[loaded]
-    package = ModuleType(name)
-    package.__path__ = [str(checks)]
-    sys.modules[name] = package
-    return [_load(file, f"{name}.{file.stem}") for file in sorted(checks.glob("*.py"))]
-
-
-def _load(file: Path, name: str) -> ModuleType:
-    if name in sys.modules:  # another file of the package has imported it
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None and spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
-        raise CourseError(f"{file} does not load: {type(error).__name__}: {error}") from error
-    return module
-
-
-def _run_solution(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        raise CourseError(f"There is no solution notebook at {path}: run `make build`.")
-    # Answer cells must know their module's name, or a class defined in one cannot be found again.
-    module = ModuleType(f"reference_{path.stem}")
-    with _importing_from(path.parent):
-        for cell in read_notebook(path).cells:
-            marks = cell.metadata.get("nbgrader", {})
-            given = marks.get("solution") or (marks.get("locked") and not marks.get("grade"))
-            if cell.cell_type == "code" and given:
-                try:
-                    exec(compile(cell.source, f"{path}#{cell.id}", "exec"), vars(module))
-                except Exception as error:
-                    raise CourseError(REFERENCE_ERROR.format(path=path, error=error)) from error
-    return vars(module)
-
-
-@contextmanager
-def _importing_from(folder: Path) -> Any:
-    """Lessons may bring files of their own, which their set-up cell imports."""
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(folder))
+    loaded = (folders.source, folders.solution, folders.checks)
+    files = (file for folder in loaded for kind in ("ipynb", "py") for file in folder.rglob(f"*.{kind}"))
+    return {str(file): file.stat().st_mtime_ns for file in files}

@@ -1,66 +1,130 @@
-"""Where a course keeps its notebooks and its class's work."""
+"""The folders of a course: the one place that knows where source, release, submissions and the rest lie."""
 
 from __future__ import annotations
 
+import glob
 import os
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from nbjudge.course.configuration import CONFIG, read_config
-from nbjudge.course.students import students
+from nbjudge.course.configuration import CONFIG_FILE, read_config
 from nbjudge.errors import CourseError
+from nbjudge.read.files import CACHE_FOLDERS
+
+CHECKS, REPORTS = "checks", "reports"  # this package's own; nbgrader has no settings for them
+_ANY_STUDENT = "\N{OBJECT REPLACEMENT CHARACTER}"  # stands for a student's id where paths are searched
 
 
 @dataclass(frozen=True)
-class ClassFolders:
-    """Where a course keeps its notebooks and its class's work: nbgrader's own settings."""
+class CourseFolders:
+    """Where a course keeps its notebooks and its class's work.
+
+    Each field but `root` is nbgrader's setting `CourseDirectory.NAME`, with nbgrader's own default. A
+    directory may be a path: relative to `root`, or absolute.
+    """
 
     root: Path
-    source: str = "source"
-    solutions: str = "solution"
-    submitted: str = "submitted"
-    autograded: str = "autograded"
-    structure: str = os.path.join("{nbgrader_step}", "{student_id}", "{assignment_id}")
+    source_directory: str = "source"
+    release_directory: str = "release"
+    solution_directory: str = "solution"
+    submitted_directory: str = "submitted"
+    autograded_directory: str = "autograded"
+    feedback_directory: str = "feedback"
+    directory_structure: str = os.path.join("{nbgrader_step}", "{student_id}", "{assignment_id}")
 
-    def folder(self, step: str, student: str, assignment: str) -> Path:
-        return self.root / self.structure.format(
-            nbgrader_step=step, student_id=student, assignment_id=assignment
-        )
+    @property
+    def source(self) -> Path:
+        return self.root / self.source_directory
+
+    @property
+    def release(self) -> Path:
+        return self.root / self.release_directory
+
+    @property
+    def solution(self) -> Path:
+        return self.root / self.solution_directory
+
+    @property
+    def checks(self) -> Path:
+        return self.root / CHECKS
+
+    @property
+    def reports(self) -> Path:
+        return self.root / REPORTS
+
+    def submitted(self, student: str, assignment: str) -> Path:
+        """The folder of a submission as it was handed in."""
+        return self._of_student(self.submitted_directory, student, assignment)
+
+    def autograded(self, student: str, assignment: str) -> Path:
+        """The folder of a submission's graded notebooks."""
+        return self._of_student(self.autograded_directory, student, assignment)
+
+    def feedback(self, student: str, assignment: str) -> Path:
+        """The folder of a submission's feedback pages."""
+        return self._of_student(self.feedback_directory, student, assignment)
+
+    def by_step(self) -> dict[str, Path]:
+        """The top folder of each step of nbgrader's, by the step's name."""
+        steps = [name for name in _SETTINGS if name.endswith("_directory")]
+        return {name.removesuffix("_directory"): self.root / getattr(self, name) for name in steps}
 
     def assignments(self) -> list[str]:
         """The assignments that have a source notebook."""
-        notebooks = (self.root / self.source).glob("*/*.ipynb")
-        return sorted({notebook.parent.name for notebook in notebooks})
+        return sorted({notebook.parent.name for notebook in self.source_notebooks()})
 
-    def notebooks(self, assignment: str) -> list[str]:
+    def source_notebooks(self) -> list[Path]:
+        """The source notebooks of all assignments."""
+        return sorted(self.source.glob("*/*.ipynb"))
+
+    def notebook_names(self, assignment: str) -> list[str]:
         """The file names of an assignment's notebooks."""
-        return sorted(notebook.name for notebook in (self.root / self.source / assignment).glob("*.ipynb"))
+        return sorted(notebook.name for notebook in (self.source / assignment).glob("*.ipynb"))
 
     def students(self, assignment: str) -> list[str]:
-        """Who handed in something for this assignment."""
-        return students(self.root, self.structure, self.submitted, assignment)
+        """The ids of those who handed in an assignment: a folder, or whatever lies in its place."""
+        any_student = str(self.submitted(_ANY_STUDENT, assignment))
+        found = glob.glob(glob.escape(any_student).replace(_ANY_STUDENT, "*"), include_hidden=True)
+        pattern = re.compile(re.escape(any_student).replace(_ANY_STUDENT, "([^/]+)"))
+        matches = (pattern.fullmatch(path) for path in found)
+        return sorted(match.group(1) for match in matches if match and match.group(1) not in CACHE_FOLDERS)
+
+    def as_settings(self) -> dict[str, str]:
+        """The settings of nbgrader's `CourseDirectory` that lead to these folders."""
+        return {name: getattr(self, name) for name in _SETTINGS}
+
+    def _of_student(self, directory: str, student: str, assignment: str) -> Path:
+        return self.root / self.directory_structure.format(
+            nbgrader_step=directory, student_id=student, assignment_id=assignment
+        )
+
+
+_SETTINGS = tuple(field.name for field in fields(CourseFolders) if field.name != "root")
+
+
+def read_folders(root: Path) -> CourseFolders:
+    """The folders of the course at `root`, as nbgrader's configuration names them."""
+    settings: Any = read_config(root).get("CourseDirectory", {})
+    return CourseFolders(root, **{name: settings[name] for name in _SETTINGS if name in settings})
+
+
+def folders_of(coursedir: Any) -> CourseFolders:
+    """The folders that nbgrader's `CourseDirectory` has, whose settings may be of the command line."""
+    return CourseFolders(Path(coursedir.root), **{name: getattr(coursedir, name) for name in _SETTINGS})
 
 
 def find_root(start: Path) -> Path:
-    """The nearest folder above (or this one) that is a course's. Raises CourseError where there is none."""
+    """The folder of the course around a folder: the nearest with a configuration or checks, and a source.
+
+    Raises CourseError where there is none.
+    """
     for folder in (start, *start.parents):
-        if (folder / CONFIG).is_file() and (folder / read_folders(folder).source).is_dir():
+        is_marked = (folder / CONFIG_FILE).is_file() or (folder / CHECKS).is_dir()
+        if is_marked and read_folders(folder).source.is_dir():
             return folder
     raise CourseError(
-        f"{start} is not inside a course: no folder above it holds {CONFIG} and the course's source "
-        "notebooks. Run this from the course's own folder."
+        f"{start} is not inside a course: no folder above it holds {CONFIG_FILE} (or {CHECKS}/) and the "
+        "course's source notebooks. Run this from the course's own folder."
     )
-
-
-def read_folders(root: Path) -> ClassFolders:
-    """The folders of the course at `root`, as nbgrader would find them."""
-    said: Any = read_config(root).get("CourseDirectory", {})
-    named = {
-        "source": "source_directory",
-        "solutions": "solution_directory",
-        "submitted": "submitted_directory",
-        "autograded": "autograded_directory",
-        "structure": "directory_structure",
-    }
-    return ClassFolders(root, **{ours: said[theirs] for ours, theirs in named.items() if theirs in said})

@@ -1,4 +1,4 @@
-"""Where a course's gradebook is: a file of its own, or the database that `nbgrader_config.py` names."""
+"""Where a course's gradebook is: a SQLite file of its own, or the database that `db_url` names."""
 
 from __future__ import annotations
 
@@ -15,29 +15,41 @@ from nbjudge.errors import CourseError
 
 def gradebook_url(root: Path) -> str:
     """What nbgrader would open in this course. Raises CourseError where it cannot be reached."""
-    config = read_config(root)
-    config.CourseDirectory.root = str(root)
-    address: str = CourseDirectory(config=config).db_url
-    reason = why_unreachable(address)
+    url: str = _course_directory(root).db_url
+    reason = unreachable_reason(url)
     if reason is not None:
         raise CourseError(reason)
-    file = file_of(address)
+    file = sqlite_file(url)
     # nbgrader's commands run in the course's folder, and a file may be named from there.
-    return address if file is None else f"sqlite:///{root / file}"
+    return url if file is None else f"sqlite:///{root / file}"
 
 
-def file_of(address: str) -> Path | None:
+def existing_gradebook_url(root: Path) -> str:
+    """The same, and a CourseError where it is a file that is not there: looking would make an empty one."""
+    url = gradebook_url(root)
+    file = sqlite_file(url)
+    if file is not None and not file.is_file():
+        raise CourseError(f"There is no gradebook {file}: grade the class first.")
+    return url
+
+
+def course_id(root: Path) -> str:
+    """The id under which a gradebook has this course; empty where the configuration gives none."""
+    return str(_course_directory(root).course_id)
+
+
+def sqlite_file(url: str) -> Path | None:
     """The file of a SQLite database; None of any other."""
-    url = make_url(address)
-    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
+    parsed = make_url(url)
+    return Path(parsed.database) if parsed.get_backend_name() == "sqlite" and parsed.database else None
 
 
-def why_unreachable(address: str) -> str | None:
+def unreachable_reason(url: str) -> str | None:
     """Why a database server gives no gradebook, in a sentence; None if it does, and of a file."""
     try:
-        if file_of(address) is not None:
+        if sqlite_file(url) is not None:
             return None
-        engine = create_engine(address)
+        engine = create_engine(url)
         engine.connect().close()
         engine.dispose()
     except ArgumentError as error:
@@ -49,5 +61,11 @@ def why_unreachable(address: str) -> str | None:
         )
     except DBAPIError as error:
         said = " ".join(str(error.orig).split())
-        return f"The gradebook at {make_url(address)!r} cannot be reached: {said}"
+        return f"The gradebook at {make_url(url)!r} cannot be reached: {said}"
     return None
+
+
+def _course_directory(root: Path) -> CourseDirectory:
+    config = read_config(root)
+    config.CourseDirectory.root = str(root)
+    return CourseDirectory(config=config)

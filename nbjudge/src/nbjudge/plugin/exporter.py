@@ -13,11 +13,11 @@ from nbgrader.converters.base import NbGraderException
 from traitlets.log import get_logger
 
 from nbjudge.course.course import Lesson
-from nbjudge.course.students import why_no_id
+from nbjudge.course.student_ids import invalid_id_reason
 from nbjudge.errors import CourseError
 from nbjudge.pipeline.executor import somebody_else_runs_jobs
 from nbjudge.plain_text import keep_plain
-from nbjudge.plugin.places import (
+from nbjudge.plugin.nbgrader_course import (
     answer_ids,
     autograded_folder,
     chosen_students,
@@ -81,7 +81,7 @@ class SubmissionExporter(NotebookExporter):
         here = not somebody_else_runs_jobs()
         if here:
             judging.refuse_without_sandbox()
-            judging.refuse_readable_places(converter.coursedir)
+            judging.refuse_readable_paths(converter.coursedir)
         refuse_without_room(converter.coursedir, "Nothing was graded.")
         converter.writer = CarefulWriter(parent=converter, config=converter.config)
         if judging.sandbox and here:
@@ -92,7 +92,7 @@ class SubmissionExporter(NotebookExporter):
         converter: Any = self.parent
         coursedir, names = converter.coursedir, [lesson.name for lesson in wanted]
         students = chosen_students(coursedir, getattr(converter, "only", None))
-        refused = {student: reason for student in students if (reason := why_no_id(student))}
+        refused = {student: reason for student in students if (reason := invalid_id_reason(student))}
         about = {student: {"student": student, "assignment": wanted[0].folder} for student in students}
         folders = [submitted_folder(coursedir, about[each]) for each in students if each not in refused]
         converter.assignments = {

@@ -11,14 +11,15 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 
-from nbjudge.course.course import Lesson, read_notebook
+from nbjudge.course.course import Lesson
+from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import CourseError
 from nbjudge.pipeline import grade as grading
 from nbjudge.pipeline.executor import execute
 from nbjudge.pipeline.job import GradingJob, NoKernelStarts, as_notebook, as_text
 from nbjudge.pipeline.seeds import submission_seed
 from nbjudge.plain_text import as_html
-from nbjudge.plugin.places import (
+from nbjudge.plugin.nbgrader_course import (
     autograded_folder,
     course_of,
     lesson_of,

@@ -9,7 +9,7 @@ from traitlets import Bool, Float, Integer, List, Unicode
 from nbjudge.authoring.limits import MEBIBYTE, Limits
 from nbjudge.course.course import Lesson
 from nbjudge.errors import CourseError
-from nbjudge.plugin.protected_places import protected_places
+from nbjudge.plugin.protected_paths import protected_paths
 from nbjudge.sandbox.bubblewrap import refusal, shown_to_students
 from nbjudge.sandbox.shown_paths import readable
 
@@ -76,12 +76,12 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
         if not self.sandbox:
             self.log.warning(NO_SANDBOX)
 
-    def refuse_readable_places(self, coursedir: CourseDirectory) -> None:
+    def refuse_readable_paths(self, coursedir: CourseDirectory) -> None:
         """No grading where the sandbox would show the course, its exchange or its settings to students."""
         if not self.sandbox:
             return
         try:
-            reason = readable(protected_places(coursedir, self.config), shown_to_students(self.helpers))
+            reason = readable(protected_paths(coursedir, self.config), shown_to_students(self.helpers))
         except CourseError as error:  # a helper that is not there
             reason = str(error)
         if reason is not None:

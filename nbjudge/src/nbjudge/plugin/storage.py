@@ -13,7 +13,7 @@ from typing import Any
 from nbconvert.writers.files import FilesWriter
 from sqlalchemy.exc import OperationalError
 
-from nbjudge.course.gradebook import file_of, why_unreachable
+from nbjudge.course.gradebook import sqlite_file, unreachable_reason
 
 ROOM = 32 * 2**20  # bytes that must be free before a submission is graded
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -60,10 +60,10 @@ def refuse_without_room(coursedir: Any, what_happened: str) -> None:
 
 def _obstacle(autograded: Path, database: str) -> str | None:
     places = [_nearest(autograded)]
-    unreachable = why_unreachable(database)
+    unreachable = unreachable_reason(database)
     if unreachable is not None:
         return unreachable
-    file = file_of(database)
+    file = sqlite_file(database)
     if file is not None:
         file = file.absolute()
         places += [place for place in (file, _nearest(file.parent)) if place.exists()]

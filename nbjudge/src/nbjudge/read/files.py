@@ -23,7 +23,7 @@ MOST_EXTRA_FILES = 2_000
 MOST_ENTRIES = 20_000  # files and folders that are looked at
 DEEPEST = 20  # folders within each other
 LONGEST_PATH = 1_000  # bytes from the folder on: room is left for the folder that it is copied into
-LITTER = {"__pycache__", ".ipynb_checkpoints"}  # folders that Python and Jupyter leave everywhere
+CACHE_FOLDERS = {"__pycache__", ".ipynb_checkpoints"}  # folders that Python and Jupyter leave everywhere
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 # What a system says to a name that it has no room or no letters for, or takes for one with another.
@@ -151,7 +151,7 @@ def _list(folder: Path, inner: str) -> list[tuple[str, os.stat_result]]:
         listed = []
         for name in sorted(names, key=os.fsencode):
             path = f"{inner}/{name}" if inner else name
-            if name in LITTER or len(os.fsencode(path)) > LONGEST_PATH:
+            if name in CACHE_FOLDERS or len(os.fsencode(path)) > LONGEST_PATH:
                 continue
             with suppress(OSError):
                 listed.append((path, os.stat(name, dir_fd=descriptor, follow_symlinks=False)))

@@ -7,25 +7,23 @@ from pathlib import Path
 
 from rich.console import Console
 
-from nbjudge.report.classroom import Classroom
+from nbjudge.course.folders import CourseFolders
 from nbjudge.report.files import now, write_files
 from nbjudge.report.gather import gather
 from nbjudge.report.page import render
 from nbjudge.report.summary import counts_of, summary
 from nbjudge.report.tables import tables_of
 
-FOLDER = "reports"
-
 
 def write_report(
-    classroom: Classroom, folder: str, output: Path | None, anonymous: bool, console: Console
+    course: CourseFolders, folder: str, output: Path | None, anonymous: bool, console: Console
 ) -> tuple[str, Path]:
     """Write the report of the lesson in `folder`; returns its first sentence and the page's path.
 
     `anonymous` leaves out who. Raises CourseError where nothing is graded, where something cannot be
     read, and where the report cannot be written.
     """
-    gathered = gather(classroom, folder, console)
+    gathered = gather(course, folder, console)
     # A report to be shown has a folder of its own: it must not lie beside files with names.
     own = f"{folder}-anonymous" if anonymous else folder
     with console.status("Drawing the report …"):
@@ -40,5 +38,5 @@ def write_report(
             "counts": asdict(counts_of(gathered)),
         }
         page = render(gathered, tables, about)
-        index = write_files(output or classroom.root / FOLDER / own, page, tables, about)
+        index = write_files(output or course.reports / own, page, tables, about)
     return sentences[0], index

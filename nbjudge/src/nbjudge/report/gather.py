@@ -11,8 +11,9 @@ from typing import Literal
 from rich.console import Console
 from rich.progress import track
 
+from nbjudge.course.folders import CourseFolders
+from nbjudge.course.gradebook import course_id, existing_gradebook_url
 from nbjudge.errors import CourseError
-from nbjudge.report.classroom import Classroom
 from nbjudge.report.gradebook import Entry, Grade, Key, read_gradebook
 from nbjudge.report.notebooks import NO_NOTEBOOK, Failure, ReportedNotebook, plain, read_reported
 
@@ -93,21 +94,23 @@ class LessonClass:
         return [each.entry.grades[key] for each in self.graded if key in each.entry.grades]
 
 
-def gather(classroom: Classroom, folder: str, console: Console) -> LessonClass:
+def gather(course: CourseFolders, folder: str, console: Console) -> LessonClass:
     """Read the gradebook and every graded notebook of a lesson, with a progress bar.
 
     Raises CourseError where nothing has been graded.
     """
-    records = read_gradebook(classroom.gradebook_url, classroom.course_id, folder)
-    handed_in = classroom.handed_in(folder)
-    students = sorted({*records.names, *records.entries, *handed_in, *classroom.known()})
+    records = read_gradebook(existing_gradebook_url(course.root), course_id(course.root), folder)
+    handed_in = set(course.students(folder))
+    # Whoever handed in another lesson is one of the class, too.
+    known = {student for assignment in course.assignments() for student in course.students(assignment)}
+    students = sorted({*records.names, *records.entries, *handed_in, *known})
     names = {notebook for entry in records.entries.values() for notebook, _ in entry.grades}
     submissions = []
     # Most of the time goes into a thousand files of a few hundred kilobytes.
     silent = not console.is_terminal
     for student in track(students, "Reading the class", console=console, transient=True, disable=silent):
         name, entry = records.names.get(student, ""), records.entries.get(student)
-        notebooks, problem = _notebooks(classroom.graded(student, folder), names)
+        notebooks, problem = _notebooks(course.autograded(student, folder), names)
         state, why = _state(entry, problem, student in handed_in)
         kept = (entry or Entry(), notebooks) if state == "graded" else (Entry(), ())
         submissions.append(Submission(plain(student), plain(name), state, why, *kept))

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import nbformat
 
-from nbjudge.course.course import Lesson, read_notebook
+from nbjudge.course.course import Lesson
+from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import CourseError
 from nbjudge.skeletons.lesson import CLOSING, marked_cell
 from nbjudge.skeletons.vocabulary import Vocabulary, vocabulary_of
@@ -99,7 +100,7 @@ def new_exercise(lesson: Lesson, name: str) -> tuple[Path, Path]:
             raise CourseError(
                 f"{other.folder} has an exercise {name!r} already: names are unique in a course."
             )
-    checks = course.root / "checks" / lesson.name
+    checks = lesson.checks_path
     file = checks / f"{name}.py"
     if checks.with_suffix(".py").exists() or file.exists():
         there = file if file.exists() else checks.with_suffix(".py")

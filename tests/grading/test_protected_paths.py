@@ -12,7 +12,7 @@ from tiny_course import FOLDER, answered, hand_in, make_course
 from traitlets.config import Config
 
 from nbjudge.plugin import settings
-from nbjudge.plugin.protected_places import protected_places
+from nbjudge.plugin.protected_paths import protected_paths
 from nbjudge.plugin.settings import JudgingSettings
 
 SHOWN = Path(sysconfig.get_path("purelib"))  # nothing is written there
@@ -37,14 +37,14 @@ def config_of(root: Path, **course: str) -> Config:
 
 def places_of(root: Path, config: Config | None = None) -> list[tuple[str, Path]]:
     config = config or config_of(root)
-    return protected_places(CourseDirectory(config=config), config)
+    return protected_paths(CourseDirectory(config=config), config)
 
 
 def refusal_of(root: Path, config: Config | None = None) -> str:
     """What is said instead of grading; nothing where there is no reason not to."""
     config = config or config_of(root)
     try:
-        JudgingSettings(config=config).refuse_readable_places(CourseDirectory(config=config))
+        JudgingSettings(config=config).refuse_readable_paths(CourseDirectory(config=config))
     except SystemExit as stop:
         return str(stop)
     return ""

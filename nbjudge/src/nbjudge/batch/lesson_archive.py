@@ -1,0 +1,79 @@
+"""A lesson as a zip archive: what a worker needs of the course, and nothing else of it.
+
+The key that makes the inputs unpredictable, the gradebook and the other submissions stay behind.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import io
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from nbjudge.course.course import Course, Lesson
+from nbjudge.course.folders import CourseFolders
+from nbjudge.read.files import CACHE_FOLDERS
+
+ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)  # so that the same files make the same archive
+
+
+@dataclass(frozen=True)
+class LessonArchive:
+    """An assignment folder's notebooks, solutions, given files and checks, zipped.
+
+    Inside, the folders have nbgrader's default names, whatever they are called in the course.
+    """
+
+    folder: str
+    content: bytes
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def pack_lesson(course: Course, folder: str) -> LessonArchive:
+    """Pack the assignment `folder` (`01_dot_product`) of a course."""
+    there, inside = course.folders, CourseFolders(Path())
+    tops = {there.source / folder: inside.source / folder, there.solution / folder: inside.solution / folder}
+    for lesson in course.lessons_in(folder):
+        for file in lesson.checks_files:
+            tops[file] = inside.checks / file.name
+    names = {
+        name / file.relative_to(top): file
+        for top, name in tops.items()
+        for file in (top, *top.rglob("*"))
+        if file.is_file()
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(names):
+            if not CACHE_FOLDERS & set(name.parts):
+                archive.writestr(zipfile.ZipInfo(str(name), ZIP_EPOCH), names[name].read_bytes())
+    return LessonArchive(folder, buffer.getvalue())
+
+
+def unpacked_lesson(archive: LessonArchive, name: str) -> Lesson:
+    """The lesson `name` of an archive, unpacked once in this process; a process keeps one archive."""
+    if archive.digest not in _unpacked:
+        remove_unpacked()
+        folder = TemporaryDirectory(prefix="nbjudge-")
+        with zipfile.ZipFile(io.BytesIO(archive.content)) as content:
+            content.extractall(folder.name)
+        root = Path(folder.name)
+        _unpacked[archive.digest] = folder, Course(root, CourseFolders(root))
+    _, course = _unpacked[archive.digest]
+    return next(lesson for lesson in course.lessons_in(archive.folder) if lesson.name == name)
+
+
+_unpacked: dict[str, tuple[TemporaryDirectory[str], Course]] = {}
+
+
+@atexit.register
+def remove_unpacked() -> None:
+    """Remove what was unpacked."""
+    while _unpacked:
+        _unpacked.popitem()[1][0].cleanup()

@@ -1,0 +1,85 @@
+"""How the checks of a lesson and the reference answers of its solution notebook are loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from nbjudge.course.notebooks import read_notebook
+from nbjudge.errors import CourseError
+
+REFERENCE_ERROR = (
+    "The reference answers in {path} do not run: {error}. Mend the source notebook, and make the solution "
+    "from it again: `nbgrader generate_solution --force {assignment}`."
+)
+NO_SOLUTION = (
+    "There is no solution notebook {path}: make it from the source notebook, "
+    "`nbgrader generate_solution {assignment}`."
+)
+
+
+def load_checks(checks: Path) -> list[ModuleType]:
+    """The modules of `checks/NAME.py` or of `checks/NAME/`, a package whose files may import each other."""
+    name = f"checks_{hashlib.sha256(str(checks).encode()).hexdigest()[:12]}"
+    if not checks.is_dir():
+        file = checks.with_suffix(".py")
+        sys.modules.pop(name, None)
+        return [_load(file, name)] if file.exists() else []
+    for loaded in [other for other in sys.modules if other.startswith(f"{name}.")]:
+        del sys.modules[loaded]
+    package = ModuleType(name)
+    package.__path__ = [str(checks)]
+    sys.modules[name] = package
+    return [_load(file, f"{name}.{file.stem}") for file in sorted(checks.glob("*.py"))]
+
+
+def _load(file: Path, name: str) -> ModuleType:
+    if name in sys.modules:  # another file of the package has imported it
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise CourseError(f"{file} does not load: {type(error).__name__}: {error}") from error
+    return module
+
+
+def run_solution(path: Path) -> dict[str, Any]:
+    """The names that a solution notebook's set-up and answer cells define.
+
+    Raises CourseError where there is no such notebook, or its cells do not run.
+    """
+    if not path.exists():
+        raise CourseError(NO_SOLUTION.format(path=path, assignment=path.parent.name))
+    # Answer cells must know their module's name, or a class defined in one cannot be found again.
+    module = ModuleType(f"reference_{path.stem}")
+    with importing_from(path.parent):
+        for cell in read_notebook(path).cells:
+            marks = cell.metadata.get("nbgrader", {})
+            given = marks.get("solution") or (marks.get("locked") and not marks.get("grade"))
+            if cell.cell_type == "code" and given:
+                try:
+                    exec(compile(cell.source, f"{path}#{cell.id}", "exec"), vars(module))
+                except Exception as error:
+                    said = REFERENCE_ERROR.format(path=path, error=error, assignment=path.parent.name)
+                    raise CourseError(said) from error
+    return vars(module)
+
+
+@contextmanager
+def importing_from(folder: Path) -> Iterator[None]:
+    """Lessons may bring files of their own, which their set-up cell imports."""
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))

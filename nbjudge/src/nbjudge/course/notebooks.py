@@ -1,0 +1,22 @@
+"""Reading notebooks that the course itself has made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from nbjudge.errors import CourseError
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """A notebook of the course's own; CourseError if it is none."""
+    try:
+        notebook: NotebookNode = nbformat.read(path, as_version=4)
+    except Exception as error:  # a file can fail to be a notebook in many ways
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise CourseError(
+            f"{path} cannot be read as a notebook ({reason[:200]}): mend it or restore it."
+        ) from error
+    return notebook

@@ -1,0 +1,55 @@
+"""The course, the lesson and the students that nbgrader's `CourseDirectory` and resources stand for."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from nbjudge.course.course import Course, Lesson, open_course
+from nbjudge.course.folders import folders_of
+from nbjudge.course.notebooks import read_notebook
+from nbjudge.errors import CourseError
+
+
+def course_of(coursedir: Any) -> Course:
+    """The course that nbgrader has open."""
+    return open_course(Path(coursedir.root), folders_of(coursedir))
+
+
+def chosen_students(coursedir: Any, only: str | None = None) -> list[str]:
+    """The ids of those to be graded: `only` this one, or whomever nbgrader's setting means.
+
+    That setting is a student's id, whatever characters it is made of, or else a pattern.
+    """
+    everybody = folders_of(coursedir).students(coursedir.assignment_id)
+    wanted = coursedir.student_id if only is None else only
+    if wanted in everybody and (only is not None or wanted != "*"):
+        return [wanted]
+    return [student for student in everybody if fnmatchcase(student, wanted)]
+
+
+def lesson_of(course: Course, about: dict[str, str]) -> Lesson:
+    """The lesson that `about`, nbgrader's part of the resources, names. CourseError if there is none."""
+    for lesson in course.lessons_in(about["assignment"]):
+        if lesson.name == about["notebook"]:
+            return lesson
+    source = course.folders.source / about["assignment"] / f"{about['notebook']}.ipynb"
+    raise CourseError(f"There is no source notebook {source}.")
+
+
+def submitted_folder(coursedir: Any, about: dict[str, str]) -> Path:
+    """Where the submission that `about` names was handed in."""
+    return folders_of(coursedir).submitted(about["student"], about["assignment"])
+
+
+def autograded_folder(coursedir: Any, about: dict[str, str]) -> Path:
+    """Where the graded notebooks of that submission belong."""
+    return folders_of(coursedir).autograded(about["student"], about["assignment"])
+
+
+def answer_ids(lesson: Lesson) -> set[str]:
+    """The grade ids of a lesson's answer cells."""
+    cells = read_notebook(lesson.source_path).cells
+    marks = [cell.metadata.get("nbgrader", {}) for cell in cells]
+    return {mark["grade_id"] for mark in marks if mark.get("solution")}

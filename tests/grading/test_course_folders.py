@@ -1,0 +1,88 @@
+"""Every part of the grader finds a course's folders where nbgrader's configuration puts them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbgrader.coursedir import CourseDirectory
+
+from nbjudge.batch.lesson_archive import pack_lesson, unpacked_lesson
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import find_course, open_course
+from nbjudge.course.folders import CourseFolders, folders_of, read_folders
+from nbjudge.errors import CourseError
+
+SETTINGS = {
+    "source_directory": "authors",
+    "release_directory": "handed-out",
+    "solution_directory": "answers",
+    "submitted_directory": "in",
+    "autograded_directory": "out",
+    "feedback_directory": "pages",
+    "directory_structure": "{assignment_id}/{nbgrader_step}/{student_id}",
+}
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch) -> Path:
+    monkeypatch.setenv("JUPYTER_CONFIG_DIR", str(tmp_path / "jupyter"))
+    lines = [f"c.CourseDirectory.{name} = {value!r}" for name, value in SETTINGS.items()]
+    root = tmp_path / "course"
+    (root / "authors" / "01").mkdir(parents=True)
+    (root / "nbgrader_config.py").write_text("\n".join(["c = get_config()", *lines]))
+    write(root / "authors/01/one.ipynb", "x = 1")
+    write(root / "answers/01/one.ipynb", "x = 2")
+    return root
+
+
+def write(path: Path, code: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cell = nbformat.v4.new_code_cell(code, metadata={"nbgrader": {"solution": True, "grade_id": "x"}})
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
+
+
+def test_the_defaults_are_nbgraders():
+    assert folders_of(CourseDirectory(root="/course")) == CourseFolders(Path("/course"))
+
+
+def test_the_folders_are_those_of_nbgraders_own_reader(course):
+    config = read_config(course)
+    config.CourseDirectory.root = str(course)
+    folders = read_folders(course)
+    assert folders == folders_of(CourseDirectory(config=config))
+    assert folders.as_settings() == SETTINGS
+    assert folders.submitted("ada", "01") == course / "01/in/ada"
+    assert folders.autograded("ada", "01") == course / "01/out/ada"
+    assert folders.feedback("ada", "01") == course / "01/pages/ada"
+
+
+def test_a_course_found_from_within_reads_its_solutions_where_the_configuration_says(course):
+    (lesson,) = find_course(course / "authors" / "01").lessons.values()
+    assert lesson.reference_answer("x") == 2
+    assert lesson.release_path == course / "handed-out/01/one.ipynb"
+
+
+def test_folders_may_lie_outside_the_course_and_workers_get_them_all_the_same(course, tmp_path):
+    (course / "answers").rename(tmp_path / "elsewhere")
+    with (course / "nbgrader_config.py").open("a") as config:
+        config.write(f"\nc.CourseDirectory.solution_directory = {str(tmp_path / 'elsewhere')!r}")
+    lesson = unpacked_lesson(pack_lesson(open_course(course), "01"), "one")
+    assert lesson.reference_answer("x") == 2
+    assert not lesson.solution_path.is_relative_to(tmp_path)
+
+
+def test_settings_of_the_machine_count_where_the_course_says_nothing(course, tmp_path):
+    (tmp_path / "jupyter").mkdir()
+    settings = {"CourseDirectory": {"course_id": "of-the-machine", "source_directory": "nowhere"}}
+    (tmp_path / "jupyter" / "nbgrader_config.json").write_text(json.dumps(settings))
+    said = read_config(course).CourseDirectory
+    assert (said.course_id, said.source_directory) == ("of-the-machine", "authors")
+
+
+def test_without_a_solution_nbgraders_own_command_is_named(course):
+    (course / "answers/01/one.ipynb").unlink()
+    with pytest.raises(CourseError, match=r"no solution notebook .*one.ipynb: .*generate_solution 01"):
+        find_course(course).lessons["one"].reference_answer("x")
