@@ -5,7 +5,10 @@ from __future__ import annotations
 import errno
 import platform
 import re
+import signal
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,7 +27,7 @@ HEADERS = {
     "x86_64": [Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"), Path("/usr/include/asm/unistd_64.h")],
     "aarch64": [Path("/usr/include/asm-generic/unistd.h")],
 }
-ALLOWED = 0x7FFF0000
+ALLOWED, KILLED = 0x7FFF0000, 0x80000000
 # Calls that everything makes: read, write, futex, execve, openat, on each machine.
 COMMON = {"x86_64": (0, 1, 202, 59, 257), "aarch64": (63, 64, 98, 221, 56)}
 
@@ -62,9 +65,52 @@ def test_every_refused_call_is_refused_on_every_machine_and_common_ones_are_not(
             assert decision(machine, number) == refused_with(error), name
     for number in COMMON[machine]:
         assert decision(machine, number) == ALLOWED
-        assert decision(machine, number, spoken_as=0x40000003) == refused_with(errno.ENOSYS)
-        assert decision(machine, number | 0x40000000) == refused_with(errno.ENOSYS)
     assert decision(machine, system_calls.NEWEST_KNOWN + 1) == refused_with(errno.ENOSYS)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("another", [0x40000003, 0x40000028, *MACHINES.values(), 0], ids=hex)
+def test_whoever_calls_by_another_machines_numbers_is_ended(machine, another):
+    numbers = (*COMMON[machine], *filter(None, (number_of(name, machine) for name in REFUSED)))
+    if another == MACHINES[machine]:
+        assert {decision(machine, number | 0x40000000) for number in numbers} == {KILLED}  # x32
+    else:
+        assert {decision(machine, number, spoken_as=another) for number in numbers} == {KILLED}
+
+
+# Process id, asked for by x86_64's own number, by that of x32, and by that of i386: by machine code, for
+# no library of a 64-bit system does it. Five bytes `mov eax, 20`, then `int 0x80`, then `ret`.
+ASK_AS = """
+import ctypes, mmap, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+page = mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=7)  # to be written and run
+page.write(bytes.fromhex("b814000000 cd80 c3"))
+ways = {
+    "x86_64": lambda: libc.syscall(39),
+    "x32": lambda: libc.syscall(0x40000000 + 39),
+    "i386": ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))),
+}
+if sys.argv[2] == "filtered":
+    from nbjudge.sandbox.inside.filter import install_seccomp_filter
+    assert libc.prctl(38, 1, 0, 0, 0) == 0  # no new privileges, without which nobody may install a filter
+    install_seccomp_filter()
+sys.exit(ways[sys.argv[1]]() != os.getpid())
+"""
+
+
+def ended(way: str, filtered: str) -> int:
+    return subprocess.run([sys.executable, "-c", ASK_AS, way, filtered], capture_output=True).returncode
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="x86_64 alone has programs of three kinds")
+@pytest.mark.parametrize("way", ["x32", "i386"])
+def test_linux_itself_ends_a_process_that_calls_as_another_machine(way):
+    assert ended("x86_64", "filtered") == 0
+    free = ended(way, "free")
+    if free == -signal.SIGSEGV:
+        pytest.skip("this Linux runs no 32-bit programs, and knows none of their calls")
+    assert free != -signal.SIGSYS
+    assert ended(way, "filtered") == -signal.SIGSYS
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -1,4 +1,8 @@
-"""The seccomp filter: the system itself refuses the calls that student code must not make."""
+"""The seccomp filter: the system itself refuses the calls that student code must not make.
+
+Not by libseccomp, for no package of PyPI brings that library along, and it has no rule for "every call
+newer than these", nor one for "a socket of any family but these".
+"""
 
 import ctypes
 import errno
@@ -12,9 +16,10 @@ from .system_calls import MACHINES, NEWEST_KNOWN, REFUSED, number_of, refusal_of
 # <linux/bpf_common.h>: load a word, mask it, compare, return.
 _LOAD, _AND, _EQUAL, _GREATER, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x06
 # <linux/seccomp.h>: what is returned, and where a call's parts lie in struct seccomp_data.
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
+_ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16
 _LARGEST_OFFSET = 255  # steps that one jump can pass over
+_X32 = 0x40000000  # <asm/unistd.h>: from this number on, x86_64 has the same calls a second time
 
 # Sockets by family, and by protocol where the family has several. ZeroMQ, and so every kernel, asks for
 # the addresses of its interfaces over netlink's route protocol (0), and aborts where it gets no answer.
@@ -52,16 +57,21 @@ def install_seccomp_filter() -> None:
 
 
 def program(machine: str) -> list[bytes]:
-    """The filter's instructions for a machine."""
-    allow, not_implemented = _step(_RETURN, _ALLOW), _refuse(errno.ENOSYS)
+    """The filter's instructions for a machine.
+
+    Whoever calls by other numbers than those of its 64-bit programs is ended: nothing honest does, and
+    under other numbers the names of `system_calls` would say nothing.
+    """
+    allow, kill = _step(_RETURN, _ALLOW), _step(_RETURN, _KILL)
     steps = [
         _step(_LOAD, _MACHINE_AT),
         _step(_EQUAL, MACHINES[machine], then=1),
-        not_implemented,  # a call by the numbers of another machine, such as a 32-bit one
+        kill,  # a call of another machine, such as i386 on x86_64
         _step(_LOAD, _NUMBER_AT),
-        # Above them, x86_64 has the same calls a second time (x32).
+        _step(_GREATER, _X32 - 1, otherwise=1),
+        kill,
         _step(_GREATER, NEWEST_KNOWN, otherwise=1),
-        not_implemented,
+        _refuse(errno.ENOSYS),
     ]
     for name, error in REFUSED.items():
         steps += _where_called(name, machine, [_refuse(error)])
