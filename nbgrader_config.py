@@ -1,5 +1,7 @@
 """The course, as nbgrader reads it. Attention Lab plugs in at nbgrader's own seams only."""
 
+from contextlib import suppress
+
 from attention_lab.students import HELPERS
 
 c = get_config()  # noqa: F821 - nbgrader provides it
@@ -24,24 +26,12 @@ c.Execute.record_timing = False
 c.Execute.coalesce_streams = True  # of a progress bar its last line, not every update
 c.Execute.timeout = 300
 
-# Grading: student code never shares a process with an input generator, a reference or a verdict.
-c.Autograde.exporter_class = "nbjudge.plugin.SubmissionExporter"
-c.Autograde.sanitize_preprocessors = [
-    "nbjudge.plugin.Rebuild",
-    "nbgrader.preprocessors.OverwriteKernelspec",
-    "nbgrader.preprocessors.CheckCellMetadata",
-]
-c.Autograde.autograde_preprocessors = [
-    "nbjudge.plugin.RunAndJudge",
-    "nbgrader.preprocessors.IgnorePattern",
-    "nbgrader.preprocessors.LimitOutput",
-    "nbgrader.preprocessors.SaveAutoGrades",
-    "nbgrader.preprocessors.AssignLatePenalties",
-    "nbgrader.preprocessors.CheckCellMetadata",
-]
+# Grading: student code never shares a process with an input generator, a reference or a verdict. Feedback:
+# one page a student, without scripts, that asks nothing of any network.
+with suppress(ImportError):  # who only learns needs no grader
+    from nbjudge import configure
+
+    configure(c)
 
 # What of the course's own code notebooks import, and therefore see.
 c.RunAndJudge.helpers = list(HELPERS)
-
-# Feedback: one page a student, without scripts, that asks nothing of any network.
-c.GenerateFeedback.exporter_class = "nbjudge.feedback.FeedbackExporter"

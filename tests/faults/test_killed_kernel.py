@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tiny_course import FOLDER, FULL, answered
+from tiny_course import FOLDER, FULL, JUDGED, answered
 
 from nbjudge.authoring.limits import Limits
 from nbjudge.course.configuration import read_config
@@ -39,7 +39,7 @@ def lesson(whole_course: Path) -> Iterator[Lesson]:
 @pytest.fixture
 def grade_honest_work(lesson: Lesson, tmp_path: Path) -> Grade:
     source = lesson.source_path
-    form = graded(read_notebook(source), read_config(lesson.course.root), source.parent)
+    form = graded(read_notebook(source), read_config(lesson.course.root), JUDGED, source.parent)
     cells = [SubmittedCell(cell.cell_type, cell.source, cell_id=cell.id) for cell in answered().cells]
     world = KernelEnvironment(limits=PATIENT, modules=lesson.modules)
 

@@ -6,14 +6,14 @@ import nbformat
 import pytest
 from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
-from tiny_course import FULL, ROOT, after, answered, cell_of, release, source, without
+from tiny_course import FULL, JUDGED, ROOT, after, answered, cell_of, release, source, without
 
 from nbjudge.course.configuration import read_config
 from nbjudge.read.submission import SubmittedCell
 from nbjudge.rebuild.forms import graded
 from nbjudge.rebuild.rebuild import is_left_out, rebuild
 
-FORM = graded(source(), read_config(ROOT))
+FORM = graded(source(), read_config(ROOT), JUDGED)
 
 
 def submitted(work: NotebookNode) -> list[SubmittedCell]:
@@ -234,7 +234,7 @@ def test_a_training_run_of_the_lessons_own_is_marked_as_left_out_edited_or_not()
     training = nbformat.v4.new_code_cell("train()", id="training", metadata={"tags": ["left-out-of-grading"]})
     lesson.cells.append(training)
     edited = [*submitted(answered()), SubmittedCell("code", "train(longer=True)", None, "training")]
-    work = rebuild(graded(lesson, read_config(ROOT)), edited)
+    work = rebuild(graded(lesson, read_config(ROOT), JUDGED), edited)
     assert [cell.id for cell in work.cells if is_left_out(cell)] == ["training"]
     assert all("longer" not in cell.source for cell in work.cells)
 

@@ -19,6 +19,7 @@ from nbjudge.rebuild.forms import released, solved
 ROOT = Path(__file__).parents[2]
 FOLDER, NAME = "01_tiny", "tiny"
 FULL = {"double": 2, "row_sums": 2, "biggest": 1}
+JUDGED = {f"test_{name}": name for name in FULL}
 NOTHING = dict.fromkeys(FULL, 0)
 
 # What the grader asks. The animals stand nowhere else, so that a leak of any of it is seen.

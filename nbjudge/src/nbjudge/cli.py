@@ -63,6 +63,28 @@ def grade(
     raise typer.Exit(grade_class(folders, lesson, options, console))
 
 
+@app.command()
+def init() -> None:
+    """Have the course in this folder graded with nbjudge: adds three lines to its nbgrader_config.py."""
+    from nbjudge.course.folders import read_folders
+    from nbjudge.sandbox.bubblewrap import refusal
+    from nbjudge.skeletons.init import add_to_configuration
+
+    folders = read_folders(Path.cwd())
+    if not folders.source.is_dir():
+        raise CourseError(
+            f"{folders.source} is not there: run this in the folder of a course, the one that holds its "
+            "source notebooks."
+        )
+    console.print(Text(add_to_configuration(Path.cwd())), soft_wrap=True)
+    assignments = folders.assignments()
+    named = assignments[0] if assignments else "ASSIGNMENT"
+    console.print(Text(f"Next: nbjudge grade {named}, then nbjudge report {named}."), soft_wrap=True)
+    reason = refusal()
+    if reason is not None:
+        console.print(Text.assemble(("Before that: ", "bold"), reason), soft_wrap=True)
+
+
 @app.command("new-lesson")
 def add_lesson(
     folder: Annotated[str, typer.Argument(help="The folder of the lesson: 09_grouped_queries.")],

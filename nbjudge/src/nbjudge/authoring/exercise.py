@@ -135,6 +135,8 @@ class Exercise:
     `results` names what is returned ("output", "weights"); `axes` names the last
     axes of each result in their order, for messages ("queries", "keys"). `not_allowed` holds the
     ready-made steps that students are to write themselves. `draw` is what its inputs come from.
+    `cell` is the graded cell whose points it decides, by its id for nbgrader, where that cell's hidden
+    region does not say ``check("NAME")`` itself: whatever the region holds is not run then.
     """
 
     name: str
@@ -143,6 +145,7 @@ class Exercise:
     not_allowed: tuple[Step, ...] = ()
     tolerance: Tolerance = Tolerance()
     draw: type[Draw] = Draw
+    cell: str = ""
     groups: list[Group] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
     right_answers: list[Callable[..., Any]] = field(default_factory=list)

@@ -115,26 +115,43 @@ class Lesson:
 
     @cached_property
     def reference(self) -> dict[str, Any]:
-        """The names that the solution notebook's set-up and answer cells define."""
-        return run_solution(self.solution_path)
+        """The names that the set-up and answer cells of the solution define.
+
+        That is the solution notebook; without one the source notebook, which holds the same answers.
+        """
+        return run_solution(self.solution_path if self.solution_path.exists() else self.source_path)
+
+    @cached_property
+    def judged_cells(self) -> dict[str, tuple[str, float]]:
+        """The graded cells that the judge decides: by their id, the exercise and the cell's points."""
+        chosen = {exercise.cell: name for name, exercise in self.exercises.items() if exercise.cell}
+        cells = {}
+        for cell in read_notebook(self.source_path).cells:
+            marks = cell.metadata.get("nbgrader", {})
+            if cell.cell_type == "code" and marks.get("grade"):
+                called = CHECK_CALL.search(cell.source)
+                name = called.group(1) if called else chosen.get(marks["grade_id"])
+                if name is not None:
+                    cells[marks["grade_id"]] = name, marks["points"]
+        return cells
 
     def problems(self) -> list[str]:
         """What an author has to mend before anyone can be graded, each in one sentence."""
-        problems = []
-        for cell in read_notebook(self.source_path).cells:
-            called = CHECK_CALL.search(cell.source)
-            marks = cell.metadata.get("nbgrader", {})
-            if not (called and marks.get("grade")):
-                continue
-            name, cell_id = called.group(1), marks["grade_id"]
+        problems = [
+            f"The exercise {name!r} of checks/{self.name} decides the points of a cell {exercise.cell!r}, "
+            f"and {self.source_path} has no graded code cell of that id: mend the id."
+            for name, exercise in self.exercises.items()
+            if exercise.cell and exercise.cell not in self.judged_cells
+        ]
+        for cell_id, (name, points) in self.judged_cells.items():
             if name not in self.exercises:
                 problems.append(
                     f"The cell {cell_id!r} of {self.source_path} calls check({name!r}), "
                     f"but checks/{self.name} has no such exercise: write it there, or mend the name."
                 )
-            elif self.exercises[name].points != marks["points"]:
+            elif self.exercises[name].points != points:
                 problems.append(
-                    f"The cell {cell_id!r} of {self.source_path} is worth {marks['points']:g} points, "
+                    f"The cell {cell_id!r} of {self.source_path} is worth {points:g} points, "
                     f"but the case groups of {name!r} add up to {self.exercises[name].points:g}: "
                     "make the two agree."
                 )

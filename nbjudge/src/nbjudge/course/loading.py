@@ -18,10 +18,6 @@ REFERENCE_ERROR = (
     "The reference answers in {path} do not run: {error}. Mend the source notebook, and make the solution "
     "from it again: `nbgrader generate_solution --force {assignment}`."
 )
-NO_SOLUTION = (
-    "There is no solution notebook {path}: make it from the source notebook, "
-    "`nbgrader generate_solution {assignment}`."
-)
 
 
 def load_checks(checks: Path) -> list[ModuleType]:
@@ -56,10 +52,8 @@ def _load(file: Path, name: str) -> ModuleType:
 def run_solution(path: Path) -> dict[str, Any]:
     """The names that a solution notebook's set-up and answer cells define.
 
-    Raises CourseError where there is no such notebook, or its cells do not run.
+    Raises CourseError where it is none, or its cells do not run.
     """
-    if not path.exists():
-        raise CourseError(NO_SOLUTION.format(path=path, assignment=path.parent.name))
     # Answer cells must know their module's name, or a class defined in one cannot be found again.
     module = ModuleType(f"reference_{path.stem}")
     with importing_from(path.parent):

@@ -44,7 +44,7 @@ from nbjudge.run.kernel_process import KernelEnvironment
 
 EXCHANGE_SECRET = "submission_secret.txt"  # nbgrader's name for it
 NOTICE = "<p><strong>From the grader:</strong> {}</p>"
-_FORMS: dict[Path, tuple[tuple[int, str], NotebookNode]] = {}  # by source notebook
+_FORMS: dict[Path, tuple[tuple[int, str, str], NotebookNode]] = {}  # by source notebook
 
 
 class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
@@ -146,7 +146,8 @@ def _form(lesson: Lesson, config: Config) -> NotebookNode:
     # The formgrader lives on while its author mends the source or the settings. How notebooks are run
     # has no part in the form, and is another function for each submission of a class graded at once.
     settings = {name: section for name, section in config.items() if name != "RunAndJudge"}
-    made_of = (source.stat().st_mtime_ns, repr(settings))
+    judged = {cell: name for cell, (name, _) in lesson.judged_cells.items()}
+    made_of = (source.stat().st_mtime_ns, repr(settings), repr(judged))
     if source not in _FORMS or _FORMS[source][0] != made_of:
-        _FORMS[source] = made_of, graded(read_notebook(source), config, source.parent)
+        _FORMS[source] = made_of, graded(read_notebook(source), config, judged, source.parent)
     return _FORMS[source][1]  # `rebuild` copies it

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,6 @@ from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, Execute, I
 from nbgrader.utils import compute_checksum, is_solution
 from traitlets.config import Config
 from traitlets.utils.importstring import import_item
-
-from nbjudge.course.course import CHECK_CALL
 
 # A given cell with this tag, such as a training run, is for students: no answer depends on it.
 LEFT_OUT_TAG = "left-out-of-grading"
@@ -40,11 +38,13 @@ def solved(source: NotebookNode, config: Config) -> NotebookNode:
     return _through(_preprocessors(GenerateSolution, config, without=(Execute,)), source, config)
 
 
-def graded(source: NotebookNode, config: Config, folder: Path | None = None) -> NotebookNode:
+def graded(
+    source: NotebookNode, config: Config, judged: Mapping[str, str], folder: Path | None = None
+) -> NotebookNode:
     """What is run for a grade: as released, with mark schemes for the person who marks by hand.
 
-    A graded cell whose hidden region calls `check` loses that region and is marked with the
-    exercise's name: the judge, not the kernel, does what the region says. Any other hidden
+    A graded cell that is `judged`, by its id for nbgrader, loses its hidden region and is marked with the
+    exercise's name: the judge, not the kernel, decides its points. Any other hidden
     region stays, and is run in the kernel as stock nbgrader does. Given cells with the tag
     `left-out-of-grading` are marked as such and not run. A cell that students have without some of its
     lines is marked with what they have, by which it is known again.
@@ -58,10 +58,10 @@ def graded(source: NotebookNode, config: Config, folder: Path | None = None) -> 
     clearing = [stage for stage in _preprocessors(GenerateAssignment, config) if stage in CLEAR_FOR_STUDENTS]
     given = _through(clearing, notebook, config, folder)
     for cell, visible, handed_out in zip(notebook.cells, visibles.cells, given.cells, strict=True):
-        called = CHECK_CALL.search(cell.source) if cell.metadata.get("nbgrader", {}).get("grade") else None
-        if called is not None and cell.cell_type == "code":
+        exercise = judged.get(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
+        if exercise is not None:
             clear.preprocess_cell(cell, ResourcesDict(), 0)
-            cell.metadata["nbjudge"] = {"check": called.group(1)}
+            cell.metadata["nbjudge"] = {"check": exercise}
         if LEFT_OUT_TAG in cell.metadata.get("tags", []) and not cell.metadata.get("nbgrader"):
             cell.metadata["nbjudge"] = {"left_out": True}
         # Checksums of answers say whether they are still the stub, so they are those of the release;
