@@ -1,6 +1,7 @@
 """The packages are laid out so that imports run one way, and no folder is too full to be seen at a glance."""
 
 import ast
+import re
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -60,6 +61,40 @@ def test_the_grader_knows_no_course():
         if name.partition(".")[0] in ("attention_lab", "checks")
     }
     assert not wrong
+
+
+# What only this course is about: its subject, its folders, and what its instructors type.
+THE_COURSES = re.compile(
+    r"attention|softmax|\bheads?\b|\bmask(s|ed)?\b|\bqueries\b|dot_product|\b0\d_\w+|\bmake (build|demo)\b",
+    re.IGNORECASE,
+)
+
+
+def test_the_grader_does_not_name_the_course():
+    named = {
+        f"{file.relative_to(GRADER)}: {found.group(0)}"
+        for file in GRADER.rglob("*.py")
+        for found in THE_COURSES.finditer(file.read_text())
+    }
+    assert not named
+
+
+def test_its_core_imports_no_library_that_only_some_courses_have():
+    """It grades ordinary asserts with nothing installed but nbgrader and what pyproject.toml's core names."""
+    for file in GRADER.rglob("*.py"):
+        if "torch" not in file.relative_to(GRADER).parts:
+            top = ast.Module([node for node in ast.parse(file.read_text()).body if _is_import(node)], [])
+            assert not {"torch", "pandas", "matplotlib", "seaborn"} & set(_names(top)), file
+
+
+def _is_import(node: ast.stmt) -> bool:
+    return isinstance(node, (ast.Import, ast.ImportFrom))
+
+
+def _names(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        yield from (name.partition(".")[0] for name in names)
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -35,7 +35,7 @@ def main() -> None:
 
 @app.command()
 def grade(
-    lesson: Annotated[str, typer.Argument(help="The lesson whose submissions are graded (02_scaling).")],
+    lesson: Annotated[str, typer.Argument(help="The lesson whose submissions are graded, such as ps1.")],
     students: Annotated[str, typer.Option(help="Only these: a name, or a pattern such as 'a*'.")] = "*",
     workers: Annotated[
         int | None, typer.Option(min=1, help="How many are graded at a time; one a core by default.")
@@ -130,7 +130,7 @@ def try_checks(
 
 @app.command()
 def report(
-    lesson: Annotated[str, typer.Argument(help="The lesson, such as 02_scaling.")],
+    lesson: Annotated[str, typer.Argument(help="The lesson, such as ps1.")],
     output: Annotated[
         Path | None, typer.Option(help="The folder to write to; reports/LESSON by default.")
     ] = None,

@@ -81,7 +81,7 @@ def ask(
     through: Made | None = None,
     **kwargs: Any,
 ) -> Case:
-    """Write a case the way the call itself is written: ``ask(query, key, mask=mask)``.
+    """Write a case the way the call itself is written: ``ask(sample, weights=weights)``.
 
     Where an answer takes or returns what cannot travel (an optimizer, a table), `through` holds
     code whose `made(answer)` runs in the kernel and returns the callable that gets the arguments
@@ -132,8 +132,8 @@ class Mistake:
 class Exercise:
     """One graded answer: its cases, its mistakes, and how its result is talked about.
 
-    `results` names what is returned ("output", "weights"); `axes` names the last
-    axes of each result in their order, for messages ("queries", "keys"). `not_allowed` holds the
+    `results` names what is returned ("means", "deviations"); `axes` names the last
+    axes of each result in their order, for messages ("people", "measurements"). `not_allowed` holds the
     ready-made steps that students are to write themselves. `draw` is what its inputs come from.
     `cell` is the graded cell whose points it decides, by its id for nbgrader, where that cell's hidden
     region does not say ``check("NAME")`` itself: whatever the region holds is not run then.

@@ -36,7 +36,7 @@ class LessonArchive:
 
 
 def pack_lesson(course: Course, folder: str) -> LessonArchive:
-    """Pack the assignment `folder` (`01_dot_product`) of a course."""
+    """Pack the assignment `folder` (`ps1`) of a course."""
     there, inside = course.folders, CourseFolders(Path())
     tops = {there.source / folder: inside.source / folder, there.solution / folder: inside.solution / folder}
     for lesson in course.lessons_in(folder):

@@ -61,7 +61,7 @@ class Course:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One lesson: its folder (`01_dot_product`) and the name of its notebook (`dot_product`)."""
+    """One lesson: its folder (`ps1`) and the name of its notebook (`spread`)."""
 
     course: Course
     folder: str

@@ -147,7 +147,7 @@ def kind(value: Any) -> str:
 
 
 def describe_call(case: Case) -> str:
-    """The shapes of a call's inputs: "(7, 9), (13, 9), mask (7, 13)"."""
+    """The shapes of a call's inputs: "a float64 array of shape (7, 9), axis=1"."""
     call = _arguments(case.args, case.kwargs)
     if case.build is None:
         return call
@@ -234,7 +234,7 @@ def argument_names(function: Callable[..., Any]) -> list[str]:
 
 
 def argument_name(function: Callable[..., Any], path: str) -> str:
-    """The parameter behind a path of the protocol, such as "/args/0" or "/kwargs/mask"."""
+    """The parameter behind a path of the protocol, such as "/args/0" or "/kwargs/axis"."""
     parts, names = path.split("/"), argument_names(function)
     if len(parts) < 3:
         return path  # nothing that the protocol knows

@@ -12,7 +12,7 @@ from nbjudge.authoring.steps import Step as PlainStep
 class Step(PlainStep):
     """A step that is not allowed, as functions of Python's and as operators of torch's.
 
-    `operators` holds, for each operator ("aten::_softmax"), the dispatch keys under which torch has a
+    `operators` holds, for each operator ("aten::_sort"), the dispatch keys under which torch has a
     kernel of its own for it. Every alias, method, module, scripted or compiled form and C++ caller of a
     step ends in one of these.
     """

@@ -13,7 +13,7 @@ import struct
 from . import system
 from .system_calls import MACHINES, NEWEST_KNOWN, REFUSED, number_of, refusal_of_this_machine
 
-# <linux/bpf_common.h>: load a word, mask it, compare, return.
+# <linux/bpf_common.h>: load a word, keep some of its bits, compare, return.
 _LOAD, _AND, _EQUAL, _GREATER, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x06
 # <linux/seccomp.h>: what is returned, and where a call's parts lie in struct seccomp_data.
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
@@ -108,9 +108,9 @@ def _allow_only(sockets: dict[int, tuple[int, ...]]) -> list[bytes]:
     return [*steps, _refuse(errno.EAFNOSUPPORT)]
 
 
-def _refuse_flags(argument: int, mask: int, values: list[int], error: int = errno.EPERM) -> list[bytes]:
-    """Refuse where an argument's bits of the mask are one of these values."""
-    steps = [_load_argument(argument), _step(_AND, mask)]
+def _refuse_flags(argument: int, bits: int, values: list[int], error: int = errno.EPERM) -> list[bytes]:
+    """Refuse where an argument's bits among these are one of these values."""
+    steps = [_load_argument(argument), _step(_AND, bits)]
     for value in values:
         steps += [_step(_EQUAL, value, otherwise=1), _refuse(error)]
     return steps

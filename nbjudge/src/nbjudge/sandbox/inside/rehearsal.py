@@ -44,8 +44,8 @@ def compute() -> None:
 
     for kind in (torch.float32, torch.float64):
         square = torch.ones(8, 8, dtype=kind)
-        weights = torch.softmax(square @ square / 8, dim=-1)
-        torch.einsum("ij,kjl->kil", weights, square.expand(2, 8, 8).contiguous())
-        torch.nn.functional.linear(weights, square).std()
-        str(weights)
+        product = torch.exp(square @ square / 8)
+        torch.einsum("ij,kjl->kil", product, square.expand(2, 8, 8).contiguous())
+        torch.nn.functional.linear(product, square).std()
+        str(product)
     torch.frombuffer(bytearray(square.numpy().tobytes()), dtype=square.dtype)

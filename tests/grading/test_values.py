@@ -1,0 +1,169 @@
+"""Values of every kind arrive as they were sent, and what pretends to be one is refused."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import importlib
+import inspect
+import json
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import nbjudge.torch  # noqa: F401 - makes tensors known
+from nbjudge.ask import protocol
+from nbjudge.authoring.exercise import Tolerance
+from nbjudge.judge.compare import same_value
+from nbjudge.values.kinds import KINDS, kind_of
+from nbjudge.values.packing import Unreadable, pack, unpack
+
+EXACT = Tolerance((0, 0), (0, 0))
+DATES = pd.date_range("2026-01-01", periods=3)
+VALUES = {
+    "floats": np.arange(6.0).reshape(2, 3),
+    "small floats": np.arange(6, dtype="float16"),
+    "whole numbers": np.arange(-3, 3, dtype="int8"),
+    "large whole numbers": np.array([2**64 - 1], dtype="uint64"),
+    "truth values": np.array([[True, False]]),
+    "complex numbers": np.array([1 + 2j, 3]),
+    "times": np.array(["2026-01-01", "NaT"], dtype="datetime64[D]"),
+    "texts": np.array([["a", "ä"], ["", "long"]]),
+    "nothing": np.zeros((0, 4)),
+    "big end first": np.arange(3, dtype=">f4").astype("<f4"),
+    "a tensor": torch.arange(6.0).view(2, 3),
+    "a small tensor": torch.arange(6).to(torch.bfloat16),
+    "a tensor of truth values": torch.tensor([True, False]),
+    "an empty tensor": torch.zeros(3, 0),
+    "a tensor without axes": torch.tensor(2.5),
+    "a column": pd.Series([1.5, 2.5], name="height"),
+    "a column of texts": pd.Series(["a", None, "c"]),
+    "a column with gaps": pd.Series([1, None, 3], dtype="Int64", index=["x", "y", "z"]),
+    "a table": pd.DataFrame({"name": ["Ada", "Bob"], "age": [36, 41], "tall": [True, False]}),
+    "a table with dates": pd.DataFrame({"x": [1.0, np.nan, 3.0]}, index=DATES.rename("day")),
+    "categories": pd.DataFrame({"kind": pd.Categorical(["a", "b", "a"])}),
+    "an empty table": pd.DataFrame({"x": np.zeros(0)}),
+    "all together": [{"array": np.ones(3), "rest": (torch.ones(2), pd.Series([1]), 3, "x", None)}],
+}
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_what_arrives_is_what_was_sent(value):
+    assert same_value(unpack(pack(value)), value, EXACT, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", [name for name in VALUES if name != "all together"])
+def test_no_kind_is_taken_for_another(name):
+    kind = kind_of(VALUES[name])
+    assert kind is not None
+    others = [value for other, value in VALUES.items() if other != name]
+    assert not any(same_value(VALUES[name], other, Tolerance()) for other in others)
+
+
+@pytest.mark.parametrize("value", [np.float32(1.5), np.int64(3), np.bool_(True), np.array(2.0), np.str_("x")])
+def test_a_scalar_of_numpys_is_the_plain_number_that_it_is(value):
+    received = unpack(pack(value))
+    assert received == value.item() and type(received) is type(value.item())
+
+
+@pytest.mark.parametrize("value", [np.arange(6).reshape(2, 3).T, torch.arange(6).view(2, 3).T])
+def test_a_transposed_view_arrives_as_one(value):
+    received = unpack(pack(value))
+    strides = (lambda x: x.strides) if isinstance(value, np.ndarray) else (lambda x: x.stride())
+    assert strides(received) == strides(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([object()]),
+        np.ma.array([1, 2], mask=[0, 1]),
+        np.zeros(2**22 + 1, dtype="int8"),
+        np.array([(1, 2.0)], dtype="i4,f8"),
+        pd.DataFrame([[1, 2]]),
+        pd.Series([1, 2], index=pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])),
+        pd.Series([object()]),
+        torch.ones(3).to_sparse(),
+        torch.ones(2, dtype=torch.complex64),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_cannot_be_sent_arrives_as_its_name(value):
+    received = unpack(pack([value]))[0]
+    holds_a_name = isinstance(received, pd.Series) and isinstance(received[0], Unreadable)
+    assert isinstance(received, Unreadable) or holds_a_name
+
+
+def words(tree: object, numbers: bytes = bytes(64)) -> str:
+    return " ".join(base64.b64encode(word).decode() for word in (json.dumps(tree).encode(), numbers))
+
+
+LIES = {
+    "a size that was not sent": {"array": ["float64", [9], 0, [0]]},
+    "more than memory": {"array": ["float64", [2**25, 2**25], 0, [0, 1]]},
+    "a negative size": {"tensor": ["float32", [-1], 0, [0]]},
+    "a negative place": {"tensor": ["float32", [1], -4, [0]]},
+    "no whole number": {"array": ["float64", [1.0], 0, [0]]},
+    "an axis too many": {"array": ["float64", [1], 0, [0, 1]]},
+    "objects": {"array": ["object", [1], 0, [0]]},
+    "no dtype": {"tensor": ["load", [1], 0, [0]]},
+    "texts that are none": {"array": ["str", [1], [[]], [0]]},
+    "a column of another length": {"column": [None, ["object", {"list": []}], [None, 3, None]]},
+    "a column that is no column": {"column": [None, ["array", {"plain": "abc"}], [None, 3, None]]},
+    "a table of tensors": {
+        "table": [["a"], [["array", {"tensor": ["float32", [3], 0, [0]]}]], [None, 3, None]]
+    },
+    "an index without end": {"column": [None, ["object", {"list": []}], [None, 2**60, None]]},
+    "a dtype of somebody's": {"column": [None, ["interval", {"list": []}], [None, 0, None]]},
+    "two things at once": {"plain": 1, "list": []},
+    "code": {"made": ["", {"dict": []}]},
+    "a kind that nobody knows": {"pickle": "gASVAAAA"},
+}
+
+
+@pytest.mark.parametrize("tree", LIES.values(), ids=LIES)
+def test_a_message_that_lies_is_refused_at_once(tree):
+    started = time.monotonic()
+    with pytest.raises((ValueError, TypeError, RuntimeError, IndexError)):
+        unpack(words(tree))
+    assert time.monotonic() - started < 5
+
+
+def test_bits_that_are_no_truth_value_become_one():
+    received = unpack(words({"array": ["bool", [3], 0, [0]]}, b"\x00\x02\xff"))
+    assert received.tolist() == [False, True, True]
+    assert unpack(words({"tensor": ["bool", [3], 0, [0]]}, b"\x00\x02\xff")).tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_a_copy_is_ones_own_and_a_change_is_seen(value):
+    kind = kind_of(value)
+    if kind is None:
+        return
+    copy = kind.copy(value, False)
+    assert kind.identical(value, copy)
+    if isinstance(value, (np.ndarray, torch.Tensor)) and 0 not in value.shape and len(value.shape):
+        copy[(0,) * len(value.shape)] = copy[(-1,) * len(value.shape)]
+        changed = not bool((value == copy).all())
+        assert kind.identical(value, copy) is not changed
+
+
+def test_the_parts_of_the_program_share_no_name():
+    """They are sent as one, where a later definition would replace an earlier one."""
+    owners: dict[str, str] = {}
+    for part in protocol.PARTS:
+        for node in ast.parse(inspect.getsource(importlib.import_module(part))).body:
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+            names += [node.name] if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else []
+            for name in names:
+                assert owners.setdefault(name, part) == part, (
+                    f"{name} is defined in {owners[name]} and {part}"
+                )
+
+
+def test_every_kind_is_sent_along():
+    assert {type(kind).__module__ for kind in KINDS} <= set(protocol.PARTS)
