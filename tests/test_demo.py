@@ -19,6 +19,7 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.batch.run import Graded
 from nbjudge.course.course import Course, Lesson, open_course
 from nbjudge.record.graded_notebook import GradedNotebook
+from nbjudge.record.schema import NotebookRecord
 
 ROOT = Path(__file__).parents[1]
 LESSON = open_course(ROOT).lessons["dot_product"]
@@ -79,7 +80,7 @@ def test_a_verdict_is_as_expected_only_with_the_right_points_and_the_right_mista
 
 def outcome(judged, problems=(), student="Zoë O'Brien, jr [bold]"):
     hand_in = HandIn("one mistake", {}, dict.fromkeys(judged, FULL))
-    graded = Graded(student, (GradedNotebook(seconds=3.21),))
+    graded = Graded(student, (GradedNotebook(NotebookRecord(seconds=3.21)),))
     return Outcome(student, hand_in, graded, judged, tuple(problems))
 
 

@@ -75,7 +75,7 @@ def outcome_of(
     problems = [said for said in (graded.problem, no_feedback) if said]
     judged = {}
     for name in hand_in.expected:
-        score = points.get(notebook.cells.get(name, ""))
+        score = points.get(notebook.cell_ids.get(name, ""))
         if score is None:
             problems.append(f"{name} has no grade.")
         elif score != notebook.verdicts[name].points:

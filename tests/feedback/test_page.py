@@ -8,7 +8,7 @@ from traitlets.config import Config
 from nbjudge.feedback.exporter import FeedbackExporter
 from nbjudge.feedback.outputs import LONGEST_TEXT
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
-from nbjudge.record.record import write_verdict
+from nbjudge.record.graded_cell import write_verdict
 
 SECRET = "okapi"
 ABOUT = {"notebook": "tiny", "assignment": "01_tiny", "student": "ada", "late_penalty": 0.0}

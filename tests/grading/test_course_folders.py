@@ -84,7 +84,5 @@ def test_settings_of_the_machine_count_where_the_course_says_nothing(course, tmp
 
 def test_without_a_solution_nbgraders_own_command_is_named(course):
     (course / "answers/01/one.ipynb").unlink()
-    with pytest.raises(
-        CourseError, match=r"no solution notebook .*one.ipynb: .*generate_solution 01"
-    ):
+    with pytest.raises(CourseError, match=r"no solution notebook .*one.ipynb: .*generate_solution 01"):
         find_course(course).lessons["one"].reference_answer("x")

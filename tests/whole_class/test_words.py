@@ -13,6 +13,7 @@ from nbjudge.batch.plan import Plan
 from nbjudge.batch.run import Graded
 from nbjudge.course.folders import CourseFolders
 from nbjudge.record.graded_notebook import GradedNotebook
+from nbjudge.record.schema import NotebookRecord
 
 HOSTILE = (
     "[red]ann[/red] [link=file:///x]y[/link] \x1b[2J\x1b]8;;http://example.com\x07 :smile: \u202egnp\nnext"
@@ -39,7 +40,10 @@ def closing_words(console: Console, *results: Graded) -> str:
     "graded",
     [
         Graded(HOSTILE, problem=f"ValueError: {HOSTILE}"),
-        Graded(HOSTILE, (GradedNotebook(reason=f"No notebook was handed in (it holds {HOSTILE})."),)),
+        Graded(
+            HOSTILE,
+            (GradedNotebook(NotebookRecord(reason=f"No notebook was handed in (it holds {HOSTILE}).")),),
+        ),
         Graded("ben", problem=HOSTILE),
     ],
     ids=["not graded", "no points", "problem"],

@@ -19,7 +19,7 @@ from nbjudge.errors import CourseError
 from nbjudge.read.files import entries
 from nbjudge.read.timestamps import NAME as TIMESTAMP
 from nbjudge.read.timestamps import has_timestamp
-from nbjudge.record.interrupted import is_done
+from nbjudge.record.unfinished import is_finished
 
 Why = Literal["new", "changed", "again"]
 
@@ -72,7 +72,7 @@ def _why(
     submitted = folders.submitted(student, assignment)
     graded = folders.autograded(student, assignment)
     done = [graded / name for name in notebooks]
-    if not all(is_done(notebook) for notebook in done):
+    if not all(is_finished(notebook) for notebook in done):
         return "new"
     if force:
         return "again"

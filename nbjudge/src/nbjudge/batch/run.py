@@ -32,12 +32,12 @@ class Graded:
 
     @property
     def seconds(self) -> float:
-        return sum(notebook.seconds or 0 for notebook in self.notebooks)
+        return sum(notebook.record.seconds or 0 for notebook in self.notebooks)
 
     @property
     def reason(self) -> str:
         """Why nothing of it could be run, if so."""
-        return next((notebook.reason for notebook in self.notebooks if notebook.reason), "")
+        return next((each.record.reason for each in self.notebooks if each.record.reason), "")
 
 
 class ClassRun:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nbformat import NotebookNode
 
 from nbjudge.plain_text import without_terminal_codes
-from nbjudge.record.record import is_verdict
+from nbjudge.record.graded_cell import is_verdict
 
 LONGEST_TEXT = 50_000  # characters of one output; a page is for reading
 INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]")

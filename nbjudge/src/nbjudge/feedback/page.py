@@ -10,16 +10,16 @@ from typing import Any
 
 from nbformat import NotebookNode
 
+from nbjudge.cell_metadata import NOTICE_CELL_ID, is_added
 from nbjudge.feedback.hidden import Regions
 from nbjudge.feedback.outputs import Shown, shown
 from nbjudge.feedback.prose import MOST_PROSE
 from nbjudge.judge.verdict import Verdict
-from nbjudge.record.record import read_verdict
+from nbjudge.record.graded_cell import read_verdict
+from nbjudge.record.graded_notebook import read_record
 
 HEADING = re.compile(r"^#{1,3} +(.+?)[ #]*$", re.MULTILINE)
 WAITING = "Not marked yet: a person reads this one."
-# Ids that `grading` gives: to the cell that says what was wrong with the file, to cells of the student's own.
-FROM_THE_GRADER, OWN = "from-the-grader", "own-"
 
 
 @dataclass
@@ -105,7 +105,7 @@ def page_of(notebook: NotebookNode, about: Mapping[str, Any], regions: Regions, 
     parts: list[Part] = []
     heading, read = "", 0
     for cell in notebook.cells:
-        if cell.get("id") == FROM_THE_GRADER:
+        if cell.get("id") == NOTICE_CELL_ID:
             continue
         parts.append(_part(cell, heading, exercises, regions))
         if cell.cell_type == "markdown":
@@ -113,12 +113,12 @@ def page_of(notebook: NotebookNode, about: Mapping[str, Any], regions: Regions, 
         parts[-1].as_it_is = cell.cell_type == "raw" or read > MOST_PROSE
         if parts[-1].kind == "prose" and not parts[-1].own:
             heading = next(reversed(HEADING.findall(parts[-1].source)), heading)
-    judged = notebook.metadata.get("nbjudge", {})
+    record = read_record(notebook)
     given = (part.source for part in parts if part.kind == "prose" and not part.own)
     headings = (found for source in given for found in HEADING.findall(source))
     return Page(
         title=_without_marks(next(headings, str(about["notebook"]))),
-        notice=str(judged.get("reason") or judged.get("note") or ""),
+        notice=record.reason or record.note,
         exercises=exercises,
         stretches=list(_stretches(parts, fold)),
     )
@@ -127,7 +127,7 @@ def page_of(notebook: NotebookNode, about: Mapping[str, Any], regions: Regions, 
 def _part(cell: NotebookNode, heading: str, exercises: list[Exercise], regions: Regions) -> Part:
     marks = cell.metadata.get("nbgrader", {})
     part = Part(_kind(cell, marks), cell.source, attachments=cell.get("attachments", {}))
-    part.own = str(cell.get("id", "")).startswith(OWN)
+    part.own = is_added(cell)
     part.comment = str(marks.get("comment") or "")
     hides = False
     if marks.get("locked") or marks.get("task"):  # the lesson's own; what a student wrote is theirs to read

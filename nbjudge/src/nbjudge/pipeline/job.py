@@ -19,7 +19,7 @@ from nbformat import NotebookNode
 
 from nbjudge.course.course import Lesson
 from nbjudge.errors import CourseError
-from nbjudge.pipeline.grade import grade, refuse
+from nbjudge.pipeline.grade import grade, grade_without_running
 from nbjudge.read.files import copy_plain_files, write_files
 from nbjudge.run.kernel import student_kernel
 from nbjudge.run.kernel_process import KernelEnvironment
@@ -69,7 +69,7 @@ def run_job(job: GradingJob, lesson: Lesson) -> GradingResult:
         except SandboxError as error:
             _make_sure_that_kernels_start(job.environment)
             warning = str(error)
-            verdicts = refuse(notebook, lesson, f"{NOT_WITH_THESE_FILES} ({error})")
+            verdicts = grade_without_running(notebook, lesson, f"{NOT_WITH_THESE_FILES} ({error})")
     points = tuple((verdict.exercise, verdict.points, verdict.max_points) for verdict in verdicts)
     return GradingResult(as_text(notebook), points, round(time.monotonic() - started, 3), warning)
 

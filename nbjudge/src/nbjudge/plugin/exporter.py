@@ -30,7 +30,7 @@ from nbjudge.plugin.storage import CarefulWriter, exit_on_write_error, refuse_wi
 from nbjudge.read.notebook_file import OUT_OF_REACH, OutOfReach
 from nbjudge.read.submission import read_submission
 from nbjudge.read.timestamps import carefully
-from nbjudge.record.interrupted import forget_half_graded
+from nbjudge.record.unfinished import remove_unfinished
 from nbjudge.sandbox.warm_interpreter import warm_interpreter
 
 keep_plain(get_logger())  # before nbgrader has looked for a class, and says whose folders it found
@@ -100,7 +100,7 @@ class SubmissionExporter(NotebookExporter):
         }
         for student in students:
             folder = autograded_folder(coursedir, about[student])
-            forget_half_graded(folder, names, coursedir.notebook_id == "*", self.log)
+            remove_unfinished(folder, names, coursedir.notebook_id == "*", self.log)
         if refused:
             _fail_in_the_end(converter, list(refused.values()))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -11,11 +12,12 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 
+from nbjudge.cell_metadata import NOTICE_CELL_ID
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import CourseError
-from nbjudge.pipeline import grade as grading
 from nbjudge.pipeline.executor import execute
+from nbjudge.pipeline.grade import grade_without_running
 from nbjudge.pipeline.job import GradingJob, NoKernelStarts, as_notebook, as_text
 from nbjudge.pipeline.seeds import submission_seed
 from nbjudge.plain_text import as_html
@@ -39,7 +41,9 @@ from nbjudge.read.notebook_file import OUT_OF_REACH
 from nbjudge.read.submission import Submission
 from nbjudge.rebuild.forms import graded
 from nbjudge.rebuild.rebuild import rebuild
-from nbjudge.record.interrupted import HALF_GRADED
+from nbjudge.record.graded_notebook import read_record, write_record
+from nbjudge.record.schema import NotebookRecord
+from nbjudge.record.status import Status
 from nbjudge.run.kernel_process import KernelEnvironment
 
 EXCHANGE_SECRET = "submission_secret.txt"  # nbgrader's name for it
@@ -56,15 +60,11 @@ class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
         form = _form(lesson, self.config)
         rebuilt = rebuild(form, submission.cells)
         student = resources["nbgrader"]["student"]
-        rebuilt.metadata["nbjudge"] = {
-            "reason": submission.reason,
-            "note": submission.note,
-            HALF_GRADED: True,
-        }
+        write_record(rebuilt, NotebookRecord(Status.UNFINISHED, submission.reason, submission.note))
         if submission.reason or submission.note:
             self.log.warning("%s: %s", student, submission.reason or submission.note)
             notice = nbformat.v4.new_markdown_cell(
-                NOTICE.format(as_html(submission.reason or submission.note)), id="from-the-grader"
+                NOTICE.format(as_html(submission.reason or submission.note)), id=NOTICE_CELL_ID
             )
             if rebuilt.nbformat_minor < 5:  # a course from before cells had ids
                 del notice["id"]
@@ -77,11 +77,11 @@ class RunAndJudge(JudgingSettings):
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         lesson = lesson_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
-        about = nb.metadata["nbjudge"]
-        del about[HALF_GRADED]  # this is written only after the grades are
         self._keep_beside(lesson, resources["nbgrader"])
-        if about["reason"]:
-            grading.refuse(nb, lesson, about["reason"])
+        record = replace(read_record(nb), status=Status.COMPLETED)  # written only after the grades are
+        write_record(nb, record)
+        if record.reason:
+            grade_without_running(nb, lesson, record.reason)
             return nb, resources
         job = self._job(nb, lesson, resources["nbgrader"])
         student = resources["nbgrader"]["student"]
@@ -94,7 +94,7 @@ class RunAndJudge(JudgingSettings):
         for exercise, points, most in result.points:
             self.log.info("%s: %g of %g", exercise, points, most)
         graded_notebook = as_notebook(result.notebook)
-        graded_notebook.metadata["nbjudge"]["seconds"] = result.seconds
+        write_record(graded_notebook, replace(read_record(graded_notebook), seconds=result.seconds))
         return graded_notebook, resources
 
     def _job(self, nb: NotebookNode, lesson: Lesson, about: dict[str, str]) -> GradingJob:

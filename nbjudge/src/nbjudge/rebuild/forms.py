@@ -6,7 +6,6 @@ All of them are made from the source notebook by nbgrader's own preprocessors.
 from __future__ import annotations
 
 import copy
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,9 @@ from nbgrader.utils import compute_checksum, is_solution
 from traitlets.config import Config
 from traitlets.utils.importstring import import_item
 
+from nbjudge.cell_metadata import LEFT_OUT_TAG, mark_checked, mark_left_out, mark_released
 from nbjudge.course.course import CHECK_CALL
 
-# A given cell with this tag, such as a training run, is for students: no answer depends on it.
-LEFT_OUT_TAG = "left-out-of-grading"
 # What takes out of a notebook what only the grader and the marker have.
 CLEAR_FOR_STUDENTS = (ClearHiddenTests, ClearMarkScheme)
 
@@ -61,9 +59,9 @@ def graded(source: NotebookNode, config: Config, folder: Path | None = None) -> 
         called = CHECK_CALL.search(cell.source) if cell.metadata.get("nbgrader", {}).get("grade") else None
         if called is not None and cell.cell_type == "code":
             clear.preprocess_cell(cell, ResourcesDict(), 0)
-            cell.metadata["nbjudge"] = {"check": called.group(1)}
+            mark_checked(cell, called.group(1))
         if LEFT_OUT_TAG in cell.metadata.get("tags", []) and not cell.metadata.get("nbgrader"):
-            cell.metadata["nbjudge"] = {"left_out": True}
+            mark_left_out(cell)
         # Checksums of answers say whether they are still the stub, so they are those of the release;
         # those of test cells say whether the cell was changed since it was put here.
         if is_solution(visible):
@@ -71,13 +69,8 @@ def graded(source: NotebookNode, config: Config, folder: Path | None = None) -> 
         elif "nbgrader" in cell.metadata:
             cell.metadata.nbgrader["checksum"] = compute_checksum(cell)
         if handed_out.source != cell.source:
-            cell.metadata.setdefault("nbjudge", NotebookNode())["released"] = released_mark(handed_out.source)
+            mark_released(cell, handed_out.source)
     return notebook
-
-
-def released_mark(source: str) -> str:
-    """What a cell's released text is known by: nothing of it can be read there."""
-    return hashlib.sha256(source.strip().encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _preprocessors(converter: Any, config: Config, without: Sequence[type] = ()) -> list[type]:
