@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import NOTICE_CELL_ID, is_added
 from nbjudge.feedback.hidden import Regions
-from nbjudge.feedback.outputs import Shown, shown
+from nbjudge.feedback.outputs import RenderedOutput, shown
 from nbjudge.feedback.prose import MOST_PROSE
 from nbjudge.judge.verdict import Verdict
 from nbjudge.record.graded_cell import read_verdict
@@ -58,7 +58,7 @@ class Part:
 
     kind: str
     source: str
-    outputs: list[Shown] = field(default_factory=list)
+    outputs: list[RenderedOutput] = field(default_factory=list)
     exercise: Exercise | None = None
     comment: str = ""
     mark_scheme: str = ""
@@ -74,7 +74,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Section:
     """Parts in a row; given ones are folded away under the headings they hold."""
 
     parts: list[Part]
@@ -91,7 +91,7 @@ class Page:
     title: str
     notice: str
     exercises: list[Exercise]
-    stretches: list[Stretch]
+    sections: list[Section]
 
     @property
     def waiting(self) -> int:
@@ -120,7 +120,7 @@ def page_of(notebook: NotebookNode, about: Mapping[str, Any], regions: Regions, 
         title=_without_marks(next(headings, str(about["notebook"]))),
         notice=record.reason or record.note,
         exercises=exercises,
-        stretches=list(_stretches(parts, fold)),
+        sections=list(_sections(parts, fold)),
     )
 
 
@@ -178,7 +178,7 @@ def _by_points(marks: Mapping[str, Any]) -> str:
     return "All points." if full else "Its cell shows what happened."
 
 
-def _stretches(parts: list[Part], fold: bool) -> Iterator[Stretch]:
+def _sections(parts: list[Part], fold: bool) -> Iterator[Section]:
     """The parts in their order; the text right before an answer stays open, for it says what was asked."""
     open_parts = {id(part) for part in parts if not part.is_given}
     for before, part in zip(parts, parts[1:], strict=False):
@@ -187,7 +187,7 @@ def _stretches(parts: list[Part], fold: bool) -> Iterator[Stretch]:
     if not fold or not any(part.exercise for part in parts):  # nothing to find: all of it is to be read
         open_parts = {id(part) for part in parts}
     for folded, run in groupby(parts, key=lambda part: id(part) not in open_parts):
-        yield Stretch(list(run), folded)
+        yield Section(list(run), folded)
 
 
 def _without_marks(heading: str) -> str:

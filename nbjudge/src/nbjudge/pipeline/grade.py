@@ -56,7 +56,7 @@ def grade(
             if name is None:
                 _refuse_invalid_points(cell)
             else:
-                ask = AnswerStatuses(_explaining(kernel.ask, stopped.get(name)))
+                ask = AnswerStatuses(_with_cell_errors(kernel.ask, stopped.get(name)))
                 verdict = judge(lesson.exercises[name], lesson.reference_answer(name), ask, seed)
                 judged.append((cell, verdict, ask.status))
     for cell, verdict, status in judged:
@@ -64,7 +64,7 @@ def grade(
     return [verdict for _, verdict, _ in judged]
 
 
-def _explaining(ask: Ask, stopped: NotebookNode | None) -> Ask:
+def _with_cell_errors(ask: Ask, stopped: NotebookNode | None) -> Ask:
     """Where there is no answer because its cell stopped with an error, let the answer say so."""
 
     def explained(name: str, calls: list[dict[str, Any]], trace: bool) -> Reply:

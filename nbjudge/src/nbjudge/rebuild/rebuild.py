@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import added_cell_id, is_left_out, is_released_text
 from nbjudge.read.submission import SubmittedCell, defined_names
-from nbjudge.rebuild.student_prose import tamed
+from nbjudge.rebuild.student_prose import neutralize_prose
 
 # Characters of code that are shown in colours; a solved lesson has 50,000, in lines of a hundred.
 MOST_CODE = 200_000
@@ -47,7 +47,7 @@ def rebuild(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -> Noteboo
         theirs += extras
         rebuilt.cells += [cell, *extras]
     prose = [cell for cell in theirs if cell.cell_type != "code"]
-    for cell, text in zip(prose, tamed([cell.source for cell in prose]), strict=True):
+    for cell, text in zip(prose, neutralize_prose([cell.source for cell in prose]), strict=True):
         cell.source = text
     if _takes_long_to_colour(rebuilt):
         rebuilt.metadata["language_info"] = nbformat.from_dict(UNCOLOURED)
