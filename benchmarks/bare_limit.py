@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 
 from nbjudge.ask.answers import Reply, read_reply
 from nbjudge.ask.program import respond
+from nbjudge.cell_metadata import is_left_out
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
@@ -25,7 +26,7 @@ from nbjudge.judge.judge import judge
 from nbjudge.pipeline.grade import exercise_of
 from nbjudge.read.submission import read_submission
 from nbjudge.rebuild.forms import graded
-from nbjudge.rebuild.rebuild import is_left_out, rebuild
+from nbjudge.rebuild.rebuild import rebuild
 
 # Which cells are run, and whether the exercises are judged as well, in the same process.
 SAME_CELLS, JUDGED, ALL_CELLS = "limit", "limit, judged", "limit, all cells"

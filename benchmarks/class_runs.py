@@ -92,7 +92,7 @@ def run_limit(lesson: Lesson, students: Sequence[str], log: Path, workers: int) 
 def _run_ours(lesson: Lesson, students: Sequence[str], log: Path, options: list[str]) -> Block:
     command = [ATTENTION_LAB, "grade", lesson.folder, *options]
     seconds, moments = _run(command, lesson, students, log)
-    took = [read_graded(graded_notebook(lesson, student)).seconds for student in students]
+    took = [read_graded(graded_notebook(lesson, student)).record.seconds for student in students]
     return Block(len(students), seconds, moments[0], median(each for each in took if each is not None))
 
 

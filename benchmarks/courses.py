@@ -14,10 +14,11 @@ from attention_lab.demo.class_folder import read_release, submit
 from attention_lab.demo.hand_ins import HandIn, Writer
 from attention_lab.demo.material import material_of
 from nbjudge.course.course import Course, Lesson
+from nbjudge.read.files import CACHE_FOLDERS
 
 ROOT = Path(__file__).parents[1]
 SEED = 7  # the same class every time
-LITTER = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
+WITHOUT_CACHES = shutil.ignore_patterns(*CACHE_FOLDERS)
 # nbgrader as it comes, told only what the course itself needs.
 STOCK = """
 c = get_config()
@@ -40,7 +41,7 @@ def lesson_named(name: str) -> Lesson:
 def new_course(folder: Path, lesson: Lesson, stock: bool = False) -> Lesson:
     """The same lesson in a course of its own, released and entered into a new gradebook."""
     for part in (lesson.source_path.parent, lesson.solution_path.parent, ROOT / "checks"):
-        shutil.copytree(part, folder / part.relative_to(ROOT), ignore=LITTER)
+        shutil.copytree(part, folder / part.relative_to(ROOT), ignore=WITHOUT_CACHES)
     config = STOCK if stock else (ROOT / "nbgrader_config.py").read_text(encoding="utf-8")
     (folder / "nbgrader_config.py").write_text(config, encoding="utf-8")
     fresh = in_course(folder, lesson)
@@ -79,13 +80,13 @@ def ordinary_class(lesson: Lesson, count: int) -> dict[str, HandIn]:
 
 def hand_in(lesson: Lesson, hand_ins: dict[str, HandIn], students: Iterable[str]) -> None:
     """Let these students, and nobody else, have handed in."""
-    shutil.rmtree(lesson.course.root / "submitted", ignore_errors=True)
+    shutil.rmtree(lesson.course.folders.by_step()["submitted"], ignore_errors=True)
     for student in students:
         submit(lesson, student, hand_ins[student])
 
 
 def graded_notebook(lesson: Lesson, student: str) -> Path:
-    return lesson.course.root / "autograded" / student / lesson.folder / f"{lesson.name}.ipynb"
+    return lesson.course.folders.autograded(student, lesson.folder) / f"{lesson.name}.ipynb"
 
 
 def not_in_full(lesson: Lesson, students: Iterable[str]) -> list[str]:

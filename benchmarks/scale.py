@@ -102,7 +102,7 @@ def _measure(lesson: Lesson, size: int, workers: int | None, console: Console) -
         started = time.time()
         with Progress(*columns, console=console, transient=True) as progress:
             task = progress.add_task("", total=size)
-            autograded = course.course.root / "autograded"
+            autograded = course.course.folders.by_step()["autograded"]
 
             def show() -> None:
                 begun = sum(1 for _ in autograded.iterdir()) if autograded.is_dir() else 0

@@ -56,7 +56,7 @@ def _bare_limit(lesson: Lesson, which: str) -> Callable[[str], Callable[[], None
     limit = BareLimit(lesson, which)
 
     def prepare(student: str) -> Callable[[], None]:
-        folder = lesson.course.root / "submitted" / student / lesson.folder
+        folder = lesson.course.folders.submitted(student, lesson.folder)
         cells = limit.cells(folder)
         return lambda: limit.run(cells, folder)
 

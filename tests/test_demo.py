@@ -16,9 +16,10 @@ from attention_lab.demo.names import invented_names
 from attention_lab.demo.outcome import Judged, Outcome
 from attention_lab.demo.table import first_message, table_of
 from attention_lab.errors import CourseError
-from nbjudge.batch.run import Graded
+from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.course.course import Course, Lesson, open_course
 from nbjudge.record.graded_notebook import GradedNotebook
+from nbjudge.record.schema import NotebookRecord
 
 ROOT = Path(__file__).parents[1]
 LESSON = open_course(ROOT).lessons["dot_product"]
@@ -79,7 +80,7 @@ def test_a_verdict_is_as_expected_only_with_the_right_points_and_the_right_mista
 
 def outcome(judged, problems=(), student="Zoë O'Brien, jr [bold]"):
     hand_in = HandIn("one mistake", {}, dict.fromkeys(judged, FULL))
-    graded = Graded(student, (GradedNotebook(seconds=3.21),))
+    graded = GradedSubmission(student, (GradedNotebook(NotebookRecord(seconds=3.21)),))
     return Outcome(student, hand_in, graded, judged, tuple(problems))
 
 
@@ -135,7 +136,7 @@ def test_a_class_is_graded_and_every_verdict_is_as_expected(tmp_path, monkeypatc
         attention_lab.demo,
         "grade_class",
         lambda lesson, students, console, sandbox: {
-            name: Graded(name, problem="out of disk") for name in students
+            name: GradedSubmission(name, problem="out of disk") for name in students
         },
     )
     console = Console(file=io.StringIO(), width=160)

@@ -5,9 +5,16 @@ import ast
 import pytest
 from test_notebooks import HIDDEN, every_lesson, graded_code_cells
 
+from attention_lab.start.visible_tests import LEFT_OUT_TAG
+from nbjudge import cell_metadata
 from nbjudge.course.notebooks import read_notebook
 
 pytestmark = pytest.mark.lesson
+
+
+def test_the_students_tests_leave_out_what_the_grader_does():
+    """The students' package knows the tag by itself: it comes without the grader."""
+    assert LEFT_OUT_TAG == cell_metadata.LEFT_OUT_TAG
 
 
 @every_lesson

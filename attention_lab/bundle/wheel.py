@@ -12,6 +12,7 @@ from pathlib import Path
 
 from attention_lab.bundle.contents import package_files
 from attention_lab.errors import CourseError
+from nbjudge.read.files import CACHE_FOLDERS
 
 # What of pyproject.toml is the instructors': the optional groups, and how Jupyter finds the sandbox.
 INSTRUCTORS_TABLES = ("project.optional-dependencies", "project.entry-points")
@@ -48,7 +49,7 @@ def _lay_out(root: Path, tree: Path) -> None:
     licences = sorted(path.name for path in root.glob("LICENSE*"))
     for name in [*package_files(root), *lessons, *licences]:
         goal = tree / name
-        if "__pycache__" in goal.parts or not (root / name).is_file():
+        if CACHE_FOLDERS & set(goal.parts) or not (root / name).is_file():
             continue
         goal.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / name, goal)

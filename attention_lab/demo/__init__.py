@@ -15,7 +15,7 @@ from attention_lab.demo.names import invented_names
 from attention_lab.demo.outcome import outcome_of
 from attention_lab.demo.table import print_report
 from attention_lab.errors import CourseError
-from nbjudge.batch.workers import workers_for
+from nbjudge.batch.workers import default_worker_count
 from nbjudge.course.course import Lesson
 from nbjudge.plugin.settings import NO_SANDBOX
 from nbjudge.sandbox.bubblewrap import refusal
@@ -50,7 +50,7 @@ def run_demo(lesson: Lesson, students: int, console: Console, sandbox: bool = Tr
         outcome_of(lesson, student, hand_in, graded[student], unwritten.get(student, ""))
         for student, hand_in in class_list.items()
     ]
-    print_report(console, lesson, outcomes, seconds, workers_for(students))
+    print_report(console, lesson, outcomes, seconds, default_worker_count(students))
 
     expected = sum(len(outcome.hand_in.expected) for outcome in outcomes)
     right = sum(outcome.as_expected for outcome in outcomes)

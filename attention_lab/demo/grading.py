@@ -11,9 +11,9 @@ from nbgrader.apps.api import NbGraderAPI
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from nbjudge.batch.command import LOG, Options, grade_plan
+from nbjudge.batch.command import LOG_FILE, Options, grade_plan
+from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.batch.plan import make_plan
-from nbjudge.batch.run import Graded
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Lesson
 from nbjudge.course.folders import read_folders
@@ -21,11 +21,11 @@ from nbjudge.course.folders import read_folders
 
 def grade_class(
     lesson: Lesson, students: Sequence[str], console: Console, sandbox: bool = True
-) -> dict[str, Graded]:
+) -> dict[str, GradedSubmission]:
     """Grade the students in this order, with a progress bar."""
     plan = make_plan(read_folders(lesson.course.root), lesson.folder)
     in_order = replace(plan, todo={student: plan.todo[student] for student in students})
-    results: list[Graded] = []
+    results: list[GradedSubmission] = []
     grade_plan(in_order, Options(sandbox=sandbox), console, results)
     return {graded.student: graded for graded in results}
 
@@ -40,7 +40,7 @@ def write_feedback(lesson: Lesson, students: Sequence[str], console: Console) ->
     problems = {}
     with (
         Progress(*columns, console=console, transient=True) as progress,
-        open(root / LOG, "a", encoding="utf-8") as log,
+        open(root / LOG_FILE, "a", encoding="utf-8") as log,
     ):
         logging.getLogger("traitlets").propagate = False
         for student in progress.track(students):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from nbgrader.api import Gradebook, MissingEntry
 
 from attention_lab.demo.hand_ins import Expected, HandIn
-from nbjudge.batch.run import Graded
+from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.course.course import Lesson
 from nbjudge.course.gradebook import gradebook_url
 from nbjudge.judge.verdict import Finding, Verdict
@@ -39,7 +39,7 @@ class Outcome:
 
     student: str
     hand_in: HandIn
-    graded: Graded
+    graded: GradedSubmission
     judged: Mapping[str, Judged] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -67,7 +67,7 @@ class Outcome:
 
 
 def outcome_of(
-    lesson: Lesson, student: str, hand_in: HandIn, graded: Graded, no_feedback: str = ""
+    lesson: Lesson, student: str, hand_in: HandIn, graded: GradedSubmission, no_feedback: str = ""
 ) -> Outcome:
     """Read the gradebook and the autograded notebook of one student."""
     points = gradebook_points(lesson, student)
@@ -75,7 +75,7 @@ def outcome_of(
     problems = [said for said in (graded.problem, no_feedback) if said]
     judged = {}
     for name in hand_in.expected:
-        score = points.get(notebook.cells.get(name, ""))
+        score = points.get(notebook.cell_ids.get(name, ""))
         if score is None:
             problems.append(f"{name} has no grade.")
         elif score != notebook.verdicts[name].points:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from attention_lab.demo.outcome import Judged, Outcome
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.batch.command import LOG
+from nbjudge.batch.command import LOG_FILE
 from nbjudge.course.course import Lesson
 
 
@@ -95,7 +95,7 @@ def feedback_line(lesson: Lesson, outcomes: Sequence[Outcome]) -> Text:
     return Text.assemble(
         f"What {shown.student} reads: ",
         (shlex.quote(_near(page)), f"bold link {page.as_uri()}"),
-        f"\nnbgrader's log: {_near(root / LOG)}",
+        f"\nnbgrader's log: {_near(root / LOG_FILE)}",
     )
 
 

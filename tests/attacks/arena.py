@@ -17,7 +17,7 @@ from nbgrader.apps.api import NbGraderAPI
 from tiny_course import FOLDER, NAME, GradedClass, hand_in, make_course
 
 from nbjudge.course.configuration import read_config
-from nbjudge.record.record import is_verdict
+from nbjudge.record.graded_cell import is_verdict
 from nbjudge.sandbox import warm_interpreter
 
 # Roomy in time, so that an attack that searches or crashes comes to its end on a slow machine, too;

@@ -11,7 +11,7 @@ from traitlets.config import Config
 
 from nbjudge.exports.canvas import CanvasExporter
 from nbjudge.exports.moodle import MoodleExporter
-from nbjudge.exports.table import harmless, identifier
+from nbjudge.exports.table import escape_formula, escape_identifier
 
 # nbgrader's gradebook links a submission before it adds it.
 pytestmark = pytest.mark.filterwarnings("ignore:Object of type <Submitted:sqlalchemy.exc.SAWarning")
@@ -137,13 +137,13 @@ def test_no_cell_is_a_formula_and_every_row_is_one_line(exporter, export, tmp_pa
 
 @pytest.mark.parametrize("text", ["=1+1", " =1+1", "\t@SUM(A1)", "-cmd|' /C calc'!A0", "+1\n", "＝1"])
 def test_what_begins_like_a_formula_gets_an_apostrophe(text):
-    assert harmless(text) == "'" + " ".join(text.split())
-    assert identifier("=" + text).startswith("'")
+    assert escape_formula(text) == "'" + " ".join(text.split())
+    assert escape_identifier("=" + text).startswith("'")
 
 
 def test_an_id_in_which_nothing_can_be_called_stays_as_it_is():
     for name in ("+4912", "-7", "@ada", "ada.l+x@uni-x.org", "Żółć, Łucja", "007"):
-        assert identifier(name) == name
+        assert escape_identifier(name) == name
 
 
 @pytest.mark.parametrize(

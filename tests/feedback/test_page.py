@@ -8,7 +8,7 @@ from traitlets.config import Config
 from nbjudge.feedback.exporter import FeedbackExporter
 from nbjudge.feedback.outputs import LONGEST_TEXT
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
-from nbjudge.record.record import write_verdict
+from nbjudge.record.graded_cell import write_verdict
 
 SECRET = "okapi"
 ABOUT = {"notebook": "tiny", "assignment": "01_tiny", "student": "ada", "late_penalty": 0.0}
@@ -155,7 +155,7 @@ def test_the_lesson_is_folded_away_but_not_what_was_asked_what_stopped_or_the_st
         text("## Farewell"),
     )
     made = page(*cells)
-    folded = [Seen(part.split("</details>")[0]).text for part in made.split('<details class="stretch">')[1:]]
+    folded = [Seen(part.split("</details>")[0]).text for part in made.split('<details class="section">')[1:]]
     assert [part.split()[:3] for part in folded] == [
         ["The", "lesson:", title] for title in ("Lesson", "Farewell")
     ]
@@ -164,7 +164,7 @@ def test_the_lesson_is_folded_away_but_not_what_was_asked_what_stopped_or_the_st
         assert shown not in " ".join(folded)
     assert "Traceback E: v" in Seen(made).text
     assert "\x1b" not in made
-    assert 'class="stretch"' not in page(*cells, config=Config({"FeedbackExporter": {"fold_lesson": False}}))
+    assert 'class="section"' not in page(*cells, config=Config({"FeedbackExporter": {"fold_lesson": False}}))
 
 
 @pytest.mark.parametrize("ends", ["### END HIDDEN TESTS\n", ""])

@@ -32,6 +32,9 @@ from tiny_course import (
     without,
 )
 
+from nbjudge.record.graded_notebook import GradedNotebook, read_graded
+from nbjudge.record.status import Status
+
 LIMITS = "\nc.RunAndJudge.cell_seconds = 12\nc.RunAndJudge.answer_seconds = 12\n"
 HELPER = 'Zoë O\'Neil, "Zed" Jr.'
 STUB = cell_of(release(), "biggest").source
@@ -240,3 +243,23 @@ def test_a_class_can_be_given_feedback(bad_class):
         succeed(bad_class.root, "generate_feedback", FOLDER, f"--student={student}")
         page = bad_class.root / "feedback" / student / FOLDER / "tiny.html"
         assert " of 1 points" in page.read_text()  # `biggest` alone is worth as much
+
+
+def test_the_record_says_by_a_code_what_hung_what_died_and_what_was_not_run(bad_class):
+    def read(student: str) -> GradedNotebook:
+        return read_graded(bad_class.root / "autograded" / student / FOLDER / "tiny.ipynb")
+
+    hanging, unreadable = read("hanging"), read(next(iter(UNGRADABLE)))
+    assert hanging.record.status is Status.COMPLETED
+    cells = {cell.cell_id: cell.status for cell in hanging.cells if cell.status is not Status.COMPLETED}
+    assert cells["double"] is Status.TIMED_OUT and cells["test_row_sums"] is Status.KERNEL_DIED
+    statuses = {
+        cell.exercise.verdict.exercise: cell.exercise.status for cell in hanging.cells if cell.exercise
+    }
+    assert statuses == {
+        "double": Status.COMPLETED,
+        "row_sums": Status.KERNEL_DIED,
+        "biggest": Status.COMPLETED,
+    }
+    assert unreadable.record.status is Status.NOT_RUN and unreadable.record.reason
+    assert {cell.exercise.status for cell in unreadable.cells if cell.exercise} == {Status.NOT_RUN}

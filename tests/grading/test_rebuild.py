@@ -8,10 +8,11 @@ from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
 from tiny_course import FULL, JUDGED, ROOT, after, answered, cell_of, release, source, without
 
+from nbjudge.cell_metadata import is_left_out
 from nbjudge.course.configuration import read_config
 from nbjudge.read.submission import SubmittedCell
 from nbjudge.rebuild.forms import graded
-from nbjudge.rebuild.rebuild import is_left_out, rebuild
+from nbjudge.rebuild.rebuild import rebuild
 
 FORM = graded(source(), read_config(ROOT), JUDGED)
 

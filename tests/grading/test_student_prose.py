@@ -12,7 +12,7 @@ from nbconvert.filters.markdown_mistune import markdown2html_mistune
 from nbconvert.filters.strings import strip_files_prefix
 
 from nbjudge.plain_text import as_html
-from nbjudge.rebuild.student_prose import INVISIBLE_SPACE, LONGEST, MOST, tame, tamed
+from nbjudge.rebuild.student_prose import INVISIBLE_SPACE, LONGEST, MOST, neutralize_markup, neutralize_prose
 
 ELEMENTS = {
     "p",
@@ -119,7 +119,7 @@ def what_is_more_than_text(page: BeautifulSoup) -> list[str]:
 @example("$\\h\0ref{javascript:y()}{x}$")
 @settings(max_examples=500, deadline=None)
 def test_prose_of_any_pieces_is_no_more_than_text(text):
-    page = shown(tame(text))
+    page = shown(neutralize_markup(text))
     assert what_is_more_than_text(page) == []
     assert not COMMANDS.search(page.get_text())
     # What the page has places of its own for keeps its name.
@@ -138,36 +138,36 @@ def test_prose_of_any_pieces_is_no_more_than_text(text):
     ],
 )
 def test_honest_prose_reads_as_it_was_written(text):
-    written, read = shown(text), shown(tame(text))
+    written, read = shown(text), shown(neutralize_markup(text))
     assert read.get_text().replace(INVISIBLE_SPACE, "") == written.get_text().replace(INVISIBLE_SPACE, "")
     assert {each.name for each in read.find_all(True)} == {each.name for each in written.find_all(True)}
 
 
 def test_comparisons_and_indices_are_no_markup():
     text = "a<b and b>c, x[0](y), [1]: first, ![0]"
-    assert shown(tame(text)).get_text().replace(INVISIBLE_SPACE, "") == f"{text}\n"
+    assert shown(neutralize_markup(text)).get_text().replace(INVISIBLE_SPACE, "") == f"{text}\n"
 
 
 def test_what_is_no_web_link_can_still_be_read():
     assert (
-        shown(tame("[here](javascript:x)")).get_text().replace(INVISIBLE_SPACE, "")
+        shown(neutralize_markup("[here](javascript:x)")).get_text().replace(INVISIBLE_SPACE, "")
         == "[here](javascript:x)\n"
     )
 
 
 def test_long_prose_is_shown_as_it_is_and_costs_no_time():
     slow = "\\\\[" * LONGEST
-    (text,) = tamed([slow])
+    (text,) = neutralize_prose([slow])
     (block,) = shown(text).find_all("pre")
     assert block.get_text().strip() == slow
-    pages = list(tamed(["*short*"] + ["*x* " * 4_000] * 20))
+    pages = list(neutralize_prose(["*short*"] + ["*x* " * 4_000] * 20))
     assert shown(pages[0]).em and shown(pages[3]).em and not shown(pages[-1]).em
     assert sum(len(page) for page in pages if shown(page).em) <= MOST
 
 
 def test_a_fence_within_long_prose_does_not_end_its_own():
     text = "~" * 10 + "\n<b>\n" + "x" * LONGEST
-    (page,) = tamed([text])
+    (page,) = neutralize_prose([text])
     assert [each.name for each in shown(page).find_all(True)] == ["pre", "code"]
 
 

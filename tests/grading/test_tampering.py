@@ -11,7 +11,8 @@ from attention_lab.authoring import Exercise
 from nbjudge.authoring.limits import Limits
 from nbjudge.judge.judge import judge
 from nbjudge.judge.verdict import Verdict
-from nbjudge.record.record import as_html, write_verdict
+from nbjudge.record.graded_cell import write_verdict
+from nbjudge.record.verdict_text import as_html
 from nbjudge.run.kernel import student_kernel
 from nbjudge.run.kernel_process import KernelEnvironment
 

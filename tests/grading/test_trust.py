@@ -25,7 +25,7 @@ from tiny_course import (
     succeed,
 )
 
-from nbjudge.record.record import is_verdict
+from nbjudge.record.graded_cell import is_verdict
 
 # Words of the checks, the reference and the grader, by their character codes: found by code that holds none.
 SECRETS = ["zebra", "quagga", "okapi", "HIDDEN TESTS", "refusals", "grading-key"]

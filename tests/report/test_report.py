@@ -14,7 +14,6 @@ from reported_class import ABSENT, BROKEN, COMMA, FORMULA, LATE, MARKUP, TAG, UN
 from tiny_course import FOLDER, NAME
 
 from attention_lab.errors import CourseError
-from nbjudge.record.interrupted import HALF_GRADED
 from nbjudge.report.files import FORMULA as FORMULA_BEGINS
 from nbjudge.report.files import _write_csv
 
@@ -168,10 +167,10 @@ def test_a_report_to_be_shown_does_not_lie_beside_names(class_copy, report):
     assert isinstance(refused.exception, CourseError) and "students.csv" in str(refused.exception)
 
 
-def test_what_was_half_graded_is_not_graded(class_copy, report):
+def test_what_was_left_unfinished_is_not_graded(class_copy, report):
     path = notebook_of(class_copy, "ada")
     notebook = json.loads(path.read_text())
-    notebook["metadata"]["nbjudge"][HALF_GRADED] = True
+    notebook["metadata"]["nbjudge"]["status"] = "unfinished"
     path.chmod(0o644)
     path.write_text(json.dumps(notebook))
     assert report(class_copy, FOLDER).exit_code == 0

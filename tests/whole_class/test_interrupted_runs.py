@@ -15,7 +15,7 @@ from small_class import FOLDER, attention_lab
 from tiny_course import FULL, NOTHING, GradedClass, answered, hand_in
 
 from attention_lab.errors import CourseError
-from nbjudge.batch.lock import only_run
+from nbjudge.batch.lock import exclusive_run
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(600)]
 CLASS = {f"student {number}": (answered(), FULL) for number in range(5)}
@@ -36,7 +36,7 @@ def course(copy_of_class: Path) -> Path:
 def graded_files(course: Path) -> dict[Path, int]:
     """When each graded notebook was written, of those that are done."""
     found = sorted((course / "autograded").glob("*/*/*.ipynb"))
-    return {file: file.stat().st_mtime_ns for file in found if "half_graded" not in file.read_text()}
+    return {file: file.stat().st_mtime_ns for file in found if '"unfinished"' not in file.read_text()}
 
 
 def wait_for_the_first_grade(course: Path, run) -> None:
@@ -113,9 +113,9 @@ def test_a_worker_that_is_killed_costs_nobody_anything(course):
 
 
 def test_two_runs_at_a_time_are_one_too_many(course):
-    with only_run(course):
+    with exclusive_run(course):
         run = attention_lab(course, "grade", FOLDER)
     assert run.returncode == 1
     assert f"grading this class already (process {os.getpid()})" in " ".join(run.stdout.split())
-    with pytest.raises(CourseError, match="cannot be written to"), only_run(course / "nowhere"):
+    with pytest.raises(CourseError, match="cannot be written to"), exclusive_run(course / "nowhere"):
         pass

@@ -59,9 +59,10 @@ def test_what_was_never_graded_is_new_and_what_was_is_left_alone(folders):
     [
         '{"cells": [], "metadata"',
         "",
+        {"cells": [], "metadata": {"nbjudge": {"status": "unfinished", "version": 2}}},
         {"cells": [], "metadata": {"nbjudge": {"half_graded": True}}},
     ],
-    ids=["cut off", "empty", "half graded"],
+    ids=["cut off", "empty", "unfinished", "unfinished, of version 1"],
 )
 def test_what_a_run_left_unfinished_is_graded_as_if_it_were_new(folders, left):
     hand_in(folders, "ada")
@@ -69,9 +70,10 @@ def test_what_a_run_left_unfinished_is_graded_as_if_it_were_new(folders, left):
     assert make_plan(folders, LESSON).todo == {"ada": "new"}
 
 
-def test_a_student_who_writes_of_half_graded_work_is_graded_once(folders):
+@pytest.mark.parametrize("written", ["half_graded", '"unfinished"'])
+def test_a_student_who_writes_of_unfinished_work_is_graded_once(folders, written):
     hand_in(folders, "ada")
-    grade(folders, "ada", GRADED | {"cells": [{"source": "half_graded"}]})
+    grade(folders, "ada", GRADED | {"cells": [{"source": written}]})
     assert make_plan(folders, LESSON).todo == {}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 LOST = """
 import re
-from nbjudge.batch.work import _no_longer_than
+from nbjudge.batch.worker_process import _no_longer_than
 with _no_longer_than({seconds}):
     {lost}
 print("came through")

@@ -8,11 +8,12 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
+from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.batch.display import print_closing_table, progress_bar
 from nbjudge.batch.plan import Plan
-from nbjudge.batch.run import Graded
 from nbjudge.course.folders import CourseFolders
 from nbjudge.record.graded_notebook import GradedNotebook
+from nbjudge.record.schema import NotebookRecord
 
 HOSTILE = (
     "[red]ann[/red] [link=file:///x]y[/link] \x1b[2J\x1b]8;;http://example.com\x07 :smile: \u202egnp\nnext"
@@ -29,7 +30,7 @@ def said_by(console: Console) -> str:
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
-def closing_words(console: Console, *results: Graded) -> str:
+def closing_words(console: Console, *results: GradedSubmission) -> str:
     plan = Plan(CourseFolders(root=None), "01_[bold]tiny", dict.fromkeys([HOSTILE], "new"), 0)  # type: ignore[arg-type]
     print_closing_table(console, plan, results, 1.0, stopped=False)
     return said_by(console)
@@ -38,9 +39,12 @@ def closing_words(console: Console, *results: Graded) -> str:
 @pytest.mark.parametrize(
     "graded",
     [
-        Graded(HOSTILE, problem=f"ValueError: {HOSTILE}"),
-        Graded(HOSTILE, (GradedNotebook(reason=f"No notebook was handed in (it holds {HOSTILE})."),)),
-        Graded("ben", problem=HOSTILE),
+        GradedSubmission(HOSTILE, problem=f"ValueError: {HOSTILE}"),
+        GradedSubmission(
+            HOSTILE,
+            (GradedNotebook(NotebookRecord(reason=f"No notebook was handed in (it holds {HOSTILE}).")),),
+        ),
+        GradedSubmission("ben", problem=HOSTILE),
     ],
     ids=["not graded", "no points", "problem"],
 )
@@ -52,7 +56,7 @@ def test_the_closing_words_show_names_and_errors_as_text(console, graded):
 
 
 def test_the_bar_shows_names_as_text(console):
-    run = SimpleNamespace(in_hand=[HOSTILE], workers=SimpleNamespace(waiting_for=lambda: ""))
+    run = SimpleNamespace(in_progress=[HOSTILE], workers=SimpleNamespace(obstacle=lambda: ""))
     with progress_bar(console, 2) as bar:
         bar.show(run, None)  # type: ignore[arg-type]
     said = said_by(console)

@@ -4,7 +4,7 @@ from attack import wrong
 from nbformat.v4 import new_markdown_cell, new_raw_cell
 from tiny_course import after
 
-from nbjudge.record.record import is_verdict
+from nbjudge.record.graded_cell import is_verdict
 
 PROOF = "alert"
 HARMLESS = {"text/plain", "image/png", "image/jpeg"}

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from nbjudge.pipeline.job import GradingJob, GradingResult
 
 PATIENCE_WITH_THE_SCHEDULER = 10  # seconds
-BETWEEN_LOOKS = 1  # seconds
-MOST_TRIES = 3  # of a notebook that takes its grading process or its worker along
+POLL_SECONDS = 1  # seconds
+MAX_TRIES = 3  # of a notebook that takes its grading process or its worker along
 
 
 class GradingFailed(Exception):
@@ -55,15 +55,15 @@ class ClusterWorkers:
         """One for each thread, and one more for each worker, so that none waits for its next notebook."""
         return sum(member.threads + 1 for member in self._members.good().values())
 
-    def waiting_for(self) -> str:
-        return self._members.waiting_for()
+    def obstacle(self) -> str:
+        return self._members.obstacle()
 
     def run(self, job: GradingJob) -> GradingResult:
         """Do one job. Raises WorkerDied where it takes workers along again and again, GradingFailed
         where a worker says what went wrong, SystemExit where nobody can do any.
         """
         work, died_on = pickle.dumps((self._archive, job)), list[str]()
-        while len(died_on) < MOST_TRIES:
+        while len(died_on) < MAX_TRIES:
             address, outcome, content = self._ask_somebody(work, set(died_on))
             if outcome == "done":
                 done: GradingResult = pickle.loads(content)
@@ -103,13 +103,13 @@ class ClusterWorkers:
             good = self._good()
             if good:
                 return good
-            time.sleep(BETWEEN_LOOKS)
+            time.sleep(POLL_SECONDS)
 
     def _result(self, task: Any, allowed: set[str]) -> tuple[str, Outcome, bytes]:
         """Wait for a task as long as somebody is left who may do it."""
         while True:
             try:
-                result: tuple[str, Outcome, bytes] = task.result(timeout=BETWEEN_LOOKS)
+                result: tuple[str, Outcome, bytes] = task.result(timeout=POLL_SECONDS)
                 return result
             except NotYet:
                 if not allowed & set(self._good()):

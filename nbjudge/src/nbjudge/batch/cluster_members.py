@@ -11,10 +11,10 @@ from typing import Any
 
 from distributed import Client
 
-from nbjudge.batch.cluster_worker import versions, why_this_worker_cannot
+from nbjudge.batch.cluster_worker import unsuitable_reason, versions
 from nbjudge.errors import CourseError
 
-BETWEEN_LOOKS = 1  # seconds
+POLL_SECONDS = 1  # seconds
 PATIENCE_WITH_REFUSED = 15  # seconds in which one that can grade may join, or come back
 NEEDED = "It needs nbjudge[cluster], in the same version as here."
 NOBODY_YET = "waiting for a worker to join the scheduler"
@@ -39,7 +39,7 @@ class Members:
         self._members: dict[str, Member] = {}  # by address
         self._looking = threading.Lock()
         self._looked = self._hopeful = time.monotonic()
-        self._looked -= BETWEEN_LOOKS
+        self._looked -= POLL_SECONDS
 
     def good(self) -> dict[str, Member]:
         """Those that can grade, by address. Looks again who is there, if that was a while ago.
@@ -48,12 +48,12 @@ class Members:
         for a while.
         """
         with self._looking:
-            if time.monotonic() - self._looked >= BETWEEN_LOOKS:
+            if time.monotonic() - self._looked >= POLL_SECONDS:
                 self._look()
                 self._looked = time.monotonic()
             return {address: member for address, member in self._members.items() if member.reason == ""}
 
-    def waiting_for(self) -> str:
+    def obstacle(self) -> str:
         members = list(self._members.values())
         if any(member.reason == "" for member in members):
             return ""
@@ -75,7 +75,7 @@ class Members:
         for address, about in present.items():
             if address not in self._members:
                 question = self._client.submit(
-                    why_this_worker_cannot, versions(), self._sandbox, workers=[address], pure=False
+                    unsuitable_reason, versions(), self._sandbox, workers=[address], pure=False
                 )
                 self._members[address] = Member(str(about["name"]), about["nthreads"], question)
             elif self._members[address].reason is None:

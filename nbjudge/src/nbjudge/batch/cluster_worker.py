@@ -21,8 +21,8 @@ import nbjudge
 from nbjudge.sandbox.bubblewrap import refusal
 
 PROGRAM = "nbjudge.batch.grading_process"
-BETWEEN_LOOKS = 0.5  # seconds after which it is seen that nobody wants a notebook any more
-PATIENCE = 5  # seconds that a process has to end
+POLL_SECONDS = 0.5  # seconds after which it is seen that nobody wants a notebook any more
+END_SECONDS = 5  # seconds that a process has to end
 
 # How a notebook came back: graded; no kernel starts here, for anybody; its process died; it has
 # failed otherwise. With it come the pickled `GradingResult`, or words.
@@ -38,7 +38,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def why_this_worker_cannot(wanted: dict[str, str], sandbox: bool) -> str:
+def unsuitable_reason(wanted: dict[str, str], sandbox: bool) -> str:
     """Asked on a worker: why no notebook can be graded there, in a sentence; empty if it can."""
     here = versions()
     for name, number in wanted.items():
@@ -91,7 +91,7 @@ class GradingProcess:
         """Blocks until the notebook is graded. Raises NotWanted as soon as nobody waits for it."""
         try:
             self._wire.send_bytes(work)
-            while not self._wire.poll(BETWEEN_LOOKS):
+            while not self._wire.poll(POLL_SECONDS):
                 if not is_wanted():
                     raise NotWanted
             outcome: Outcome = self._wire.recv_bytes().decode()  # type: ignore[assignment]
@@ -103,7 +103,7 @@ class GradingProcess:
         """Let it clean up behind itself, and kill it if it does not."""
         self._process.terminate()
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(PATIENCE)
+            self._process.wait(END_SECONDS)
         self._process.kill()
         self._process.wait()
         self._wire.close()

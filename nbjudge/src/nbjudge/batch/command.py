@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from nbjudge.batch.lock import only_run
+from nbjudge.batch.lock import exclusive_run
 from nbjudge.batch.plan import Plan, make_plan
-from nbjudge.batch.workers import LocalWorkers, Workers, import_ahead, workers_for
+from nbjudge.batch.workers import LocalWorkers, Workers, default_worker_count, preload_workers
 from nbjudge.course.configuration import read_config
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
 
 if TYPE_CHECKING:
-    from nbjudge.batch.run import Graded
+    from nbjudge.batch.coordinator import GradedSubmission
 
-LOG = "nbgrader.log"
+LOG_FILE = "nbgrader.log"
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def grade_class(folders: CourseFolders, lesson: str, options: Options, console: 
     if not plan.todo:
         console.print(Text(f"{plan.assignment}: all {plan.unchanged} are graded, and unchanged since."))
         return 0
-    results: list[Graded] = []
+    results: list[GradedSubmission] = []
     started, stopped = time.monotonic(), False
     try:
         grade_plan(plan, options, console, results)
@@ -58,24 +58,24 @@ def grade_class(folders: CourseFolders, lesson: str, options: Options, console: 
     return 1 if any(graded.problem for graded in results) else 0
 
 
-def grade_plan(plan: Plan, options: Options, console: Console, results: list[Graded]) -> None:
+def grade_plan(plan: Plan, options: Options, console: Console, results: list[GradedSubmission]) -> None:
     """Grade what is planned, with a progress bar; `results` grows by each submission that is done."""
     root = plan.folders.root
-    with only_run(root):
+    with exclusive_run(root):
         with console.status("Warming up …"):
             if options.scheduler is None:
-                import_ahead()
+                preload_workers()
             # nbgrader and torch: seconds that nobody waits for who has nothing to grade.
+            from nbjudge.batch.autograde import Autograder
+            from nbjudge.batch.coordinator import ClassRun
             from nbjudge.batch.display import progress_bar
-            from nbjudge.batch.recorder import Recorder
-            from nbjudge.batch.run import ClassRun
 
             config = read_config(root)
             if options.sandbox is not None:
                 config.RunAndJudge.sandbox = options.sandbox
             config.CourseDirectory.root = str(root)
-            recorder = Recorder(config, root, plan.assignment, root / LOG)
-            run = ClassRun(plan, recorder, _workers(plan, options, config, console))
+            autograder = Autograder(config, root, plan.assignment, root / LOG_FILE)
+            run = ClassRun(plan, autograder, _workers(plan, options, config, console))
         try:
             with progress_bar(console, len(plan.todo)) as bar:
                 for graded in run.results():
@@ -84,7 +84,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
                     bar.show(run, graded)
             run.workers.close()
         finally:
-            recorder.close()
+            autograder.close()
 
 
 def _workers(plan: Plan, options: Options, config: Any, console: Console) -> Workers:
@@ -111,5 +111,5 @@ def _workers(plan: Plan, options: Options, config: Any, console: Console) -> Wor
     judging.refuse_without_sandbox()
     judging.refuse_readable_paths(CourseDirectory(config=config))
     warm = judging.modules_of(course.lessons_in(plan.assignment)[0]), tuple(judging.helpers)
-    count = options.workers or workers_for(len(plan.todo))
-    return LocalWorkers(archive, count, root / LOG, warm if judging.sandbox else None)
+    count = options.workers or default_worker_count(len(plan.todo))
+    return LocalWorkers(archive, count, root / LOG_FILE, warm if judging.sandbox else None)

@@ -12,8 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
+from nbjudge.batch.coordinator import ClassRun, GradedSubmission
 from nbjudge.batch.plan import Plan
-from nbjudge.batch.run import ClassRun, Graded
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
 
 MOST_NAMES = 4  # of those in work that are shown at a time
@@ -27,14 +27,14 @@ class Bar:
         self._progress, self._task = progress, task
         self._graded = self._failing = 0
 
-    def show(self, run: ClassRun, graded: Graded | None) -> None:
+    def show(self, run: ClassRun, graded: GradedSubmission | None) -> None:
         """Take in one more result, or only the names of those in work."""
         if graded is not None:
             self._graded += 1
             self._failing += bool(graded.problem or graded.reason)
-        names = [plain_line(student) for student in run.in_hand[:MOST_NAMES]]
-        names += ["…"] * (len(run.in_hand) > MOST_NAMES)
-        said = run.workers.waiting_for() or ", ".join(names)
+        names = [plain_line(student) for student in run.in_progress[:MOST_NAMES]]
+        names += ["…"] * (len(run.in_progress) > MOST_NAMES)
+        said = run.workers.obstacle() or ", ".join(names)
         self._progress.update(
             self._task, completed=self._graded, description=said, failing=f"{self._failing} failing"
         )
@@ -55,7 +55,7 @@ def progress_bar(console: Console, total: int) -> Iterator[Bar]:
 
 
 def print_closing_table(
-    console: Console, plan: Plan, results: Sequence[Graded], seconds: float, stopped: bool
+    console: Console, plan: Plan, results: Sequence[GradedSubmission], seconds: float, stopped: bool
 ) -> None:
     """What came of the run, by exercise, and who needs a look."""
     done = [graded for graded in results if not graded.problem]
@@ -77,7 +77,7 @@ def _print(console: Console, sentence: str, style: str = "") -> None:
     console.print(Text(plain_line(sentence, LONGEST_SENTENCE), style=style), soft_wrap=True)
 
 
-def _table(assignment: str, done: Sequence[Graded]) -> Table:
+def _table(assignment: str, done: Sequence[GradedSubmission]) -> Table:
     points: dict[str, list[float]] = {}
     most: dict[str, float] = {}
     for graded in done:
@@ -97,7 +97,7 @@ def _table(assignment: str, done: Sequence[Graded]) -> Table:
     return table
 
 
-def _sentence(plan: Plan, done: Sequence[Graded], seconds: float) -> str:
+def _sentence(plan: Plan, done: Sequence[GradedSubmission], seconds: float) -> str:
     parts = [f"{plan.assignment}: {len(done)} graded in {seconds:.0f} s"]
     if done:
         parts[0] += f" ({median(graded.seconds for graded in done):.1f} s for the median notebook)"
@@ -106,7 +106,7 @@ def _sentence(plan: Plan, done: Sequence[Graded], seconds: float) -> str:
     return "; ".join(parts) + "."
 
 
-def _first(graded: Iterable[Graded]) -> Iterator[Graded]:
+def _first(graded: Iterable[GradedSubmission]) -> Iterator[GradedSubmission]:
     for count, each in enumerate(graded):
         if count == MOST_LINES:
             break

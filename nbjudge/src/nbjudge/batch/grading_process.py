@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nbjudge.batch.cluster_worker import Outcome
 
-PATIENCE = 5  # seconds in which it cleans up
+END_SECONDS = 5  # seconds in which it cleans up
 
 
 def main() -> None:
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _graded(content: bytes) -> tuple[Outcome, bytes]:
-    from nbjudge.batch.work import work
+    from nbjudge.batch.worker_process import work
     from nbjudge.pipeline.job import NoKernelStarts
 
     try:
@@ -59,7 +59,7 @@ def _read(wire: Connection, arrived: SimpleQueue[bytes]) -> None:
         while True:
             arrived.put(wire.recv_bytes())
     os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(PATIENCE)
+    time.sleep(END_SECONDS)
     os.kill(os.getpid(), signal.SIGKILL)
 
 

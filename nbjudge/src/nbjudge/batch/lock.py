@@ -10,17 +10,17 @@ from pathlib import Path
 
 from nbjudge.errors import CourseError
 
-FILE = ".grading-lock"
+LOCK_FILE = ".grading-lock"
 
 
 @contextmanager
-def only_run(root: Path) -> Iterator[None]:
+def exclusive_run(root: Path) -> Iterator[None]:
     """Hold the course's lock, which ends with this process at the latest.
 
     Raises CourseError where another run holds it, or where the folder cannot be written to.
     """
     try:
-        file = os.open(root / FILE, os.O_RDWR | os.O_CREAT, 0o600)
+        file = os.open(root / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise CourseError(f"{root} cannot be written to ({error.strerror}): nothing was graded.") from error
     try:

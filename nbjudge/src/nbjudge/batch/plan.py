@@ -17,9 +17,8 @@ from typing import Literal
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
 from nbjudge.read.files import entries
-from nbjudge.read.timestamps import NAME as TIMESTAMP
-from nbjudge.read.timestamps import has_timestamp
-from nbjudge.record.interrupted import is_done
+from nbjudge.read.timestamps import TIMESTAMP_FILE, has_timestamp
+from nbjudge.record.unfinished import is_finished
 
 Why = Literal["new", "changed", "again"]
 
@@ -72,7 +71,7 @@ def _why(
     submitted = folders.submitted(student, assignment)
     graded = folders.autograded(student, assignment)
     done = [graded / name for name in notebooks]
-    if not all(is_done(notebook) for notebook in done):
+    if not all(is_finished(notebook) for notebook in done):
         return "new"
     if force:
         return "again"
@@ -80,16 +79,18 @@ def _why(
         return "changed"
     last = min(notebook.stat().st_mtime_ns for notebook in done)
     try:
-        return "changed" if any(moment > last for moment in _moments(submitted)) else None
+        return "changed" if any(moment > last for moment in _change_times(submitted)) else None
     except OSError:  # it cannot be read, which grading it will say
         return "changed"
 
 
 def _same_time(submitted: Path, graded: Path) -> bool:
-    return has_timestamp(graded) and (submitted / TIMESTAMP).read_bytes() == (graded / TIMESTAMP).read_bytes()
+    if not has_timestamp(graded):
+        return False
+    return (submitted / TIMESTAMP_FILE).read_bytes() == (graded / TIMESTAMP_FILE).read_bytes()
 
 
-def _moments(folder: Path) -> Iterator[int]:
+def _change_times(folder: Path) -> Iterator[int]:
     """When each file was put here, not when it was last written: a copy may keep the older time."""
     if not folder.is_dir():
         yield os.lstat(folder).st_ctime_ns

@@ -17,12 +17,12 @@ from nbjudge.errors import CourseError
 
 if TYPE_CHECKING:
     from nbjudge.batch.lesson_archive import LessonArchive
-    from nbjudge.batch.work import Warm
+    from nbjudge.batch.worker_process import WarmUp
     from nbjudge.pipeline.job import GradingJob, GradingResult
 
 MEMORY_OF_A_WORKER = 2**30  # bytes, roughly, with its warm interpreter and a notebook
-MOST_TRIES = 3  # of a notebook whose grading process dies
-PATIENCE = 5  # seconds that a process has to end
+MAX_TRIES = 3  # of a notebook whose grading process dies
+END_SECONDS = 5  # seconds that a process has to end
 _processes = multiprocessing.get_context("forkserver")
 
 
@@ -36,7 +36,7 @@ class Workers(Protocol):
     def room(self) -> int:
         """How many jobs are worth handing over at a time."""
 
-    def waiting_for(self) -> str:
+    def obstacle(self) -> str:
         """What has to happen before anything is done; nothing, as a rule."""
 
     def run(self, job: GradingJob) -> GradingResult:
@@ -53,24 +53,24 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def workers_for(jobs: int) -> int:
+def default_worker_count(jobs: int) -> int:
     """As many as there are cores, notebooks and memory for."""
     return int(max(1, min(cores(), jobs, psutil.virtual_memory().available // MEMORY_OF_A_WORKER)))
 
 
-def import_ahead() -> None:
+def preload_workers() -> None:
     """Let what workers need be imported, once for all of them, while the class is being looked at."""
     # Sums must come out the same in every worker, and threads would not survive a fork.
     os.environ["OMP_NUM_THREADS"] = "1"
-    _processes.set_forkserver_preload(["nbjudge.batch.work"])
+    _processes.set_forkserver_preload(["nbjudge.batch.worker_process"])
     forkserver.ensure_running()
 
 
 class LocalWorkers:
     """Processes on this machine. One that dies is replaced, and its notebook graded again."""
 
-    def __init__(self, archive: LessonArchive, count: int, log: Path, warm: Warm | None) -> None:
-        import_ahead()
+    def __init__(self, archive: LessonArchive, count: int, log: Path, warm: WarmUp | None) -> None:
+        preload_workers()
         self._archive, self._count, self._setup = archive, count, (log, warm)
         self._others = set(multiprocessing.active_children())
         self._replacing = threading.Lock()
@@ -80,14 +80,14 @@ class LocalWorkers:
     def room(self) -> int:
         return self._count + 1  # the next one lies ready when a process is done
 
-    def waiting_for(self) -> str:
+    def obstacle(self) -> str:
         return ""
 
     def run(self, job: GradingJob) -> GradingResult:
         """Do one job. Raises WorkerDied where it takes its process along again and again."""
-        from nbjudge.batch.work import work
+        from nbjudge.batch.worker_process import work
 
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_TRIES):
             pool = self._pool
             try:
                 return pool.submit(work, self._archive, job).result()
@@ -95,7 +95,7 @@ class LocalWorkers:
                 with self._replacing:
                     if self._pool is pool and not self._stopped:
                         self._pool = self._new_pool()
-        raise WorkerDied(f"The process that graded it died or took too long, {MOST_TRIES} times in a row.")
+        raise WorkerDied(f"The process that graded it died or took too long, {MAX_TRIES} times in a row.")
 
     def stop(self) -> None:
         self._stopped = True
@@ -104,13 +104,13 @@ class LocalWorkers:
         for process in processes:
             process.terminate()
         for process in processes:
-            process.join(PATIENCE)
+            process.join(END_SECONDS)
             process.kill()
 
     def close(self) -> None:
         self._pool.shutdown()
 
     def _new_pool(self) -> ProcessPoolExecutor:
-        from nbjudge.batch.work import begin
+        from nbjudge.batch.worker_process import initialize_worker
 
-        return ProcessPoolExecutor(self._count, _processes, begin, self._setup)
+        return ProcessPoolExecutor(self._count, _processes, initialize_worker, self._setup)

@@ -13,9 +13,9 @@ from typing import Any
 
 from traitlets import Enum, Unicode
 
-from nbjudge.exports.grades import written
+from nbjudge.exports.grades import format_score
 from nbjudge.exports.learning_platform import FIELDS, PlatformExporter
-from nbjudge.exports.table import harmless
+from nbjudge.exports.table import escape_formula
 
 STUDENT_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
@@ -47,7 +47,7 @@ class CanvasExporter(PlatformExporter):
         possible = ["Points Possible", *[""] * (len(STUDENT_COLUMNS) - 1)]
         return [
             [*STUDENT_COLUMNS, *map(self.column, assignments)],
-            [*possible, *(written(assignment.max_score) for assignment in assignments)],
+            [*possible, *(format_score(assignment.max_score) for assignment in assignments)],
         ]
 
     def who(self, student: Any) -> list[str]:
@@ -59,9 +59,9 @@ class CanvasExporter(PlatformExporter):
             self.log.warning("%s: %r is no number of Canvas's, and was left out.", student.id, number)
             number = ""
         return [
-            harmless(name or student.id),
+            escape_formula(name or student.id),
             number,
             self.field(student, self.sis_user_id),
             self.field(student, self.sis_login_id),
-            harmless(self.section),
+            escape_formula(self.section),
         ]

@@ -19,7 +19,7 @@ class Grade:
     unmarked: bool = False
 
 
-def chosen(there: Sequence[Any], names: Sequence[Any], attribute: str, kind: str) -> list[Any]:
+def select_entries(there: Sequence[Any], names: Sequence[Any], attribute: str, kind: str) -> list[Any]:
     """Those of the gradebook's entries that were asked for, all if none was, in the gradebook's order.
 
     Raises SystemExit, with a sentence, where one that was asked for is not there.
@@ -57,6 +57,6 @@ def grade_of(gradebook: Gradebook, assignment: str, student: str, with_unmarked:
     return Grade(score if counts else None, comments, unmarked)
 
 
-def written(number: float) -> str:
+def format_score(number: float) -> str:
     """A number as both platforms read it: a decimal point, no more places than they keep."""
     return f"{round(number, 2):.12g}"

@@ -9,8 +9,8 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins.export import ExportPlugin
 from traitlets import Bool, Dict, Enum, TraitError, Unicode
 
-from nbjudge.exports.grades import Grade, chosen, grade_of, written
-from nbjudge.exports.table import harmless, identifier, write_table
+from nbjudge.exports.grades import Grade, format_score, grade_of, select_entries
+from nbjudge.exports.table import escape_formula, escape_identifier, write_table
 
 # nbgrader knows these of a student that a platform may know too.
 FIELDS = ("id", "email", "lms_user_id")
@@ -45,8 +45,8 @@ class PlatformExporter(ExportPlugin):  # type: ignore[misc]
 
     def export(self, gradebook: Gradebook) -> None:
         """Write the file that `--to` names. Raises SystemExit, with a sentence, where that cannot be."""
-        assignments = chosen(gradebook.assignments, self.assignment, "name", "assignment")
-        students = chosen(gradebook.students, self.student, "id", "student")
+        assignments = select_entries(gradebook.assignments, self.assignment, "name", "assignment")
+        students = select_entries(gradebook.students, self.student, "id", "student")
         for name in sorted(set(self.columns) - {each.name for each in gradebook.assignments}):
             self.log.warning("The gradebook has no assignment %r, which `columns` names.", name)
         rows = self.head(assignments)
@@ -75,16 +75,16 @@ class PlatformExporter(ExportPlugin):  # type: ignore[misc]
     def score(self, grade: Grade) -> str:
         """A score as the platform reads it."""
         if grade.score is not None:
-            return written(grade.score)
+            return format_score(grade.score)
         return "0" if self.missing == "zero" and not grade.unmarked else self.no_score
 
     def column(self, assignment: Any) -> str:
         """The heading of an assignment's column."""
-        return harmless(self.columns.get(assignment.name, assignment.name))
+        return escape_formula(self.columns.get(assignment.name, assignment.name))
 
     def field(self, student: Any, name: str) -> str:
         """One of a student's ids as text; nothing where the gradebook has none."""
-        found = identifier(str(getattr(student, name) or "")) if name else ""
+        found = escape_identifier(str(getattr(student, name) or "")) if name else ""
         if found.startswith("'"):
             self.log.warning(
                 "%s: %s begins like a formula and was written with an apostrophe before it.", student.id, name

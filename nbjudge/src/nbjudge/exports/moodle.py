@@ -15,7 +15,7 @@ from traitlets import Bool, Enum
 
 from nbjudge.exports.grades import Grade
 from nbjudge.exports.learning_platform import FIELDS, PlatformExporter
-from nbjudge.exports.table import harmless
+from nbjudge.exports.table import escape_formula
 
 HEADINGS = {"email": "Email address", "idnumber": "ID number", "username": "Username"}
 
@@ -59,12 +59,12 @@ class MoodleExporter(PlatformExporter):
                 "find them, and it takes no file with a row of nobody's. Enter it with "
                 "`nbgrader db student add`, or set `MoodleExporter.identify_by`."
             )
-        return [found, harmless(student.first_name or ""), harmless(student.last_name or "")]
+        return [found, escape_formula(student.first_name or ""), escape_formula(student.last_name or "")]
 
     def cells(self, grades: list[Grade]) -> list[str]:
         """A score an assignment, each with its comment where comments are asked for."""
         scores = super().cells(grades)
         if not self.comments:
             return scores
-        said = (harmless(" ".join(grade.comments)) for grade in grades)
+        said = (escape_formula(" ".join(grade.comments)) for grade in grades)
         return [cell for pair in zip(scores, said, strict=True) for cell in pair]

@@ -15,15 +15,15 @@ FORMULA = re.compile("[=+\\-@＝＋－＠]")
 PLAIN_IDENTIFIER = re.compile(r"[\w.+@-]*", re.ASCII)
 
 
-def harmless(text: str) -> str:
+def escape_formula(text: str) -> str:
     """The text on one line; with an apostrophe before it if a spreadsheet would take it for a formula."""
     line = " ".join(text.split())
     return f"'{line}" if FORMULA.match(line) else line
 
 
-def identifier(text: str) -> str:
+def escape_identifier(text: str) -> str:
     """An id, a login or an address. It stays as it is where it can do no harm, so that it is found."""
-    return text if PLAIN_IDENTIFIER.fullmatch(text) else harmless(text)
+    return text if PLAIN_IDENTIFIER.fullmatch(text) else escape_formula(text)
 
 
 def write_table(file: Path, rows: Sequence[Sequence[str]]) -> None:

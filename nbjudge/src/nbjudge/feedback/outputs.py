@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from nbformat import NotebookNode
 
 from nbjudge.plain_text import without_terminal_codes
-from nbjudge.record.record import is_verdict
+from nbjudge.record.graded_cell import is_verdict
 
 LONGEST_TEXT = 50_000  # characters of one output; a page is for reading
 INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
@@ -18,7 +18,7 @@ PICTURES = ("image/png", "image/jpeg")
 
 
 @dataclass(frozen=True)
-class Shown:
+class RenderedOutput:
     """One output: the address of a picture, or text; `stopped` where it is an error."""
 
     text: str = ""
@@ -26,31 +26,31 @@ class Shown:
     stopped: bool = False
 
 
-def shown(cell: NotebookNode, *, brief_errors: bool = False) -> list[Shown]:
+def shown(cell: NotebookNode, *, brief_errors: bool = False) -> list[RenderedOutput]:
     """The outputs of a cell but the verdict; `brief_errors` says an error without the lines around it."""
     return [each for output in cell.get("outputs", []) for each in _shown(cell, output, brief_errors)]
 
 
-def _shown(cell: NotebookNode, output: NotebookNode, brief_errors: bool) -> Iterator[Shown]:
+def _shown(cell: NotebookNode, output: NotebookNode, brief_errors: bool) -> Iterator[RenderedOutput]:
     if is_verdict(cell, output):
         return
     if output.output_type == "stream":
-        yield Shown(_plain(output.text))
+        yield RenderedOutput(_plain(output.text))
     elif output.output_type == "error":
         lines = [f"{output.ename}: {output.evalue}"] if brief_errors else output.traceback
-        yield Shown(_plain("\n".join(lines)), stopped=True)
+        yield RenderedOutput(_plain("\n".join(lines)), stopped=True)
     else:
         yield from _data(output.get("data", {}))
 
 
-def _data(data: NotebookNode) -> Iterator[Shown]:
+def _data(data: NotebookNode) -> Iterator[RenderedOutput]:
     for kind in PICTURES:
         picture = "".join(str(data.get(kind, "")).split())
         if picture and BASE64.fullmatch(picture):
-            yield Shown(_plain(data.get("text/plain", "")), f"data:{kind};base64,{picture}")
+            yield RenderedOutput(_plain(data.get("text/plain", "")), f"data:{kind};base64,{picture}")
             return
     if "text/plain" in data:
-        yield Shown(_plain(data["text/plain"]))
+        yield RenderedOutput(_plain(data["text/plain"]))
 
 
 def _plain(text: str) -> str:

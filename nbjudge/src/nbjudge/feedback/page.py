@@ -10,16 +10,16 @@ from typing import Any
 
 from nbformat import NotebookNode
 
+from nbjudge.cell_metadata import NOTICE_CELL_ID, is_added
 from nbjudge.feedback.hidden import Regions
-from nbjudge.feedback.outputs import Shown, shown
+from nbjudge.feedback.outputs import RenderedOutput, shown
 from nbjudge.feedback.prose import MOST_PROSE
 from nbjudge.judge.verdict import Verdict
-from nbjudge.record.record import read_verdict
+from nbjudge.record.graded_cell import read_verdict
+from nbjudge.record.graded_notebook import read_record
 
 HEADING = re.compile(r"^#{1,3} +(.+?)[ #]*$", re.MULTILINE)
 WAITING = "Not marked yet: a person reads this one."
-# Ids that `grading` gives: to the cell that says what was wrong with the file, to cells of the student's own.
-FROM_THE_GRADER, OWN = "from-the-grader", "own-"
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Part:
 
     kind: str
     source: str
-    outputs: list[Shown] = field(default_factory=list)
+    outputs: list[RenderedOutput] = field(default_factory=list)
     exercise: Exercise | None = None
     comment: str = ""
     mark_scheme: str = ""
@@ -74,7 +74,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Section:
     """Parts in a row; given ones are folded away under the headings they hold."""
 
     parts: list[Part]
@@ -91,7 +91,7 @@ class Page:
     title: str
     notice: str
     exercises: list[Exercise]
-    stretches: list[Stretch]
+    sections: list[Section]
 
     @property
     def waiting(self) -> int:
@@ -105,7 +105,7 @@ def page_of(notebook: NotebookNode, about: Mapping[str, Any], regions: Regions, 
     parts: list[Part] = []
     heading, read = "", 0
     for cell in notebook.cells:
-        if cell.get("id") == FROM_THE_GRADER:
+        if cell.get("id") == NOTICE_CELL_ID:
             continue
         parts.append(_part(cell, heading, exercises, regions))
         if cell.cell_type == "markdown":
@@ -113,21 +113,21 @@ def page_of(notebook: NotebookNode, about: Mapping[str, Any], regions: Regions, 
         parts[-1].as_it_is = cell.cell_type == "raw" or read > MOST_PROSE
         if parts[-1].kind == "prose" and not parts[-1].own:
             heading = next(reversed(HEADING.findall(parts[-1].source)), heading)
-    judged = notebook.metadata.get("nbjudge", {})
+    record = read_record(notebook)
     given = (part.source for part in parts if part.kind == "prose" and not part.own)
     headings = (found for source in given for found in HEADING.findall(source))
     return Page(
         title=_without_marks(next(headings, str(about["notebook"]))),
-        notice=str(judged.get("reason") or judged.get("note") or ""),
+        notice=record.reason or record.note,
         exercises=exercises,
-        stretches=list(_stretches(parts, fold)),
+        sections=list(_sections(parts, fold)),
     )
 
 
 def _part(cell: NotebookNode, heading: str, exercises: list[Exercise], regions: Regions) -> Part:
     marks = cell.metadata.get("nbgrader", {})
     part = Part(_kind(cell, marks), cell.source, attachments=cell.get("attachments", {}))
-    part.own = str(cell.get("id", "")).startswith(OWN)
+    part.own = is_added(cell)
     part.comment = str(marks.get("comment") or "")
     hides = False
     if marks.get("locked") or marks.get("task"):  # the lesson's own; what a student wrote is theirs to read
@@ -178,7 +178,7 @@ def _by_points(marks: Mapping[str, Any]) -> str:
     return "All points." if full else "Its cell shows what happened."
 
 
-def _stretches(parts: list[Part], fold: bool) -> Iterator[Stretch]:
+def _sections(parts: list[Part], fold: bool) -> Iterator[Section]:
     """The parts in their order; the text right before an answer stays open, for it says what was asked."""
     open_parts = {id(part) for part in parts if not part.is_given}
     for before, part in zip(parts, parts[1:], strict=False):
@@ -187,7 +187,7 @@ def _stretches(parts: list[Part], fold: bool) -> Iterator[Stretch]:
     if not fold or not any(part.exercise for part in parts):  # nothing to find: all of it is to be read
         open_parts = {id(part) for part in parts}
     for folded, run in groupby(parts, key=lambda part: id(part) not in open_parts):
-        yield Stretch(list(run), folded)
+        yield Section(list(run), folded)
 
 
 def _without_marks(heading: str) -> str:

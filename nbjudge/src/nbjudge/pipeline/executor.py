@@ -23,7 +23,7 @@ def jobs_run_by(executor: Executor) -> Iterator[None]:
         _executor.reset(token)
 
 
-def somebody_else_runs_jobs() -> bool:
+def jobs_run_elsewhere() -> bool:
     return _executor.get() is not None
 
 

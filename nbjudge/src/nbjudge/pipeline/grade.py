@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,24 @@ from nbgrader.utils import determine_grade, is_grade, is_solution
 
 from nbjudge.ask.answers import Answer, Ask, Reply
 from nbjudge.ask.program.watching import Watch
+from nbjudge.cell_metadata import checked_exercise, is_left_out, nbgrader_metadata
 from nbjudge.course.course import Lesson
 from nbjudge.judge.judge import judge
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
-from nbjudge.rebuild.rebuild import is_left_out
-from nbjudge.record.record import write_verdict
-from nbjudge.run.kernel import StudentKernel, student_kernel
+from nbjudge.pipeline.answer_statuses import AnswerStatuses
+from nbjudge.record.graded_cell import write_cell_status, write_verdict
+from nbjudge.record.graded_notebook import read_record, write_record
+from nbjudge.record.status import Status
+from nbjudge.run.kernel import Outcome, StudentKernel, student_kernel
 from nbjudge.run.kernel_process import KernelEnvironment
 
 LEFT_OUT = "(Not run for grading: no answer depends on this cell.)\n"
+CELL_STATUSES: dict[Outcome, Status] = {
+    "done": Status.COMPLETED,
+    "late": Status.TIMED_OUT,
+    "died": Status.KERNEL_DIED,
+    "skipped": Status.NOT_REACHED,
+}
 
 
 def grade(
@@ -31,7 +41,7 @@ def grade(
     nbgrader's own reading of their outputs. The verdicts stand nowhere but here until the kernel has
     ended: nothing that it sends, to whichever cell, can meet one.
     """
-    judged, stopped = list[tuple[NotebookNode, Verdict]](), dict[str, NotebookNode]()
+    judged, stopped = list[tuple[NotebookNode, Verdict, Status]](), dict[str, NotebookNode]()
     with student_kernel(folder, environment) as kernel:
         for cell in notebook.cells:
             if cell.cell_type != "code":
@@ -43,19 +53,19 @@ def grade(
             stopped |= {
                 cell.get("id", ""): output for output in cell.outputs if output.output_type == "error"
             }
-            name = exercise_of(cell)
+            name = checked_exercise(cell)
             if name is None:
-                _refuse_what_is_no_grade(cell)
+                _refuse_invalid_points(cell)
             else:
-                ask = _explaining(kernel.ask, stopped.get(name))
+                ask = AnswerStatuses(_with_cell_errors(kernel.ask, stopped.get(name)))
                 verdict = judge(lesson.exercises[name], lesson.reference_answer(name), ask, seed)
-                judged.append((cell, verdict))
-    for cell, verdict in judged:
-        write_verdict(cell, verdict)
-    return [verdict for _, verdict in judged]
+                judged.append((cell, verdict, ask.status))
+    for cell, verdict, status in judged:
+        write_verdict(cell, verdict, status)
+    return [verdict for _, verdict, _ in judged]
 
 
-def _explaining(ask: Ask, stopped: NotebookNode | None) -> Ask:
+def _with_cell_errors(ask: Ask, stopped: NotebookNode | None) -> Ask:
     """Where there is no answer because its cell stopped with an error, let the answer say so."""
 
     def explained(name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
@@ -68,29 +78,25 @@ def _explaining(ask: Ask, stopped: NotebookNode | None) -> Ask:
     return explained
 
 
-def refuse(notebook: NotebookNode, lesson: Lesson, reason: str) -> list[Verdict]:
+def grade_without_running(notebook: NotebookNode, lesson: Lesson, reason: str) -> list[Verdict]:
     """Nothing can be run: every judged cell gets 0, and the reason."""
+    write_record(notebook, replace(read_record(notebook), status=Status.NOT_RUN, reason=reason))
     verdicts = []
     for cell in notebook.cells:
-        name = exercise_of(cell)
-        if name is None and cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade"):
+        name = checked_exercise(cell)
+        if name is None and cell.cell_type == "code" and nbgrader_metadata(cell).get("grade"):
             # nbgrader gives a silent test full marks.
             cell.outputs = [_error("NotRun", reason)]
         if name is not None:
             groups = (GroupVerdict(g.name, g.points, False) for g in lesson.exercises[name].groups)
             verdicts.append(Verdict(name, 0, tuple(groups), (Finding(reason),)))
-            write_verdict(cell, verdicts[-1])
+            write_verdict(cell, verdicts[-1], Status.NOT_RUN)
     return verdicts
-
-
-def exercise_of(cell: NotebookNode) -> str | None:
-    """The exercise that the judge is to ask about after this cell."""
-    name: str | None = cell.metadata.get("nbjudge", {}).get("check")
-    return name
 
 
 def _run(kernel: StudentKernel, cell: NotebookNode) -> None:
     outcome = kernel.run_cell(cell)
+    write_cell_status(cell, CELL_STATUSES[outcome])
     said = {
         "died": "The kernel died while this cell ran; the rest of the notebook was run without it.",
         "skipped": "The time for this notebook was used up before this cell.",
@@ -102,7 +108,7 @@ def _run(kernel: StudentKernel, cell: NotebookNode) -> None:
         cell.outputs, cell.execution_count = [_error(outcome, said)], None
 
 
-def _refuse_what_is_no_grade(cell: NotebookNode) -> None:
+def _refuse_invalid_points(cell: NotebookNode) -> None:
     """A test's own result that nbgrader would stop the submission at: 0, with the reason.
 
     nbgrader reads the first result of a graded cell as its points. It gives up on the whole

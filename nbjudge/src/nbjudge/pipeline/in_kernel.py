@@ -19,7 +19,7 @@ from nbjudge.ask.program.watching import Watch
 from nbjudge.course.course import find_course
 from nbjudge.judge.judge import judge
 from nbjudge.judge.verdict import Verdict
-from nbjudge.record.record import as_html, as_text
+from nbjudge.record.verdict_text import as_html, as_text
 
 
 class Points(float):

@@ -19,7 +19,7 @@ from nbformat import NotebookNode
 
 from nbjudge.course.course import Lesson
 from nbjudge.errors import CourseError
-from nbjudge.pipeline.grade import grade, refuse
+from nbjudge.pipeline.grade import grade, grade_without_running
 from nbjudge.read.files import copy_plain_files, write_files
 from nbjudge.run.kernel import student_kernel
 from nbjudge.run.kernel_process import KernelEnvironment
@@ -41,7 +41,7 @@ class GradingJob:
     seed: int
     environment: KernelEnvironment
     files: Mapping[str, bytes] = field(default_factory=dict)  # the student's own, beside the notebook
-    kept: tuple[str, ...] = ()  # of these names the student's file counts, not the lesson's
+    exclude_overwriting: tuple[str, ...] = ()  # of these names the student's file counts, not the lesson's
 
 
 @dataclass(frozen=True)
@@ -60,31 +60,31 @@ def run_job(job: GradingJob, lesson: Lesson) -> GradingResult:
     Raises NoKernelStarts where the sandbox gives no kernel to anybody.
     """
     started = time.monotonic()
-    notebook, warning = as_notebook(job.notebook), ""
+    notebook, warning = notebook_from_json(job.notebook), ""
     with TemporaryDirectory(prefix="nbjudge-") as folder:
         write_files(job.files, Path(folder))
-        copy_plain_files(lesson.source_path.parent, Path(folder), leave_out=set(job.kept))
+        copy_plain_files(lesson.source_path.parent, Path(folder), leave_out=set(job.exclude_overwriting))
         try:
             verdicts = grade(notebook, lesson, Path(folder), job.seed, job.environment)
         except SandboxError as error:
-            _make_sure_that_kernels_start(job.environment)
+            _check_that_kernels_start(job.environment)
             warning = str(error)
-            verdicts = refuse(notebook, lesson, f"{NOT_WITH_THESE_FILES} ({error})")
+            verdicts = grade_without_running(notebook, lesson, f"{NOT_WITH_THESE_FILES} ({error})")
     points = tuple((verdict.exercise, verdict.points, verdict.max_points) for verdict in verdicts)
-    return GradingResult(as_text(notebook), points, round(time.monotonic() - started, 3), warning)
+    return GradingResult(notebook_to_json(notebook), points, round(time.monotonic() - started, 3), warning)
 
 
-def as_text(notebook: NotebookNode) -> str:
+def notebook_to_json(notebook: NotebookNode) -> str:
     return json.dumps(notebook)
 
 
-def as_notebook(text: str) -> NotebookNode:
-    """The notebook behind `as_text`. Not nbformat's own reader: the grader's notebooks are sound."""
+def notebook_from_json(text: str) -> NotebookNode:
+    """The notebook behind `notebook_to_json`. Not nbformat's own reader: the grader's notebooks are sound."""
     notebook: Any = nbformat.from_dict(json.loads(text))
     return notebook
 
 
-def _make_sure_that_kernels_start(environment: KernelEnvironment) -> None:
+def _check_that_kernels_start(environment: KernelEnvironment) -> None:
     with TemporaryDirectory(prefix="nbjudge-") as folder:
         try:
             with student_kernel(Path(folder), environment):

@@ -15,7 +15,7 @@ from traitlets.log import get_logger
 from nbjudge.course.course import Lesson
 from nbjudge.course.student_ids import invalid_id_reason
 from nbjudge.errors import CourseError
-from nbjudge.pipeline.executor import somebody_else_runs_jobs
+from nbjudge.pipeline.executor import jobs_run_elsewhere
 from nbjudge.plain_text import keep_plain
 from nbjudge.plugin.nbgrader_course import (
     answer_ids,
@@ -26,11 +26,11 @@ from nbjudge.plugin.nbgrader_course import (
     submitted_folder,
 )
 from nbjudge.plugin.preprocessors import RunAndJudge
-from nbjudge.plugin.storage import CarefulWriter, exit_on_write_error, refuse_without_room
+from nbjudge.plugin.storage import GradedNotebookWriter, exit_on_write_error, refuse_unwritable
 from nbjudge.read.notebook_file import OUT_OF_REACH, OutOfReach
 from nbjudge.read.submission import read_submission
-from nbjudge.read.timestamps import carefully
-from nbjudge.record.interrupted import forget_half_graded
+from nbjudge.read.timestamps import ignoring_invalid_timestamps
+from nbjudge.record.unfinished import remove_unfinished
 from nbjudge.sandbox.warm_interpreter import warm_interpreter
 
 keep_plain(get_logger())  # before nbgrader has looked for a class, and says whose folders it found
@@ -47,10 +47,10 @@ class SubmissionExporter(NotebookExporter):
         super().__init__(**kwargs)
         keep_plain(self.log)
         # nbgrader makes its exporter just before it looks which notebooks it has: the one moment to say.
-        self._keep_extra_files_away()
+        self._ignore_extra_files()
         self._prepare_run()
 
-    def _keep_extra_files_away(self) -> None:
+    def _ignore_extra_files(self) -> None:
         """Have nbgrader copy none of a student's files, and take no timestamp that is none.
 
         Files, and links above all, have no business beside the graded notebooks: the kernel's work folder
@@ -59,7 +59,8 @@ class SubmissionExporter(NotebookExporter):
         converter: Any = self.parent
         coursedir = converter.coursedir = copy.copy(converter.coursedir)
         coursedir.ignore = [*coursedir.ignore, "*"]
-        coursedir.get_existing_timestamp = carefully(coursedir.get_existing_timestamp, self.log)
+        read = coursedir.get_existing_timestamp
+        coursedir.get_existing_timestamp = ignoring_invalid_timestamps(read, self.log)
 
     def _prepare_run(self) -> None:
         """Refuse what cannot be graded at all, choose what is, and clear what a broken run left."""
@@ -78,12 +79,12 @@ class SubmissionExporter(NotebookExporter):
         """Room on the disk, and a sandbox that warms up while the class is being read."""
         converter: Any = self.parent
         judging = RunAndJudge(config=self.config)
-        here = not somebody_else_runs_jobs()
+        here = not jobs_run_elsewhere()
         if here:
             judging.refuse_without_sandbox()
             judging.refuse_readable_paths(converter.coursedir)
-        refuse_without_room(converter.coursedir, "Nothing was graded.")
-        converter.writer = CarefulWriter(parent=converter, config=converter.config)
+        refuse_unwritable(converter.coursedir, "Nothing was graded.")
+        converter.writer = GradedNotebookWriter(parent=converter, config=converter.config)
         if judging.sandbox and here:
             warm_interpreter(judging.modules_of(lesson), tuple(judging.helpers))
 
@@ -100,9 +101,9 @@ class SubmissionExporter(NotebookExporter):
         }
         for student in students:
             folder = autograded_folder(coursedir, about[student])
-            forget_half_graded(folder, names, coursedir.notebook_id == "*", self.log)
+            remove_unfinished(folder, names, coursedir.notebook_id == "*", self.log)
         if refused:
-            _fail_in_the_end(converter, list(refused.values()))
+            _fail_after_grading(converter, list(refused.values()))
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> Any:
         try:
@@ -117,7 +118,7 @@ class SubmissionExporter(NotebookExporter):
         about = resources["nbgrader"]
         if Path(filename).parent != submitted_folder(coursedir, about):
             return super().from_filename(filename, resources=resources, **kwargs)
-        refuse_without_room(coursedir, f"Grading stopped before {about['student']}.")
+        refuse_unwritable(coursedir, f"Grading stopped before {about['student']}.")
         lesson = lesson_of(course_of(coursedir), about)
         others = {f"{other.name}.ipynb" for other in course_of(coursedir).lessons_in(lesson.folder)}
         resources["nbjudge_submission"] = read_submission(Path(filename), answer_ids(lesson), others)
@@ -135,7 +136,7 @@ def _refuse_broken_lesson(lesson: Lesson) -> None:
         raise SystemExit(f"Nothing was graded. {problems[0]}")
 
 
-def _fail_in_the_end(converter: Any, sentences: list[str]) -> None:
+def _fail_after_grading(converter: Any, sentences: list[str]) -> None:
     """Let nbgrader grade everybody else, and then say who is left out, with the exit status of a failure."""
     grade_the_others = converter.convert_notebooks
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -11,12 +12,13 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 
+from nbjudge.cell_metadata import NOTICE_CELL_ID
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import CourseError
-from nbjudge.pipeline import grade as grading
 from nbjudge.pipeline.executor import execute
-from nbjudge.pipeline.job import GradingJob, NoKernelStarts, as_notebook, as_text
+from nbjudge.pipeline.grade import grade_without_running
+from nbjudge.pipeline.job import GradingJob, NoKernelStarts, notebook_from_json, notebook_to_json
 from nbjudge.pipeline.seeds import submission_seed
 from nbjudge.plain_text import as_html
 from nbjudge.plugin.nbgrader_course import (
@@ -26,20 +28,22 @@ from nbjudge.plugin.nbgrader_course import (
     submitted_folder,
 )
 from nbjudge.plugin.settings import JudgingSettings
-from nbjudge.plugin.storage import KEPT
+from nbjudge.plugin.storage import GRADES_ARE_KEPT
 from nbjudge.read import timestamps
 from nbjudge.read.files import (
     ALL_EXTRA_FILES,
     copy_plain_files,
     read_plain_file,
     read_plain_files,
-    write_over,
+    write_replacing,
 )
 from nbjudge.read.notebook_file import OUT_OF_REACH
 from nbjudge.read.submission import Submission
 from nbjudge.rebuild.forms import graded
 from nbjudge.rebuild.rebuild import rebuild
-from nbjudge.record.interrupted import HALF_GRADED
+from nbjudge.record.graded_notebook import read_record, write_record
+from nbjudge.record.schema import NotebookRecord
+from nbjudge.record.status import Status
 from nbjudge.run.kernel_process import KernelEnvironment
 
 EXCHANGE_SECRET = "submission_secret.txt"  # nbgrader's name for it
@@ -53,18 +57,14 @@ class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         lesson = lesson_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
         submission: Submission = resources["nbjudge_submission"]
-        form = _form(lesson, self.config)
+        form = _graded_form(lesson, self.config)
         rebuilt = rebuild(form, submission.cells)
         student = resources["nbgrader"]["student"]
-        rebuilt.metadata["nbjudge"] = {
-            "reason": submission.reason,
-            "note": submission.note,
-            HALF_GRADED: True,
-        }
+        write_record(rebuilt, NotebookRecord(Status.UNFINISHED, submission.reason, submission.note))
         if submission.reason or submission.note:
             self.log.warning("%s: %s", student, submission.reason or submission.note)
             notice = nbformat.v4.new_markdown_cell(
-                NOTICE.format(as_html(submission.reason or submission.note)), id="from-the-grader"
+                NOTICE.format(as_html(submission.reason or submission.note)), id=NOTICE_CELL_ID
             )
             if rebuilt.nbformat_minor < 5:  # a course from before cells had ids
                 del notice["id"]
@@ -77,24 +77,24 @@ class RunAndJudge(JudgingSettings):
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         lesson = lesson_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
-        about = nb.metadata["nbjudge"]
-        del about[HALF_GRADED]  # this is written only after the grades are
-        self._keep_beside(lesson, resources["nbgrader"])
-        if about["reason"]:
-            grading.refuse(nb, lesson, about["reason"])
+        self._copy_beside(lesson, resources["nbgrader"])
+        record = replace(read_record(nb), status=Status.COMPLETED)  # written only after the grades are
+        write_record(nb, record)
+        if record.reason:
+            grade_without_running(nb, lesson, record.reason)
             return nb, resources
         job = self._job(nb, lesson, resources["nbgrader"])
         student = resources["nbgrader"]["student"]
         try:
             result = execute(job, lesson)
         except NoKernelStarts as error:
-            raise SystemExit(f"Grading stopped at {student}. {error} {KEPT}") from error
+            raise SystemExit(f"Grading stopped at {student}. {error} {GRADES_ARE_KEPT}") from error
         if result.warning:
             self.log.warning("%s: %s", student, result.warning)
         for exercise, points, most in result.points:
             self.log.info("%s: %g of %g", exercise, points, most)
-        graded_notebook = as_notebook(result.notebook)
-        graded_notebook.metadata["nbjudge"]["seconds"] = result.seconds
+        graded_notebook = notebook_from_json(result.notebook)
+        write_record(graded_notebook, replace(read_record(graded_notebook), seconds=result.seconds))
         return graded_notebook, resources
 
     def _job(self, nb: NotebookNode, lesson: Lesson, about: dict[str, str]) -> GradingJob:
@@ -108,17 +108,17 @@ class RunAndJudge(JudgingSettings):
             raise CourseError(OUT_OF_REACH.format(submitted, error.strerror)) from error
         return GradingJob(
             lesson=lesson.name,
-            notebook=as_text(nb),
+            notebook=notebook_to_json(nb),
             # Of the very cells and files that are run: nothing is read twice.
             seed=submission_seed(lesson.course.root, about["student"], nb, files),
             environment=KernelEnvironment(
                 kernel_name, limits, self.sandbox, self.modules_of(lesson), tuple(self.helpers)
             ),
             files=files,
-            kept=tuple(converter.exclude_overwriting.get(about["assignment"], [])),
+            exclude_overwriting=tuple(converter.exclude_overwriting.get(about["assignment"], [])),
         )
 
-    def _keep_beside(self, lesson: Lesson, about: dict[str, str]) -> None:
+    def _copy_beside(self, lesson: Lesson, about: dict[str, str]) -> None:
         """Beside the graded notebook: the lesson's own files, which its text may show, and the time.
 
         nbgrader compares the time of a submission with that of its last grading.
@@ -127,20 +127,20 @@ class RunAndJudge(JudgingSettings):
         folder, submitted = autograded_folder(coursedir, about), submitted_folder(coursedir, about)
         copy_plain_files(lesson.source_path.parent, folder)
         if coursedir.get_existing_timestamp(str(submitted)) is not None:
-            _keep(submitted, folder, timestamps.NAME)
+            _copy_small_file(submitted, folder, timestamps.TIMESTAMP_FILE)
         # What came through nbgrader's exchange holds a secret that its feedback is found by later.
-        _keep(submitted, folder, EXCHANGE_SECRET)
+        _copy_small_file(submitted, folder, EXCHANGE_SECRET)
 
 
-def _keep(submitted: Path, folder: Path, name: str) -> None:
+def _copy_small_file(submitted: Path, folder: Path, name: str) -> None:
     """Copy a small file of nbgrader's own, if it is there and the student put nothing else in its place."""
     with suppress(OSError):
         content = read_plain_file(submitted / name, largest=1000)
         if content.isascii():  # as nbgrader writes them, and as it must be able to read them again
-            write_over(content, folder / name)
+            write_replacing(content, folder / name)
 
 
-def _form(lesson: Lesson, config: Config) -> NotebookNode:
+def _graded_form(lesson: Lesson, config: Config) -> NotebookNode:
     """The graded form of a lesson, made once for the class: automatic tests start a kernel to be made."""
     source = lesson.source_path
     # The formgrader lives on while its author mends the source or the settings. How notebooks are run

@@ -13,14 +13,15 @@ from typing import Any
 from nbconvert.writers.files import FilesWriter
 from sqlalchemy.exc import OperationalError
 
+from nbjudge.course.folders import folders_of
 from nbjudge.course.gradebook import sqlite_file, unreachable_reason
 
-ROOM = 32 * 2**20  # bytes that must be free before a submission is graded
+LEAST_FREE_BYTES = 32 * 2**20  # bytes that must be free before a submission is graded
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-KEPT = "What was graded before is kept: put it right and run the same command again."
+GRADES_ARE_KEPT = "What was graded before is kept: put it right and run the same command again."
 
 
-class CarefulWriter(FilesWriter):
+class GradedNotebookWriter(FilesWriter):
     """nbconvert's writer, which says in one sentence what could not be written and where."""
 
     def _makedir(self, path: str, mode: int = 0o755) -> None:
@@ -42,43 +43,45 @@ def exit_on_write_error(place: Path, any_error: bool = False) -> Iterator[None]:
         yield
     except OperationalError as error:
         raise SystemExit(
-            f"Grading stopped: the gradebook cannot be written ({error.orig}). {KEPT}"
+            f"Grading stopped: the gradebook cannot be written ({error.orig}). {GRADES_ARE_KEPT}"
         ) from error
     except OSError as error:
         if not any_error and error.errno not in NOT_WRITTEN:
             raise
         where = error.filename or place
-        raise SystemExit(f"Grading stopped: {where} cannot be written ({error.strerror}). {KEPT}") from error
+        raise SystemExit(
+            f"Grading stopped: {where} cannot be written ({error.strerror}). {GRADES_ARE_KEPT}"
+        ) from error
 
 
-def refuse_without_room(coursedir: Any, what_happened: str) -> None:
+def refuse_unwritable(coursedir: Any, what_happened: str) -> None:
     """Stop the run, with a sentence, where grades cannot be written to nbgrader's folder or gradebook."""
-    reason = _obstacle(Path(coursedir.root) / coursedir.autograded_directory, coursedir.db_url)
+    reason = _obstacle(folders_of(coursedir).by_step()["autograded"], coursedir.db_url)
     if reason is not None:
-        raise SystemExit(f"{what_happened} {reason} {KEPT}")
+        raise SystemExit(f"{what_happened} {reason} {GRADES_ARE_KEPT}")
 
 
 def _obstacle(autograded: Path, database: str) -> str | None:
-    places = [_nearest(autograded)]
+    places = [_nearest_existing(autograded)]
     unreachable = unreachable_reason(database)
     if unreachable is not None:
         return unreachable
     file = sqlite_file(database)
     if file is not None:
         file = file.absolute()
-        places += [place for place in (file, _nearest(file.parent)) if place.exists()]
+        places += [place for place in (file, _nearest_existing(file.parent)) if place.exists()]
     for place in places:
         if not os.access(place, os.W_OK):
             return f"{place} cannot be written to: it, or the disk it is on, is read-only for you."
         free = shutil.disk_usage(place).free
-        if free < ROOM:
+        if free < LEAST_FREE_BYTES:
             return (
                 f"The disk of {place} is full: {free // 2**20} MiB are free, and grading needs "
-                f"{ROOM // 2**20} MiB at least."
+                f"{LEAST_FREE_BYTES // 2**20} MiB at least."
             )
     return None
 
 
-def _nearest(folder: Path) -> Path:
+def _nearest_existing(folder: Path) -> Path:
     """The folder itself, or the one in which it would be made."""
     return next(place for place in (folder, *folder.parents) if place.exists())

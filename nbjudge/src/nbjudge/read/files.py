@@ -93,7 +93,7 @@ def copy_plain_files(source: Path, target: Path, leave_out: Collection[str] = ()
         if entry.path in leave_out or (goal.exists() and not goal.is_file()):
             continue
         goal.parent.mkdir(parents=True, exist_ok=True)
-        copy_over(source / entry.path, goal)
+        copy_replacing(source / entry.path, goal)
 
 
 def write_files(content: Mapping[str, bytes], target: Path) -> None:
@@ -117,13 +117,13 @@ def read_plain_file(path: Path, largest: int) -> bytes:
     return _content(os.open(path, _FILE), largest)
 
 
-def copy_over(file: Path, goal: Path) -> None:
+def copy_replacing(file: Path, goal: Path) -> None:
     """Copy a file to `goal`, which may be there and read-only."""
     goal.unlink(missing_ok=True)  # what an earlier grading left is read-only
     shutil.copyfile(file, goal)
 
 
-def write_over(data: bytes, goal: Path) -> None:
+def write_replacing(data: bytes, goal: Path) -> None:
     """Write a file that may be there and read-only."""
     goal.unlink(missing_ok=True)
     goal.write_bytes(data)

@@ -47,7 +47,7 @@ def read_notebook_file(path: Path) -> dict[str, Any]:
         raise Unreadable("is not a notebook: it is not text") from error
     if not text:
         raise Unreadable("is empty")
-    _refuse_what_grows(raw if encoding == "utf-8" else text.encode("utf-8", "surrogatepass"))
+    _refuse_memory_bomb(raw if encoding == "utf-8" else text.encode("utf-8", "surrogatepass"))
     del raw
     content = _parsed(text)
     if not isinstance(content, dict):
@@ -69,7 +69,7 @@ def _raw(path: Path) -> bytes:
         raise Unreadable(f"cannot be read: {error.strerror}") from error
 
 
-def _refuse_what_grows(raw: bytes) -> None:
+def _refuse_memory_bomb(raw: bytes) -> None:
     marks = Counter(raw[found.start()] for found in islice(MARK.finditer(raw), MOST_MARKS + 1))
     groups, names = marks[ord("[")] + marks[ord("{")], marks[ord(":")]
     if marks.total() > MOST_MARKS or groups > MOST_GROUPS or names > MOST_NAMES:

@@ -74,7 +74,7 @@ def _find(path: Path, answer_ids: Collection[str], others: Collection[str]) -> S
             f"it was graded as {shown_name(path.name)}."
         )
         return Submission(best.cells, note=note, answered=best.answered)
-    return asked if asked is not None else Submission(reason=_why_there_is_none(path))
+    return asked if asked is not None else Submission(reason=_missing_reason(path))
 
 
 def _candidates(folder: Path, names: Collection[str]) -> Iterator[Path]:
@@ -96,7 +96,7 @@ def _moment(file: Path) -> float:
         return 0.0
 
 
-def _why_there_is_none(path: Path) -> str:
+def _missing_reason(path: Path) -> str:
     missing = f"No notebook {shown_name(path.name)} was handed in"
     folder = path.parent
     if folder.is_dir():

@@ -6,7 +6,6 @@ All of them are made from the source notebook by nbgrader's own preprocessors.
 from __future__ import annotations
 
 import copy
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,8 @@ from nbgrader.utils import compute_checksum, is_solution
 from traitlets.config import Config
 from traitlets.utils.importstring import import_item
 
-# A given cell with this tag, such as a training run, is for students: no answer depends on it.
-LEFT_OUT_TAG = "left-out-of-grading"
+from nbjudge.cell_metadata import LEFT_OUT_TAG, mark_checked, mark_left_out, mark_released
+
 # What takes out of a notebook what only the grader and the marker have.
 CLEAR_FOR_STUDENTS = (ClearHiddenTests, ClearMarkScheme)
 
@@ -61,9 +60,9 @@ def graded(
         exercise = judged.get(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
         if exercise is not None:
             clear.preprocess_cell(cell, ResourcesDict(), 0)
-            cell.metadata["nbjudge"] = {"check": exercise}
+            mark_checked(cell, exercise)
         if LEFT_OUT_TAG in cell.metadata.get("tags", []) and not cell.metadata.get("nbgrader"):
-            cell.metadata["nbjudge"] = {"left_out": True}
+            mark_left_out(cell)
         # Checksums of answers say whether they are still the stub, so they are those of the release;
         # those of test cells say whether the cell was changed since it was put here.
         if is_solution(visible):
@@ -71,13 +70,8 @@ def graded(
         elif "nbgrader" in cell.metadata:
             cell.metadata.nbgrader["checksum"] = compute_checksum(cell)
         if handed_out.source != cell.source:
-            cell.metadata.setdefault("nbjudge", NotebookNode())["released"] = released_mark(handed_out.source)
+            mark_released(cell, handed_out.source)
     return notebook
-
-
-def released_mark(source: str) -> str:
-    """What a cell's released text is known by: nothing of it can be read there."""
-    return hashlib.sha256(source.strip().encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _preprocessors(converter: Any, config: Config, without: Sequence[type] = ()) -> list[type]:

@@ -15,9 +15,9 @@ from collections.abc import Iterable
 import nbformat
 from nbformat import NotebookNode
 
+from nbjudge.cell_metadata import added_cell_id, is_left_out, is_released_text
 from nbjudge.read.submission import SubmittedCell, defined_names
-from nbjudge.rebuild.forms import released_mark
-from nbjudge.rebuild.student_prose import tamed
+from nbjudge.rebuild.student_prose import neutralize_prose
 
 # Characters of code that are shown in colours; a solved lesson has 50,000, in lines of a hundred.
 MOST_CODE = 200_000
@@ -33,7 +33,7 @@ def rebuild(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -> Noteboo
     answers = _choose_answers(lesson, cells, match)
     own = _own_cells(lesson, cells, match, set(answers.values()))
     rebuilt = copy.deepcopy(lesson)
-    theirs = [_bare(cell, f"own-start-{number}") for number, cell in enumerate(own[-1], 1)]
+    theirs = [_bare(cell, added_cell_id("start", number)) for number, cell in enumerate(own[-1], 1)]
     rebuilt.cells = [*theirs]
     for position, cell in enumerate(copy.deepcopy(lesson.cells)):
         if _is_answer(cell):
@@ -41,11 +41,13 @@ def rebuild(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -> Noteboo
             missing = MISSING_ANSWER if cell.cell_type == "code" else ""
             cell.source = cells[chosen].source if chosen is not None else missing
             theirs.append(cell)
-        extras = [_bare(extra, f"own-{position}-{number}") for number, extra in enumerate(own[position], 1)]
+        extras = [
+            _bare(extra, added_cell_id(position, number)) for number, extra in enumerate(own[position], 1)
+        ]
         theirs += extras
         rebuilt.cells += [cell, *extras]
     prose = [cell for cell in theirs if cell.cell_type != "code"]
-    for cell, text in zip(prose, tamed([cell.source for cell in prose]), strict=True):
+    for cell, text in zip(prose, neutralize_prose([cell.source for cell in prose]), strict=True):
         cell.source = text
     if _takes_long_to_colour(rebuilt):
         rebuilt.metadata["language_info"] = nbformat.from_dict(UNCOLOURED)
@@ -150,15 +152,9 @@ def _bare(cell: SubmittedCell, cell_id: str) -> NotebookNode:
     return make(cell.source, id=cell_id)
 
 
-def is_left_out(cell: NotebookNode) -> bool:
-    """A training run or the like of the lesson's own, which no answer needs; see `forms.graded`."""
-    return bool(cell.metadata.get("nbjudge", {}).get("left_out"))
-
-
 def _is_as_released(cell: SubmittedCell, own: NotebookNode) -> bool:
     """Whether a submitted cell is the lesson's own, as students have it: without hidden tests."""
-    mark = own.metadata.get("nbjudge", {}).get("released")
-    return cell.source.strip() == own.source.strip() or released_mark(cell.source) == mark
+    return cell.source.strip() == own.source.strip() or is_released_text(own, cell.source)
 
 
 def _is_marked(cell: NotebookNode) -> bool:

@@ -35,15 +35,15 @@ LONGEST = 20_000
 MOST = 100_000
 
 
-def tamed(texts: Iterable[str]) -> Iterator[str]:
+def neutralize_prose(texts: Iterable[str]) -> Iterator[str]:
     """A notebook's prose, cell by cell, see `tame`; whatever is long is not read as markdown at all."""
     read = 0
-    for text in map(tame, texts):
+    for text in map(neutralize_markup, texts):
         read += len(text)
         yield text if len(text) <= LONGEST and read <= MOST else _as_code(text)
 
 
-def tame(text: str) -> str:
+def neutralize_markup(text: str) -> str:
     """The text with nothing in it that is more than text, but emphasis, lists, formulas and web links."""
     return MARKUP.sub(rf"\g<0>{INVISIBLE_SPACE}", NO_TEXT.sub("", text))
 

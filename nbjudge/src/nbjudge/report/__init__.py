@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from nbjudge.course.folders import CourseFolders
-from nbjudge.report.files import now, write_files
+from nbjudge.report.files import current_time, write_files
 from nbjudge.report.gather import gather
 from nbjudge.report.page import render
 from nbjudge.report.summary import counts_of, summary
@@ -31,7 +31,7 @@ def write_report(
         sentences = summary(gathered, tables)
         about = {
             "lesson": folder,
-            "made": now(),
+            "made": current_time(),
             "anonymous": anonymous,
             "summary": sentences,
             "points at most": gathered.max_points,

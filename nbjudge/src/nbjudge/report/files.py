@@ -19,7 +19,7 @@ FORMULA = re.compile(r"^[\s'\"]*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 # The same where a spreadsheet separates fields by something else than commas, and quotes do not help.
 INNER_FORMULA = re.compile(r"([;\t|][\s'\"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
 # Only a report with names writes it, so it tells whose folder this is.
-NAMES = "students.csv"
+STUDENTS_FILE = "students.csv"
 
 
 def write_files(folder: Path, page: str, tables: Tables, about: dict[str, Any]) -> Path:
@@ -29,15 +29,15 @@ def write_files(folder: Path, page: str, tables: Tables, about: dict[str, Any]) 
     lie beside files with names.
     """
     try:
-        if about["anonymous"] and (folder / NAMES).exists():
+        if about["anonymous"] and (folder / STUDENTS_FILE).exists():
             raise CourseError(
-                f"{folder} holds a report with names ({NAMES}): give one that is to be shown another "
+                f"{folder} holds a report with names ({STUDENTS_FILE}): give one that is to be shown another "
                 "folder, with --output, or remove that one."
             )
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.named().items():
             _write_csv(folder / f"{name}.csv", table)
-        everything = about | {"tables": {name: records(table) for name, table in tables.named().items()}}
+        everything = about | {"tables": {name: table_rows(table) for name, table in tables.named().items()}}
         text = json.dumps(everything, ensure_ascii=False, indent=1, allow_nan=False)
         (folder / "report.json").write_text(text + "\n", encoding="utf-8")
         index = folder / "index.html"
@@ -50,13 +50,13 @@ def write_files(folder: Path, page: str, tables: Tables, about: dict[str, Any]) 
     return index
 
 
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+def table_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a table as plain values, None where there is none."""
     rows = table.astype(object).where(table.notna(), None).to_dict("records")
     return [{str(name): _python(value) for name, value in row.items()} for row in rows]
 
 
-def now() -> str:
+def current_time() -> str:
     """The time of a report, with the offset of the clock that says so."""
     return datetime.now().astimezone().isoformat(timespec="seconds")
 

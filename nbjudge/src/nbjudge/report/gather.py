@@ -99,17 +99,17 @@ def gather(course: CourseFolders, folder: str, console: Console) -> LessonClass:
 
     Raises CourseError where nothing has been graded.
     """
-    records = read_gradebook(existing_gradebook_url(course.root), course_id(course.root), folder)
+    in_gradebook = read_gradebook(existing_gradebook_url(course.root), course_id(course.root), folder)
     handed_in = set(course.students(folder))
     # Whoever handed in another lesson is one of the class, too.
     known = {student for assignment in course.assignments() for student in course.students(assignment)}
-    students = sorted({*records.names, *records.entries, *handed_in, *known})
-    names = {notebook for entry in records.entries.values() for notebook, _ in entry.grades}
+    students = sorted({*in_gradebook.names, *in_gradebook.entries, *handed_in, *known})
+    names = {notebook for entry in in_gradebook.entries.values() for notebook, _ in entry.grades}
     submissions = []
     # Most of the time goes into a thousand files of a few hundred kilobytes.
     silent = not console.is_terminal
     for student in track(students, "Reading the class", console=console, transient=True, disable=silent):
-        name, entry = records.names.get(student, ""), records.entries.get(student)
+        name, entry = in_gradebook.names.get(student, ""), in_gradebook.entries.get(student)
         notebooks, problem = _notebooks(course.autograded(student, folder), names)
         state, why = _state(entry, problem, student in handed_in)
         kept = (entry or Entry(), notebooks) if state == "graded" else (Entry(), ())
@@ -118,7 +118,7 @@ def gather(course: CourseFolders, folder: str, console: Console) -> LessonClass:
         raise CourseError(
             f"No submission of {folder} has been graded: run `nbgrader autograde {folder}` first."
         )
-    return LessonClass(folder, tuple(submissions), records.max_points)
+    return LessonClass(folder, tuple(submissions), in_gradebook.max_points)
 
 
 def _notebooks(folder: Path, names: Collection[str]) -> tuple[tuple[ReportedNotebook, ...], str]:

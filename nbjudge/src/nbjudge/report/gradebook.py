@@ -45,7 +45,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Records:
+class AssignmentGrades:
     """A lesson in the gradebook: names by student id, entries by student id, points at most."""
 
     names: dict[str, str]
@@ -53,17 +53,17 @@ class Records:
     max_points: float
 
 
-def read_gradebook(url: str, course_id: str, assignment: str) -> Records:
+def read_gradebook(url: str, course_id: str, assignment: str) -> AssignmentGrades:
     """Raises CourseError where the gradebook cannot be read or has no such assignment."""
-    with _opened(url, course_id) as gradebook:
+    with _open_gradebook(url, course_id) as gradebook:
         names = {student.id: _full_name(student) for student in gradebook.db.query(Student)}
         found = gradebook.db.query(Assignment).filter(Assignment.name == assignment).one_or_none()
         if found is None:
             raise CourseError(
-                f"The gradebook {_shown(url)} knows no assignment {assignment!r}: "
+                f"The gradebook {_without_password(url)} knows no assignment {assignment!r}: "
                 f"run `nbjudge grade {assignment}` first."
             )
-        return Records(names, _entries(gradebook, assignment), float(found.max_score))
+        return AssignmentGrades(names, _entries(gradebook, assignment), float(found.max_score))
 
 
 def _entries(gradebook: Any, assignment: str) -> dict[str, Entry]:
@@ -106,14 +106,14 @@ def _rows(gradebook: Any, assignment: str) -> Any:
 
 
 @contextmanager
-def _opened(url: str, course_id: str) -> Iterator[Any]:
+def _open_gradebook(url: str, course_id: str) -> Iterator[Any]:
     try:
         with Gradebook(url, course_id) as gradebook:
             yield gradebook
     except (SQLAlchemyError, ImportError) as error:  # the driver of another database may not be installed
         said = str(getattr(error, "orig", None) or error).splitlines()[0]
         raise CourseError(
-            f"The gradebook {_shown(url)} cannot be read ({said}): check c.CourseDirectory.db_url "
+            f"The gradebook {_without_password(url)} cannot be read ({said}): check c.CourseDirectory.db_url "
             "and that nobody else is writing to it."
         ) from error
 
@@ -122,6 +122,6 @@ def _full_name(student: Any) -> str:
     return " ".join(part for part in (student.first_name, student.last_name) if part)
 
 
-def _shown(url: str) -> str:
+def _without_password(url: str) -> str:
     """Without the password."""
     return make_url(url).render_as_string()

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from nbjudge.report import figures
 from nbjudge.report.figures import Picture
-from nbjudge.report.files import records
+from nbjudge.report.files import table_rows
 from nbjudge.report.gather import LessonClass
 from nbjudge.report.summary import counts_of
 from nbjudge.report.tables import Tables, failure_kinds
@@ -56,12 +56,12 @@ def render(lesson: LessonClass, tables: Tables, about: dict[str, Any]) -> str:
         pictures=_pictures(lesson, tables),
         seconds=_seconds(lesson, about["anonymous"]),
         cells=list(lesson.cells.values()),
-        failure_kinds=records(failure_kinds(lesson)),
+        failure_kinds=table_rows(failure_kinds(lesson)),
         style=Markup(_part("page.css")),
         script=Markup(script),
         digest=digest,
         files=[f"{name}.csv" for name in tables.named()],
-        **{name: records(table) for name, table in vars(tables).items()},
+        **{name: table_rows(table) for name, table in vars(tables).items()},
     )
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from nbjudge.judge.verdict import Verdict
 from nbjudge.report.gather import LessonClass, Submission
 from nbjudge.report.gradebook import Key
-from nbjudge.report.notebooks import NOT_RUN, STOPPED, stops_with
+from nbjudge.report.notebooks import IN_WORDS, stops_with
 
 WHO = "who"  # the column of student ids; a report that may be shown to the class has none
 ENOUGH_TO_BE_NOBODY = 3  # students who must share a sentence before it is shown without names
@@ -154,7 +154,7 @@ def failures(lesson: LessonClass) -> pd.DataFrame:
 def failure_kinds(lesson: LessonClass) -> pd.DataFrame:
     """What failed, and how often. An error of a student's own making may have any name: it gets none."""
     said = failures(lesson)
-    ours = said["what"].isin([*STOPPED.values(), NOT_RUN, *map(stops_with, PYTHONS_ERRORS)])
+    ours = said["what"].isin([*IN_WORDS.values(), *map(stops_with, PYTHONS_ERRORS)])
     return _counted(said.assign(what=said["what"].where(ours, stops_with("an error of their own"))), "what")
 
 

@@ -1,4 +1,4 @@
-"""A run that was ended on its way leaves a submission half graded, which nbgrader takes for graded."""
+"""Submissions whose grading was ended on its way, which nbgrader takes for graded."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-HALF_GRADED = "half_graded"  # in a notebook's metadata from its first writing to its last
+from nbjudge.cell_metadata import own_metadata
+from nbjudge.record.schema import NotebookRecord
+from nbjudge.record.status import Status
+from nbjudge.record.version_1 import HALF_GRADED
+
 END = 2**14  # bytes
 BEHIND_THE_CELLS = b'\n "metadata": {'  # the notebook's own: those of cells stand further in
+MAY_BE_UNFINISHED = (f'"{Status.UNFINISHED}"'.encode(), HALF_GRADED.encode())
 GRADED_AGAIN = "%s: an earlier run ended before it was done with this submission; it is graded again."
 
 
-def forget_half_graded(folder: Path, names: Collection[str], whole: bool, log: Any) -> None:
+def remove_unfinished(folder: Path, names: Collection[str], whole: bool, log: Any) -> None:
     """Take a student's `autograded` folder back to where grading has not begun, if it was never done.
 
     `names` are the notebooks to be graded; `whole` says that they are all of the folder's.
     """
-    unfinished = [name for name in names if not is_done(folder / f"{name}.ipynb")]
+    unfinished = [name for name in names if not is_finished(folder / f"{name}.ipynb")]
     if not unfinished or not folder.is_dir():
         return
     log.warning(GRADED_AGAIN, folder.parent.name)
@@ -31,16 +36,17 @@ def forget_half_graded(folder: Path, names: Collection[str], whole: bool, log: A
             (folder / f"{name}.ipynb").unlink(missing_ok=True)
 
 
-def is_done(notebook: Path) -> bool:
+def is_finished(notebook: Path) -> bool:
     """Whether it was written whole, and for the last time: after its grades were in the gradebook."""
     try:
         # A notebook's metadata stand behind its cells, and to read all of a class takes seconds.
         with notebook.open("rb") as file:
             file.seek(-min(END, os.fstat(file.fileno()).st_size), os.SEEK_END)
             end = file.read()
-        if HALF_GRADED.encode() not in end and BEHIND_THE_CELLS in end:
+        if BEHIND_THE_CELLS in end and not any(word in end for word in MAY_BE_UNFINISHED):
             return end.rstrip().endswith(b"}")
         content = json.loads(notebook.read_bytes())
-        return not content["metadata"].get("nbjudge", {}).get(HALF_GRADED)
-    except (OSError, ValueError, KeyError, AttributeError):
+        is_notebook = isinstance(content, dict) and "metadata" in content
+        return is_notebook and NotebookRecord.from_data(own_metadata(content)).status is not Status.UNFINISHED
+    except (OSError, ValueError, RecursionError):
         return False

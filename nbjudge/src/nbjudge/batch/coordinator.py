@@ -9,21 +9,21 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import chdir
 from dataclasses import dataclass
 
+from nbjudge.batch.autograde import Autograder
 from nbjudge.batch.plan import Plan
-from nbjudge.batch.recorder import Recorder
 from nbjudge.batch.workers import Workers
 from nbjudge.errors import CourseError
 from nbjudge.pipeline.job import GradingJob, GradingResult
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
 
-MOST_AT_A_TIME = 512  # submissions out at work, on however many workers
+MAX_SUBMISSIONS_AT_WORK = 512  # submissions out at work, on however many workers
 NO_RECORD = "nbgrader left no graded notebook; the log says why"
-BETWEEN_LOOKS = 0.5  # seconds after which it is seen that a worker came or left
+POLL_SECONDS = 0.5  # seconds after which it is seen that a worker came or left
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedSubmission:
     """What came of one submission: its notebooks' records, or why there is no grade."""
 
     student: str
@@ -32,41 +32,41 @@ class Graded:
 
     @property
     def seconds(self) -> float:
-        return sum(notebook.seconds or 0 for notebook in self.notebooks)
+        return sum(notebook.record.seconds or 0 for notebook in self.notebooks)
 
     @property
     def reason(self) -> str:
         """Why nothing of it could be run, if so."""
-        return next((notebook.reason for notebook in self.notebooks if notebook.reason), "")
+        return next((each.record.reason for each in self.notebooks if each.record.reason), "")
 
 
 class ClassRun:
     """One run over the submissions of a plan."""
 
-    def __init__(self, plan: Plan, recorder: Recorder, workers: Workers) -> None:
-        self._plan, self._recorder, self.workers = plan, recorder, workers
+    def __init__(self, plan: Plan, autograder: Autograder, workers: Workers) -> None:
+        self._plan, self._autograder, self.workers = plan, autograder, workers
         # Whoever holds it may use nbgrader: its folders, its gradebook, this process's environment.
         self._nbgrader_lock = threading.Lock()
         self._stopping = False
         self._over: SystemExit | None = None  # why nobody else can be graded
-        self.in_hand: list[str] = []
+        self.in_progress: list[str] = []
 
-    def results(self) -> Iterator[Graded | None]:
+    def results(self) -> Iterator[GradedSubmission | None]:
         """Each submission as soon as it is done; None every now and then, to look at the clock.
 
         Raises CourseError where no submission at all can be graded or recorded.
         """
-        waiting, running = list(self._plan.todo), dict[Future[Graded], str]()
+        waiting, running = list(self._plan.todo), dict[Future[GradedSubmission], str]()
         # nbgrader works in the course's folder.
-        with chdir(self._plan.folders.root), ThreadPoolExecutor(MOST_AT_A_TIME) as threads:
+        with chdir(self._plan.folders.root), ThreadPoolExecutor(MAX_SUBMISSIONS_AT_WORK) as threads:
             try:
                 while waiting or running:
-                    room = min(self.workers.room(), MOST_AT_A_TIME)
+                    room = min(self.workers.room(), MAX_SUBMISSIONS_AT_WORK)
                     while waiting and len(running) < room:
                         student = waiting.pop(0)
                         running[threads.submit(self._grade, student)] = student
-                    self.in_hand = list(running.values())
-                    done, _ = wait(running, BETWEEN_LOOKS, FIRST_COMPLETED)
+                    self.in_progress = list(running.values())
+                    done, _ = wait(running, POLL_SECONDS, FIRST_COMPLETED)
                     for future in done:
                         del running[future]
                         yield future.result()
@@ -83,27 +83,27 @@ class ClassRun:
         self._stopping = True
         self.workers.stop()
 
-    def _grade(self, student: str) -> Graded:
+    def _grade(self, student: str) -> GradedSubmission:
         """In a thread of its own."""
         again = self._plan.todo[student] != "new"
         with self._nbgrader_lock:
             if self._stopping:
-                return Graded(student, problem="not begun")
+                return GradedSubmission(student, problem="not begun")
             try:
-                problem = self._recorder.record(student, again, self._dispatch)
+                problem = self._autograder.autograde(student, again, self._dispatch)
             except KeyboardInterrupt:
-                return Graded(student, problem="stopped")
+                return GradedSubmission(student, problem="stopped")
             except SystemExit as error:
                 self._over = error
-                return Graded(student, problem=str(error))
+                return GradedSubmission(student, problem=str(error))
             except Exception as error:
                 problem = plain_line(f"{type(error).__name__}: {error}", LONGEST_SENTENCE)
         if problem:
-            return Graded(student, problem=problem)
+            return GradedSubmission(student, problem=problem)
         try:
-            return Graded(student, tuple(self._notebooks(student)))
+            return GradedSubmission(student, tuple(self._notebooks(student)))
         except (OSError, ValueError):
-            return Graded(student, problem=NO_RECORD)
+            return GradedSubmission(student, problem=NO_RECORD)
 
     def _dispatch(self, job: GradingJob) -> GradingResult:
         """Hand a notebook over, and let others use nbgrader meanwhile."""

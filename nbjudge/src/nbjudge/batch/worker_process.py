@@ -18,9 +18,9 @@ from nbjudge.batch.lesson_archive import LessonArchive, remove_unpacked, unpacke
 from nbjudge.pipeline.job import GradingJob, GradingResult, run_job
 from nbjudge.sandbox.warm_interpreter import close_warm_interpreter, warm_interpreter
 
-PATIENCE = 5  # seconds in which a process cleans up
+END_SECONDS = 5  # seconds in which a process cleans up
 JUDGING = 300  # seconds that judging may take beyond what the notebook may: far more than it ever does
-Warm = tuple[tuple[str, ...], tuple[str, ...]]
+WarmUp = tuple[tuple[str, ...], tuple[str, ...]]
 _one_at_a_time = threading.Lock()  # a process has one warm interpreter
 
 
@@ -28,7 +28,7 @@ def work(archive: LessonArchive, job: GradingJob) -> GradingResult:
     """Grade one notebook. Raises NoKernelStarts where the sandbox gives no kernel to anybody."""
     limits = job.environment.limits
     try:
-        with _one_at_a_time, _no_longer_than(limits.startup + limits.notebook + JUDGING):
+        with _one_at_a_time, _time_limit(limits.startup + limits.notebook + JUDGING):
             return run_job(job, unpacked_lesson(archive, job.lesson))
     except SystemExit:
         # Told to end. A pool would take this for a notebook that failed, and wait for the next one.
@@ -38,7 +38,7 @@ def work(archive: LessonArchive, job: GradingJob) -> GradingResult:
 
 
 @contextmanager
-def _no_longer_than(seconds: float) -> Iterator[None]:
+def _time_limit(seconds: float) -> Iterator[None]:
     """Have the system end this process where it takes longer, whatever it is lost in.
 
     What comes from a kernel is bounded, and so is judging it: this is for what nobody thought of.
@@ -54,7 +54,7 @@ def _no_longer_than(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def begin(log: Path, warm: Warm | None) -> None:
+def initialize_worker(log: Path, warm: WarmUp | None) -> None:
     """What a process of the pool does first: it ends when it is told to, or when nobody is left to tell.
 
     Whatever is printed goes to the log. `warm` are the modules and helpers of the sandbox,
@@ -75,7 +75,7 @@ def begin(log: Path, warm: Warm | None) -> None:
 
 def _end(_signal: int, _frame: FrameType | None) -> None:
     """Clean up folders and sandboxes on the way out, and be gone soon whatever happens there."""
-    last = threading.Timer(PATIENCE, os._exit, (1,))
+    last = threading.Timer(END_SECONDS, os._exit, (1,))
     last.daemon = True
     last.start()
     raise SystemExit

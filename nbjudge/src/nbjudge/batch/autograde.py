@@ -17,7 +17,7 @@ from nbjudge.plain_text import TRACEBACK, keep_plain, plain_line, words_of_failu
 FAILED = "nbgrader could not grade it; the log says why"
 
 
-class OneSubmission(Autograde):  # type: ignore[misc]
+class AutogradeOneSubmission(Autograde):  # type: ignore[misc]
     """nbgrader's converter, for a submission that `SubmissionExporter` finds: that of the student `only`."""
 
     only = ""
@@ -28,8 +28,8 @@ class OneSubmission(Autograde):  # type: ignore[misc]
         self.notebooks: list[str] = []
 
 
-class Recorder:
-    """Grades and records the submissions to one assignment."""
+class Autograder:
+    """Sends the submissions to one assignment through nbgrader's `Autograde`, one by one."""
 
     def __init__(self, config: Config, root: Path, assignment: str, log: Path) -> None:
         self._config, self._root, self._assignment = config, root, assignment
@@ -39,7 +39,7 @@ class Recorder:
         logging.captureWarnings(True)
         logging.getLogger("py.warnings").addHandler(self._handler)
 
-    def record(self, student: str, again: bool, executor: Executor) -> str:
+    def autograde(self, student: str, again: bool, executor: Executor) -> str:
         """Do all that `nbgrader autograde ASSIGNMENT --student STUDENT` does.
 
         Returns what went wrong, in a sentence, and nothing as a rule. Raises SystemExit where no
@@ -54,7 +54,7 @@ class Recorder:
         coursedir.root = str(self._root)
         coursedir.assignment_id = self._assignment
         coursedir.student_id = student
-        converter = OneSubmission(coursedir=coursedir, config=config, log=log)
+        converter = AutogradeOneSubmission(coursedir=coursedir, config=config, log=log)
         converter.force, converter.only = again, student
         try:
             with jobs_run_by(executor):

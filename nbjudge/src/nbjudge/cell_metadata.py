@@ -1,0 +1,86 @@
+"""What this package writes into notebooks besides outputs: metadata, ids of added cells, an author's tag.
+
+nbgrader's own metadata (`grade`, `solution`, `points` and so on) stand beside these, under `nbgrader`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+KEY = "nbjudge"  # in the metadata of a notebook or of a cell
+LEFT_OUT_TAG = "left-out-of-grading"  # an author's, on a cell such as a training run: no answer depends on it
+NOTICE_CELL_ID = "from-the-grader"  # of the cell that says what was wrong with a submitted file
+ADDED_CELL_PREFIX = "own-"  # of the ids of cells that a student added
+_CHECK, _LEFT_OUT, _RELEASED = "check", "left_out", "released"
+
+
+def own_metadata(holder: Any) -> Mapping[str, Any]:
+    """What this package wrote into the metadata of a cell or a notebook, whoever wrote the rest of it."""
+    return _mapping(_metadata(holder).get(KEY))
+
+
+def nbgrader_metadata(holder: Any) -> Mapping[str, Any]:
+    """What nbgrader wrote there."""
+    return _mapping(_metadata(holder).get("nbgrader"))
+
+
+def update_own_metadata(holder: NotebookNode, **entries: Any) -> None:
+    """Write entries of this package's into the metadata of a cell or a notebook."""
+    holder.metadata[KEY] = {**own_metadata(holder), **entries}
+
+
+def mark_checked(cell: NotebookNode, exercise: str) -> None:
+    """Have the judge ask about an exercise after this cell."""
+    update_own_metadata(cell, **{_CHECK: exercise})
+
+
+def checked_exercise(cell: Mapping[str, Any]) -> str | None:
+    """The exercise that the judge is to ask about after this cell."""
+    return own_metadata(cell).get(_CHECK)
+
+
+def mark_left_out(cell: NotebookNode) -> None:
+    """Have a cell of the lesson's own not run for a grade."""
+    update_own_metadata(cell, **{_LEFT_OUT: True})
+
+
+def is_left_out(cell: Mapping[str, Any]) -> bool:
+    """Whether it is a training run or the like of the lesson's own, which no answer needs."""
+    return bool(own_metadata(cell).get(_LEFT_OUT))
+
+
+def mark_released(cell: NotebookNode, released: str) -> None:
+    """Note by what text students have this cell, in a form in which nothing of it can be read."""
+    update_own_metadata(cell, **{_RELEASED: _digest(released)})
+
+
+def is_released_text(cell: Mapping[str, Any], text: str) -> bool:
+    """Whether students have the cell with this very text."""
+    return own_metadata(cell).get(_RELEASED) == _digest(text)
+
+
+def added_cell_id(after: int | str, number: int) -> str:
+    """The id of the `number`-th cell that a student added after a position, or after "start"."""
+    return f"{ADDED_CELL_PREFIX}{after}-{number}"
+
+
+def is_added(cell: Mapping[str, Any]) -> bool:
+    """Whether a student added this cell to the lesson's."""
+    return str(cell.get("id", "")).startswith(ADDED_CELL_PREFIX)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _metadata(holder: Any) -> Mapping[str, Any]:
+    return _mapping(holder.get("metadata") if isinstance(holder, Mapping) else None)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
