@@ -3,7 +3,17 @@
 from attention_lab.authoring.draw import Draw
 from attention_lab.authoring.exercise import Exercise
 from attention_lab.authoring.steps import AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS, FUSED_ATTENTION, SOFTMAX
-from nbjudge.authoring import SUMS_OF_PRODUCTS, Case, Disguise, Limits, Made, Tolerance, ask, in_any_order
+from nbjudge.authoring import (
+    SUMS_OF_PRODUCTS,
+    Case,
+    Disguise,
+    Limits,
+    Made,
+    Tolerance,
+    ask,
+    in_any_order,
+    made_by,
+)
 from nbjudge.torch import build
 
 __all__ = [
@@ -22,4 +32,5 @@ __all__ = [
     "ask",
     "build",
     "in_any_order",
+    "made_by",
 ]

@@ -1,15 +1,17 @@
 """What the grader asks about `from_torch`, and the mistakes it can name."""
 
 import torch
+import torch.nn as nn
 
-from attention_lab.authoring import Exercise, Made, ask
+from attention_lab.authoring import Exercise, ask, made_by
 
 from_torch = Exercise("from_torch", results=("state_dict",))
 
-MAKE = """
-made = nn.MultiheadAttention(embed_dim, num_heads, bias=bias, batch_first=True).to(state["out_proj.weight"])
-made.load_state_dict(state)
-"""
+
+def torchs_layer(embed_dim, num_heads, bias, state):
+    layer = nn.MultiheadAttention(embed_dim, num_heads, bias=bias, batch_first=True)
+    layer.to(state["out_proj.weight"]).load_state_dict(state)
+    return layer
 
 
 def _mha(draw, embed_dim, num_heads, bias, dtype=torch.float32):
@@ -18,8 +20,7 @@ def _mha(draw, embed_dim, num_heads, bias, dtype=torch.float32):
     if bias:
         shapes |= {"in_proj_bias": (3 * embed_dim,), "out_proj.bias": (embed_dim,)}
     state = {name: draw.normal(*shape, dtype=dtype) for name, shape in shapes.items()}
-    given = {"embed_dim": embed_dim, "num_heads": num_heads, "bias": bias, "state": state}
-    return Made(MAKE, given)
+    return made_by(torchs_layer, embed_dim=embed_dim, num_heads=num_heads, bias=bias, state=state)
 
 
 @from_torch.group("without bias", points=2)

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from attention_lab.authoring import Exercise, Made, ask
+from attention_lab.authoring import Exercise, ask
 
 collate = Exercise(
     "collate",
@@ -12,31 +12,30 @@ collate = Exercise(
     axes=(("texts", "tokens"), ("texts",), ("texts", "1", "tokens")),
 )
 
-# Read the batch the way training does, by its three names: more names do no harm.
-WITHOUT_MASK = """
-def made(answer):
-    def asked(*args, **kwargs):
-        batch = answer(*args, **kwargs)
-        return batch if batch is None else (batch["input_ids"], batch["labels"])
-    return asked
-"""
-WITH_MASK = """
-def made(answer):
-    def asked(*args, **kwargs):
-        batch = answer(*args, **kwargs)
-        return batch if batch is None else (batch["input_ids"], batch["labels"], batch["mask"])
-    return asked
-"""
-# The second epoch: two of the texts come again, in a batch without the longest.
-COME_AGAIN = """
-def made(answer):
+NO_TOKEN = 977  # larger than every token id that is drawn
+
+
+def named(batch, *names):
+    """The batch read the way training does, by its names: more names do no harm."""
+    return batch if batch is None else tuple(batch[name] for name in names)
+
+
+def without_mask(answer):
+    return lambda *args, **kwargs: named(answer(*args, **kwargs), "input_ids", "labels")
+
+
+def with_mask(answer):
+    return lambda *args, **kwargs: named(answer(*args, **kwargs), "input_ids", "labels", "mask")
+
+
+def come_again(answer):
+    """The second epoch: two of the texts come again, in a batch without the longest."""
+
     def asked(texts):
         answer(texts)
-        batch = answer(texts[:2])
-        return batch if batch is None else (batch["input_ids"], batch["labels"], batch["mask"])
+        return named(answer(texts[:2]), "input_ids", "labels", "mask")
+
     return asked
-"""
-NO_TOKEN = 977  # larger than every token id that is drawn
 
 
 def _texts(draw, lengths, lowest=1, as_tensors=False):
@@ -60,41 +59,41 @@ def _lengths(draw, count):
 
 @collate.group("ids and labels, from lists", points=2)
 def lists(draw):
-    yield ask(_texts(draw, _lengths(draw, 4)), through=Made(WITHOUT_MASK))
-    yield ask(_texts(draw, _lengths(draw, 6)), through=Made(WITHOUT_MASK))
+    yield ask(_texts(draw, _lengths(draw, 4)), through=without_mask)
+    yield ask(_texts(draw, _lengths(draw, 6)), through=without_mask)
 
 
 @collate.group("ids and labels, from tensors", points=1)
 def tensors(draw):
-    yield ask(_texts(draw, _lengths(draw, 5), as_tensors=True), through=Made(WITHOUT_MASK))
+    yield ask(_texts(draw, _lengths(draw, 5), as_tensors=True), through=without_mask)
 
 
 @collate.group("the mask", points=2)
 def mask(draw):
-    yield ask(_texts(draw, _lengths(draw, 5)), through=Made(WITH_MASK))
+    yield ask(_texts(draw, _lengths(draw, 5)), through=with_mask)
 
 
 @collate.group("another id for the padding", points=2)
 def another_pad_id(draw):
-    yield ask(_texts(draw, _lengths(draw, 5)), NO_TOKEN, through=Made(WITH_MASK))
+    yield ask(_texts(draw, _lengths(draw, 5)), NO_TOKEN, through=with_mask)
     # Where 0 is no padding it may well be a word.
-    yield ask(_texts(draw, _lengths(draw, 4), lowest=0), pad_id=NO_TOKEN, through=Made(WITH_MASK))
+    yield ask(_texts(draw, _lengths(draw, 4), lowest=0), pad_id=NO_TOKEN, through=with_mask)
 
 
 @collate.group("one text, one token, as many texts as tokens", points=1)
 def edges(draw):
     (length,) = draw.sizes(1)
-    yield ask(_texts(draw, [length]), through=Made(WITH_MASK))
-    yield ask(_texts(draw, [1], as_tensors=True), through=Made(WITH_MASK))
-    yield ask(_texts(draw, [length] * length), through=Made(WITH_MASK))
-    yield ask(_texts(draw, [*_lengths(draw, 4), 1], as_tensors=True), through=Made(WITH_MASK))
+    yield ask(_texts(draw, [length]), through=with_mask)
+    yield ask(_texts(draw, [1], as_tensors=True), through=with_mask)
+    yield ask(_texts(draw, [length] * length), through=with_mask)
+    yield ask(_texts(draw, [*_lengths(draw, 4), 1], as_tensors=True), through=with_mask)
 
 
 @collate.group("the same texts once more, in another batch", points=1)
 def once_more(draw):
     short, shorter, longest = sorted(draw.sizes(3))
     for as_tensors in (False, True):
-        yield ask(_texts(draw, [short, shorter, longest], as_tensors=as_tensors), through=Made(COME_AGAIN))
+        yield ask(_texts(draw, [short, shorter, longest], as_tensors=as_tensors), through=come_again)
 
 
 @collate.also_right

@@ -2,15 +2,16 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, Made, ask
+from attention_lab.authoring import Exercise, ask
 
 from .small_classifier import CLASSES, VOCABULARY, likeliest, small_model
 
 evaluate = Exercise("evaluate", results=("loss", "accuracy"))
 
-# Reports what `look` names. With dropout in the model, the same random numbers fall for every answer.
-_WATCHED = """
-def made(answer):
+
+def watching(answer):
+    """Reports what `look` names. With dropout in the model, the same random numbers fall for every answer."""
+
     def watched(model, batches, training, look, once):
         model.train(training)
         try:
@@ -31,7 +32,6 @@ def made(answer):
         return {side: report[side] if model.seen else "unknown: the model did not run" for side in look}
 
     return watched
-"""
 
 
 def _batch(draw, weights, samples, hits, padded=False):
@@ -56,7 +56,7 @@ def _case(draw, sizes, look=("result",), training=False, dropout=0.0, padded=Fal
     model, weights = small_model(draw, dropout)
     hits = [draw.integer(sizes[0] // 2 + 1, sizes[0] - 1), *[1] * (len(sizes) - 1)]
     batches = [_batch(draw, weights, *pair, padded) for pair in zip(sizes, hits)]
-    return ask(model, batches, training, list(look), once, through=Made(_WATCHED))
+    return ask(model, batches, training, list(look), once, through=watching)
 
 
 @evaluate.group("one batch", points=1)

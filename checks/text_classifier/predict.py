@@ -1,11 +1,15 @@
 """What the grader asks about `predict`."""
 
+import re
+
+import pandas as pd
+import torch
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from attention_lab.authoring import Exercise, Made, ask
+from attention_lab.authoring import Exercise, ask
 
 from .small_classifier import CLASSES, small_model
 
@@ -17,27 +21,26 @@ WORDS = [
 LONGEST = 32  # tokens
 TABLE = ("columns", "result", "pred_class", "pred_class_name")
 
-# A tokenizer travels as JSON. What is reported of the table: which of the columns are there, what is in
-# them, and nothing of its index or of other columns.
-_WATCHED = """
-import re
-import pandas
-from tokenizers import Tokenizer
 
 def probabilities(table, columns):
     cells = [table[column].tolist() for column in columns]
     kinds = {type(cell).__name__ for column in cells for cell in column}
     return torch.tensor(cells).T if kinds == {"float"} else f"cells of type {', '.join(sorted(kinds))}"
 
+
 def described(table):
-    if not isinstance(table, pandas.DataFrame):
+    """Which of the columns are there and what is in them; nothing of its index or of other columns."""
+    if not isinstance(table, pd.DataFrame):
         return {"columns": f"those of an object of type {type(table).__name__}, which is no DataFrame"}
-    pattern = re.compile(r"class_\\d+_prob|pred_class|pred_class_name")
+    pattern = re.compile(r"class_\d+_prob|pred_class|pred_class_name")
     columns = sorted(str(column) for column in table.columns if pattern.fullmatch(str(column)))
     report = {"columns": columns, "result": probabilities(table, [c for c in columns if c[0] == "c"])}
     return report | {name: table[name].tolist() for name in columns if name[0] == "p"}
 
-def made(answer):
+
+def watching(answer):
+    """Reports what `look` names. A tokenizer travels as JSON."""
+
     def watched(texts, model, tokenizer, training, look):
         model.train(training)
         try:
@@ -53,11 +56,10 @@ def made(answer):
             "gradients": gradients if stay_on else "off for good",
         }
         if not model.seen:
-            return {side: "unknown: the model did not run" for side in look}
+            return dict.fromkeys(look, "unknown: the model did not run")
         return {side: report.get(side, "not there") for side in look}
 
     return watched
-"""
 
 
 def _tokenizer() -> str:
@@ -78,7 +80,7 @@ def _text(draw, length):
 def _case(draw, lengths, look=TABLE, training=False, dropout=0.0):
     texts = [_text(draw, length) for length in lengths]
     model, _ = small_model(draw, dropout)
-    return ask(texts, model, _tokenizer(), training, list(look), through=Made(_WATCHED))
+    return ask(texts, model, _tokenizer(), training, list(look), through=watching)
 
 
 @predict.group("the probabilities of one text", points=1)

@@ -1,18 +1,22 @@
 """A classifier of the judge's own, small and quick, that `evaluate` and `predict` are asked with."""
 
 import torch
+import torch.nn as nn
 
-from attention_lab.authoring import Made
+from attention_lab.authoring import Made, made_by
 
 CLASSES = 5
 VOCABULARY = 40
 
-# Logits are linear in the mean of the embeddings that the mask lets through; 0, the padding, has an
-# embedding too, so that a model that sees it answers otherwise. `seen` says how it was called: whether
-# in training mode, and whether gradients were recorded.
-_MODEL = """
+
 class Model(nn.Module):
-    def __init__(self):
+    """Logits are linear in the mean of the embeddings that the mask lets through.
+
+    0, the padding, has an embedding too, so that a model that sees it answers otherwise. `seen` says how
+    it was called: whether in training mode, and whether gradients were recorded.
+    """
+
+    def __init__(self, embedding, final, dropout):
         super().__init__()
         self.embedding = nn.Embedding.from_pretrained(embedding, freeze=False)
         self.dropout = nn.Dropout(dropout)
@@ -34,15 +38,12 @@ class Model(nn.Module):
         self.seen.append((self.training, logits.requires_grad))
         return logits
 
-made = Model()
-"""
-
 
 def small_model(draw, dropout: float = 0.0) -> tuple[Made, dict[str, torch.Tensor]]:
     """A model for the kernel, and its weights: embedding (VOCABULARY, E), final (CLASSES, E)."""
     (width,) = draw.sizes(1)
     weights = {"embedding": draw.normal(VOCABULARY, width), "final": draw.normal(CLASSES, width)}
-    return Made(_MODEL, weights | {"dropout": dropout}), weights
+    return made_by(Model, dropout=dropout, **weights), weights
 
 
 def likeliest(weights: dict[str, torch.Tensor], input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

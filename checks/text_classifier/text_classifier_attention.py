@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import layers
+import torch
+import torch.nn as nn
 
-from attention_lab.authoring import Made
+from attention_lab.authoring import Made, made_by
 
 # The layers that the lesson gives, as text: what a student did to a copy of the file does not matter.
 LAYERS = Path(layers.__file__).read_text()
@@ -13,9 +15,11 @@ NAIVE, EFFICIENT, TORCHS = (
     "EfficientMultiHeadAttention",
     "TorchMultiHeadAttention",
 )
-# Attention of a kind that no lesson has: its weights cannot be guessed, only taken from it.
-UNHEARD_OF = """
+
+
 class UnheardOf(nn.Module):
+    """Attention of a kind that no lesson has: its weights cannot be guessed, only taken from it."""
+
     def forward(self, query, key=None, value=None, mask=None):
         key = query if key is None else key
         value = key if value is None else value
@@ -24,20 +28,16 @@ class UnheardOf(nn.Module):
             weights = weights * mask
         return torch.tanh(weights @ value / 4), weights
 
-made = UnheardOf()
-"""
-# Learned positions that also scale: twice, later or beside the embeddings is not the same.
-POSITIONS = """
+
 class Positions(nn.Module):
+    """Learned positions that also scale: twice, later or beside the embeddings is not the same."""
+
     def __init__(self, length, embed_dim):
         super().__init__()
         self.table = nn.Parameter(torch.zeros(length, embed_dim))
 
     def forward(self, x):
         return 0.8 * x + self.table[: x.shape[1]]
-
-made = Positions(length, embed_dim)
-"""
 
 
 def attention(name, embed_dim, num_heads):
@@ -52,10 +52,9 @@ def attention(name, embed_dim, num_heads):
 
 def unheard_of():
     """A layer without parameters, whose weights do not even sum to 1."""
-    return Made(UNHEARD_OF), {}
+    return made_by(UnheardOf), {}
 
 
 def positions(length, embed_dim):
     """A positional layer, and the shape of its one parameter inside a `TextClassifier`."""
-    given = {"length": length, "embed_dim": embed_dim}
-    return Made(POSITIONS, given), {"positional.table": (length, embed_dim)}
+    return made_by(Positions, length=length, embed_dim=embed_dim), {"positional.table": (length, embed_dim)}

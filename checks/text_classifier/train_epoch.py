@@ -1,20 +1,26 @@
 """What the grader asks about `train_epoch`, and right answers written in other ways."""
 
+from functools import partial
+
 import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import Exercise, Made, ask
+from attention_lab.authoring import Exercise, ask
 
 train_epoch = Exercise("train_epoch", results=("loss", "parameters"))
 
 CLASSES = 4
 VOCABULARY = 30
-# The mean of the tokens that the mask shows, and one layer. In training it drops the same part of the
-# numbers every time: what a dropout does, without its dice.
-MODEL = """
+
+
 class Model(nn.Module):
+    """The mean of the tokens that the mask shows, and one layer.
+
+    In training it drops the same part of the numbers every time: what a dropout does, without its dice.
+    """
+
     def __init__(self, embedding, weight, bias):
         super().__init__()
         self.embedding = nn.Embedding.from_pretrained(embedding.clone(), freeze=False)
@@ -30,13 +36,14 @@ class Model(nn.Module):
         if self.training:
             mean = torch.cat([torch.zeros_like(mean[:, :3]), 1.5 * mean[:, 3:]], dim=1)
         return self.final(mean)
-"""
-# Makes the model and the optimizer, and gives back the loss and all parameters after the epoch. What is
-# said of them in the call is for the student to read.
-TRAIN = (
-    MODEL
-    + """
-def made(answer):
+
+
+def one_epoch(answer, *, weights, data, kind, settings, was_evaluated, left_over, only_once, as_a_number):
+    """Makes the model and the optimizer, and gives back the loss and all parameters after the epoch.
+
+    What is said of them in the call is for the student to read.
+    """
+
     def asked(*, model, batches, optimizer):
         model = Model(**weights)
         optimizer = getattr(torch.optim, kind)(model.parameters(), **settings)
@@ -51,9 +58,8 @@ def made(answer):
             loss = float(loss)  # numpy's float64 is one
         after = [model.final.bias, model.final.weight, model.embedding.weight]
         return loss, torch.cat([parameter.detach().flatten() for parameter in after])
+
     return asked
-"""
-)
 
 
 def _weights(draw):
@@ -85,7 +91,7 @@ def _epoch(draw, sizes, kind="SGD", padded=True, lr=0.5, **circumstances):
         model="in evaluation mode" if happens["was_evaluated"] else "in training mode",
         batches=f"of {', '.join(map(str, sizes))} texts",
         optimizer=f"{kind}({', '.join(f'{name}={value}' for name, value in settings.items())})",
-        through=Made(TRAIN, given),
+        through=partial(one_epoch, **given),
     )
 
 

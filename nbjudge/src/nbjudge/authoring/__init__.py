@@ -3,6 +3,7 @@
 from nbjudge.authoring.disguise import Disguise
 from nbjudge.authoring.draw import Draw, in_any_order
 from nbjudge.authoring.exercise import SUMS_OF_PRODUCTS, Build, Case, Exercise, Made, Tolerance, ask, build
+from nbjudge.authoring.kernel_code import made_by
 from nbjudge.authoring.limits import Limits
 from nbjudge.authoring.steps import Step
 
@@ -20,4 +21,5 @@ __all__ = [
     "ask",
     "build",
     "in_any_order",
+    "made_by",
 ]

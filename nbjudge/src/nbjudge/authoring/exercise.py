@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nbjudge.authoring.draw import Draw
+from nbjudge.authoring.kernel_code import stands_between
 from nbjudge.authoring.steps import Step
 from nbjudge.values.packing import Made
 
@@ -78,18 +79,20 @@ def ask(
     gradients: bool = False,
     refuses: Sequence[int] | None = None,
     build: Build | None = None,
-    through: Made | None = None,
+    through: Callable[..., Any] | None = None,
     **kwargs: Any,
 ) -> Case:
     """Write a case the way the call itself is written: ``ask(sample, weights=weights)``.
 
-    Where an answer takes or returns what cannot travel (an optimizer, a table), `through` holds
-    code whose `made(answer)` runs in the kernel and returns the callable that gets the arguments
-    in the answer's place. It may make and report, in plain values and tensors; to compare is the
-    judge's alone.
+    Where an answer takes or returns what cannot travel (an optimizer, an open file), `through` is a
+    function that runs in the kernel: given the answer, it returns the callable that gets the arguments
+    in its place. What it needs besides is handed over by ``partial(function, name=value)``. It may make
+    and report, in values that can travel; to compare is the judge's alone. See `made_by` for what such
+    a function may use.
     """
     refused = tuple(refuses) if refuses is not None else None
-    return Case(args, kwargs, gradients, refused, build, through)
+    between = None if through is None else stands_between(through)
+    return Case(args, kwargs, gradients, refused, build, between)
 
 
 __all__ = ["SUMS_OF_PRODUCTS", "Build", "Case", "Exercise", "Group", "Made", "Mistake", "Tolerance"]

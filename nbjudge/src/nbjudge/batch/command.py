@@ -64,7 +64,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
     with exclusive_run(root):
         with console.status("Warming up …"):
             if options.scheduler is None:
-                preload_workers()
+                preload_workers(plan.folders.checks)
             # nbgrader and torch: seconds that nobody waits for who has nothing to grade.
             from nbjudge.batch.autograde import Autograder
             from nbjudge.batch.coordinator import ClassRun

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import psutil
 
+from nbjudge.course.imports import imported_modules
 from nbjudge.errors import CourseError
 
 if TYPE_CHECKING:
@@ -58,11 +59,16 @@ def default_worker_count(jobs: int) -> int:
     return int(max(1, min(cores(), jobs, psutil.virtual_memory().available // MEMORY_OF_A_WORKER)))
 
 
-def preload_workers() -> None:
-    """Let what workers need be imported, once for all of them, while the class is being looked at."""
+def preload_workers(checks: Path | None = None) -> None:
+    """Let what workers need be imported, once for all of them, while the class is being looked at.
+
+    That is the grader, and what the files of checks in a folder import.
+    """
     # Sums must come out the same in every worker, and threads would not survive a fork.
     os.environ["OMP_NUM_THREADS"] = "1"
-    _processes.set_forkserver_preload(["nbjudge.batch.worker_process"])
+    text = "\n".join(file.read_text(errors="replace") for file in checks.rglob("*.py")) if checks else ""
+    named = sorted(name for name in imported_modules(text) if not name.startswith("."))
+    _processes.set_forkserver_preload(["nbjudge.batch.worker_process", *named])
     forkserver.ensure_running()
 
 

@@ -181,7 +181,7 @@ class Made:
 
 @lru_cache(maxsize=256)
 def _compiled(code: str) -> Any:
-    return compile(code, "<nbjudge>", "exec")
+    return compile(code, "<nbjudge>", "exec", optimize=2)  # without what is said of it
 
 
 class Unreadable:
