@@ -3,6 +3,7 @@
 from attention_lab.authoring.draw import Draw
 from attention_lab.authoring.exercise import Exercise
 from attention_lab.authoring.steps import AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS, FUSED_ATTENTION, SOFTMAX
+from attention_lab.authoring.vocabulary import FLOATS, attention, defaults
 from nbjudge.authoring import (
     SUMS_OF_PRODUCTS,
     Case,
@@ -17,6 +18,9 @@ from nbjudge.authoring import (
 from nbjudge.torch import build
 
 __all__ = [
+    "FLOATS",
+    "attention",
+    "defaults",
     "AUTOMATIC_DIFFERENTIATION",
     "BUILDING_LAYERS",
     "FUSED_ATTENTION",

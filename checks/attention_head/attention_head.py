@@ -6,7 +6,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, build
+from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, build
 
 attention_head = Exercise(
     "AttentionHead",
@@ -45,7 +45,7 @@ def own_weights(draw):
 @attention_head.group("self-attention, twice the same", points=2)
 def self_attention(draw):
     batch, length, embed_dim, head_size = draw.sizes(4)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         x = draw.normal(batch, length, embed_dim, dtype=dtype)
         yield ask(x, build=_head(draw, embed_dim, head_size, dtype, look=("result", "result again")))
     yield ask(draw.normal(length, length, length), build=_head(draw, length, length, eval=True))
@@ -88,7 +88,7 @@ def nothing_to_attend_to(draw):
 @attention_head.group("gradients of inputs and of every projection", points=2)
 def gradients(draw):
     batch, queries, keys, embed_dim, head_size = draw.sizes(5)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         query = draw.normal(batch, queries, embed_dim, dtype=dtype)
         key, value = draw.normal(2, batch, keys, embed_dim, dtype=dtype)
         mask = _with_an_empty_row(draw, draw.mask(batch, queries, keys))

@@ -6,7 +6,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, build
+from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, build
 
 causal_self_attention = Exercise(
     "CausalSelfAttention",
@@ -47,7 +47,7 @@ def mask_buffer(draw):
 @causal_self_attention.group("texts as long as the block, twice the same", points=1)
 def full_texts(draw):
     batch, length, embed_dim = draw.sizes(3)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         x = draw.normal(batch, length, embed_dim, dtype=dtype)
         yield ask(x, build=_layer(draw, embed_dim, length, dtype, look=("result", "result again")))
     yield ask(draw.normal(length, length, length), build=_layer(draw, length, length, eval=True))
@@ -56,7 +56,7 @@ def full_texts(draw):
 @causal_self_attention.group("shorter texts", points=1)
 def shorter_texts(draw):
     batch, embed_dim, *lengths = draw.sizes(4)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         x = draw.normal(batch, min(lengths), embed_dim, dtype=dtype)
         yield ask(x, build=_layer(draw, embed_dim, max(lengths), dtype))
     yield ask(draw.normal(batch, 1, embed_dim), build=_layer(draw, embed_dim, max(lengths)))
@@ -75,7 +75,7 @@ def too_long(draw):
 @causal_self_attention.group("gradients of the input and of the projection", points=2)
 def gradients(draw):
     batch, embed_dim, *lengths = draw.sizes(4)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         x = draw.normal(batch, min(lengths), embed_dim, dtype=dtype)
         yield ask(x, build=_layer(draw, embed_dim, max(lengths), dtype), gradients=True)
 

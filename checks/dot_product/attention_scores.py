@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, ask
 
 attention_scores = Exercise(
     "attention_scores",
@@ -18,7 +18,7 @@ attention_scores = Exercise(
 @attention_scores.group("one sentence with itself", points=1)
 def one_sentence(draw):
     length, width = draw.sizes(2)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         yield ask(draw.normal(length, width, dtype=dtype), draw.normal(length, width, dtype=dtype))
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import FLOATS, Exercise, ask
 
 context_vector = Exercise("context_vector", results=("context",), axes=(("value width",),))
 
@@ -10,7 +10,7 @@ context_vector = Exercise("context_vector", results=("context",), axes=(("value 
 @context_vector.group("a weighted sum", points=1)
 def weighted_sum(draw):
     length, width = draw.sizes(2)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         yield ask(draw.weights(length, dtype=dtype), draw.normal(length, width, dtype=dtype))
 
 

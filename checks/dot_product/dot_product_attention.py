@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, defaults
 
 dot_product_attention = Exercise(
     "dot_product_attention",
@@ -19,7 +19,7 @@ dot_product_attention = Exercise(
 @dot_product_attention.group("self-attention: only a query", points=1)
 def self_attention(draw):
     batch, length, width = draw.sizes(3)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         yield ask(draw.normal(length, width, dtype=dtype))
     yield ask(draw.normal(batch, length, width))
 
@@ -27,7 +27,7 @@ def self_attention(draw):
 @dot_product_attention.group("query, key and value of their own sizes", points=2)
 def own_sizes(draw):
     queries, keys, width, value_width = draw.sizes(4)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         query = draw.normal(queries, width, dtype=dtype)
         yield ask(query, draw.normal(keys, width, dtype=dtype), draw.normal(keys, value_width, dtype=dtype))
     yield ask(draw.normal(1, width), draw.normal(keys, width), draw.normal(keys, width))
@@ -78,8 +78,7 @@ def gradients(draw):
     "query i spreads its attention, so it belongs over the keys, the last axis of the scores."
 )
 def softmax_over_the_queries(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1), dim=-2)
     return weights @ value, weights
 
@@ -89,8 +88,7 @@ def softmax_over_the_queries(query, key=None, value=None):
     "queries. Count from the end: the keys are the last axis of the scores."
 )
 def softmax_over_dimension_one(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1), dim=1)
     return weights @ value, weights
 
@@ -100,8 +98,7 @@ def softmax_over_dimension_one(query, key=None, value=None):
     "by its maximum before exp, or use your own softmax, if it does so."
 )
 def nothing_subtracted(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     exponentials = torch.exp(query @ key.transpose(-2, -1))
     weights = exponentials / exponentials.sum(dim=-1, keepdim=True)
     return weights @ value, weights
@@ -112,8 +109,7 @@ def nothing_subtracted(query, key=None, value=None):
     "weight. Score the query with the key."
 )
 def query_with_itself(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ query.transpose(-2, -1), dim=-1)
     return weights @ value, weights
 
@@ -164,8 +160,7 @@ def truth_of_a_tensor(query, key=None, value=None):
 
 @dot_product_attention.mistake("Output and weights have changed places: return (output, weights).")
 def weights_first(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
     return weights, weights @ value
 
@@ -175,8 +170,7 @@ def weights_first(query, key=None, value=None):
     "Turn the scores into weights first."
 )
 def no_softmax(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     scores = query @ key.transpose(-2, -1)
     return scores @ value, scores
 
@@ -186,8 +180,7 @@ def no_softmax(query, key=None, value=None):
     "lesson 2; here use the plain dot products."
 )
 def already_scaled(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
     return weights @ value, weights
 
@@ -197,24 +190,21 @@ def already_scaled(query, key=None, value=None):
     "the values for query i: multiply the weights as they are."
 )
 def mixes_with_the_columns(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
     return weights.transpose(-2, -1) @ value, weights
 
 
 @dot_product_attention.also_right
 def einsum(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(torch.einsum("...qd,...kd->...qk", query, key), dim=-1)
     return torch.einsum("...qk,...kv->...qv", weights, value), weights
 
 
 @dot_product_attention.also_right
 def flattened_bmm(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     flat_query, flat_key, flat_value = (part.reshape(-1, *part.shape[-2:]) for part in (query, key, value))
     weights = torch.bmm(flat_query, flat_key.mT).softmax(dim=2)
     pair = torch.bmm(weights, flat_value), weights
@@ -223,8 +213,7 @@ def flattened_bmm(query, key=None, value=None):
 
 @dot_product_attention.also_right
 def query_by_query(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     scores = [(query[..., index, None, :] * key).sum(dim=-1) for index in range(query.shape[-2])]
     rows = [torch.softmax(row, dim=-1) for row in scores]
     outputs = [(row.unsqueeze(-1) * value).sum(dim=-2) for row in rows]
@@ -233,16 +222,14 @@ def query_by_query(query, key=None, value=None):
 
 @dot_product_attention.also_right
 def keys_by_queries_until_the_end(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     columns = torch.nn.Softmax(dim=-2)(key @ query.mT)  # (..., T_k, T_q)
     return (value.mT @ columns).mT, columns.mT
 
 
 @dot_product_attention.also_right
 def in_place_on_its_own(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.matmul(query, key.transpose(-1, -2))
     weights -= weights.detach().max(dim=-1, keepdim=True).values
     weights = weights.exp_()

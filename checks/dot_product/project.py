@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, ask
 
 project = Exercise(
     "project",
@@ -20,7 +20,7 @@ def _weights(draw, embed_dim, *widths, dtype=torch.float32):
 @project.group("three widths", points=1)
 def three_widths(draw):
     length, embed_dim, *widths = draw.sizes(5)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         x = draw.normal(length, embed_dim, dtype=dtype)
         yield ask(x, *_weights(draw, embed_dim, *widths, dtype=dtype))
 

@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, ask
 
 score = Exercise("score", results=("scores",), axes=(("keys",),), tolerance=SUMS_OF_PRODUCTS)
 
@@ -13,7 +13,7 @@ score = Exercise("score", results=("scores",), axes=(("keys",),), tolerance=SUMS
 @score.group("one query, several keys", points=1)
 def several_keys(draw):
     length, width = draw.sizes(2)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         yield ask(draw.normal(width, dtype=dtype), draw.normal(length, width, dtype=dtype))
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import SOFTMAX, Exercise, ask
+from attention_lab.authoring import FLOATS, SOFTMAX, Exercise, ask
 
 softmax = Exercise(
     "softmax",
@@ -16,14 +16,14 @@ softmax = Exercise(
 @softmax.group("one row of scores", points=1)
 def one_row(draw):
     (length,) = draw.sizes(1)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         yield ask(draw.normal(length, dtype=dtype))
 
 
 @softmax.group("a table of scores", points=1)
 def table(draw):
     rows, columns = draw.sizes(2)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         yield ask(draw.normal(rows, columns, dtype=dtype) * 3)
 
 

@@ -6,7 +6,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, build
+from attention_lab.authoring import FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, build, defaults
 
 efficient_multi_head_attention = Exercise(
     "EfficientMultiHeadAttention",
@@ -150,8 +150,7 @@ class Right(nn.Module):
         return weights.mean(dim=1)
 
     def forward(self, query, key=None, value=None, mask=None):
-        key = query if key is None else key
-        value = key if value is None else value
+        key, value = defaults(query, key, value)
         query, key, value = (self.split(x) for x in self.project(query, key, value))
         outputs, weights = self.attend(query, key, value, mask)
         return self.finish(self.merge(outputs)), self.over_heads(weights)

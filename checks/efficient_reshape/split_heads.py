@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import FLOATS, Exercise, ask
 
 split_heads = Exercise(
     "split_heads",
@@ -56,7 +56,7 @@ def refusals(draw):
 
 @split_heads.group("gradients", points=1)
 def gradients(draw):
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         heads, head_size, batch, length = draw.heads(2)
         x = draw.normal(batch, length, heads * head_size, dtype=dtype)
         yield ask(x, heads, gradients=True)

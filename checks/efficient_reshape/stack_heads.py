@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import FLOATS, Exercise, ask
 
 stack_heads = Exercise(
     "stack_heads",
@@ -17,7 +17,7 @@ def _heads(draw, count, head_size, embed_dim, dtype=torch.float32):
 
 @stack_heads.group("heads of any size", points=1)
 def any_size(draw):
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         heads, head_size, embed_dim = draw.heads(1)
         yield ask(_heads(draw, heads, head_size, embed_dim, dtype))
 
@@ -38,7 +38,7 @@ def equal_sizes(draw):
 
 @stack_heads.group("gradients reach every head", points=1)
 def gradients(draw):
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         heads, head_size, embed_dim = draw.heads(1)
         yield ask(_heads(draw, heads, head_size, embed_dim, dtype), gradients=True)
 

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, defaults
 
 masked_attention = Exercise(
     "masked_attention",
@@ -23,7 +23,7 @@ def _causal(length):
 @masked_attention.group("self-attention under a causal mask", points=1)
 def causal_self_attention(draw):
     batch, length, width = draw.sizes(3)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         yield ask(draw.normal(length, width, dtype=dtype), mask=_causal(length))
         yield ask(draw.normal(batch, length, width, dtype=dtype), mask=_causal(length))
 
@@ -68,7 +68,7 @@ def nothing_to_attend_to(draw):
 @masked_attention.group("gradients, also of a query with nothing to attend to", points=2)
 def gradients(draw):
     batch, queries, keys, width, value_width = draw.sizes(5)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         query = draw.normal(batch, queries, width, dtype=dtype)
         key = draw.normal(batch, keys, width, dtype=dtype)
         value = draw.normal(batch, keys, value_width, dtype=dtype)
@@ -80,8 +80,7 @@ def gradients(draw):
 
 @masked_attention.also_right
 def with_where_and_einsum(query, key=None, value=None, mask=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     scores = torch.einsum("...qd,...kd->...qk", query, key) / query.shape[-1] ** 0.5
     if mask is None:
         mask = torch.ones_like(scores, dtype=torch.bool)
@@ -105,8 +104,7 @@ def scaled_query_and_large_number(query, key=None, value=None, mask=None):
 
 @masked_attention.also_right
 def sequence_by_sequence(query, key=None, value=None, mask=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     if query.dim() > 2:
         masks = [mask] * len(query) if mask is None or mask.dim() == 2 else mask
         results = [sequence_by_sequence(*parts) for parts in zip(query, key, value, masks, strict=True)]
@@ -124,8 +122,7 @@ def sequence_by_sequence(query, key=None, value=None, mask=None):
 
 @masked_attention.also_right
 def with_bmm_and_nan_to_num(query, key=None, value=None, mask=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     flat = [tensor.reshape(-1, *tensor.shape[-2:]) for tensor in (query, key, value)]
     scores = torch.bmm(flat[0], flat[1].transpose(1, 2)).mul(1 / math.sqrt(query.shape[-1]))
     scores = scores.view(*query.shape[:-1], key.shape[-2])
@@ -137,8 +134,7 @@ def with_bmm_and_nan_to_num(query, key=None, value=None, mask=None):
 
 @masked_attention.also_right
 def exponentials_by_hand(query, key=None, value=None, mask=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     scores = (query.unsqueeze(-2) * key.unsqueeze(-3)).sum(dim=-1) / math.sqrt(query.shape[-1])
     if mask is not None:
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)

@@ -1,24 +1,8 @@
 """The mistakes that the grader can name in `masked_attention`."""
 
-import math
-
-import torch
+from attention_lab.authoring import attention
 
 from .masked_attention import masked_attention
-
-
-def _attend(query, key, value, mask, *, fill=-math.inf, scale=None, axis=-1, clear=True, add=False):
-    """Right as it stands: most mistakes below change one thing about it."""
-    key = query if key is None else key
-    value = key if value is None else value
-    scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
-    if mask is not None:
-        filled = torch.zeros_like(scores).masked_fill(~mask, fill)
-        scores = scores + filled if add else scores.masked_fill(~mask, fill)
-    weights = torch.softmax(scores, dim=axis)
-    if mask is not None and clear:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
 
 
 @masked_attention.mistake(
@@ -26,7 +10,7 @@ def _attend(query, key, value, mask, *, fill=-math.inf, scale=None, axis=-1, cle
     "softmax, and mind that a method like `masked_fill` returns a new tensor that has to be kept."
 )
 def mask_ignored(query, key=None, value=None, mask=None):
-    return _attend(query, key, value, None)
+    return attention(query, key, value, None)
 
 
 @masked_attention.mistake(
@@ -34,7 +18,7 @@ def mask_ignored(query, key=None, value=None, mask=None):
     'attend", so it is the False entries that have to be hidden.'
 )
 def true_means_hidden(query, key=None, value=None, mask=None):
-    return _attend(query, key, value, None if mask is None else ~mask)
+    return attention(query, key, value, None if mask is None else ~mask)
 
 
 @masked_attention.mistake(
@@ -43,7 +27,7 @@ def true_means_hidden(query, key=None, value=None, mask=None):
 )
 def after_the_softmax(query, key=None, value=None, mask=None):
     value = value if value is not None else query if key is None else key
-    _, weights = _attend(query, key, value, None)
+    _, weights = attention(query, key, value, None)
     weights = weights if mask is None else weights * mask
     return weights @ value, weights
 
@@ -53,7 +37,7 @@ def after_the_softmax(query, key=None, value=None, mask=None):
     "mixes in the values of hidden keys. Compute the output last, from the weights you return."
 )
 def output_from_unmasked_weights(query, key=None, value=None, mask=None):
-    return _attend(query, key, value, None)[0], _attend(query, key, value, mask)[1]
+    return attention(query, key, value, None)[0], attention(query, key, value, mask)[1]
 
 
 @masked_attention.mistake(
@@ -61,7 +45,7 @@ def output_from_unmasked_weights(query, key=None, value=None, mask=None):
     "so hidden keys keep their weight. Only a score of minus infinity has an exponential of 0."
 )
 def fills_with_zero(query, key=None, value=None, mask=None):
-    return _attend(query, key, value, mask, fill=0.0, clear=False)
+    return attention(query, key, value, mask, fill=0.0, clear=False)
 
 
 @masked_attention.mistake(
@@ -69,7 +53,7 @@ def fills_with_zero(query, key=None, value=None, mask=None):
     "the square root of the query's width, as in lesson 2."
 )
 def unscaled(query, key=None, value=None, mask=None):
-    return _attend(query, key, value, mask, scale=1)
+    return attention(query, key, value, mask, scale=1)
 
 
 @masked_attention.mistake(
@@ -77,7 +61,7 @@ def unscaled(query, key=None, value=None, mask=None):
     "Normalise over the keys, the last dimension."
 )
 def over_the_queries(query, key=None, value=None, mask=None):
-    return _attend(query, key, value, mask, axis=-2)
+    return attention(query, key, value, mask, axis=-2)
 
 
 @masked_attention.mistake(
@@ -86,7 +70,7 @@ def over_the_queries(query, key=None, value=None, mask=None):
     " the values."
 )
 def empty_row_is_nan(query, key=None, value=None, mask=None):
-    return _attend(query, key, value, mask, clear=False)
+    return attention(query, key, value, mask, clear=False)
 
 
 @masked_attention.mistake(
@@ -95,7 +79,7 @@ def empty_row_is_nan(query, key=None, value=None, mask=None):
     "hidden entries as well."
 )
 def empty_row_is_uniform(query, key=None, value=None, mask=None):
-    return _attend(query, key, value, mask, fill=-1e9, clear=False)
+    return attention(query, key, value, mask, fill=-1e9, clear=False)
 
 
 @masked_attention.mistake(
@@ -104,7 +88,7 @@ def empty_row_is_uniform(query, key=None, value=None, mask=None):
     "instead of adding to them."
 )
 def additive_mask(query, key=None, value=None, mask=None):
-    return _attend(query, key, value, mask, add=True)
+    return attention(query, key, value, mask, add=True)
 
 
 @masked_attention.mistake(
@@ -113,7 +97,7 @@ def additive_mask(query, key=None, value=None, mask=None):
 )
 def needs_a_mask(query, key=None, value=None, mask=None):
     _ = ~mask
-    return _attend(query, key, value, mask)
+    return attention(query, key, value, mask)
 
 
 @masked_attention.mistake(
@@ -121,7 +105,7 @@ def needs_a_mask(query, key=None, value=None, mask=None):
     "the values; only where `value` is None are they the keys."
 )
 def keys_instead_of_values(query, key=None, value=None, mask=None):
-    return _attend(query, key, None, mask)
+    return attention(query, key, None, mask)
 
 
 @masked_attention.mistake(
@@ -129,4 +113,4 @@ def keys_instead_of_values(query, key=None, value=None, mask=None):
     "the default of `value` is `key`."
 )
 def value_defaults_to_query(query, key=None, value=None, mask=None):
-    return _attend(query, key, query if value is None else value, mask)
+    return attention(query, key, query if value is None else value, mask)

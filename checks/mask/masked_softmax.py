@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from attention_lab.authoring import Exercise, Tolerance, ask
+from attention_lab.authoring import FLOATS, Exercise, Tolerance, ask
 from nbjudge.judge.compare import same_value
 
 EXACTLY = Tolerance((0.0, 0.0), (0.0, 0.0))
@@ -20,7 +20,7 @@ masked_softmax = Exercise(
 def one_sequence(draw):
     queries, keys = draw.sizes(2)
     causal = torch.ones(keys, keys).tril().bool()
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         yield ask(draw.normal(queries, keys, dtype=dtype), draw.mask(queries, keys))
         yield ask(draw.normal(keys, keys, dtype=dtype), causal)
 
@@ -66,7 +66,7 @@ def _not_zero(scores, mask, weights):
 )
 def exactly_zero(draw):
     batch, queries, keys = draw.sizes(3)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         yield ask(draw.normal(queries, keys, dtype=dtype), draw.mask(queries, keys))
         yield ask(draw.normal(batch, queries, keys, dtype=dtype), draw.mask(batch, 1, keys))
 
@@ -74,7 +74,7 @@ def exactly_zero(draw):
 @masked_softmax.group("nothing to attend to", points=1)
 def nothing_to_attend_to(draw):
     batch, queries, keys = draw.sizes(3)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         mask = draw.mask(queries, keys)
         mask[draw.integer(0, queries - 1)] = False
         yield ask(draw.normal(queries, keys, dtype=dtype), mask)
@@ -99,7 +99,7 @@ def large_scores(draw):
 @masked_softmax.group("gradients, also of a row with nothing to attend to", points=2)
 def gradients(draw):
     batch, queries, keys = draw.sizes(3)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         yield ask(draw.normal(queries, keys, dtype=dtype), draw.mask(queries, keys), gradients=True)
     empty = draw.mask(batch, queries, keys)
     empty[draw.integer(0, batch - 1), draw.integer(0, queries - 1)] = False

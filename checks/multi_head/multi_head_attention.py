@@ -4,7 +4,7 @@ import torch
 import torch.nn as nn
 from attention_head import AttentionHead
 
-from attention_lab.authoring import FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, build
+from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, build, defaults
 
 multi_head_attention = Exercise(
     "MultiHeadAttention",
@@ -52,7 +52,7 @@ def own_weights(draw):
 
 @multi_head_attention.group("self-attention", points=1)
 def self_attention(draw):
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         width, heads, batch, length = _sizes(draw, 2)
         yield ask(
             draw.normal(batch, length, width, dtype=dtype), build=_made(draw, width, heads, dtype=dtype)
@@ -185,8 +185,7 @@ class StackedAndTransposed(_Layer):
 @multi_head_attention.also_right
 class EachHeadThroughItsPartOfTheOutput(_Layer):
     def forward(self, query, key=None, value=None, mask=None):
-        key = query if key is None else key
-        value = key if value is None else value
+        key, value = defaults(query, key, value)
         results = [head(query, key, value, mask) for head in self.heads]
         parts = self.output.weight.chunk(len(self.heads), dim=1)
         output = sum(found @ part.T for (found, _), part in zip(results, parts))
@@ -198,8 +197,7 @@ class EachHeadThroughItsPartOfTheOutput(_Layer):
 @multi_head_attention.also_right
 class AllHeadsAtOnce(_Layer):
     def forward(self, query, key=None, value=None, mask=None):
-        key = query if key is None else key
-        value = key if value is None else value
+        key, value = defaults(query, key, value)
 
         def project(part, x):
             layers = [getattr(head, part) for head in self.heads]

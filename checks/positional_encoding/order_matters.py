@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import Disguise, Exercise, ask, in_any_order
+from attention_lab.authoring import FLOATS, Disguise, Exercise, ask, in_any_order
 
 order_matters = Exercise("order_matters", results=("answer",))
 
@@ -71,7 +71,7 @@ def _order(draw, length):
 @in_any_order
 def alone(draw):
     disguise = _disguise(draw)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         for way in WITHOUT_ORDER:
             yield _case(draw, disguise, way, draw.sizes(3), dtype=dtype)
             yield _case(draw, disguise, RUNNING_SUM, draw.sizes(3), dtype=dtype)

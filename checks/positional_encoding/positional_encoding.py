@@ -4,7 +4,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import Exercise, Tolerance, ask, build
+from attention_lab.authoring import FLOATS, Exercise, Tolerance, ask, build
 
 positional_encoding = Exercise(
     "PositionalEncoding",
@@ -13,7 +13,6 @@ positional_encoding = Exercise(
     # Right formulas of the table differ by some 2e-5 in float32 over 256 positions.
     tolerance=Tolerance(float32=(1e-3, 1e-3), float64=(1e-3, 1e-3)),
 )
-DTYPES = (torch.float32, torch.float64)
 
 
 def _table(max_len, embed_dim):
@@ -54,7 +53,7 @@ def _others_vanish(first, second):
 
 @positional_encoding.group("shorter than the table, twice the same", points=2)
 def shorter(draw):
-    for dtype in DTYPES:
+    for dtype in FLOATS:
         batch, width, *lengths = draw.sizes(4)
         length, max_len = sorted(lengths)
         made = build(width, max_len, double=dtype == torch.float64, look=("result", "result again"))
@@ -94,7 +93,7 @@ def too_long(draw):
 
 @positional_encoding.group("gradients reach the embeddings, and nothing else", points=1)
 def gradients(draw):
-    for dtype in DTYPES:
+    for dtype in FLOATS:
         batch, width, *lengths = draw.sizes(4)
         x = draw.normal(batch, min(lengths), width, dtype=dtype)
         yield ask(x, build=build(width, max(lengths), double=dtype == torch.float64), gradients=True)

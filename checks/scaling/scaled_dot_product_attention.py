@@ -6,7 +6,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, defaults
 
 scaled_dot_product_attention = Exercise(
     "scaled_dot_product_attention",
@@ -28,7 +28,7 @@ def three(draw, leading=0, dtype=torch.float32):
 @scaled_dot_product_attention.group("one sentence that attends to itself", points=1)
 def self_attention(draw):
     tokens, d_k = draw.sizes(2)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         yield ask(draw.normal(tokens, d_k, dtype=dtype))
 
 
@@ -90,8 +90,7 @@ def scales_the_query_first(query, key=None, value=None):
 
 @scaled_dot_product_attention.also_right
 def by_einsum(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     d_q, d_k = query.shape[-1], key.shape[-1]
     if d_q != d_k:
         raise ValueError(f"The query is {d_q} wide and the key {d_k}.")
@@ -102,8 +101,7 @@ def by_einsum(query, key=None, value=None):
 
 @scaled_dot_product_attention.also_right
 def by_batched_products(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     if query.shape[-1] != key.shape[-1]:
         raise ValueError(f"{query.shape[-1]} != {key.shape[-1]}")
     leading = query.shape[:-2]
@@ -115,8 +113,7 @@ def by_batched_products(query, key=None, value=None):
 
 @scaled_dot_product_attention.also_right
 def query_by_query(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     if query.shape[-1] != key.shape[-1]:
         raise ValueError(f"query: {query.shape[-1]}, key: {key.shape[-1]}")
     rows = []
@@ -129,8 +126,7 @@ def query_by_query(query, key=None, value=None):
 
 @scaled_dot_product_attention.also_right
 def softmax_by_hand_in_place(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     if query.shape[-1] != key.shape[-1]:
         raise ValueError(f"query.shape[-1]={query.shape[-1]} but key.shape[-1]={key.shape[-1]}")
     scores = query @ key.transpose(-2, -1)

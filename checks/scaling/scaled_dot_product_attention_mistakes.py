@@ -4,6 +4,8 @@ import math
 
 import torch
 
+from attention_lab.authoring import defaults
+
 from .scaled_dot_product_attention import scaled_dot_product_attention
 
 
@@ -12,8 +14,7 @@ from .scaled_dot_product_attention import scaled_dot_product_attention
     "root of the width d_k before the softmax."
 )
 def not_scaled(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
     return weights @ value, weights
 
@@ -23,8 +24,7 @@ def not_scaled(query, key=None, value=None):
     "nearly an average."
 )
 def divided_by_d_k(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1) / query.shape[-1], dim=-1)
     return weights @ value, weights
 
@@ -33,8 +33,7 @@ def divided_by_d_k(query, key=None, value=None):
     "The scores are multiplied by the root of d_k, so the weights are almost one-hot. Divide by it."
 )
 def multiplied_by_the_root(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1) * math.sqrt(query.shape[-1]), dim=-1)
     return weights @ value, weights
 
@@ -44,8 +43,7 @@ def multiplied_by_the_root(query, key=None, value=None):
     "scores, before it."
 )
 def scaled_after_the_softmax(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1) / math.sqrt(query.shape[-1])
     return weights @ value, weights
 
@@ -55,8 +53,7 @@ def scaled_after_the_softmax(query, key=None, value=None):
     "axis of query and key."
 )
 def root_of_the_number_of_keys(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2]), dim=-1)
     return weights @ value, weights
 
@@ -66,8 +63,7 @@ def root_of_the_number_of_keys(query, key=None, value=None):
     "of query and key."
 )
 def root_of_the_value_width(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(value.shape[-1]), dim=-1)
     return weights @ value, weights
 
@@ -77,8 +73,7 @@ def root_of_the_value_width(query, key=None, value=None):
     "tensors."
 )
 def hard_coded_8(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1) / 8, dim=-1)
     return weights @ value, weights
 
@@ -88,8 +83,7 @@ def hard_coded_8(query, key=None, value=None):
     "softmax runs over the keys, the last dimension."
 )
 def softmax_over_the_queries(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-2)
     return weights @ value, weights
 
@@ -99,8 +93,7 @@ def softmax_over_the_queries(query, key=None, value=None):
     "Count the dimension from the end."
 )
 def softmax_over_dimension_one(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=1)
     return weights @ value, weights
 
@@ -130,16 +123,14 @@ def value_from_the_query(query, key=None, value=None):
     "*key*."
 )
 def key_never_used(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ query.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
     return weights @ value, weights
 
 
 @scaled_dot_product_attention.mistake("The pair is the wrong way round: first the output, then the weights.")
 def pair_swapped(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
     return weights, weights @ value
 
@@ -149,8 +140,7 @@ def pair_swapped(query, key=None, value=None):
     "weights, as they are after the softmax."
 )
 def scores_for_weights(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
     return torch.softmax(scores, dim=-1) @ value, scores
 
@@ -160,8 +150,7 @@ def scores_for_weights(query, key=None, value=None):
     "exponential, as in lesson 1, or use torch's softmax."
 )
 def exponential_without_maximum(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     exponentials = torch.exp(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]))
     weights = exponentials / exponentials.sum(dim=-1, keepdim=True)
     return weights @ value, weights
@@ -172,8 +161,7 @@ def exponential_without_maximum(query, key=None, value=None):
     "own error comes through. Compare the widths first and raise a ValueError that names both."
 )
 def widths_not_compared(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
     return weights @ value, weights
 
@@ -183,8 +171,7 @@ def widths_not_compared(query, key=None, value=None):
     "query is and how wide the key is."
 )
 def refusal_without_numbers(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     if query.shape[-1] != key.shape[-1]:
         raise ValueError("query and key must have the same width")
     weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
@@ -196,8 +183,7 @@ def refusal_without_numbers(query, key=None, value=None):
     "both widths in its sentence instead."
 )
 def asserted_widths(query, key=None, value=None):
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     assert query.shape[-1] == key.shape[-1], f"{query.shape[-1]} is not {key.shape[-1]}"
     weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
     return weights @ value, weights

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, ask
 
 scaled_scores = Exercise(
     "scaled_scores",
@@ -17,7 +17,7 @@ scaled_scores = Exercise(
 @scaled_scores.group("one sentence", points=1)
 def one_sentence(draw):
     queries, keys, d_k = draw.sizes(3)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         yield ask(draw.normal(queries, d_k, dtype=dtype), draw.normal(keys, d_k, dtype=dtype))
 
 

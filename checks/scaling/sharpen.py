@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import FLOATS, Exercise, ask
 
 sharpen = Exercise("sharpen", results=("weights",), axes=(("queries", "keys"),), weights=0)
 
@@ -12,7 +12,7 @@ sharpen = Exercise("sharpen", results=("weights",), axes=(("queries", "keys"),),
 @sharpen.group("one row of scores", points=1)
 def one_row(draw):
     (keys,) = draw.sizes(1)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         yield ask(draw.normal(keys, dtype=dtype), draw.integer(2, 24))
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, Exercise, ask
+from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, FLOATS, Exercise, ask
 
 softmax_jacobian = Exercise(
     "softmax_jacobian",
@@ -15,7 +15,7 @@ softmax_jacobian = Exercise(
 @softmax_jacobian.group("one row of weights", points=1)
 def one_row(draw):
     (keys,) = draw.sizes(1)
-    for dtype in (torch.float32, torch.float64):
+    for dtype in FLOATS:
         yield ask(draw.weights(keys, dtype=dtype))
 
 

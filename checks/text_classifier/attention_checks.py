@@ -11,9 +11,10 @@ from itertools import product
 
 import torch
 
+from attention_lab.authoring import FLOATS, defaults
+
 SIZES = {"batch": 3, "queries": 4, "keys": 6, "width": 5, "value_width": 2}
 KINDS = ("none", "shared", "each", "padding")  # of masks
-FLOATS = (torch.float32, torch.float64)
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,7 @@ def caught(check):
 
 def formula(query, key=None, value=None, mask=None):
     """What is right: (output, weights)."""
-    key = query if key is None else key
-    value = key if value is None else value
+    key, value = defaults(query, key, value)
     scores = query @ key.mT / math.sqrt(query.shape[-1])
     if mask is not None:
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)

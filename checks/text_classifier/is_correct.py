@@ -5,7 +5,9 @@ from attention_lab.authoring import Exercise, ask
 from .attention_zoo import Animal, Family
 from .attention_zoo_broken import FAMILIES
 
-is_correct = Exercise("is_correct", results=("answer",))
+is_correct = Exercise(
+    "is_correct", results=("answer",), mistakes_from=("attention_checks", "is_correct_mistakes")
+)
 
 RIGHT_ONES = 3
 

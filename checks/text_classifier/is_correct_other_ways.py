@@ -5,9 +5,9 @@ import math
 import torch
 import torch.nn.functional as F
 
-from .is_correct import is_correct
+from attention_lab.authoring import FLOATS, defaults
 
-DTYPES = (torch.float32, torch.float64)
+from .is_correct import is_correct
 
 
 def _tensors(dtype, batch=2, queries=3, keys=4, width=6, value_width=5):
@@ -28,7 +28,7 @@ def _masks(queries=3, keys=4):
 def against_torch(attention):
     """Torch's own attention gives the output, and with the unit matrix for values the weights."""
     try:
-        for dtype in DTYPES:
+        for dtype in FLOATS:
             query, key, value = _tensors(dtype)
             calls = [((query, key, value), mask) for mask in (None, *_masks())]
             calls += [((query,), None), ((query, key), None), ((query,), _masks(3, 3)[1])]
@@ -60,8 +60,7 @@ def only_what_is_seen(attention):
     """Each query by itself, with nothing but the keys that it may attend to: no mask takes part."""
 
     def right(query, key=None, value=None, mask=None):
-        key = query if key is None else key
-        value = key if value is None else value
+        key, value = defaults(query, key, value)
         mask = torch.ones(1, 1, dtype=torch.bool) if mask is None else mask
         mask = mask.expand(len(query), query.shape[1], key.shape[1])
         weights = torch.zeros(mask.shape, dtype=query.dtype)
@@ -86,7 +85,7 @@ def only_what_is_seen(attention):
         kept = all(torch.equal(a, b) for a, b in zip(used, given))
         return close and kept and (mask is None or torch.equal(mask, mask_used))
 
-    for dtype in DTYPES:
+    for dtype in FLOATS:
         query, key, value = _tensors(dtype)
         calls = [((query,), None), ((query, key), None), ((query,), torch.ones(3, 3).tril().bool())]
         calls += [((query, key, value), mask) for mask in (None, *_masks())]
@@ -103,7 +102,7 @@ def only_what_is_seen(attention):
 def by_properties(attention):
     """What has to be so, without a second implementation of all of it."""
     try:
-        return all(_has_the_properties(attention, dtype) for dtype in DTYPES)
+        return all(_has_the_properties(attention, dtype) for dtype in FLOATS)
     except Exception:
         return False
 

@@ -9,7 +9,11 @@ import torch.nn.functional as F
 
 from attention_lab.authoring import Exercise, ask
 
-train_epoch = Exercise("train_epoch", results=("loss", "parameters"))
+train_epoch = Exercise(
+    "train_epoch",
+    results=("loss", "parameters"),
+    mistakes_from=("train_epoch_mistakes", "train_epoch_mistakes_in_the_loss"),
+)
 
 CLASSES = 4
 VOCABULARY = 30

@@ -140,6 +140,8 @@ class Exercise:
     ready-made steps that students are to write themselves. `draw` is what its inputs come from.
     `cell` is the graded cell whose points it decides, by its id for nbgrader, where that cell's hidden
     region does not say ``check("NAME")`` itself: whatever the region holds is not run then.
+    The first mistake that explains an answer is named: those of one file are looked for as they stand
+    there, and where several files hold mistakes, `mistakes_from` lists these files in their order.
     """
 
     name: str
@@ -149,6 +151,7 @@ class Exercise:
     tolerance: Tolerance = Tolerance()
     draw: type[Draw] = Draw
     cell: str = ""
+    mistakes_from: tuple[str, ...] = ()
     groups: list[Group] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
     right_answers: list[Callable[..., Any]] = field(default_factory=list)

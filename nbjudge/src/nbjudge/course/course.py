@@ -14,7 +14,7 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.authoring.limits import Limits
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
 from nbjudge.course.imports import imported_modules
-from nbjudge.course.loading import importing_from, load_checks, run_solution
+from nbjudge.course.loading import importing_from, load_checks, put_in_order, run_solution
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import CourseError
 
@@ -93,7 +93,10 @@ class Lesson:
     def exercises(self) -> dict[str, Exercise]:
         """What the grader asks: every `Exercise` of `checks/NAME.py` or of the files in `checks/NAME/`."""
         values = (value for module in self._checks for value in vars(module).values())
-        return {value.name: value for value in values if isinstance(value, Exercise)}
+        exercises = {value.name: value for value in values if isinstance(value, Exercise)}
+        for exercise in exercises.values():
+            put_in_order(exercise)
+        return exercises
 
     @cached_property
     def limits(self) -> Limits | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import CourseError
 
@@ -47,6 +48,24 @@ def _load(file: Path, name: str) -> ModuleType:
         del sys.modules[name]
         raise CourseError(f"{file} does not load: {type(error).__name__}: {error}") from error
     return module
+
+
+def put_in_order(exercise: Exercise) -> None:
+    """Have an exercise's mistakes looked for in the order that it gives for its files.
+
+    Raises CourseError where several files hold some and it gives none.
+    """
+    files = [mistake.answer.__module__.rpartition(".")[2] for mistake in exercise.mistakes]
+    unlisted = [file for file in dict.fromkeys(files) if file not in exercise.mistakes_from]
+    if len(set(files)) > 1 and unlisted:
+        found = tuple(dict.fromkeys(files))
+        raise CourseError(
+            f"The mistakes of `{exercise.name}` stand in {', '.join(found)}, and the first that fits is "
+            f"named: say in which order they are looked for, mistakes_from={found}."
+        )
+    places = {file: place for place, file in enumerate(exercise.mistakes_from)}
+    ordered = sorted(zip(files, exercise.mistakes, strict=True), key=lambda pair: places.get(pair[0], 0))
+    exercise.mistakes[:] = [mistake for _, mistake in ordered]
 
 
 def run_solution(path: Path) -> dict[str, Any]:
