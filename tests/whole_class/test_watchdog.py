@@ -10,8 +10,8 @@ import pytest
 
 LOST = """
 import re
-from nbjudge.batch.worker_process import _no_longer_than
-with _no_longer_than({seconds}):
+from nbjudge.batch.worker_process import _time_limit
+with _time_limit({seconds}):
     {lost}
 print("came through")
 """
