@@ -21,13 +21,15 @@ from matplotlib.colors import ListedColormap
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
+#: What is drawn: a tensor (detached, and taken to the CPU), an array, or lists of numbers.
 Values = torch.Tensor | NDArray[Any] | Sequence[Any]
 
 # Perceptually uniform from pale (0) to dark (1): it reads the same when printed in grey.
 COLOURS = "mako_r"
+#: A colour of the course's pictures: INK for words and lines, ACCENT for what counts, PALE for what does not.
 INK, ACCENT, PALE = "#1b2733", "#2f6f8f", "#e9eef1"
 
-# Ink on opaque white, whatever the notebook's theme: dark text on a dark page is unreadable.
+#: Ink on opaque white, whatever the notebook's theme: dark text on a dark page is unreadable.
 STYLE: dict[Any, Any] = sns.axes_style("white", {"axes.spines.top": False, "axes.spines.right": False})
 STYLE |= {"axes.titleweight": "bold", "axes.titlesize": 12, "axes.titlepad": 10, "legend.frameon": False}
 

@@ -17,12 +17,13 @@ from attention_lab.cli import app
 from nbjudge.cli import app as nbjudge_app
 from nbjudge.course.course import open_course
 from nbjudge.plugin import RunAndJudge
+from nbjudge.skeletons.init import add_to_configuration
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 GRADER = ROOT / "nbjudge" / "src" / "nbjudge"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(DOCS.glob("*.md"))]
-PAGES += [ROOT / "nbjudge" / "README.md"]
+PAGES += [ROOT / "CHANGELOG.md", ROOT / "nbjudge" / "README.md", ROOT / "nbjudge" / "CHANGELOG.md"]
 # The first page asks for nothing, so the contract has nothing to say of it.
 LESSONS = {name: lesson for name, lesson in open_course(ROOT).lessons.items() if name != "start_here"}
 # What a class leaves behind and what `make` makes: named in the pages, not in a fresh clone.
@@ -211,8 +212,9 @@ def test_the_stated_limits_are_the_graders():
     }
 
 
-def test_the_lines_for_another_course_are_those_of_this_one():
-    (snippet,) = [block for block in fences(DOCS / "instructors.md", "python") if "exporter_class" in block]
-    shown, ours = (ast.parse(text).body for text in (snippet, (ROOT / "nbgrader_config.py").read_text()))
-    grading = [ast.unparse(node) for node in ours if ast.unparse(node).startswith("c.Autograde.")]
-    assert [ast.unparse(node) for node in shown] == grading
+def test_the_lines_for_another_course_are_those_that_init_adds(tmp_path):
+    (snippet,) = [block for block in fences(DOCS / "instructors.md", "python") if "configure" in block]
+    (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n")
+    add_to_configuration(tmp_path)
+    added = ast.parse((tmp_path / "nbgrader_config.py").read_text()).body[1:]
+    assert [ast.unparse(node) for node in added] == [ast.unparse(node) for node in ast.parse(snippet).body]

@@ -35,12 +35,32 @@ def test_an_old_name_is_the_new_one_and_says_so(old, new):
         assert found(old) is found(new)
 
 
+OLD_LINES = """
+c.Autograde.exporter_class = "attention_lab.grading.nbgrader_plugin.SubmissionExporter"
+c.Autograde.sanitize_preprocessors = [
+    "attention_lab.grading.nbgrader_plugin.Rebuild",
+    "nbgrader.preprocessors.OverwriteKernelspec",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+c.Autograde.autograde_preprocessors = [
+    "attention_lab.grading.nbgrader_plugin.RunAndJudge",
+    "nbgrader.preprocessors.IgnorePattern",
+    "nbgrader.preprocessors.LimitOutput",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+c.GenerateFeedback.exporter_class = "attention_lab.feedback.exporter.FeedbackExporter"
+"""
+
+
 def test_an_old_configuration_grades_as_before_and_is_told(tmp_path):
     """With the lines of version 0.1: no helpers, the old names."""
     config = (ROOT / "nbgrader_config.py").read_text()
-    kept = [line for line in config.splitlines() if "HELPERS" not in line]
-    old = "\n".join(kept).replace("nbjudge.plugin.", "attention_lab.grading.nbgrader_plugin.")
-    old = old.replace("nbjudge.feedback.", "attention_lab.feedback.exporter.")
+    old = (
+        config[: config.index("# Grading:")].replace("from attention_lab.students import HELPERS\n", "")
+        + OLD_LINES
+    )
     assert "nbjudge" not in old
     make_course(tmp_path / "course", old)
     hand_in(tmp_path / "course", "ada", answered())

@@ -1,6 +1,7 @@
 """The course as a website: every lesson a static page that needs no kernel, no network and no script.
 
 Pages show what students get, with pictures and with stand-ins for sliders; solutions stay where they are.
+Beside the lessons stands a reference of commands, settings and names in code.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from tempfile import TemporaryDirectory
 import nbformat
 from rich.console import Console
 from rich.progress import Progress
+from rich.text import Text
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -20,12 +22,13 @@ from sphinx.util.docutils import docutils_namespace, patch_docutils
 from attention_lab.errors import CourseError
 from attention_lab.site.front_page import front_page
 from attention_lab.site.pages import page_of
+from attention_lab.site.reference import reference_pages
 from nbjudge.course.course import Course
 
 THEME = Path(__file__).with_name("theme")
-FIRST_PAGE = "index.html"
+FIRST_PAGE, FRONT_PAGE = "index.html", "index.md"
 OURS = "_static/scrollers.js"  # a folder with this file is a site made here, and may be replaced
-ADVICE = "Mend the lesson's source and run `make build`."
+ADVICE = "Mend the lesson's source and run `make build`; or, where one is named, the docstring."
 
 
 def build_site(course: Course, folder: Path, console: Console) -> Path:
@@ -44,7 +47,7 @@ def build_site(course: Course, folder: Path, console: Console) -> Path:
             work = Path(temporary)
             _prepare(course, work, console)
             with console.status("Sphinx writes the pages …"):
-                _run_sphinx(work)
+                run_sphinx(work)
             if folder.exists():
                 shutil.rmtree(folder)
             (work / "site").rename(folder)
@@ -67,11 +70,14 @@ def _prepare(course: Course, work: Path, console: Console) -> None:
             nbformat.write(page.notebook, work / "pages" / lesson.folder / f"{lesson.name}.ipynb")
             for name, content in page.files.items():
                 (work / "beside" / lesson.folder / name).write_bytes(content)
-    (work / "pages" / "index.md").write_text(front_page(lessons), encoding="utf-8")
+    for name, text in {FRONT_PAGE: front_page(lessons), **reference_pages(lessons)}.items():
+        source = work / "pages" / name
+        source.parent.mkdir(exist_ok=True)
+        source.write_text(text, encoding="utf-8")
 
 
-def _run_sphinx(work: Path) -> None:
-    """From `pages/` to `site/`; the first warning is an error, as an author must mend it."""
+def run_sphinx(work: Path) -> None:
+    """From `pages/` in the folder `work` to `site/` there; CourseError at the first warning."""
     warnings = io.StringIO()
     try:
         with patch_docutils(THEME), docutils_namespace():
@@ -90,5 +96,6 @@ def _run_sphinx(work: Path) -> None:
     except SphinxError as error:
         raise CourseError(f"Sphinx stopped: {error}. {ADVICE}") from error
     if sphinx.statuscode != 0:
-        first = warnings.getvalue().strip().splitlines()[0].replace(f"{work / 'pages'}/", "")
+        said = Text.from_ansi(warnings.getvalue()).plain.strip()
+        first = said.splitlines()[0].replace(f"{work / 'pages'}/", "").removesuffix(".")
         raise CourseError(f"Sphinx finds a fault in a page: {first}. {ADVICE}")

@@ -14,6 +14,7 @@ TEMPLATE = Path(__file__).with_name("front_page.md")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z*])")
 # "At the end of this lesson you can write ...": the sentence that says what a lesson is for.
 PROMISE = re.compile(r"^(?:At the end|After)(?: of)?(?: this lesson)? you can\b")
+REFERENCE = "reference/index.md"
 CONTENTS = "```{toctree}\n:hidden:\n\n%s\n```\n"
 
 
@@ -22,7 +23,7 @@ def front_page(lessons: Sequence[Lesson]) -> str:
     entries = "\n".join(_entry(lesson) for lesson in lessons)
     text = Template(TEMPLATE.read_text(encoding="utf-8"))
     page = text.substitute(lessons=entries, first=_address(lessons[0]))
-    return page + "\n" + CONTENTS % "\n".join(_address(lesson) for lesson in lessons)
+    return page + "\n" + CONTENTS % "\n".join([*map(_address, lessons), REFERENCE])
 
 
 def _address(lesson: Lesson) -> str:

@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from attention_lab.errors import CourseError
-from attention_lab.site import build_site
+from attention_lab.site import build_site, run_sphinx
 from attention_lab.site.landmarks import mend
 from attention_lab.site.mathml import mathml
 from attention_lab.site.needed_cells import needed_cells
@@ -55,6 +55,21 @@ def test_a_lesson_that_was_not_built_is_said_in_a_sentence(course, tmp_path):
         build_site(course, tmp_path / "pages", Console(quiet=True))
 
 
+@pytest.mark.filterwarnings("ignore:'myst_parser")  # uses what Sphinx 11 will not have
+def test_a_fault_in_a_page_or_a_docstring_is_said_in_a_plain_sentence(tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "pages/index.md").write_text("# Lessons\n\nBegin with [the first](nowhere.md).\n")
+    with pytest.raises(CourseError) as raised:
+        run_sphinx(tmp_path)
+    said = str(raised.value)
+    assert said.startswith("Sphinx finds a fault in a page: index.md:3: WARNING: ") and "nowhere.md" in said
+    assert said.endswith(
+        ". Mend the lesson's source and run `make build`; or, where one is named, the docstring."
+    )
+    assert said.isprintable()
+
+
 def test_only_the_cells_that_a_slider_needs_are_run(tmp_path):
     codes = [
         "import math",
@@ -84,3 +99,10 @@ def test_formulas_keep_what_the_library_would_lose():
 def test_a_corner_without_a_word_heads_nothing():
     table = '<tr><th class="head"><p></p></th><th></th><th>d_k</th></tr>'
     assert mend(table) == "<tr><td></td><td></td><th>d_k</th></tr>"
+
+
+def test_the_arguments_of_a_function_are_a_list_and_its_description_stays_one():
+    entry = '<dl class="py"><dt>f(\n{}\n)</dt><dd>Says.</dd></dl>'
+    written = '<dl>\n<dd><em class="sig-param">x</em>,</dd>\n</dl>'
+    mended = '<ul class="arguments">\n<li><em class="sig-param">x</em>,</li>\n</ul>'
+    assert mend(entry.format(written)) == entry.format(mended)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from attention_lab.site.reference import PAGES as REFERENCE
 from nbjudge.course.course import open_course
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +24,7 @@ for (const token of document.querySelectorAll(".highlight span")) {
 }
 """
 PAGES = ["index.html", "search.html"]
+PAGES += [f"reference/{name}.html" for name in ("index", *REFERENCE)]
 PAGES += [f"{lesson.folder}/{lesson.name}.html" for lesson in open_course(ROOT).lessons.values()]
 
 pytestmark = [pytest.mark.browser, pytest.mark.lesson]

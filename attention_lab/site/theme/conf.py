@@ -1,11 +1,25 @@
 """How Sphinx builds the pages. `attention_lab.site` calls it, with a folder of sources made for it."""
 
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from attention_lab.site.reference.python_names import ALIASES
+
 project = "Attention Lab"
 html_title = "Attention Lab"
 copyright = "the authors of Attention Lab. Text and pictures: CC BY 4.0, code: BSD 3-clause"  # noqa: A001
 language = "en"
 
-extensions = ["myst_nb", "attention_lab.site.mathml", "attention_lab.site.landmarks"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "attention_lab.site.mathml",
+    "attention_lab.site.landmarks",
+]
 html_math_renderer = "mathml"
 
 # The notebooks bring their outputs along.
@@ -19,6 +33,14 @@ myst_update_mathjax = False
 # Links to lessons are to files, and a heading can be linked to.
 myst_heading_anchors = 3
 
+# Docstrings: what stands between single backticks is code, and a link where it is a name with an entry.
+default_role = "py:obj"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+autodoc_type_aliases = ALIASES
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 80  # characters; a longer one gets a line for each argument
+
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
@@ -26,6 +48,21 @@ html_js_files = [("scrollers.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
-html_use_index = False  # of names in code: a course has none
+# Names in code are few, and stand on the pages of the reference.
+html_use_index = html_domain_indices = False
 # No button for an editor: the sources of these pages are made, and thrown away.
 html_theme_options: dict[str, object] = {"top_of_page_buttons": []}
+
+
+def _as_python(*signature_of: Any) -> tuple[str, str] | None:
+    """Signatures that Sphinx can typeset: what it and dataclasses put in is not Python in two places."""
+    signature, returned = signature_of[-2:]
+    if signature is None:
+        return None
+    made_anew = signature.replace("<factory>", "...")  # a default that is made for each instance
+    return re.sub(r"TypeAliasForwardRef\('([\w.]+)'\)", r"\1", made_anew), returned
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-process-signature", _as_python)

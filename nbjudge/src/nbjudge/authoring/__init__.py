@@ -1,4 +1,4 @@
-"""What a file of checks is written with."""
+"""Exercises, their cases and their mistakes; inputs to draw; limits and steps that are not allowed."""
 
 from nbjudge.authoring.disguise import Disguise
 from nbjudge.authoring.draw import Draw, in_any_order

@@ -46,11 +46,11 @@ class Draw:
         return self.generator.integers(low, high, shape, endpoint=True)
 
     def normal(self, *shape: int, dtype: Any = "float64") -> Any:
-        """Standard-normal numbers."""
+        """Standard-normal numbers: an array of this shape and dtype."""
         return self.generator.standard_normal(shape).astype(dtype)
 
     def uniform(self, *shape: int, dtype: Any = "float64") -> Any:
-        """Numbers between 0 and 1."""
+        """Numbers between 0 and 1: an array of this shape and dtype."""
         return self.generator.random(shape).astype(dtype)
 
     def permutation(self, length: int) -> Any:

@@ -24,8 +24,8 @@ class Tolerance:
     Python's floats and float16 are held to float32's, tables to float64's; all else must be equal.
     """
 
-    float32: tuple[float, float] = (1e-4, 1e-5)  # (rtol, atol)
-    float64: tuple[float, float] = (1e-6, 1e-7)
+    float32: tuple[float, float] = (1e-4, 1e-5)  #: (rtol, atol)
+    float64: tuple[float, float] = (1e-6, 1e-7)  #: (rtol, atol)
 
 
 # For sums of many products of float32. Another order of adding (a loop, einsum, another processor's
@@ -142,6 +142,7 @@ class Exercise:
     region does not say ``check("NAME")`` itself: whatever the region holds is not run then.
     The first mistake that explains an answer is named: those of one file are looked for as they stand
     there, and where several files hold mistakes, `mistakes_from` lists these files in their order.
+    `groups`, `mistakes` and `right_answers` are filled by the decorators of these names.
     """
 
     name: str
@@ -158,6 +159,7 @@ class Exercise:
 
     @property
     def points(self) -> float:
+        """What all groups together are worth."""
         return sum(group.points for group in self.groups)
 
     # A course that knows more of its results than their numbers overrides these two.
@@ -181,7 +183,14 @@ class Exercise:
         fresh: bool = False,
         needs_values: bool = False,
     ) -> Callable[..., Any]:
-        """Add a case group: the decorated generator function takes a `Draw` and yields cases."""
+        """Add a case group: the decorated generator function takes a `Draw` and yields cases.
+
+        The group is worth `points`, and stands or falls as a whole. `verify` looks at the values instead of
+        comparing them, for answers that no reference predicts: given the group's cases and the values, it
+        returns None, the name of a mistake, or a sentence. `fresh` asks a module on the weights that it
+        drew itself, `build(..., look=("result", "state"))`. `needs_values` says that the group can be right
+        without any work: it counts where another one agrees, too.
+        """
 
         def add(make: Callable[[Any], Iterable[Case]]) -> Callable[[Draw], Iterable[Case]]:
             self.groups.append(Group(name, points, make, verify, fresh, needs_values))

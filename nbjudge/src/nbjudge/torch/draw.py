@@ -35,11 +35,11 @@ class Draw(PlainDraw):
         return torch.randint(low, high + 1, shape, generator=self.generator)
 
     def normal(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-        """Standard-normal numbers."""
+        """Standard-normal numbers: a tensor of this shape and dtype."""
         return torch.randn(shape, generator=self.generator, dtype=torch.float64).to(dtype)
 
     def uniform(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-        """Numbers between 0 and 1."""
+        """Numbers between 0 and 1: a tensor of this shape and dtype."""
         return torch.rand(shape, generator=self.generator, dtype=torch.float64).to(dtype)
 
     def permutation(self, length: int) -> torch.Tensor:
