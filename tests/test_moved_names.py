@@ -57,10 +57,8 @@ c.GenerateFeedback.exporter_class = "attention_lab.feedback.exporter.FeedbackExp
 def test_an_old_configuration_grades_as_before_and_is_told(tmp_path):
     """With the lines of version 0.1: no helpers, the old names."""
     config = (ROOT / "nbgrader_config.py").read_text()
-    old = (
-        config[: config.index("# Grading:")].replace("from attention_lab.students import HELPERS\n", "")
-        + OLD_LINES
-    )
+    own = config[: config.index("# Grading:")].replace("from attention_lab.students import HELPERS\n", "")
+    old = own + OLD_LINES
     assert "nbjudge" not in old
     make_course(tmp_path / "course", old)
     hand_in(tmp_path / "course", "ada", answered())

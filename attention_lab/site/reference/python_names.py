@@ -1,4 +1,4 @@
-"""Which Python names the reference shows: those of `nbjudge.authoring`, and those that lessons import.
+"""Which Python names the reference shows: those that checks are written with, and those that lessons import.
 
 What stands under a name is its docstring: Sphinx's autodoc writes it there.
 """
@@ -10,11 +10,16 @@ import importlib
 import inspect
 from collections.abc import Iterable, Sequence
 
-from attention_lab.site.pages import release_path
-from nbjudge.course.course import Lesson, read_notebook
+from nbjudge.course.course import Lesson
+from nbjudge.course.notebooks import read_notebook
 
 COURSE = "attention_lab"
 AUTHORING = "nbjudge.authoring"
+# What is written with besides, by its heading: only what is not one of `nbjudge.authoring`'s own.
+BESIDES = {
+    "With torch": "nbjudge.torch",
+    "In this course": "attention_lab.authoring",
+}
 # What every file of checks begins with; the other names follow by the alphabet.
 FIRST = ("Exercise", "ask", "build", "Draw")
 # What stands in signatures by its name, not by what it is made of. Lessons need not import it.
@@ -24,11 +29,20 @@ LONGEST_VALUE = 100  # characters; of a constant
 
 
 def authoring_names() -> str:
-    """All that `nbjudge.authoring` offers, in Markdown."""
-    names = importlib.import_module(AUTHORING).__all__
-    return _documented(
-        AUTHORING, [*(name for name in FIRST if name in names), *sorted(set(names) - set(FIRST))]
-    )
+    """All that `nbjudge.authoring` offers and what comes to it, in Markdown."""
+    core = importlib.import_module(AUTHORING)
+    names = core.__all__
+    sections = [
+        _documented(AUTHORING, [*(name for name in FIRST if name in names), *sorted(set(names) - set(FIRST))])
+    ]
+    known = {id(getattr(core, name)) for name in names}
+    for heading, module in BESIDES.items():
+        home = importlib.import_module(module)
+        own = {name: getattr(home, name) for name in sorted(home.__all__)}
+        new = [name for name, thing in own.items() if id(thing) not in known]
+        known |= {id(thing) for thing in own.values()}
+        sections.append(f"\n## {heading}\n{_documented(module, new)}")
+    return "".join(sections)
 
 
 def lesson_modules(lessons: Sequence[Lesson]) -> str:
@@ -44,7 +58,7 @@ def _imported(lessons: Iterable[Lesson]) -> dict[str, dict[Lesson, set[str]]]:
     """By module of the course's own and by lesson: the names that the release's cells import."""
     found: dict[str, dict[Lesson, set[str]]] = {}
     for lesson in lessons:
-        for cell in read_notebook(release_path(lesson)).cells:
+        for cell in read_notebook(lesson.release_path).cells:
             if cell.cell_type != "code":
                 continue
             for node in ast.walk(ast.parse(cell.source)):

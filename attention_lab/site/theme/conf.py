@@ -60,7 +60,8 @@ def _as_python(*signature_of: Any) -> tuple[str, str] | None:
     if signature is None:
         return None
     made_anew = signature.replace("<factory>", "...")  # a default that is made for each instance
-    return re.sub(r"TypeAliasForwardRef\('([\w.]+)'\)", r"\1", made_anew), returned
+    named = re.sub(r"<class '(?:[\w.]+\.)?(\w+)'>", r"\1", made_anew)  # a default that is a class
+    return re.sub(r"TypeAliasForwardRef\('([\w.]+)'\)", r"\1", named), returned
 
 
 def setup(app: Sphinx) -> None:
