@@ -1,6 +1,7 @@
 """What the demo's invented class hands in is what it claims to be: planted mistakes are still mistakes."""
 
 import ast
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -29,21 +30,32 @@ every_exercise = pytest.mark.parametrize(
 )
 
 
+@cache
 def release_of(lesson):
     return read_notebook(ROOT / "release" / lesson.folder / f"{lesson.name}.ipynb")
+
+
+@cache
+def released_material(lesson):
+    return material_of(lesson, release_of(lesson))
 
 
 def run_as_a_cell(lesson, cell):
     """What a kernel would hold after the set-up cell and this one."""
     kernel = ModuleType("__main__")
-    for source in (*set_up(lesson), cell):
-        exec(compile(source, "<cell>", "exec"), vars(kernel))
+    vars(kernel).update(set_up(lesson))
+    exec(compile(cell, "<cell>", "exec"), vars(kernel))
     return vars(kernel)
 
 
+@cache
 def set_up(lesson):
-    cells = release_of(lesson).cells
-    return [cell.source for cell in cells if cell.metadata.get("nbgrader", {}).get("grade_id") == "setup"]
+    """What a kernel holds after the set-up cell."""
+    kernel = ModuleType("__main__")
+    for cell in release_of(lesson).cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == "setup":
+            exec(compile(cell.source, "<cell>", "exec"), vars(kernel))
+    return vars(kernel)
 
 
 def verdict_on(lesson, name, answer, seed=7):
@@ -70,7 +82,7 @@ def given_files(lesson, monkeypatch):
 @pytest.mark.lesson
 @every_exercise
 def test_every_mistake_in_a_cell_is_still_that_mistake(lesson, name, one_thread, given_files):
-    material = material_of(lesson, release_of(lesson))[name]
+    material = released_material(lesson)[name]
     assert list(material.mistakes) == [mistake.name for mistake in lesson.exercises[name].mistakes]
     for mistake, cell in material.mistakes.items():
         verdict = verdict_on(lesson, name, run_as_a_cell(lesson, cell)[name])
@@ -81,7 +93,7 @@ def test_every_mistake_in_a_cell_is_still_that_mistake(lesson, name, one_thread,
 @pytest.mark.lesson
 @every_exercise
 def test_every_right_answer_in_a_cell_is_still_right(lesson, name, one_thread, given_files):
-    material = material_of(lesson, release_of(lesson))[name]
+    material = released_material(lesson)[name]
     assert len(material.right) >= len(lesson.exercises[name].right_answers)
     for cell in material.right:
         verdict = verdict_on(lesson, name, run_as_a_cell(lesson, cell)[name])
@@ -183,7 +195,7 @@ def test_a_class_has_the_names_that_break_things():
 @every_lesson
 def test_the_same_seed_hands_in_the_same_work_and_another_seed_other_work(lesson):
     def work(seed):
-        hand_ins = Writer(material_of(lesson, release_of(lesson)), seed).hand_ins(24)
+        hand_ins = Writer(released_material(lesson), seed).hand_ins(24)
         return [(hand_in.kind, hand_in.answers, hand_in.expected) for hand_in in hand_ins]
 
     assert work(1) == work(1) != work(2)
@@ -192,7 +204,7 @@ def test_the_same_seed_hands_in_the_same_work_and_another_seed_other_work(lesson
 
 @every_lesson
 def test_a_class_makes_many_different_mistakes(lesson):
-    hand_ins = Writer(material_of(lesson, release_of(lesson)), seed=1).hand_ins(24)
+    hand_ins = Writer(released_material(lesson), seed=1).hand_ins(24)
     planted = [
         (name, expected.mistake)
         for hand_in in hand_ins
@@ -242,5 +254,5 @@ def test_moved_cells_are_all_there_but_the_graded_ones(lesson):
 
 
 def hand_in_of(kind, lesson):
-    hand_ins = Writer(material_of(lesson, release_of(lesson)), seed=5).hand_ins(24)
+    hand_ins = Writer(released_material(lesson), seed=5).hand_ins(24)
     return next(hand_in for hand_in in hand_ins if hand_in.kind == kind)

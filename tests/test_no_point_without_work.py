@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from nbjudge.judge import judge as judging
 from nbjudge.judge.questions import question
 
 COURSE = open_course(Path(__file__).parents[1])
-SEEDS = range(3)
+SEEDS = range(3 if os.environ.get("EVERY_SEED") else 1)
+SEEDS_THAT_TELL = range(3)
 EXERCISES = [
     pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
     for lesson in COURSE.lessons.values()
@@ -49,7 +51,8 @@ def test_an_answer_that_took_no_work_gets_no_point(lesson, exercise, monkeypatch
 def test_which_groups_tell_is_the_same_on_every_seed_and_some_do(lesson, exercise):
     reference = lesson.reference_answer(exercise.name)
     telling = {
-        tuple(question(exercise, group, reference, seed).tells for group in exercise.groups) for seed in SEEDS
+        tuple(question(exercise, group, reference, seed).tells for group in exercise.groups)
+        for seed in SEEDS_THAT_TELL
     }
     assert len(telling) == 1
     assert any(telling.pop())

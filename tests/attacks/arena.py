@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,7 +36,7 @@ LIMITS = {
     "open_files": 256,
 }
 # An honest notebook is graded after as many attacks, and after each that brings one of its own.
-PATIENCE = 3
+PATIENCE = 1 if os.environ.get("EVERY_SEED") else 12
 # Words that stand in the checks, in a comment of their own code, in the solutions, in the grader's
 # environment and in the name of the course's folder: no attack may come to show one of them.
 SECRETS = ("zebra", "quagga", "kinkajou", "okapi", "wombat", "numbat")
@@ -54,8 +56,10 @@ class Arena:
     api: Any = field(init=False)
     graded: GradedClass = field(init=False)
     unfollowed: list[str] = field(default_factory=list)  # attacks that no honest notebook has come after
+    strangers: set[psutil.Process] = field(init=False)  # processes that were there before
 
     def __post_init__(self) -> None:
+        self.strangers = set(psutil.process_iter())
         make_course(self.root)
         self._ask_through_code()
         config = read_config(self.root)
@@ -123,8 +127,11 @@ class Arena:
         ends = time.monotonic() + 10
         while (found := _forks()) and time.monotonic() < ends:
             time.sleep(0.02)
-        found += [process for process in psutil.process_iter() if _bears_the_mark(process)]
+        found += [process for process in self._newcomers() if _bears_the_mark(process)]
         return [said for process in found if (said := _still_there(process))]
+
+    def _newcomers(self) -> Iterator[psutil.Process]:
+        return (process for process in psutil.process_iter() if process not in self.strangers)
 
     def database_is_sound(self) -> bool:
         with sqlite3.connect(self.root / "gradebook.db") as connection:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from arena import FULL, NOTHING, PATIENCE, Arena, all_attacks, wrong
 from tiny_course import answered
 
 ATTACKS = all_attacks()
+DAILY = [attack for attack in ATTACKS if attack.daily == attack.name]
 pytestmark = [
     pytest.mark.attack,
     pytest.mark.filterwarnings("default"),
@@ -20,13 +23,16 @@ def test_the_right_control_gets_full_marks_and_the_wrong_one_nothing(arena: Aren
 
 
 def test_there_are_enough_attacks_and_each_says_what_it_tries():
-    assert len(ATTACKS) >= 50
+    assert len(DAILY) >= 120
+    assert {attack.daily for attack in ATTACKS} == {attack.name for attack in DAILY}
     assert len({attack.tries for attack in ATTACKS}) == len(ATTACKS)
     assert all(attack.tries.endswith(".") for attack in ATTACKS)
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+@pytest.mark.parametrize(
+    "attack", ATTACKS if os.environ.get("EVERY_SEED") else DAILY, ids=lambda attack: attack.name
+)
 def test_an_attack_is_withstood(attack, arena: Arena, record_property):
     record_property("attack", attack.tries)
     before = arena.fingerprint()

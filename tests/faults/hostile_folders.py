@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -232,23 +233,34 @@ NO_IDS = ["two\nlines", "\x1b[2J\x1b[31mred", os.fsdecode(b"\xff\xfe"), "\u202eg
 NO_IDS += ["<img src=x onerror=alert(1)>", '"+alert(1)+"', '" onmouseover="alert(1)', "a\\b"]
 # Of the odd files those that are graded with the class; all of them are read.
 GRADED = ("keys twice", "half characters", "huge ids", "30 MiB printed", "dotted line")
-FULL_MARKS = ["aa honest", *ODD_IDS, *BESIDE, *GRADED, "misnamed", "zz honest"]
+ONE_AT_A_TIME = bool(os.environ.get("EVERY_SEED"))  # a day's change meets several of them in one folder
+FULL_MARKS = ["aa honest", *ODD_IDS, "misnamed", "zz honest"] + [*BESIDE, *GRADED] * ONE_AT_A_TIME
 NO_MARKS = [*NO_NOTEBOOK, *NO_FOLDER, *REFUSED_NOTEBOOKS]
 
 
 def hand_in_everything(root: Path) -> None:
     """All of the above, an honest student before and after."""
-    for student in ["aa honest", *ODD_IDS, *NO_IDS, "zz honest"]:
+    for student in ["aa honest", *NO_IDS, "zz honest"]:
         hand_in(root, student, answered())
-    for student, lay_out in BESIDE.items():
-        lay_out(hand_in(root, student, answered()))
+    for student, odd_file, lay_out in _odd_but_fine():
+        folder = hand_in(root, student, ODD_NOTEBOOKS[odd_file]() if odd_file else answered())
+        if lay_out:
+            BESIDE[lay_out](folder)
     for student, lay_out in NO_NOTEBOOK.items():
         lay_out(hand_in(root, student, None))
     for student, put in NO_FOLDER.items():
         (root / "submitted" / student).mkdir()
         put(root / "submitted" / student / FOLDER)
-    for student in GRADED:
-        hand_in(root, student, ODD_NOTEBOOKS[student]())
     for student, (make, _) in REFUSED_NOTEBOOKS.items():
         hand_in(root, student, make())
     hand_in(root, "misnamed", answered(), HOSTILE_NAME)
+
+
+def _odd_but_fine() -> Iterable[tuple[str, str, str]]:
+    """Whoever gets full marks all the same: their id, their odd file, what lies beside it."""
+    if ONE_AT_A_TIME:
+        yield from ((student, "", "") for student in ODD_IDS)
+        yield from ((file, file, "") for file in GRADED)
+        yield from ((beside, "", beside) for beside in BESIDE)
+    else:
+        yield from zip_longest(ODD_IDS, GRADED, BESIDE, fillvalue="")

@@ -1,4 +1,4 @@
-"""nbgrader's own command in a process of its own, forked from one that has imported it already.
+"""nbgrader's own command, or ours, in a process of its own, forked from one that has imported it already.
 
 Importing nbgrader takes several times as long as most of what the tests let it do.
 """
@@ -9,25 +9,31 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import entry_points
 from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
 from unittest.mock import patch
 
 # Imports done once for all runs of a test process.
-ALREADY_IMPORTED = ["nbgrader.apps.nbgraderapp", "nbjudge.plugin", "sklearn"]
+ALREADY_IMPORTED = ["nbgrader.apps.nbgraderapp", "nbjudge.plugin", "sklearn", "attention_lab.build"]
 PROCESSES = get_context("forkserver")
 PROCESSES.set_forkserver_preload(ALREADY_IMPORTED)
 
 
 def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """`nbgrader ARGUMENTS` in the folder `root`, as an instructor types it: its exit status and words."""
+    return run_program(root, "nbgrader", *arguments)
+
+
+def run_program(root: Path, *line: str) -> subprocess.CompletedProcess[str]:
+    """A command line whose first word is a Python program that is installed here, typed in `root`."""
     # nbgrader calls alembic by its name; it is installed beside the interpreter.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     with tempfile.TemporaryDirectory(prefix="nbgrader-") as folder:
         said, complained = Path(folder, "stdout"), Path(folder, "stderr")
         process = PROCESSES.Process(
-            target=_nbgrader, args=(root, arguments, os.environ | {"PATH": path}, said, complained)
+            target=_typed, args=(root, line, os.environ | {"PATH": path}, said, complained)
         )
         # The new process has no need of the program that asks for it, and would run it from the start.
         with patch.dict(sys.modules, {"__main__": ModuleType("__main__")}):
@@ -35,13 +41,11 @@ def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         process.join()
         status = process.exitcode if process.exitcode is not None else -1
         process.close()
-        return subprocess.CompletedProcess(
-            ["nbgrader", *arguments], status, said.read_text(), complained.read_text()
-        )
+        return subprocess.CompletedProcess(list(line), status, said.read_text(), complained.read_text())
 
 
-def _nbgrader(
-    root: Path, arguments: tuple[str, ...], environment: dict[str, str], said: Path, complained: Path
+def _typed(
+    root: Path, line: tuple[str, ...], environment: dict[str, str], said: Path, complained: Path
 ) -> None:
     for file, descriptor in ((said, 1), (complained, 2)):
         with file.open("w") as stream:
@@ -51,7 +55,6 @@ def _nbgrader(
     tempfile.tempdir = None  # to be read from the environment again
     os.chdir(root)
     sys.path.insert(0, str(root))
-    sys.argv = ["nbgrader", *arguments]
-    from nbgrader.apps.nbgraderapp import main
-
-    main()
+    sys.argv = list(line)
+    (program,) = entry_points(group="console_scripts", name=line[0])
+    program.load()()

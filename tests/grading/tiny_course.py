@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import shutil
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import nbformat
@@ -136,27 +140,48 @@ def written_question() -> NotebookNode:
 
 def make_course(root: Path, config: str | None = None, lesson: NotebookNode | None = None) -> Course:
     """The tiny course in a folder of its own, its lesson entered into a gradebook."""
-    lesson = source() if lesson is None else lesson
+    if config is None and lesson is None:
+        shutil.copytree(Path(_plain_course().name), root, dirs_exist_ok=True)
+    else:
+        own = (ROOT / "nbgrader_config.py").read_text()
+        _make(root, own if config is None else config, source() if lesson is None else lesson)
+    return open_course(root)
+
+
+@cache
+def _plain_course() -> TemporaryDirectory[str]:
+    """The course as most tests want it, made once by each process that asks: nobody may change it."""
+    folder = TemporaryDirectory(prefix="tiny-course-")
+    _make(Path(folder.name), (ROOT / "nbgrader_config.py").read_text(), source())
+    return folder
+
+
+def _make(root: Path, config: str, lesson: NotebookNode) -> None:
     (root / "source" / FOLDER).mkdir(parents=True)
     (root / "source" / FOLDER / "tiny.ipynb").write_text(canonical(lesson))
     (root / "checks").mkdir()
     (root / "checks" / "tiny.py").write_text(CHECKS)
-    own = (ROOT / "nbgrader_config.py").read_text() if config is None else config
-    (root / "nbgrader_config.py").write_text(own)
+    (root / "nbgrader_config.py").write_text(config)
     (root / "solutions" / FOLDER).mkdir(parents=True)
     nbformat.write(solved(lesson, read_config(root)), root / "solutions" / FOLDER / "tiny.ipynb")
     succeed(root, "generate_assignment", FOLDER)
-    return open_course(root)
 
 
 def release() -> NotebookNode:
     """The lesson as students get it."""
-    return released(source(), read_config(ROOT))
+    return copy.deepcopy(_forms()[0])
+
+
+@cache
+def _forms() -> tuple[NotebookNode, dict[str, str]]:
+    """The release, and every cell's text in the solution."""
+    config = read_config(ROOT)
+    return released(source(), config), {cell.id: cell.source for cell in solved(source(), config).cells}
 
 
 def answered(**answers: str) -> NotebookNode:
     """The release with right answers in it, or the given ones in their place."""
-    right = {cell.id: cell.source for cell in solved(source(), read_config(ROOT)).cells}
+    _, right = _forms()
     notebook = release()
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader", {}).get("solution"):

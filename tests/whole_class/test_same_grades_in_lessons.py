@@ -18,8 +18,8 @@ from attention_lab.demo.material import material_of
 from attention_lab.demo.names import invented_names
 from nbjudge.course.course import Course, open_course
 
-# One lesson and the first kinds of hand-ins every day; EVERY_LESSON=1 takes all of both.
-EVERY = bool(os.environ.get("EVERY_LESSON"))
+# One lesson and the first kinds of hand-ins every day; `make test-all` takes all of both.
+EVERY = bool(os.environ.get("EVERY_SEED"))
 LESSONS = [lesson for lesson in open_course(ROOT).lessons.values() if lesson.exercises]
 STUDENTS = 24 if EVERY else 5
 

@@ -2,6 +2,7 @@
 
 from attack import HASTY, wrong
 
+DAILY = "endless_nonsense"
 LIMITS = HASTY | {"notebook_seconds": 8}
 NONSENSE = """
 import signal, threading

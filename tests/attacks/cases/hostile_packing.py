@@ -2,6 +2,7 @@
 
 from attack import wrong
 
+DAILY = "hostile_printing"
 MOST_MEMORY = 400  # MiB
 HOSTILE = """
 import json

@@ -4,6 +4,7 @@ from attack import IMPATIENT, wrong
 from nbformat.v4 import new_markdown_cell
 from tiny_course import after, cell_of
 
+DAILY = "source_bombs"
 LIMITS = IMPATIENT
 PROOF = "was handed in"
 CHOKING = ["if False: import " + "biggest." * 25_000 + "a", "a." * 50_000, "-" * 50_000 + "1", "(" * 50_000]

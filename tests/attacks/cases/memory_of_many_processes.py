@@ -4,6 +4,7 @@ import re
 
 from attack import wrong
 
+DAILY = "tensor_of_all_memory"
 PROOF = "begins"
 MOST = 800  # MiB; 512 are allowed
 HOLD = """

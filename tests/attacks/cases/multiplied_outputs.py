@@ -4,6 +4,7 @@ from attack import HASTY, wrong
 from nbformat.v4 import new_code_cell
 from tiny_course import after
 
+DAILY = "output_flood"
 LIMITS = HASTY | {"notebook_seconds": 25}
 PROOF = "begins"
 MOST_MEMORY = 300  # MiB
