@@ -50,7 +50,7 @@ html_show_sourcelink = False
 html_show_sphinx = False
 # Names in code are few, and stand on the pages of the reference.
 html_use_index = html_domain_indices = False
-# `Draw`, `Step` and `Exercise` are names of the grader's and, with more to them, of torch's extra and the course.
+# `Draw`, `Step` and `Exercise` are names of the grader's, and with more to them of torch's extra and ours.
 suppress_warnings = ["ref.python"]
 # No button for an editor: the sources of these pages are made, and thrown away.
 html_theme_options: dict[str, object] = {"top_of_page_buttons": []}
