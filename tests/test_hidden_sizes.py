@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import torch
 
-from attention_lab.authoring import Case, Made
+from attention_lab.authoring import Case, MadeInKernel
 from attention_lab.authoring.draw import FRESH_HEAD_COUNTS, Draw
 from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
@@ -50,7 +50,7 @@ def shapes_of(value: Any) -> Iterator[tuple[int, ...]]:
         yield tuple(value.shape)
     elif type(value) is int:
         yield (value,)
-    elif isinstance(value, Made):
+    elif isinstance(value, MadeInKernel):
         for given in value.given.values():
             yield from shapes_of(given)
     elif isinstance(value, (list, tuple, dict)):

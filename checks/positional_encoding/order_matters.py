@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Disguise, Exercise, ask, in_any_order
+from attention_lab.authoring import FLOATS, Exercise, Obfuscation, ask, in_any_order
 
 order_matters = Exercise("order_matters", results=("answer",))
 
@@ -41,19 +41,19 @@ def made(x):
 """
 
 
-def _disguise(draw):
+def _obfuscation(draw):
     """The code that all functions of a group share, so that it does not tell which of them has an order."""
-    return Disguise(draw, _FUNCTION, {"way": WAYS})
+    return Obfuscation(draw, _FUNCTION, {"way": WAYS})
 
 
-def _case(draw, disguise, way, sizes, permutation=None, dtype=torch.float32, places=None):
+def _case(draw, obfuscation, way, sizes, permutation=None, dtype=torch.float32, places=None):
     batch, length, width = sizes
     given = {
         "w": draw.normal(width, width, dtype=dtype) / width**0.5,
         "places": draw.normal(length, width, dtype=dtype) if places is None else places,
     }
     order = _order(draw, length) if permutation is None else permutation
-    made = disguise.made({"way": WAYS.index(way)}, given)
+    made = obfuscation.made({"way": WAYS.index(way)}, given)
     return ask(made, draw.normal(batch, length, width, dtype=dtype), order)
 
 
@@ -70,35 +70,35 @@ def _order(draw, length):
 @order_matters.group("attention alone and word by word, beside a running sum", points=1)
 @in_any_order
 def alone(draw):
-    disguise = _disguise(draw)
+    obfuscation = _obfuscation(draw)
     for dtype in FLOATS:
         for way in WITHOUT_ORDER:
-            yield _case(draw, disguise, way, draw.sizes(3), dtype=dtype)
-            yield _case(draw, disguise, RUNNING_SUM, draw.sizes(3), dtype=dtype)
+            yield _case(draw, obfuscation, way, draw.sizes(3), dtype=dtype)
+            yield _case(draw, obfuscation, RUNNING_SUM, draw.sizes(3), dtype=dtype)
 
 
 @order_matters.group("positions, a mask or a convolution, beside plain attention", points=1)
 @in_any_order
 def with_places(draw):
-    disguise = _disguise(draw)
+    obfuscation = _obfuscation(draw)
     for way in WITH_ORDER:
-        yield _case(draw, disguise, way, draw.sizes(3))
-        yield _case(draw, disguise, ATTENTION, draw.sizes(3))
+        yield _case(draw, obfuscation, way, draw.sizes(3))
+        yield _case(draw, obfuscation, ATTENTION, draw.sizes(3))
 
 
 @order_matters.group("as many sentences as tokens and dimensions", points=1)
 @in_any_order
 def equal_sizes(draw):
-    disguise = _disguise(draw)
+    obfuscation = _obfuscation(draw)
     (size,) = draw.sizes(1)
     for way in (ATTENTION, CAUSAL, RUNNING_SUM, WORD_BY_WORD):
-        yield _case(draw, disguise, way, (size, size, size))
+        yield _case(draw, obfuscation, way, (size, size, size))
 
 
 @order_matters.group("in one place only, or hardly at all", points=1)
 @in_any_order
 def small_differences(draw):
-    disguise = _disguise(draw)
+    obfuscation = _obfuscation(draw)
     batch, length, width = draw.sizes(3)
     order = _order(draw, length)
     # Neither the first token nor the one that comes to stand first: a look at the first must not see it.
@@ -108,20 +108,20 @@ def small_differences(draw):
     last_sentence = torch.zeros(batch, length, width)
     last_sentence[-1] = draw.normal(length, width)
     for places in (bump, last_sentence):
-        yield _case(draw, disguise, POSITIONS_ADDED, (batch, length, width), order, places=places)
+        yield _case(draw, obfuscation, POSITIONS_ADDED, (batch, length, width), order, places=places)
     rounding = draw.uniform(length, width, dtype=torch.float64) * 1e-6
     sizes = (batch, length, width)
-    yield _case(draw, disguise, POSITIONS_ADDED, sizes, dtype=torch.float64, places=rounding)
+    yield _case(draw, obfuscation, POSITIONS_ADDED, sizes, dtype=torch.float64, places=rounding)
 
 
 @order_matters.group("nothing moved, and then something", points=1)
 @in_any_order
 def nothing_moved(draw):
-    disguise = _disguise(draw)
+    obfuscation = _obfuscation(draw)
     for way in (RUNNING_SUM, ATTENTION):
         batch, length, width = draw.sizes(3)
-        yield _case(draw, disguise, way, (batch, length, width), torch.arange(length))
-    yield _case(draw, disguise, RUNNING_SUM, (batch, length, width))
+        yield _case(draw, obfuscation, way, (batch, length, width), torch.arange(length))
+    yield _case(draw, obfuscation, RUNNING_SUM, (batch, length, width))
 
 
 @order_matters.mistake(

@@ -2,8 +2,8 @@
 
 from attention_lab.authoring import Exercise, ask
 
-from .attention_zoo import Animal, Family
-from .attention_zoo_broken import FAMILIES
+from .attention_candidates import Candidate, Family
+from .attention_candidates_broken import FAMILIES
 
 is_correct = Exercise(
     "is_correct", results=("answer",), mistakes_from=("attention_checks", "is_correct_mistakes")
@@ -12,17 +12,17 @@ is_correct = Exercise(
 RIGHT_ONES = 3
 
 
-def herd(draw, family: str) -> list[Animal]:
+def drawn_candidates(draw, family: str) -> list[Candidate]:
     """All broken functions of a family among right ones, in an order that is drawn."""
     functions = Family(draw, FAMILIES[family])
-    animals = [*functions.right_ones(RIGHT_ONES), *functions.broken_ones()]
-    return [animals[index] for index in draw.permutation(len(animals)).tolist()]
+    candidates = [*functions.right_ones(RIGHT_ONES), *functions.broken_ones()]
+    return [candidates[index] for index in draw.permutation(len(candidates)).tolist()]
 
 
 def _cases(draw, family):
     """The label stays here: what travels is the function alone, as compiled code that all of them share."""
-    for animal in herd(draw, family):
-        yield ask(animal.made)
+    for candidate in drawn_candidates(draw, family):
+        yield ask(candidate.made)
 
 
 # Every group holds both kinds and stands or falls as a whole, so neither an answer that never changes

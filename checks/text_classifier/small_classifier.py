@@ -3,7 +3,7 @@
 import torch
 import torch.nn as nn
 
-from attention_lab.authoring import Made, made_by
+from attention_lab.authoring import MadeInKernel, made_by
 
 CLASSES = 5
 VOCABULARY = 40
@@ -39,7 +39,7 @@ class Model(nn.Module):
         return logits
 
 
-def small_model(draw, dropout: float = 0.0) -> tuple[Made, dict[str, torch.Tensor]]:
+def small_model(draw, dropout: float = 0.0) -> tuple[MadeInKernel, dict[str, torch.Tensor]]:
     """A model for the kernel, and its weights: embedding (VOCABULARY, E), final (CLASSES, E)."""
     (width,) = draw.sizes(1)
     weights = {"embedding": draw.normal(VOCABULARY, width), "final": draw.normal(CLASSES, width)}

@@ -6,7 +6,7 @@ import layers
 import torch
 import torch.nn as nn
 
-from attention_lab.authoring import Made, made_by
+from attention_lab.authoring import MadeInKernel, made_by
 
 # The layers that the lesson gives, as text: what a student did to a copy of the file does not matter.
 LAYERS = Path(layers.__file__).read_text()
@@ -47,7 +47,7 @@ def attention(name, embed_dim, num_heads):
         f"attention.{parameter}": tuple(tensor.shape)
         for parameter, tensor in getattr(layers, name)(embed_dim, num_heads, bias=True).named_parameters()
     }
-    return Made(f"{LAYERS}\nmade = {name}(embed_dim, num_heads, bias=True)\n", given), shapes
+    return MadeInKernel(f"{LAYERS}\nmade = {name}(embed_dim, num_heads, bias=True)\n", given), shapes
 
 
 def unheard_of():

@@ -44,7 +44,7 @@ VARIABLE = ("ATTENTION_LAB_PARENT", "wombat")
 PLAIN = "yield ask(draw.normal(draw.sizes(1)[0]))"
 THROUGH = """
     code = "# kinkajou: nobody is to read this\\ndef made(answer):\\n    return answer"
-    yield ask(draw.normal(draw.sizes(1)[0]), through=Made(code))
+    yield ask(draw.normal(draw.sizes(1)[0]), through=MadeInKernel(code))
 """
 
 
@@ -142,7 +142,7 @@ class Arena:
         checks = self.root / "checks" / f"{NAME}.py"
         text = checks.read_text()
         assert PLAIN in text
-        text = text.replace("import Exercise, ask", "import Exercise, Made, ask")
+        text = text.replace("import Exercise, ask", "import Exercise, MadeInKernel, ask")
         checks.write_text(text.replace(PLAIN, THROUGH.strip()))
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from attention_lab.authoring import Exercise, Made, ask, build
+from attention_lab.authoring import Exercise, MadeInKernel, ask, build
 from nbjudge.ask.answers import calls_for, read_reply
 from nbjudge.ask.program import respond
 from nbjudge.judge.judge import judge
@@ -31,7 +31,7 @@ tower = Exercise("Tower", results=("output",))
 @step.group("one step", points=1)
 def one_step(draw):
     (width,) = draw.sizes(1)
-    yield ask(draw.normal(width), draw.normal(width), through=Made(ONE_STEP, {"rate": 0.5}))
+    yield ask(draw.normal(width), draw.normal(width), through=MadeInKernel(ONE_STEP, {"rate": 0.5}))
 
 
 @step.mistake("The weights are what they were: no step was taken.")
@@ -43,7 +43,7 @@ def takes_no_step(weights, optimizer):
 def with_a_layer(draw):
     width, length = draw.sizes(2)
     state = {"layer.weight": draw.normal(width, width)}
-    made = build(Made(HALVING, {"width": width}), state=state, look=("result", "twice"))
+    made = build(MadeInKernel(HALVING, {"width": width}), state=state, look=("result", "twice"))
     yield ask(draw.normal(length, width), build=made)
 
 
@@ -109,7 +109,7 @@ def test_an_answer_that_is_not_there_needs_no_adapter():
 
 
 def test_the_judges_code_arrives_without_its_text():
-    case = ask(torch.ones(2), torch.ones(2), through=Made(ONE_STEP, {"rate": 0.5}))
+    case = ask(torch.ones(2), torch.ones(2), through=MadeInKernel(ONE_STEP, {"rate": 0.5}))
     request = packing.pack({"target": "step", "calls": calls_for([case], [None]), "watch": {}})
     found = []
 
@@ -126,8 +126,8 @@ def test_the_judges_code_arrives_without_its_text():
 
 
 def test_code_in_an_answer_is_not_even_read_by_the_judge():
-    reply = packing.pack([{"value": Made("made = 1")}])
+    reply = packing.pack([{"value": MadeInKernel("made = 1")}])
     with pytest.raises(ValueError, match="not something a kernel may send: made"):
         packing.unpack(reply)
     (question,) = packing.unpack(reply, with_code=True)
-    assert isinstance(question["value"], Made)
+    assert isinstance(question["value"], MadeInKernel)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from nbjudge.sandbox.inside import frames
-from nbjudge.sandbox.wire import Seconds, Wire, WireBroken
+from nbjudge.sandbox.wire import WallClockDeadline, Wire, WireBroken
 
 
 class Ticks:
@@ -33,10 +33,10 @@ def ends() -> Iterator[tuple[Wire, socket.socket]]:
 
 def test_a_command_goes_and_its_answer_comes(ends):
     wire, reader = ends
-    wire.say({"do": "it", "text": "\ud800é"}, Seconds(10))
+    wire.send({"do": "it", "text": "\ud800é"}, WallClockDeadline(10))
     assert frames.receive(reader) == {"do": "it", "text": "?é"}
     frames.send(reader, {"done": [1, None, "é"]})
-    assert wire.hear(Seconds(10)) == {"done": [1, None, "é"]}
+    assert wire.receive(WallClockDeadline(10)) == {"done": [1, None, "é"]}
 
 
 def test_what_is_told_before_the_answer_is_handed_on(ends):
@@ -44,18 +44,18 @@ def test_what_is_told_before_the_answer_is_handed_on(ends):
     for content in ({"event": "flood"}, {"event": "drowning"}, {"done": 1}, {"done": 2}):
         frames.send(reader, content)
     told: list[dict] = []
-    assert wire.hear(Seconds(10), told.append) == {"done": 1}
+    assert wire.receive(WallClockDeadline(10), told.append) == {"done": 1}
     assert [event["event"] for event in told] == ["flood", "drowning"]
-    assert wire.hear(Seconds(10)) == {"done": 2}
+    assert wire.receive(WallClockDeadline(10)) == {"done": 2}
 
 
 def test_an_answer_that_does_not_come_is_waited_for_as_long_as_the_clock_goes(ends):
     wire, reader = ends
-    assert wire.hear(Ticks(3)) is None
+    assert wire.receive(Ticks(3)) is None
     reader.send(frames.packed({"done": 1})[:-1])  # nor one that does not come to its end
-    assert wire.hear(Ticks(3)) is None
+    assert wire.receive(Ticks(3)) is None
     reader.send(b"}")
-    assert wire.hear(Seconds(10)) == {"done": 1}
+    assert wire.receive(WallClockDeadline(10)) == {"done": 1}
 
 
 def test_events_without_end_do_not_stop_the_clock(ends):
@@ -68,14 +68,14 @@ def test_events_without_end_do_not_stop_the_clock(ends):
             frames.send(reader, event)
 
     frames.send(reader, {"event": "flood"})
-    assert wire.hear(clock, again) is None
+    assert wire.receive(clock, again) is None
     assert len(told) <= 4
 
 
 def test_a_reader_that_takes_nothing_in_is_not_waited_for_either(ends):
     wire, _ = ends
     with pytest.raises(TimeoutError):
-        wire.say({"do": "x" * 10**7}, Ticks(50))
+        wire.send({"do": "x" * 10**7}, Ticks(50))
 
 
 @pytest.mark.parametrize(
@@ -87,19 +87,19 @@ def test_a_reader_that_does_not_keep_to_its_form_is_broken(ends, said):
     wire, reader = ends
     reader.send(said)
     with pytest.raises(WireBroken):
-        wire.hear(Seconds(10))
+        wire.receive(WallClockDeadline(10))
 
 
 def test_a_reader_that_has_ended_is_broken(ends):
     wire, reader = ends
     reader.close()
     with pytest.raises(WireBroken):
-        wire.hear(Seconds(10))
+        wire.receive(WallClockDeadline(10))
     with pytest.raises(WireBroken):
-        wire.say({"do": "x" * 10**7}, Seconds(10))
+        wire.send({"do": "x" * 10**7}, WallClockDeadline(10))
 
 
 def test_a_kernel_that_has_ended_is_not_waited_for():
     ours, theirs = socket.socketpair()
     with ours, theirs, pytest.raises(WireBroken, match="the kernel has ended"):
-        Wire(ours, lambda: False).hear(Seconds(100))
+        Wire(ours, lambda: False).hear(WallClockDeadline(100))

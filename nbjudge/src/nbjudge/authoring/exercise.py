@@ -14,7 +14,7 @@ from typing import Any
 from nbjudge.authoring.draw import Draw
 from nbjudge.authoring.kernel_code import stands_between
 from nbjudge.authoring.steps import Step
-from nbjudge.values.packing import Made
+from nbjudge.values.packing import MadeInKernel
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Case:
     gradients: bool = False
     refuses: tuple[int, ...] | None = None
     build: Build | None = None
-    through: Made | None = None
+    through: MadeInKernel | None = None
 
 
 def ask(
@@ -95,7 +95,7 @@ def ask(
     return Case(args, kwargs, gradients, refused, build, between)
 
 
-__all__ = ["SUMS_OF_PRODUCTS", "Build", "Case", "Exercise", "Group", "Made", "Mistake", "Tolerance"]
+__all__ = ["SUMS_OF_PRODUCTS", "Build", "Case", "Exercise", "Group", "MadeInKernel", "Mistake", "Tolerance"]
 __all__ += ["ask", "build"]
 
 Verify = Callable[[list[Case], list[Any]], str | None]
@@ -114,8 +114,8 @@ class Group:
     # For modules that are judged with the weights that they drew themselves: the cases look at
     # "result" and "state", and the reference gives its result for the same call on that state.
     fresh: bool = False
-    # For what can be right without any work and does not look it (see `telling`): such a group counts
-    # where one that compares results agrees, too.
+    # For what can be right without any work and does not look it (see `nbjudge.judge.work_required`):
+    # such a group counts where one that compares results agrees, too.
     needs_values: bool = False
 
     def cases(self, draw: Any) -> list[Case]:

@@ -12,12 +12,12 @@ from typing import Any
 
 from nbjudge.errors import CourseError
 from nbjudge.values.kinds import KINDS
-from nbjudge.values.packing import Made
+from nbjudge.values.packing import MadeInKernel
 
 PLAIN = (bool, int, float, str, tuple, list, dict, type(None))
 
 
-def made_by(function: Callable[..., Any], **given: Any) -> Made:
+def made_by(function: Callable[..., Any], **given: Any) -> MadeInKernel:
     """An argument that the kernel makes: ``made_by(small_model, width=8)`` is there what it returns.
 
     For callables and objects, which do not travel. The function is written like any other: it may use the
@@ -27,10 +27,10 @@ def made_by(function: Callable[..., Any], **given: Any) -> Made:
     Raises CourseError where it uses what cannot come along.
     """
     code, needed = _program(function)
-    return Made(f"{code}\nmade = {function.__name__}(**given)", needed | {"given": given})
+    return MadeInKernel(f"{code}\nmade = {function.__name__}(**given)", needed | {"given": given})
 
 
-def stands_between(function: Callable[..., Any]) -> Made:
+def stands_between(function: Callable[..., Any]) -> MadeInKernel:
     """Code of the checks' own between a call and the answer, see `ask`.
 
     Raises CourseError where it uses what cannot come along.
@@ -38,7 +38,7 @@ def stands_between(function: Callable[..., Any]) -> Made:
     inner, given = (function.func, function.keywords) if isinstance(function, partial) else (function, {})
     code, needed = _program(inner)
     through = f"{code}\ndef made(answer):\n    return {inner.__name__}(answer, **given)"
-    return Made(through, needed | {"given": given})
+    return MadeInKernel(through, needed | {"given": given})
 
 
 def _program(function: Callable[..., Any]) -> tuple[str, dict[str, Any]]:

@@ -41,12 +41,14 @@ def _counted(runs: Sequence[GroupRun]) -> tuple[GroupVerdict, ...]:
     What is right without any of it (to refuse whatever is asked, to have the right attributes) counts
     beside a group that is not.
     """
-    telling = [run for run in runs if run.question.tells] or [run for run in runs if not run.only_refuses]
-    some, every = any(run.agrees for run in telling), all(run.agrees for run in telling)
+    requiring_work = [run for run in runs if run.question.requires_work] or [
+        run for run in runs if not run.only_refuses
+    ]
+    some, every = any(run.agrees for run in requiring_work), all(run.agrees for run in requiring_work)
     verdicts = []
     for run in runs:
         note = ""
-        if run.agrees and run not in telling:
+        if run.agrees and run not in requiring_work:
             note = "" if some else BESIDE_ANOTHER
             if some and not every and run.says_nothing:
                 note = BESIDE_ALL

@@ -16,7 +16,7 @@ from nbjudge.judge.compare import same_gradients, same_value
 from nbjudge.judge.forbidden import forbidden_step, went_elsewhere
 from nbjudge.judge.own_weights import say_nothing, with_its_own_weights
 from nbjudge.judge.verdict import Finding
-from nbjudge.judge.worked_out import tells
+from nbjudge.judge.work_required import requires_work
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import why_it_cannot_travel
@@ -34,7 +34,7 @@ class Question:
     cases: list[Case]
     calls: list[dict[str, Any]]
     expected: list[Answer]  # empty where no comparison is made
-    tells: bool  # whether nobody answers it right without work
+    requires_work: bool  # whether nobody answers it right without work
     _mistaken: dict[tuple[str, int], Answer] = field(default_factory=dict)
 
     def mistaken(self, mistake: Mistake, index: int) -> Answer:
@@ -91,7 +91,7 @@ def question(exercise: Exercise, group: Group, reference: Callable[..., Any], se
     calls = calls_for(cases, cotangents)
     expected = answers_of(reference, calls) if group.verify is None and not group.fresh else []
     _refuse_broken_cases(exercise, group, cases, expected)
-    return Question(group, reference, cases, calls, expected, tells(group, cases, expected))
+    return Question(group, reference, cases, calls, expected, requires_work(group, cases, expected))
 
 
 def run_of(exercise: Exercise, asked: Question, answers: list[Answer]) -> GroupRun:

@@ -11,7 +11,7 @@ from nbjudge.ask.answers import Answer
 from nbjudge.authoring.exercise import Case, Exercise
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
-from nbjudge.values.packing import Made, Unreadable
+from nbjudge.values.packing import MadeInKernel, Unreadable
 
 
 def no_value(exercise: Exercise, answer: Answer) -> str:
@@ -165,7 +165,7 @@ def short(value: Any) -> str:
         return owner.describe(value)
     if isinstance(value, Unreadable):
         return kind(value)
-    if isinstance(value, Made):
+    if isinstance(value, MadeInKernel):
         return "an object"
     text = f"{value:.6g}" if isinstance(value, float) else _BRIEF.repr(value)
     return text if len(text) <= LONGEST_SHORT else text[: LONGEST_SHORT - 3] + "..."
@@ -180,7 +180,7 @@ class _Brief(reprlib.Repr):
         self.maxlevel, self.maxstring, self.maxlong = 3, LONGEST_SHORT + 4, LONGEST_SHORT
 
     def repr1(self, value: Any, level: int) -> str:
-        if isinstance(value, (Unreadable, Made)) or kind_of(value) is not None:
+        if isinstance(value, (Unreadable, MadeInKernel)) or kind_of(value) is not None:
             return short(value)
         return super().repr1(value, level)
 

@@ -20,16 +20,16 @@ from nbformat import NotebookNode
 from nbjudge.ask import protocol
 from nbjudge.ask.answers import Answer, Reply, read_reply
 from nbjudge.ask.program.watching import Watch
+from nbjudge.run.cpu_deadline import CpuTimeDeadline
 from nbjudge.run.kernel_process import KernelEnvironment, KernelProcess, start
-from nbjudge.run.patience import Patience
 from nbjudge.sandbox.forked_kernel import SandboxError
-from nbjudge.sandbox.wire import Clock, Seconds, WireBroken
+from nbjudge.sandbox.wire import Deadline, WallClockDeadline, WireBroken
 
-WAKING = 3.0  # seconds in which a kernel that was interrupted says so
-HANDING_OVER = 1.0  # seconds in which its reader hands over what came until then
-SETTLE = 0.05  # seconds in which a kernel that was told to exit is gone
-LEAST_PATIENCE = 2.0  # seconds that a cell has, however many were late before it
-LEAST = 1.0  # seconds that a cell or an answer has, however little of the notebook's time is left
+INTERRUPT_TIMEOUT = 3.0  # seconds in which a kernel that was interrupted says so
+DRAIN_TIMEOUT = 1.0  # seconds in which its reader hands over what came until then
+EXIT_GRACE = 0.05  # seconds in which a kernel that was told to exit is gone
+MIN_CELL_SECONDS = 2.0  # seconds that a cell has, however many were late before it
+MIN_SECONDS = 1.0  # seconds that a cell or an answer has, however little of the notebook's time is left
 MAX_DEATH_RETRIES = 2  # a notebook whose cells keep dying is a killer's, not an accident
 TOO_LATE = "This cell took too long and was stopped."
 TOO_MUCH_OUTPUT = "[The rest is left out: this notebook shows more than is kept.]\n"
@@ -52,10 +52,10 @@ class StudentKernel:
         self.last_words = ""  # why the sandbox ended the last kernel that it ended
         self.process: KernelProcess | None = None
         self._folder = folder
-        self._played: list[NotebookNode] = []
+        self._executed: list[NotebookNode] = []
         self._late_cells = 0
         self._deaths = 0
-        self._room = environment.limits.output  # bytes that cells may still show
+        self._output_room = environment.limits.output  # bytes that cells may still show
         self._was_cut = False
         self._sent_too_much = False
 
@@ -68,7 +68,7 @@ class StudentKernel:
         if self.out_of_time:
             return "skipped"
         # Whoever wrote one endless loop often calls it again further down: each costs less patience.
-        least = min(LEAST_PATIENCE, self.limits.cell)
+        least = min(MIN_CELL_SECONDS, self.limits.cell)
         patience = max(least, self.limits.cell / (1 + self._late_cells))
         outcome = self._execute(cell, patience)
         self._deaths += outcome == "died"
@@ -80,7 +80,7 @@ class StudentKernel:
             self._start_again()
         self._late_cells += outcome == "late"
         if outcome == "done":
-            self._played.append(cell)
+            self._executed.append(cell)
         return outcome
 
     def ask(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
@@ -88,7 +88,9 @@ class StudentKernel:
         if self.out_of_time:
             return Reply([Answer("late")] * len(calls))
         try:
-            printed = self._evaluate(protocol.question(name, calls, watch), self._clock(self.limits.answer))
+            printed = self._evaluate(
+                protocol.question(name, calls, watch), self._deadline(self.limits.answer)
+            )
             return read_reply(protocol.read_printed(printed), len(calls))
         except TimeoutError:
             self._start_again()
@@ -118,15 +120,15 @@ class StudentKernel:
             self.process = None
 
     def _execute(self, cell: NotebookNode, patience: float) -> Outcome:
-        command = {"source": cell.source, "room": self._room, "most": self.limits.output}
+        command = {"source": cell.source, "room": self._output_room, "most": self.limits.output}
         try:
-            said, late = self._do("execute", command, self._clock(patience))
+            said, late = self._command("execute", command, self._deadline(patience))
         except KernelDied:
             return "died"
         except TimeoutError:
             said, late = {}, True
         cell.outputs = [nbformat.from_dict(output) for output in said.get("outputs", [])]
-        self._room = said.get("room", self._room)
+        self._output_room = said.get("room", self._output_room)
         if said.get("cut") and not self._was_cut:
             self._was_cut = True
             cell.outputs.append(nbformat.v4.new_output("stream", name="stdout", text=TOO_MUCH_OUTPUT))
@@ -147,39 +149,41 @@ class StudentKernel:
         while True:
             self.stop()
             self.start()
-            killer = next((cell for cell in self._played if not self._survives(cell)), None)
+            killer = next((cell for cell in self._executed if not self._survives(cell)), None)
             if killer is None:
                 return
-            self._played = [cell for cell in self._played if cell is not killer]
+            self._executed = [cell for cell in self._executed if cell is not killer]
 
     def _survives(self, cell: NotebookNode) -> bool:
         if self.out_of_time:
             return True
         if self._execute(copy.deepcopy(cell), self.limits.cell) == "died":
             return False
-        time.sleep(SETTLE)
+        time.sleep(EXIT_GRACE)
         return self._listens()
 
     def _listens(self) -> bool:
         """Whether the kernel answers at all after it was interrupted."""
         try:
-            return self._evaluate("1", Seconds(WAKING)) == "1"
+            return self._evaluate("1", WallClockDeadline(INTERRUPT_TIMEOUT)) == "1"
         except Exception:  # dead, silent, or talking nonsense
             return False
 
-    def _evaluate(self, expression: str, clock: Clock) -> str:
+    def _evaluate(self, expression: str, deadline: Deadline) -> str:
         """The printed form of an expression's value in the kernel.
 
         Raises TimeoutError, KernelDied, or ValueError where no readable value comes.
         """
-        said, _ = self._do("evaluate", {"expression": expression}, clock)
+        said, _ = self._command("evaluate", {"expression": expression}, deadline)
         if said.get("status") == "stopped":
             raise TimeoutError
         if said.get("status") != "ok":
             raise ValueError(said.get("said", "nothing"))
         return str(said["text"])
 
-    def _do(self, command: str, options: dict[str, Any], clock: Clock) -> tuple[dict[str, Any], bool]:
+    def _command(
+        self, command: str, options: dict[str, Any], deadline: Deadline
+    ) -> tuple[dict[str, Any], bool]:
         """Have the reader ask the kernel: what came of it, and whether the kernel had to be interrupted.
 
         Where an interrupted kernel says nothing, what was sent until then. Raises KernelDied, and
@@ -190,16 +194,16 @@ class StudentKernel:
             raise KernelDied
         said = None
         try:
-            process.wire.say({"do": command} | options, clock)
-            said = process.wire.hear(clock, self._stop_flood)
+            process.wire.send({"do": command} | options, deadline)
+            said = process.wire.receive(deadline, self._limit_output)
             if said is not None:
                 return said, False
             process.send_signal(signal.SIGINT)
             # What was answered until now comes when it is interrupted.
-            said = process.wire.hear(Seconds(WAKING), self._stop_flood)
+            said = process.wire.receive(WallClockDeadline(INTERRUPT_TIMEOUT), self._limit_output)
             if said is None:
-                process.wire.say({"do": "stop"}, Seconds(HANDING_OVER))
-                said = process.wire.hear(Seconds(HANDING_OVER))
+                process.wire.send({"do": "stop"}, WallClockDeadline(DRAIN_TIMEOUT))
+                said = process.wire.receive(WallClockDeadline(DRAIN_TIMEOUT))
         except TimeoutError:  # the reader takes nothing in
             said = None
         except WireBroken:
@@ -210,15 +214,15 @@ class StudentKernel:
             raise TimeoutError
         return said, True
 
-    def _stop_flood(self, event: dict[str, Any]) -> None:
+    def _limit_output(self, event: dict[str, Any]) -> None:
         """Stop a cell that fills the room for output; end the kernel where it goes on all the same."""
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL if event["event"] == "drowning" else signal.SIGINT)
 
-    def _clock(self, seconds: float) -> Clock:
+    def _deadline(self, seconds: float) -> Deadline:
         """So many seconds of the kernel's own work, as far as the notebook's time goes."""
         pid = self.process.pid if self.process is not None else None
-        return Patience(pid, seconds, ends=max(self.ends, time.monotonic() + LEAST))
+        return CpuTimeDeadline(pid, seconds, ends=max(self.ends, time.monotonic() + MIN_SECONDS))
 
 
 def _error(name: str, said: str) -> NotebookNode:

@@ -23,7 +23,7 @@ from nbjudge.sandbox import inside
 from nbjudge.sandbox.forked_kernel import SandboxError
 from nbjudge.sandbox.inside import frames
 from nbjudge.sandbox.warm_interpreter import warm_interpreter
-from nbjudge.sandbox.wire import Seconds, Wire, WireBroken
+from nbjudge.sandbox.wire import WallClockDeadline, Wire, WireBroken
 
 READER = "import sys; sys.path[0] = {folder!r}; from inside.reader import main; main()"
 
@@ -70,9 +70,9 @@ def start(folder: Path, environment: KernelEnvironment) -> KernelProcess:
         known = KernelSpecManager().find_kernel_specs()
         kernel = OwnKernel(folder, environment.kernel_name if environment.kernel_name in known else "python3")
     try:
-        clock = Seconds(environment.limits.startup)
-        kernel.wire.say({"do": "connect"}, clock)
-        ready = kernel.wire.hear(clock)
+        clock = WallClockDeadline(environment.limits.startup)
+        kernel.wire.send({"do": "connect"}, clock)
+        ready = kernel.wire.receive(clock)
     except (WireBroken, TimeoutError) as error:
         kernel.close()
         raise SandboxError("The kernel died before it was ready.") from error

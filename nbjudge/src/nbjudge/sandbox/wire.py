@@ -1,7 +1,7 @@
 """The judge's end of the wire: commands to a kernel's reader, and a deadline kept by not listening.
 
 What the kernel sends is read by `sandbox.inside.reader`, in a process of its own. Here nothing of
-it is waited for longer than a clock says, and a frame holds what that reader made of it.
+it is waited for longer than a deadline says, and a frame holds what that reader made of it.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Any, Protocol
 
 from nbjudge.sandbox.inside import frames
 
-LONGEST_LOOK = 0.25  # seconds: a clock may look at a kernel each time
-SHORTEST_LOOK = 0.02
+MAX_POLL_INTERVAL = 0.25  # seconds: a deadline may look at a kernel each time
+MIN_POLL_INTERVAL = 0.02
 AT_A_TIME = 2**20  # bytes
 
 
-class Clock(Protocol):
+class Deadline(Protocol):
     """Says how long somebody is waited for."""
 
     @property
     def seconds_left(self) -> float: ...
 
 
-class Seconds:
-    """A clock that goes on whoever works."""
+class WallClockDeadline:
+    """Seconds by the clock, whoever works."""
 
     def __init__(self, seconds: float) -> None:
         self._ends = time.monotonic() + seconds
@@ -51,34 +51,34 @@ class Wire:
         self._come = bytearray()
         channel.setblocking(False)
 
-    def say(self, command: dict[str, Any], clock: Clock) -> None:
+    def send(self, command: dict[str, Any], deadline: Deadline) -> None:
         """Send a command. Raises WireBroken, or TimeoutError where the reader takes nothing in."""
         left = memoryview(frames.packed(command))
         while left:
-            if not select.select([], [self._channel], [], _look(clock))[1]:
+            if not select.select([], [self._channel], [], _poll_interval(deadline))[1]:
                 continue
             try:
                 left = left[self._channel.send(left[:AT_A_TIME]) :]
             except OSError as error:
                 raise WireBroken(str(error)) from error
 
-    def hear(
-        self, clock: Clock, watched: Callable[[dict[str, Any]], None] | None = None
+    def receive(
+        self, deadline: Deadline, on_event: Callable[[dict[str, Any]], None] | None = None
     ) -> dict[str, Any] | None:
-        """The answer to the last command, or None where the clock runs out first. Raises WireBroken.
+        """The answer to the last command, or None where the deadline comes first. Raises WireBroken.
 
-        What the reader tells of before its answer is handed to `watched`.
+        What the reader tells of before its answer is handed to `on_event`.
         """
         while True:
             frame = self._frame()
             if frame is not None and "event" not in frame:
                 return frame
             if frame is not None:
-                if watched is not None:
-                    watched(frame)
+                if on_event is not None:
+                    on_event(frame)
                 continue
             try:
-                wait = _look(clock)
+                wait = _poll_interval(deadline)
             except TimeoutError:
                 return None
             if select.select([self._channel], [], [], wait)[0]:
@@ -115,9 +115,9 @@ class Wire:
         return frame
 
 
-def _look(clock: Clock) -> float:
-    """How long to wait before the clock is looked at again. Raises TimeoutError where it has run out."""
-    left = clock.seconds_left
+def _poll_interval(deadline: Deadline) -> float:
+    """How long to wait before the deadline is looked at again. Raises TimeoutError where it has run out."""
+    left = deadline.seconds_left
     if left <= 0:
         raise TimeoutError
-    return min(LONGEST_LOOK, max(SHORTEST_LOOK, left))
+    return min(MAX_POLL_INTERVAL, max(MIN_POLL_INTERVAL, left))

@@ -40,7 +40,7 @@ def pack(value: Any) -> str:
 
 
 def unpack(text: str, with_code: bool = False) -> Any:
-    """The value that `pack` packed; `Made` things only `with_code`, which nobody's answer is read with.
+    """The value that `pack` packed; code only `with_code`, which nobody's answer is read with.
 
     Raises ValueError, KeyError or the like for anything else.
     """
@@ -57,7 +57,7 @@ def unpack(text: str, with_code: bool = False) -> Any:
 
 def why_it_cannot_travel(value: Any, depth: int = 0) -> str:
     """What of a question no kernel could be sent, as the end of a sentence; empty where all of it can."""
-    if isinstance(value, Made):
+    if isinstance(value, MadeInKernel):
         return why_it_cannot_travel(value.given, depth + 1)
     if isinstance(value, (list, tuple, dict)):
         if depth > DEEPEST_NEST or len(value) > LONGEST_LIST:
@@ -105,7 +105,7 @@ class Message:
             return {base.__name__: [self.tree(entry, depth + 1) for entry in base.__iter__(value)]}
         if isinstance(value, dict) and len(value) <= LONGEST_LIST:
             return {"dict": [[str(key), self.tree(entry, depth + 1)] for key, entry in dict.items(value)]}
-        if isinstance(value, Made):
+        if isinstance(value, MadeInKernel):
             return {"made": [value.compiled(), self.tree(value.given, depth + 1)]}
         return {"other": f"{kind.__module__}.{kind.__qualname__}"[:LONGEST_TEXT]}
 
@@ -124,7 +124,7 @@ class Message:
             return content
         if kind == "made" and self._with_code:
             code, given = content
-            return Made("", self.value(given, deep - 1), str(code))
+            return MadeInKernel("", self.value(given, deep - 1), str(code))
         if kind == "other":
             return Unreadable(str(content)[:LONGEST_TEXT])
         for owner in KINDS:
@@ -153,7 +153,7 @@ class Message:
         return memoryview(self.numbers)[start : start + count * size], tuple(axes)
 
 
-class Made:
+class MadeInKernel:
     """An argument that the judge's own code makes in the kernel: `code` defines the name `made`.
 
     For callables and objects, which do not travel. `given` holds values that the code finds as names,

@@ -20,7 +20,7 @@ from nbjudge.ask.program.building import BUILDERS, look_at
 from nbjudge.ask.program.recording import NoRecording, Recording
 from nbjudge.ask.program.watching import Watch
 from nbjudge.values.kinds import KINDS, kind_of, owned_values
-from nbjudge.values.packing import DEEPEST_NEST, LONGEST_LIST, Made, pack, unpack
+from nbjudge.values.packing import DEEPEST_NEST, LONGEST_LIST, MadeInKernel, pack, unpack
 
 LONGEST_MESSAGE = 2_000  # characters
 
@@ -132,7 +132,7 @@ def _libraries() -> tuple[str, ...]:
 
 
 def _copy(value: Any, needs_gradients: bool) -> Any:
-    if isinstance(value, Made):
+    if isinstance(value, MadeInKernel):
         return _make(value)
     if isinstance(value, (list, tuple)):
         return type(value)(_copy(entry, needs_gradients) for entry in value)
@@ -160,7 +160,7 @@ def _snapshot(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _make(value: Made) -> Any:
+def _make(value: MadeInKernel) -> Any:
     """Run the judge's own code for an argument that is no plain value: a callable, an object."""
     code = value.code_object()
     known = {name: module for kind in KINDS for name, module in kind.names.items()} | {"math": "math"}

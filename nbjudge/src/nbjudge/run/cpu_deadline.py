@@ -12,7 +12,7 @@ LONGEST_BY_THE_CLOCK = 3  # times as many seconds
 AT_WORK = frozenset("RD")  # running or ready to, or waiting for a disk: see proc_pid_stat(5)
 
 
-class Patience:
+class CpuTimeDeadline:
     """Seconds of a kernel's own time: while it sleeps the clock's, else the processor's.
 
     A kernel that is ready to run but waits for a processor is not charged for the wait. It is

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from nbjudge.run.patience import LONGEST_BY_THE_CLOCK, Patience
+from nbjudge.run.cpu_deadline import LONGEST_BY_THE_CLOCK, CpuTimeDeadline
 
 BUSY = "while True: pass"
 ASLEEP = "import time; time.sleep(600)"
@@ -44,7 +44,7 @@ def run() -> Iterator[Run]:
 
 def charged(pid: int, by_the_clock: float) -> float:
     """The part of a while that is charged."""
-    patience = Patience(pid, SECONDS)
+    patience = CpuTimeDeadline(pid, SECONDS)
     ends = time.monotonic() + by_the_clock
     while time.monotonic() < ends and patience.seconds_left > 0:
         time.sleep(0.02)
@@ -76,7 +76,7 @@ def test_who_waits_for_a_thread_of_its_own_is_at_work(run):
 def test_the_clock_ends_it_in_any_case(run):
     for _ in range(NEIGHBOURS):
         run(BUSY)
-    patience, began = Patience(settled(run(BUSY)), 0.5), time.monotonic()
+    patience, began = CpuTimeDeadline(settled(run(BUSY)), 0.5), time.monotonic()
     while patience.seconds_left > 0:
         time.sleep(0.01)
     assert time.monotonic() - began < LONGEST_BY_THE_CLOCK * 0.5 + 0.5

@@ -7,7 +7,7 @@ import torch
 
 from attention_lab.authoring import Draw
 from nbjudge.ask.program import respond
-from nbjudge.authoring.disguise import Disguise
+from nbjudge.authoring.obfuscation import Obfuscation
 from nbjudge.values.packing import pack, unpack
 
 TEMPLATE = """
@@ -38,39 +38,39 @@ X = torch.randn(4, 4, generator=torch.Generator().manual_seed(0))
 WAYS = list(itertools.product(range(3), range(2), range(3)))
 
 
-def function(disguise, first, inner, second):
-    made = disguise.made({"first": first, "inner": inner, "second": second}, {"w": 1})
+def function(obfuscation, first, inner, second):
+    made = obfuscation.made({"first": first, "inner": inner, "second": second}, {"w": 1})
     return respond._make(unpack(pack(made), with_code=True))
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_each_way_gives_bit_for_bit_what_it_says(seed):
-    disguise = Disguise(Draw(seed), TEMPLATE, CHOICES)
+    obfuscation = Obfuscation(Draw(seed), TEMPLATE, CHOICES)
     for first, inner, second in WAYS:
         begun = PLAIN["inner"][inner] if first == 2 else PLAIN["first"][first]
         right = PLAIN["second"][second](begun(X))
-        assert torch.equal(function(disguise, first, inner, second)(X), right)
+        assert torch.equal(function(obfuscation, first, inner, second)(X), right)
 
 
 def test_all_functions_of_a_draw_have_one_code():
-    disguise = Disguise(Draw(3), TEMPLATE, CHOICES)
-    assert len({function(disguise, *ways).__code__ for ways in WAYS}) == 1
+    obfuscation = Obfuscation(Draw(3), TEMPLATE, CHOICES)
+    assert len({function(obfuscation, *ways).__code__ for ways in WAYS}) == 1
 
 
 def test_every_draw_writes_another_code():
-    codes = [function(Disguise(Draw(seed), TEMPLATE, CHOICES), 0, 0, 0).__code__ for seed in range(20)]
+    codes = [function(Obfuscation(Draw(seed), TEMPLATE, CHOICES), 0, 0, 0).__code__ for seed in range(20)]
     assert len({code.co_code for code in codes}) == 20
     assert len({code.co_varnames for code in codes}) > 10
 
 
 def test_the_same_draw_makes_the_same_function_again():
-    codes = [function(Disguise(Draw(5), TEMPLATE, CHOICES), 1, 0, 1).__code__ for _ in range(2)]
+    codes = [function(Obfuscation(Draw(5), TEMPLATE, CHOICES), 1, 0, 1).__code__ for _ in range(2)]
     assert codes[0] == codes[1]
 
 
 def test_one_way_taken_twice_is_decided_by_other_numbers():
-    disguise = Disguise(Draw(7), TEMPLATE, CHOICES)
-    numbers = [tuple(disguise.made({"first": 0, "second": 0}).given["n"]) for _ in range(5)]
+    obfuscation = Obfuscation(Draw(7), TEMPLATE, CHOICES)
+    numbers = [tuple(obfuscation.made({"first": 0, "second": 0}).given["n"]) for _ in range(5)]
     assert len(set(numbers)) == 5
 
 
@@ -78,6 +78,6 @@ def test_a_name_that_is_given_is_never_the_name_of_something_else():
     """`w` comes from outside; a fresh name that hid it would be an error on some seed."""
     choices = {"way": ("a = x\nb = a\nc = b\nreturn c * w", "d = w\ne = d\nreturn e + x")}
     for seed in range(60):
-        disguise = Disguise(Draw(seed), "def made(x):\n    <way>\n", choices)
+        obfuscation = Obfuscation(Draw(seed), "def made(x):\n    <way>\n", choices)
         for way in range(2):
-            assert respond._make(disguise.made({"way": way}, {"w": 2.0}))(1.0) == 2.0 + way
+            assert respond._make(obfuscation.made({"way": way}, {"w": 2.0}))(1.0) == 2.0 + way

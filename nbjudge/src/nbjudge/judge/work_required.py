@@ -1,7 +1,7 @@
 """Which case groups tell that work was done: those whose right results nobody gives without it.
 
 A refusal, an argument handed back, a constant, the names of some attributes: such answers are right
-now and then, and show nothing. A group that asks for nothing else counts only beside one that tells.
+now and then, and show nothing. A group that asks for nothing else counts only beside one that requires work.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LARGEST_GUESS = 20  # of a whole number
 BY_CHANCE = 0.01  # how likely somebody who throws a coin for every yes and no may be right
 
 
-def tells(group: Group, cases: Sequence[Case], expected: Sequence[Answer]) -> bool:
+def requires_work(group: Group, cases: Sequence[Case], expected: Sequence[Answer]) -> bool:
     """Whether a group's right answers can be had by nobody who has not worked for them."""
     if group.needs_values or group.fresh:
         return False

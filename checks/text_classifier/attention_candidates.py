@@ -2,12 +2,12 @@
 
 A function is put together from four steps, each drawn from several ways to write it; a broken one
 has a step of its own in place of a right one. Its code does not tell which: that of all functions of a
-family is the same, and holds every way of all of them (see `nbjudge.authoring.disguise`).
+family is the same, and holds every way of all of them (see `nbjudge.authoring.obfuscation`).
 """
 
 from dataclasses import dataclass, field
 
-from attention_lab.authoring import Disguise, Made
+from attention_lab.authoring import MadeInKernel, Obfuscation
 
 _FUNCTION = """
 def attention(query, key=None, value=None, mask=None):
@@ -98,10 +98,10 @@ c = torch.matmul(b, value)
 
 
 @dataclass(frozen=True)
-class Animal:
+class Candidate:
     """One attention function, whether it is right, and what a broken one does, for the judge's eyes only."""
 
-    made: Made
+    made: MadeInKernel
     right: bool
     kind: str = field(default="right")
 
@@ -119,27 +119,29 @@ class Family:
             for name, ways in STEPS.items()
         }
         self.ways = {"whole": [*WHOLE, _IN_STEPS]} | steps
-        self.disguise = Disguise(draw, _FUNCTION, self.ways)
+        self.obfuscation = Obfuscation(draw, _FUNCTION, self.ways)
 
-    def in_steps(self, changed: dict[str, str] | None = None) -> Made:
+    def in_steps(self, changed: dict[str, str] | None = None) -> MadeInKernel:
         """A function whose steps are drawn from the right ones, but for those that `changed` gives."""
         chosen = {name: self.draw.integer(0, len(ways) - 1) for name, ways in STEPS.items()}
         chosen |= {name: self.ways[name].index(way) for name, way in (changed or {}).items()}
         return self._made({"whole": len(WHOLE)} | chosen)
 
-    def of_another_make(self, which: int) -> Made:
+    def of_another_make(self, which: int) -> MadeInKernel:
         """A right function that has no such steps."""
         return self._made({"whole": which})
 
-    def right_ones(self, count: int) -> list[Animal]:
+    def right_ones(self, count: int) -> list[Candidate]:
         """The plainest right function, one of quite another make, and `count - 2` whose steps are drawn."""
         plain = self.in_steps({name: ways[0] for name, ways in STEPS.items()})
         other = self.of_another_make(self.draw.integer(0, len(WHOLE) - 1))
-        return [Animal(each, True) for each in (plain, other, *(self.in_steps() for _ in range(count - 2)))]
+        return [
+            Candidate(each, True) for each in (plain, other, *(self.in_steps() for _ in range(count - 2)))
+        ]
 
-    def broken_ones(self) -> list[Animal]:
+    def broken_ones(self) -> list[Candidate]:
         """One of each kind."""
-        return [Animal(self.in_steps(changed), False, kind) for kind, changed in self.broken.items()]
+        return [Candidate(self.in_steps(changed), False, kind) for kind, changed in self.broken.items()]
 
-    def _made(self, chosen: dict[str, int]) -> Made:
-        return self.disguise.made(chosen, {"number": self.draw.integer(3, 40) + 0.5})
+    def _made(self, chosen: dict[str, int]) -> MadeInKernel:
+        return self.obfuscation.made(chosen, {"number": self.draw.integer(3, 40) + 0.5})

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nbjudge.authoring.draw import Draw
-from nbjudge.values.packing import Made
+from nbjudge.values.packing import MadeInKernel
 
 NUMBERS = "n"  # under this name the code finds them
 LARGEST_NUMBER = 9_999
@@ -31,7 +31,7 @@ CONDITIONS = (
 ODDS_OF_A_WRAPPING = 9  # one expression in so many
 
 
-class Disguise:
+class Obfuscation:
     """One code for many functions.
 
     `template` holds a line `<name>` for each of the `choices`, whose ways may hold such lines, too.
@@ -47,7 +47,7 @@ class Disguise:
             text = PLACE.sub(self._chain, text)
         self.code = self._rewritten(text)
 
-    def made(self, chosen: Mapping[str, int], given: Mapping[str, Any] | None = None) -> Made:
+    def made(self, chosen: Mapping[str, int], given: Mapping[str, Any] | None = None) -> MadeInKernel:
         """The function that goes these ways; any way where none is chosen."""
         ways = {
             name: chosen.get(name, self.draw.integer(0, len(ways) - 1)) for name, ways in self.choices.items()
@@ -56,7 +56,7 @@ class Disguise:
         for name, deciding in self._decides.items():
             for way, condition in deciding:
                 truths[condition] = way == ways[name]
-        return Made(self.code, {**(given or {}), NUMBERS: self._numbers(truths)})
+        return MadeInKernel(self.code, {**(given or {}), NUMBERS: self._numbers(truths)})
 
     def _chain(self, place: re.Match[str]) -> str:
         """All ways of a choice, in an order that is drawn, one behind each condition."""
@@ -108,8 +108,8 @@ class Disguise:
 class _Rewriting(ast.NodeTransformer):
     """Other names, and other ways to put the same expression: not a bit of any result changes."""
 
-    def __init__(self, disguise: Disguise, names: Mapping[str, str]) -> None:
-        self.disguise, self.names = disguise, names
+    def __init__(self, obfuscation: Obfuscation, names: Mapping[str, str]) -> None:
+        self.obfuscation, self.names = obfuscation, names
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         renamed = ast.Name(self.names.get(node.id, node.id), node.ctx)
@@ -147,20 +147,20 @@ class _Rewriting(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _coin(self) -> bool:
-        return self.disguise.draw.integer(0, 1) == 0
+        return self.obfuscation.draw.integer(0, 1) == 0
 
     def _wrapped(self, node: ast.expr) -> ast.expr:
         """Now and then the same behind something that never matters."""
-        if self.disguise.draw.integer(1, ODDS_OF_A_WRAPPING) > 1:
+        if self.obfuscation.draw.integer(1, ODDS_OF_A_WRAPPING) > 1:
             return node
         inner, numbers = ast.unparse(node), NUMBERS
         forms: tuple[Callable[[], str], ...] = (
             lambda: f"({inner}, {numbers})[0]",
             lambda: f"[{numbers}, {inner}][1]",
-            lambda: f"({inner} if {self.disguise._condition()} else {numbers})",
+            lambda: f"({inner} if {self.obfuscation._condition()} else {numbers})",
             lambda: f"({inner},)[-1]",
         )
-        form = forms[self.disguise.draw.integer(0, len(forms) - 1)]
+        form = forms[self.obfuscation.draw.integer(0, len(forms) - 1)]
         return ast.parse(form(), mode="eval").body
 
 

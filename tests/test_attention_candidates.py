@@ -14,7 +14,7 @@ from nbjudge.ask.answers import read_reply
 from nbjudge.ask.program import respond
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge
-from nbjudge.values.packing import Made, pack, unpack
+from nbjudge.values.packing import MadeInKernel, pack, unpack
 
 COURSE = open_course(Path(__file__).parents[1])
 FAMILIES = ("scale", "softmax", "mask", "empty", "inputs", "company", "tensors")
@@ -33,15 +33,15 @@ def lesson():
 
 
 @pytest.fixture(scope="module")
-def zoo(lesson):
+def module(lesson):
     """The checks file of `is_correct`, which imports what there is to see."""
     return sys.modules[lesson.exercises["is_correct"].groups[0].make.__module__]
 
 
 @pytest.fixture(scope="module")
-def styles(zoo):
+def styles(module):
     """The module that puts functions together."""
-    return sys.modules[zoo.Family.__module__]
+    return sys.modules[module.Family.__module__]
 
 
 def callable_of(made):
@@ -66,12 +66,12 @@ def points_in_lesson_3(function):
 
 
 @every_family
-def test_the_reference_answers_what_the_labels_say(lesson, zoo, family):
+def test_the_reference_answers_what_the_labels_say(lesson, module, family):
     is_correct = lesson.reference_answer("is_correct")
     for seed in range(5):
-        for animal in zoo.herd(Draw(seed), family):
-            said = is_correct(callable_of(animal.made))
-            assert said is animal.right, f"seed {seed}: {animal.kind}\n{animal.made.code}"
+        for candidate in module.drawn_candidates(Draw(seed), family):
+            said = is_correct(callable_of(candidate.made))
+            assert said is candidate.right, f"seed {seed}: {candidate.kind}\n{candidate.made.code}"
 
 
 def test_right_functions_are_right_in_lesson_3(styles):
@@ -85,8 +85,8 @@ def test_right_functions_are_right_in_lesson_3(styles):
 
 
 @every_family
-def test_broken_functions_are_broken_in_lesson_3(zoo, family):
-    functions = zoo.Family(Draw(1), zoo.FAMILIES[family])
+def test_broken_functions_are_broken_in_lesson_3(module, family):
+    functions = module.Family(Draw(1), module.FAMILIES[family])
     for broken in functions.broken_ones():
         points, most = points_in_lesson_3(callable_of(broken.made))
         assert points < most, broken.kind
@@ -96,20 +96,22 @@ def test_broken_functions_are_broken_in_lesson_3(zoo, family):
 
 
 @every_family
-def test_a_group_holds_both_kinds_in_an_order_that_is_drawn(zoo, family):
+def test_a_group_holds_both_kinds_in_an_order_that_is_drawn(module, family):
     orders = set()
     for seed in range(6):
-        labels = [animal.right for animal in zoo.herd(Draw(seed), family)]
+        labels = [candidate.right for candidate in module.drawn_candidates(Draw(seed), family)]
         assert len(labels) >= 8
         assert 3 <= sum(labels) <= len(labels) - 5
         orders.add(tuple(labels))
     assert len(orders) >= 4
 
 
-def test_every_family_is_asked_about(lesson, zoo):
+def test_every_family_is_asked_about(lesson, module):
     groups = lesson.exercises["is_correct"].groups
-    assert tuple(zoo.FAMILIES) == FAMILIES
-    assert [len(group.cases(Draw(2))) for group in groups] == [len(zoo.herd(Draw(2), f)) for f in FAMILIES]
+    assert tuple(module.FAMILIES) == FAMILIES
+    assert [len(group.cases(Draw(2))) for group in groups] == [
+        len(module.drawn_candidates(Draw(2), f)) for f in FAMILIES
+    ]
 
 
 def test_one_answer_for_all_and_a_coin_earn_nothing(lesson):
@@ -127,41 +129,41 @@ def test_one_answer_for_all_and_a_coin_earn_nothing(lesson):
         assert judge(exercise, reference, ask, seed=5).points == 0
 
 
-def test_no_name_and_no_text_in_a_function_tells_its_label(zoo):
+def test_no_name_and_no_text_in_a_function_tells_its_label(module):
     for family in FAMILIES:
         for seed in range(3):
-            for animal in zoo.herd(Draw(seed), family):
-                sent = unpack(pack(animal.made), with_code=True)
+            for candidate in module.drawn_candidates(Draw(seed), family):
+                sent = unpack(pack(candidate.made), with_code=True)
                 assert sent.code == ""
                 function = respond._make(sent)
                 assert function.__doc__ is None
                 assert (function.__name__, function.__qualname__) == ("attention", "attention")
-                assert telling(function.__code__) == set(), animal.made.code
+                assert telling(function.__code__) == set(), candidate.made.code
                 assert function.__globals__.keys() - {"__builtins__"} <= {
                     *("torch", "nn", "F", "math", "number", "attention", "made", "n")
                 }
 
 
 def test_a_name_that_tells_would_be_found():
-    made = Made("def attention(query):\n    unscaled = query\n    return unscaled\nmade = attention")
+    made = MadeInKernel("def attention(query):\n    unscaled = query\n    return unscaled\nmade = attention")
     assert telling(respond._make(made).__code__) == {"unscaled"}
 
 
 @every_family
-def test_all_functions_of_a_group_have_one_code_and_no_two_draws_have_the_same(zoo, family):
+def test_all_functions_of_a_group_have_one_code_and_no_two_draws_have_the_same(module, family):
     codes = set()
     for seed in range(5):
-        (code,) = {code_of(animal) for animal in zoo.herd(Draw(seed), family)}
+        (code,) = {code_of(candidate) for candidate in module.drawn_candidates(Draw(seed), family)}
         codes.add(code)
     assert len(codes) == 5
 
 
-def test_a_table_of_the_code_of_other_draws_earns_nothing(lesson, zoo):
+def test_a_table_of_the_code_of_other_draws_earns_nothing(lesson, module):
     seen = {True: set(), False: set()}
     for seed in range(6):
         for family in FAMILIES:
-            for animal in zoo.herd(Draw(seed), family):
-                seen[animal.right].add(code_of(animal).co_code)
+            for candidate in module.drawn_candidates(Draw(seed), family):
+                seen[candidate.right].add(code_of(candidate).co_code)
     exercise, reference = lesson.exercises["is_correct"], lesson.reference_answer("is_correct")
 
     def looked_up(attention):
@@ -173,8 +175,8 @@ def test_a_table_of_the_code_of_other_draws_earns_nothing(lesson, zoo):
     assert judge(exercise, reference, ask, seed=5).points == 0
 
 
-def code_of(animal) -> CodeType:
-    return callable_of(animal.made).__code__
+def code_of(candidate) -> CodeType:
+    return callable_of(candidate.made).__code__
 
 
 def telling(code: CodeType) -> set[str]:
