@@ -18,12 +18,12 @@ from nbformat import NotebookNode
 
 from nbjudge.ask.answers import Reply, read_reply
 from nbjudge.ask.program import respond
-from nbjudge.cell_metadata import is_left_out
+from nbjudge.ask.program.watching import Watch
+from nbjudge.cell_metadata import checked_exercise, is_left_out
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.judge.judge import judge
-from nbjudge.pipeline.grade import exercise_of
 from nbjudge.read.submission import read_submission
 from nbjudge.rebuild.forms import graded
 from nbjudge.rebuild.rebuild import rebuild
@@ -50,7 +50,10 @@ class BareLimit:
         if which == JUDGED:  # the grader, too, loads checks and reference once
             _ = lesson.reference, lesson.exercises
         self._form = graded(
-            read_notebook(lesson.source_path), read_config(lesson.course.root), lesson.source_path.parent
+            read_notebook(lesson.source_path),
+            read_config(lesson.course.root),
+            lesson.exercise_of_cell,
+            lesson.source_path.parent,
         )
 
     def cells(self, submitted: Path) -> list[NotebookNode]:
@@ -83,14 +86,14 @@ class BareLimit:
             for cell in cells:
                 exec(compile(cell.source, "<cell>", "exec"), space)
                 _render()
-                if self._which == JUDGED and (name := exercise_of(cell)) is not None:
+                if self._which == JUDGED and (name := checked_exercise(cell)) is not None:
                     self._judge(name, space)
 
     def _judge(self, name: str, space: dict[str, Any]) -> None:
         """What the hidden region's `check` does: draw inputs, ask the reference and the answer, compare."""
 
-        def ask(_name: str, calls: list[dict[str, Any]], trace: bool) -> Reply:
-            return read_reply(respond.answer_calls(space[name], calls, trace), len(calls))
+        def ask(_name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+            return read_reply(respond.answer_calls(space[name], calls, watch), len(calls))
 
         judge(self._lesson.exercises[name], self._lesson.reference_answer(name), ask, SEED)
 

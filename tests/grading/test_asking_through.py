@@ -1,28 +1,37 @@
 """What cannot travel is made in the kernel: optimizers and tables through an adapter, layers as arguments."""
 
 import gc
+import inspect
+from functools import partial
 
 import pytest
 import torch
 from torch import nn
 
-from attention_lab.authoring import Exercise, MadeInKernel, ask, build
+from attention_lab.authoring import Exercise, MadeInKernel, ask, build, made_by
 from nbjudge.ask.answers import calls_for, read_reply
 from nbjudge.ask.program import respond
+from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge
 from nbjudge.values import packing
 
-ONE_STEP = """
-def made(answer):
+
+def with_an_optimizer(answer, rate):
+    """telltale docstring"""
+
     # telltale comment
     def one_step(start, gradient):
         weight = nn.Parameter(start.clone())
         weight.grad = gradient
         answer([weight], torch.optim.SGD([weight], lr=rate))
         return {"weight": weight.detach(), "has gradient": weight.grad is not None}
+
     return one_step
-"""
-HALVING = "made = nn.Linear(width, width, bias=False)"
+
+
+def layer(width):
+    return nn.Linear(width, width, bias=False)
+
 
 step = Exercise("step", results=("weight",))
 tower = Exercise("Tower", results=("output",))
@@ -31,7 +40,7 @@ tower = Exercise("Tower", results=("output",))
 @step.group("one step", points=1)
 def one_step(draw):
     (width,) = draw.sizes(1)
-    yield ask(draw.normal(width), draw.normal(width), through=MadeInKernel(ONE_STEP, {"rate": 0.5}))
+    yield ask(draw.normal(width), draw.normal(width), through=partial(with_an_optimizer, rate=0.5))
 
 
 @step.mistake("The weights are what they were: no step was taken.")
@@ -43,7 +52,7 @@ def takes_no_step(weights, optimizer):
 def with_a_layer(draw):
     width, length = draw.sizes(2)
     state = {"layer.weight": draw.normal(width, width)}
-    made = build(MadeInKernel(HALVING, {"width": width}), state=state, look=("result", "twice"))
+    made = build(made_by(layer, width=width), state=state, look=("result", "twice"))
     yield ask(draw.normal(length, width), build=made)
 
 
@@ -109,7 +118,7 @@ def test_an_answer_that_is_not_there_needs_no_adapter():
 
 
 def test_the_judges_code_arrives_without_its_text():
-    case = ask(torch.ones(2), torch.ones(2), through=MadeInKernel(ONE_STEP, {"rate": 0.5}))
+    case = ask(torch.ones(2), torch.ones(2), through=partial(with_an_optimizer, rate=0.5))
     request = packing.pack({"target": "step", "calls": calls_for([case], [None]), "watch": {}})
     found = []
 
@@ -119,10 +128,11 @@ def test_the_judges_code_arrives_without_its_text():
 
     assert "telltale" not in request
     packing.unpack(respond.respond(request, {"step": searches}))
-    received = [space for space in found if space.get("rate") == 0.5 and "made" in space]
-    assert received and "telltale" not in repr(received[0]["made"].__code__.co_consts)
+    received = [space for space in found if space.get("given") == {"rate": 0.5} and "made" in space]
+    adapter = received[0]["with_an_optimizer"]
+    assert adapter.__doc__ is None and "telltale" not in repr(adapter.__code__.co_consts)
     with pytest.raises(OSError):
-        __import__("inspect").getsource(received[0]["made"])
+        inspect.getsource(adapter)
 
 
 def test_code_in_an_answer_is_not_even_read_by_the_judge():
@@ -131,3 +141,29 @@ def test_code_in_an_answer_is_not_even_read_by_the_judge():
         packing.unpack(reply)
     (question,) = packing.unpack(reply, with_code=True)
     assert isinstance(question["value"], MadeInKernel)
+
+
+WIDTH, OPEN = 3, gc  # a constant comes along, and a module by its name
+LOCK = nn.Linear(1, 1)
+
+
+class Doubled(nn.Module):
+    def forward(self, x):
+        return helped(x) * WIDTH
+
+
+def helped(x):
+    return OPEN.isenabled() * x
+
+
+def test_code_for_the_kernel_brings_what_it_uses_of_its_own_file():
+    received = packing.unpack(packing.pack(made_by(Doubled)), with_code=True)
+    assert respond._make(received)(torch.ones(2)).tolist() == [3.0, 3.0]
+
+
+def test_code_for_the_kernel_that_uses_what_cannot_come_along_is_said_to_its_author():
+    def leans_on_an_object(x):
+        return LOCK(x)
+
+    with pytest.raises(CourseError, match="leans_on_an_object.* uses LOCK, a Linear that cannot come along"):
+        ask(1, through=leans_on_an_object)

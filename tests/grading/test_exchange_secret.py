@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from nbjudge.plugin.preprocessors import EXCHANGE_SECRET, _keep
+from nbjudge.plugin.preprocessors import EXCHANGE_SECRET, _copy_small_file
 
 
 @pytest.fixture
@@ -19,24 +19,24 @@ def test_it_is_kept_with_the_grade_and_that_of_a_later_submission_takes_its_plac
     submitted, graded = folders
     for secret in ("first", "second"):
         (submitted / EXCHANGE_SECRET).write_text(secret)
-        _keep(submitted, graded, EXCHANGE_SECRET)
+        _copy_small_file(submitted, graded, EXCHANGE_SECRET)
         assert (graded / EXCHANGE_SECRET).read_text() == secret
         (graded / EXCHANGE_SECRET).chmod(0o444)  # as nbgrader leaves it
 
 
 def test_what_else_stands_under_its_name_is_passed_over(folders, tmp_path):
     submitted, graded = folders
-    _keep(submitted, graded, EXCHANGE_SECRET)  # it came another way than through the exchange
+    _copy_small_file(submitted, graded, EXCHANGE_SECRET)  # it came another way than through the exchange
     (tmp_path / "of another student").write_text("secret")
     spoilt = submitted / EXCHANGE_SECRET
     spoilt.symlink_to(tmp_path / "of another student")
-    _keep(submitted, graded, EXCHANGE_SECRET)
+    _copy_small_file(submitted, graded, EXCHANGE_SECRET)
     spoilt.unlink()
     os.mkfifo(spoilt)
-    _keep(submitted, graded, EXCHANGE_SECRET)
+    _copy_small_file(submitted, graded, EXCHANGE_SECRET)
     spoilt.unlink()
     spoilt.write_bytes(b"\xff\xfe")
-    _keep(submitted, graded, EXCHANGE_SECRET)
+    _copy_small_file(submitted, graded, EXCHANGE_SECRET)
     spoilt.write_text("x" * 1001)
-    _keep(submitted, graded, EXCHANGE_SECRET)
+    _copy_small_file(submitted, graded, EXCHANGE_SECRET)
     assert list(graded.iterdir()) == []

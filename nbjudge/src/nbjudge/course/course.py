@@ -138,6 +138,11 @@ class Lesson:
                     cells[marks["grade_id"]] = name, marks["points"]
         return cells
 
+    @property
+    def exercise_of_cell(self) -> dict[str, str]:
+        """The exercises that decide the points of graded cells, by the cells' ids."""
+        return {cell: name for cell, (name, _) in self.judged_cells.items()}
+
     def problems(self) -> list[str]:
         """What an author has to mend before anyone can be graded, each in one sentence."""
         problems = [

@@ -146,7 +146,7 @@ def _graded_form(lesson: Lesson, config: Config) -> NotebookNode:
     # The formgrader lives on while its author mends the source or the settings. How notebooks are run
     # has no part in the form, and is another function for each submission of a class graded at once.
     settings = {name: section for name, section in config.items() if name != "RunAndJudge"}
-    judged = {cell: name for cell, (name, _) in lesson.judged_cells.items()}
+    judged = lesson.exercise_of_cell
     made_of = (source.stat().st_mtime_ns, repr(settings), repr(judged))
     if source not in _FORMS or _FORMS[source][0] != made_of:
         _FORMS[source] = made_of, graded(read_notebook(source), config, judged, source.parent)
