@@ -15,7 +15,7 @@ help:
 	@echo "make site    the lessons as pages for the web, in _site/"
 	@echo "make bench   how fast it grades: three programs, up to an hour on two idle cores"
 	@echo "make test    lint, types, build check, solution notebooks, tests"
-	@echo "make test-all  the same, and every mistake and right answer on each of 200 seeds: hours"
+	@echo "make test-all  the same with every repetition: 200 seeds, every attack, all lessons' classes; hours"
 
 demo: $(ready) bubblewrap
 	@$(bin)/attention-lab demo $(if $(LESSON),--lesson $(LESSON)) $(if $(STUDENTS),--students $(STUDENTS))
@@ -40,15 +40,17 @@ bench: $(ready) bubblewrap
 	@$(bin)/python benchmarks/scale.py
 
 # pytest's summary is the last line printed. One thread for each worker: torch would start one a core.
+# Three workers keep two cores busy, as many tests wait for limits and for browsers.
 test: export OMP_NUM_THREADS = 1
 test: $(ready) chromium bubblewrap postgresql iproute2
 	$(bin)/ruff check
 	$(bin)/ruff format --check
 	$(bin)/mypy
 	$(bin)/attention-lab build --check
-	$(bin)/pytest -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg solutions
-	$(bin)/pytest -n 2 --dist worksteal $(if $(shell command -v chromium 2>/dev/null),,-m "not browser") tests
+	$(bin)/pytest -n 3 --dist loadfile --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg solutions
+	$(bin)/pytest -n 3 --dist worksteal $(if $(shell command -v chromium 2>/dev/null),,-m "not browser") tests
 
+# What tests leave to it they ask for by this name; CONTRIBUTING.md lists it.
 test-all: export EVERY_SEED = 1
 test-all: test
 

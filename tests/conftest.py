@@ -40,6 +40,19 @@ def once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Once:
     return make_once
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first, so that no worker is left alone with it at the end."""
+    items.sort(key=_longest, reverse=True)
+
+
+def _longest(item: pytest.Item) -> float:
+    """Seconds that a test may take by its own word; those that share a JupyterLab stay together."""
+    if item.get_closest_marker("browser"):
+        return 900
+    allowed = item.get_closest_marker("timeout")
+    return float(allowed.args[0]) if allowed else 0
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """How many attacks on the grader were withstood; with -v also which, and what each tried."""
     results = dict(_attacks(terminalreporter))

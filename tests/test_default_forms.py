@@ -68,7 +68,7 @@ def test_make_demo_grades_a_class_and_says_where_to_read_on(clone):
 
 def test_make_test_all_is_make_test_on_every_seed(clone):
     done = typed(clone, "make", "--dry-run", "test-all")
-    assert "-n 2" in done.stdout and done.stdout == typed(clone, "make", "--dry-run", "test").stdout
+    assert "-n 3" in done.stdout and done.stdout == typed(clone, "make", "--dry-run", "test").stdout
     assert "test-all: export EVERY_SEED = 1" in (clone / "Makefile").read_text()
 
 

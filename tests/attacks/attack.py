@@ -42,8 +42,8 @@ CASES = Path(__file__).parent / "cases"
 MARK = f"attention-lab-attack-{os.getpid()}"
 # For attacks that hang: how little patience shows as much as how much. One whose proof is in what
 # comes after leaves the whole notebook its time.
-IMPATIENT = {"cell_seconds": 2, "answer_seconds": 1}
-HASTY = IMPATIENT | {"notebook_seconds": 4}
+IMPATIENT = {"cell_seconds": 1, "answer_seconds": 0.5}
+HASTY = IMPATIENT | {"notebook_seconds": 2}
 MOST_MEMORY = 700  # MiB
 NOTHING_LEFT = "of another: []"
 WRONG = {

@@ -29,7 +29,6 @@ def test_there_are_enough_attacks_and_each_says_what_it_tries():
     assert all(attack.tries.endswith(".") for attack in ATTACKS)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "attack", ATTACKS if os.environ.get("EVERY_SEED") else DAILY, ids=lambda attack: attack.name
 )

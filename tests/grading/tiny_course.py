@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import copy
 import json
 import shutil
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import Any
 
 import nbformat
@@ -141,7 +142,7 @@ def written_question() -> NotebookNode:
 def make_course(root: Path, config: str | None = None, lesson: NotebookNode | None = None) -> Course:
     """The tiny course in a folder of its own, its lesson entered into a gradebook."""
     if config is None and lesson is None:
-        shutil.copytree(Path(_plain_course().name), root, dirs_exist_ok=True)
+        shutil.copytree(_plain_course(), root, dirs_exist_ok=True)
     else:
         own = (ROOT / "nbgrader_config.py").read_text()
         _make(root, own if config is None else config, source() if lesson is None else lesson)
@@ -149,10 +150,11 @@ def make_course(root: Path, config: str | None = None, lesson: NotebookNode | No
 
 
 @cache
-def _plain_course() -> TemporaryDirectory[str]:
+def _plain_course() -> Path:
     """The course as most tests want it, made once by each process that asks: nobody may change it."""
-    folder = TemporaryDirectory(prefix="tiny-course-")
-    _make(Path(folder.name), (ROOT / "nbgrader_config.py").read_text(), source())
+    folder = Path(mkdtemp(prefix="tiny-course-"))
+    atexit.register(shutil.rmtree, folder)
+    _make(folder, (ROOT / "nbgrader_config.py").read_text(), source())
     return folder
 
 
