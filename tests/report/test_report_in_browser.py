@@ -50,5 +50,31 @@ def test_the_page_is_sorted_by_keyboard_and_obeys_no_name(graded_class, report, 
     assert complaints == []
     assert {url for url in requests if not url.startswith("data:")} == {address}
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [360, 1200])
+def test_no_text_of_a_picture_lies_on_another_or_outside_of_the_page(
+    graded_class, report, tmp_path, page, width
+):
+    assert report(graded_class, FOLDER, "--output", tmp_path / "out").exit_code == 0
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto((tmp_path / "out" / "index.html").as_uri())
+    boxes = page.evaluate(
+        "[...document.querySelectorAll('figure :is(text, figcaption, li > span)')].map((each) => {"
+        " const {left, right, top, bottom} = each.getBoundingClientRect();"
+        " return [each.textContent, left, right, top, bottom]; })"
+    )
+    assert len(boxes) > 30
+    assert [said for said, left, right, *_ in boxes if left < 0 or right > width] == []
+    assert [
+        (said, other)
+        for place, (said, left, right, top, bottom) in enumerate(boxes)
+        for other, start, end, above, below in boxes[place + 1 :]
+        # The boxes of lines are a little higher than their letters.
+        if left < end and start < right and top + 3 < below and above + 3 < bottom
+    ] == []

@@ -87,7 +87,7 @@ def init() -> None:
 
 @app.command("new-lesson")
 def add_lesson(
-    folder: Annotated[str, typer.Argument(help="The folder of the lesson: 09_grouped_queries.")],
+    folder: Annotated[str, typer.Argument(help="The folder of the lesson: ps2.")],
 ) -> None:
     """Begin a lesson: a notebook with the cells that every lesson has, and no exercise yet."""
     from nbjudge.course.folders import find_root, read_folders
@@ -99,7 +99,7 @@ def add_lesson(
 
 @app.command("new-exercise")
 def add_exercise(
-    lesson: Annotated[str, typer.Argument(help="The lesson that it is added to: 09_grouped_queries.")],
+    lesson: Annotated[str, typer.Argument(help="The lesson that it is added to: ps2.")],
     name: Annotated[str, typer.Argument(help="The name of the function that students write.")],
 ) -> None:
     """Begin an exercise: a text, an answer cell and a graded cell, and checks that run as they are."""

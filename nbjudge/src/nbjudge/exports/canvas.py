@@ -42,7 +42,7 @@ class CanvasExporter(PlatformExporter):
     ).tag(config=True)
     section = Unicode("", help="What stands in the column Section, which Canvas asks for.").tag(config=True)
 
-    def head(self, assignments: list[Any]) -> list[list[str]]:
+    def header_rows(self, assignments: list[Any]) -> list[list[str]]:
         """The headings, and the row of possible points below them."""
         possible = ["Points Possible", *[""] * (len(STUDENT_COLUMNS) - 1)]
         return [

@@ -49,7 +49,7 @@ class PlatformExporter(ExportPlugin):  # type: ignore[misc]
         students = select_entries(gradebook.students, self.student, "id", "student")
         for name in sorted(set(self.columns) - {each.name for each in gradebook.assignments}):
             self.log.warning("The gradebook has no assignment %r, which `columns` names.", name)
-        rows = self.head(assignments)
+        rows = self.header_rows(assignments)
         for student in students:
             grades = [grade_of(gradebook, each.name, student.id, self.with_unmarked) for each in assignments]
             rows.append([*self.who(student), *self.cells(grades)])
@@ -60,7 +60,7 @@ class PlatformExporter(ExportPlugin):  # type: ignore[misc]
         write_table(file, rows)
         self.log.info("Exported %d students and %d assignments to %s", len(students), len(assignments), file)
 
-    def head(self, assignments: list[Any]) -> list[list[str]]:
+    def header_rows(self, assignments: list[Any]) -> list[list[str]]:
         """The rows above the students."""
         raise NotImplementedError
 

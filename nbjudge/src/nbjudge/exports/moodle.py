@@ -42,7 +42,7 @@ class MoodleExporter(PlatformExporter):
         False, help="Whether each assignment gets a second column with the comments written by hand."
     ).tag(config=True)
 
-    def head(self, assignments: list[Any]) -> list[list[str]]:
+    def header_rows(self, assignments: list[Any]) -> list[list[str]]:
         """The headings."""
         columns = [self.column(assignment) for assignment in assignments]
         if self.comments:

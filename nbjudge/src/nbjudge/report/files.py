@@ -9,9 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from nbjudge.errors import CourseError
+from nbjudge.report.table import Table
 from nbjudge.report.tables import Tables
 
 # What a spreadsheet takes for a formula, the wide forms of Chinese and Japanese keyboards included.
@@ -37,7 +36,7 @@ def write_files(folder: Path, page: str, tables: Tables, about: dict[str, Any]) 
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.named().items():
             _write_csv(folder / f"{name}.csv", table)
-        everything = about | {"tables": {name: table_rows(table) for name, table in tables.named().items()}}
+        everything = about | {"tables": {name: table.rows for name, table in tables.named().items()}}
         text = json.dumps(everything, ensure_ascii=False, indent=1, allow_nan=False)
         (folder / "report.json").write_text(text + "\n", encoding="utf-8")
         index = folder / "index.html"
@@ -50,22 +49,17 @@ def write_files(folder: Path, page: str, tables: Tables, about: dict[str, Any]) 
     return index
 
 
-def table_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table as plain values, None where there is none."""
-    rows = table.astype(object).where(table.notna(), None).to_dict("records")
-    return [{str(name): _python(value) for name, value in row.items()} for row in rows]
-
-
 def current_time() -> str:
     """The time of a report, with the offset of the clock that says so."""
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
-def _write_csv(path: Path, table: pd.DataFrame) -> None:
+def _write_csv(path: Path, table: Table) -> None:
     # With a byte-order mark: without it Excel takes accents for something else.
-    plain = table.map(_field)
-    plain.columns = [_field(name) for name in table.columns]
-    plain.to_csv(path, index=False, quoting=csv.QUOTE_NONNUMERIC, encoding="utf-8-sig")
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+        writer.writerow(map(_field, table.columns))
+        writer.writerows([_field(row[name]) for name in table.columns] for row in table.rows)
 
 
 def _field(value: Any) -> Any:
@@ -78,7 +72,3 @@ def _field(value: Any) -> Any:
         return value
     value = INNER_FORMULA.sub(r"\1'", value)
     return f"'{value}" if FORMULA.match(value) else value
-
-
-def _python(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value

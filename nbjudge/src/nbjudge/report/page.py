@@ -1,4 +1,4 @@
-"""The page: one HTML file with its pictures, its style and its script in it."""
+"""The page: one HTML file with its figures, its style and its script in it."""
 
 from __future__ import annotations
 
@@ -8,39 +8,46 @@ import re
 from base64 import b64encode
 from dataclasses import dataclass
 from importlib.resources import files
+from statistics import median
 from typing import Any
 
-import pandas as pd
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from nbjudge.report import figures
-from nbjudge.report.figures import Picture
-from nbjudge.report.files import table_rows
+from nbjudge.report.figures import (
+    Bars,
+    Histogram,
+    exercise_bars,
+    mistake_bars,
+    points_histogram,
+    seconds_histogram,
+)
 from nbjudge.report.gather import LessonClass
 from nbjudge.report.summary import counts_of
-from nbjudge.report.tables import Tables, failure_kinds
+from nbjudge.report.table import Table
+from nbjudge.report.tables import Tables, exercise_columns, failure_kinds
 
-PARTS = files("nbjudge.report")
+TEMPLATES = "templates"  # the folder beside this file
 
 
 @dataclass(frozen=True)
-class Pictures:
+class Figures:
     """Those for which there is something to show."""
 
-    points: Picture
-    exercises: Picture | None
-    mistakes: Picture | None
-    seconds: Picture | None
+    points: Histogram
+    exercises: Bars | None
+    mistakes: Bars | None
+    seconds: Histogram | None
 
 
 def render(lesson: LessonClass, tables: Tables, about: dict[str, Any]) -> str:
     """The whole page as text. Whatever stands in names, ids and messages is shown, never obeyed."""
-    script = _part("sort.js")
-    # Nothing but this very script may run, and nothing may be fetched.
-    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+        loader=PackageLoader("nbjudge.report", TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
     )
     environment.filters |= {
         "number": _number,
@@ -48,20 +55,24 @@ def render(lesson: LessonClass, tables: Tables, about: dict[str, Any]) -> str:
         "name": name_as_code,
         "percent": _percent,
         "seconds": _duration,
+        "shade": _shade,
     }
-    return environment.from_string(_part("page.html.j2")).render(
+    style, script = _part("page.css"), _part("sort.js")
+    return environment.get_template("page.html.j2").render(
         about=about,
         lesson=lesson,
         counts=counts_of(lesson),
-        pictures=_pictures(lesson, tables),
+        figures=_figures(lesson, tables),
         seconds=_seconds(lesson, about["anonymous"]),
-        cells=list(lesson.cells.values()),
-        failure_kinds=table_rows(failure_kinds(lesson)),
-        style=Markup(_part("page.css")),
+        cells=_most_points(lesson, tables.exercises),
+        besides=_besides(tables.students),
+        failure_kinds=failure_kinds(lesson).rows,
+        style=Markup(style),
         script=Markup(script),
-        digest=digest,
+        # Nothing but this very style and script may have an effect, and nothing may be fetched.
+        digests={"style": _digest(style), "script": _digest(script)},
         files=[f"{name}.csv" for name in tables.named()],
-        **{name: table_rows(table) for name, table in vars(tables).items()},
+        **{name: table.rows for name, table in vars(tables).items()},
     )
 
 
@@ -80,16 +91,26 @@ def _code(escaped: str) -> str:
     return f"<code>{escaped.replace('_', '_<wbr>')}</code>"
 
 
-def _pictures(lesson: LessonClass, tables: Tables) -> Pictures:
+def _figures(lesson: LessonClass, tables: Tables) -> Figures:
     seconds = [each.seconds for each in lesson.graded if each.seconds is not None]
-    shared = (tables.mistakes["students"] > 1).any()
-    marked = tables.exercises[["full", "part", "none"]].to_numpy().sum() > 0
-    return Pictures(
-        points=figures.points_histogram([each.points for each in lesson.graded], lesson.max_points),
-        exercises=figures.exercise_bars(tables.exercises) if marked else None,
-        mistakes=figures.mistake_bars(tables.mistakes) if shared else None,
-        seconds=figures.seconds_histogram(seconds) if seconds else None,
+    return Figures(
+        points=points_histogram([each.points for each in lesson.graded], lesson.max_points),
+        exercises=exercise_bars(tables.exercises),
+        mistakes=mistake_bars(tables.mistakes),
+        seconds=seconds_histogram(seconds) if seconds else None,
     )
+
+
+def _most_points(lesson: LessonClass, exercises: Table) -> dict[str, float]:
+    """What there is to gain, by the exercises' columns in the table of students."""
+    names = exercise_columns(lesson).values()
+    return {name: row["points"] for name, row in zip(names, exercises.rows, strict=True)}
+
+
+def _besides(students: Table) -> list[str]:
+    """The columns beside the points in which something stands; the files have all of them."""
+    names = ("late penalty", "seconds", "to mark", "failures")
+    return [name for name in names if any(row[name] for row in students.rows)]
 
 
 def _seconds(lesson: LessonClass, anonymous: bool) -> dict[str, Any] | None:
@@ -97,24 +118,36 @@ def _seconds(lesson: LessonClass, anonymous: bool) -> dict[str, Any] | None:
     known = [(each.seconds, each.student) for each in lesson.graded if each.seconds is not None]
     if not known:
         return None
-    times = pd.Series([seconds for seconds, _ in known])
+    times = [seconds for seconds, _ in known]
     slowest = sorted(known, reverse=True)[:5]
     return {
         "count": len(known),
-        "median": float(times.median()),
-        "most": float(times.max()),
-        "total": float(times.sum()),
+        "median": median(times),
+        "most": max(times),
+        "total": sum(times),
         "slowest": [] if anonymous else [{"student": who, "seconds": time} for time, who in slowest],
     }
 
 
 def _part(name: str) -> str:
-    return (PARTS / name).read_text(encoding="utf-8")
+    return (files("nbjudge.report") / TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _digest(text: str) -> str:
+    """As a content security policy names a text."""
+    return b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _number(value: Any) -> str:
     """At most two digits behind the point; nothing where there is no number."""
     return "" if value is None else f"{round(value, 2):g}" if abs(value) < 1e5 else f"{value:.0f}"
+
+
+def _shade(points: float | None, most: float) -> str:
+    """The class of a cell by the points that are missing."""
+    if points is None or points >= most:
+        return ""
+    return "most" if points <= 0 else "more" if points <= most / 2 else "some"
 
 
 def _duration(seconds: float) -> str:

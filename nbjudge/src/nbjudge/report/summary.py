@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median, quantiles
 
-import pandas as pd
-
 from nbjudge.report.gather import LessonClass
+from nbjudge.report.table import Table
 from nbjudge.report.tables import Tables
 
 # A single student's mistake is no misunderstanding of the class's.
@@ -72,11 +71,11 @@ def _first(lesson: LessonClass, counts: Counts, tables: Tables) -> str:
     middle = median(each.points for each in lesson.graded)
     parts.append(f"median {_number(middle)} of {_number(lesson.max_points)} points")
     first = ", ".join(parts)
-    if tables.groups.empty:  # graded by the course's own tests, which name nothing
+    if not tables.groups.rows:  # graded by the course's own tests, which name nothing
         return f"{first}."
-    if tables.mistakes.empty:
+    if not tables.mistakes.rows:
         return f"{first}; no mistake that the lesson knows by name was made."
-    top = tables.mistakes.iloc[0]
+    top = tables.mistakes.rows[0]
     if top["students"] < SHARED:
         return f"{first}; no named mistake was made by more than one."
     return (
@@ -95,24 +94,25 @@ def _spread(lesson: LessonClass) -> list[str]:
     return [f"Half of the class lies between {_number(low)} and {_number(high)} points{everything}."]
 
 
-def _hardest(lesson: LessonClass, exercises: pd.DataFrame) -> list[str]:
+def _hardest(lesson: LessonClass, exercises: Table) -> list[str]:
     """Of the exercises in code: those in prose are still being marked, or were left blank."""
-    in_code = [not any(grade.written for grade in lesson.grades(key)) for key in lesson.cells]
-    marked = exercises[in_code]
-    marked = marked[(marked["points"] > 0) & marked["mean"].notna()]
-    if len(marked) < 2:
+    shares = [
+        (row["mean"] / row["points"], row["exercise"])
+        for key, row in zip(lesson.cells, exercises.rows, strict=True)
+        if row["points"] > 0
+        and row["mean"] is not None
+        and not any(grade.written for grade in lesson.grades(key))
+    ]
+    share, name = min(shares, key=lambda each: each[0], default=(1, ""))
+    if len(shares) < 2 or share >= 1:
         return []
-    share = marked["mean"].astype(float) / marked["points"]
-    worst = marked.loc[share.idxmin()]
-    if share.min() >= 1:
-        return []
-    return [f"Hardest was `{worst['exercise']}`: {share.min():.0%} of its points on average."]
+    return [f"Hardest was `{name}`: {share:.0%} of its points on average."]
 
 
-def _most_missed(groups: pd.DataFrame) -> list[str]:
-    if groups.empty or groups["share"].min() >= 1:
+def _most_missed(groups: Table) -> list[str]:
+    worst = min(groups.rows, key=lambda row: row["share"], default=None)
+    if worst is None or worst["share"] >= 1:
         return []
-    worst = groups.loc[groups["share"].idxmin()]
     missed = worst["of"] - worst["agree"]
     return [
         f"The case group missed most is “{worst['group']}” of `{worst['exercise']}`: "

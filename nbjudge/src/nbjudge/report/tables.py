@@ -8,16 +8,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import mean, median
 
-import pandas as pd
-
 from nbjudge.judge.verdict import Verdict
 from nbjudge.report.gather import LessonClass, Submission
 from nbjudge.report.gradebook import Key
 from nbjudge.report.notebooks import IN_WORDS, stops_with
+from nbjudge.report.table import Row, Table, table_of
 
 WHO = "who"  # the column of student ids; a report that may be shown to the class has none
 ENOUGH_TO_BE_NOBODY = 3  # students who must share a sentence before it is shown without names
 PYTHONS_ERRORS = [name for name, value in vars(builtins).items() if isinstance(value, type)]
+ABOUT_STUDENTS = [
+    "student",
+    "name",
+    "state",
+    "points",
+    "of",
+    "late penalty",
+    "seconds",
+    "to mark",
+    "failures",
+]
 NOT_SAID = "(sentences that fewer than three were told: left out of a report without names)"
 
 
@@ -25,18 +35,18 @@ NOT_SAID = "(sentences that fewer than three were told: left out of a report wit
 class Tables:
     """Each with a row for what its name says. `students` is empty in a report without names."""
 
-    exercises: pd.DataFrame
-    groups: pd.DataFrame
-    mistakes: pd.DataFrame
-    other_findings: pd.DataFrame
-    failures: pd.DataFrame
-    to_mark: pd.DataFrame
-    not_graded: pd.DataFrame
-    students: pd.DataFrame
+    exercises: Table
+    groups: Table
+    mistakes: Table
+    other_findings: Table
+    failures: Table
+    to_mark: Table
+    not_graded: Table
+    students: Table
 
-    def named(self) -> dict[str, pd.DataFrame]:
+    def named(self) -> dict[str, Table]:
         """By name, those with columns."""
-        return {name: table for name, table in vars(self).items() if len(table.columns)}
+        return {name: table for name, table in vars(self).items() if table.columns}
 
 
 def tables_of(lesson: LessonClass, anonymous: bool) -> Tables:
@@ -48,16 +58,16 @@ def tables_of(lesson: LessonClass, anonymous: bool) -> Tables:
     return Tables(
         exercises=exercises(lesson),
         groups=groups(lesson),
-        mistakes=mistakes.drop(columns=hide),
-        other_findings=others.drop(columns=hide),
+        mistakes=mistakes.without(*hide),
+        other_findings=others.without(*hide),
         failures=failure_kinds(lesson) if anonymous else failures(lesson),
-        to_mark=to_mark(lesson).drop(columns=hide),
-        not_graded=_counted(not_graded(lesson), "why") if anonymous else not_graded(lesson),
-        students=pd.DataFrame() if anonymous else students(lesson),
+        to_mark=to_mark(lesson).without(*hide),
+        not_graded=not_graded(lesson).counted("why") if anonymous else not_graded(lesson),
+        students=Table() if anonymous else students(lesson),
     )
 
 
-def exercises(lesson: LessonClass) -> pd.DataFrame:
+def exercises(lesson: LessonClass) -> Table:
     """Points by exercise, over everybody who is graded."""
     rows = []
     for key, name in lesson.cells.items():
@@ -77,10 +87,10 @@ def exercises(lesson: LessonClass) -> pd.DataFrame:
             }
         )
     columns = ["exercise", "points", "mean", "median", "full", "part", "none", "to mark"]
-    return pd.DataFrame(rows, columns=columns)
+    return table_of(columns, rows)
 
 
-def groups(lesson: LessonClass) -> pd.DataFrame:
+def groups(lesson: LessonClass) -> Table:
     """How many agree in each case group, of those whose notebook could be run."""
     asked, agree = Counter[tuple[Key, str]](), Counter[tuple[Key, str]]()
     points: dict[tuple[Key, str], float] = {}
@@ -101,10 +111,10 @@ def groups(lesson: LessonClass) -> pd.DataFrame:
         }
         for key, group in ordered
     ]
-    return pd.DataFrame(rows, columns=["exercise", "group", "points", "agree", "of", "share"])
+    return table_of(["exercise", "group", "points", "agree", "of", "share"], rows)
 
 
-def findings(lesson: LessonClass) -> tuple[pd.DataFrame, pd.DataFrame]:
+def findings(lesson: LessonClass) -> tuple[Table, Table]:
     """The named mistakes, and what else was found, the most frequent first: how many, and who.
 
     A student counts once for each, however many groups show it.
@@ -137,28 +147,27 @@ def findings(lesson: LessonClass) -> tuple[pd.DataFrame, pd.DataFrame]:
         for kind, found in (("named", named), ("other", other))
     }
     columns = ["exercise", "mistake", "students", "of", "sentence", WHO]
-    others = pd.DataFrame(rows["other"], columns=columns).drop(columns="mistake")
-    return pd.DataFrame(rows["named"], columns=columns), others
+    return table_of(columns, rows["named"]), table_of(columns, rows["other"]).without("mistake")
 
 
-def failures(lesson: LessonClass) -> pd.DataFrame:
+def failures(lesson: LessonClass) -> Table:
     """What did not run, in the order of the students."""
     rows = [
         {WHO: [each.student], "where": failure.where, "what": failure.what, "why": failure.why}
         for each in lesson.graded
         for failure in dict.fromkeys(each.failures)
     ]
-    return pd.DataFrame(rows, columns=[WHO, "where", "what", "why"])
+    return table_of([WHO, "where", "what", "why"], rows)
 
 
-def failure_kinds(lesson: LessonClass) -> pd.DataFrame:
+def failure_kinds(lesson: LessonClass) -> Table:
     """What failed, and how often. An error of a student's own making may have any name: it gets none."""
-    said = failures(lesson)
-    ours = said["what"].isin([*IN_WORDS.values(), *map(stops_with, PYTHONS_ERRORS)])
-    return _counted(said.assign(what=said["what"].where(ours, stops_with("an error of their own"))), "what")
+    ours = {*IN_WORDS.values(), *map(stops_with, PYTHONS_ERRORS)}
+    theirs = {"what": stops_with("an error of their own")}
+    return failures(lesson).map_rows(lambda row: {} if row["what"] in ours else theirs).counted("what")
 
 
-def to_mark(lesson: LessonClass) -> pd.DataFrame:
+def to_mark(lesson: LessonClass) -> Table:
     """The questions whose answers wait for a person."""
     waiting: dict[Key, list[str]] = defaultdict(list)
     for each in lesson.graded:
@@ -169,30 +178,37 @@ def to_mark(lesson: LessonClass) -> pd.DataFrame:
         for key, name in lesson.cells.items()
         if key in waiting
     ]
-    return pd.DataFrame(rows, columns=["question", "answers", WHO])
+    return table_of(["question", "answers", WHO], rows)
 
 
-def not_graded(lesson: LessonClass) -> pd.DataFrame:
+def not_graded(lesson: LessonClass) -> Table:
     """Handed in, but without a grade."""
     rows = [
         {WHO: [each.student], "why": each.why} for each in lesson.submissions if each.state == "not graded"
     ]
-    return pd.DataFrame(rows, columns=[WHO, "why"])
+    return table_of([WHO, "why"], rows)
 
 
-def students(lesson: LessonClass) -> pd.DataFrame:
+def students(lesson: LessonClass) -> Table:
     """Everybody, with their points by exercise."""
+    by_exercise = exercise_columns(lesson)
     rows = []
     for each in lesson.submissions:
-        row: dict[str, object] = {"student": each.student, "name": each.name, "state": each.state}
+        row: Row = {"student": each.student, "name": each.name, "state": each.state}
         if each.state == "graded":
             row |= {"points": each.points, "of": lesson.max_points, "late penalty": each.entry.penalty}
             row |= {"seconds": each.seconds, "to mark": len(each.waiting), "failures": len(each.failures)}
             grades = each.entry.grades
-            row |= {name: grades[key].points for key, name in lesson.cells.items() if key in grades}
+            row |= {name: grades[key].points for key, name in by_exercise.items() if key in grades}
         rows.append(row)
-    columns = ["student", "name", "state", "points", "of", "late penalty", "seconds", "to mark", "failures"]
-    return pd.DataFrame(rows, columns=[*columns, *lesson.cells.values()])
+    return table_of([*ABOUT_STUDENTS, *by_exercise.values()], rows)
+
+
+def exercise_columns(lesson: LessonClass) -> dict[Key, str]:
+    """Each exercise's column in the table of students. A cell may have the name of another column."""
+    return {
+        key: f"{name} (exercise)" if name in ABOUT_STUDENTS else name for key, name in lesson.cells.items()
+    }
 
 
 def _verdicts(lesson: LessonClass) -> Iterator[tuple[Submission, Key, Verdict]]:
@@ -204,17 +220,25 @@ def _verdicts(lesson: LessonClass) -> Iterator[tuple[Submission, Key, Verdict]]:
                     yield submission, (notebook.name, grade_id), verdict
 
 
-def _without_own_words(table: pd.DataFrame) -> pd.DataFrame:
+def _without_own_words(table: Table) -> Table:
     """A sentence may quote what a student's code says: without names, only what several were told."""
-    few = table["students"] < ENOUGH_TO_BE_NOBODY
+
+    def told_to_few(row: Row) -> bool:
+        # The sentences of other named mistakes are the course's.
+        return row["students"] < ENOUGH_TO_BE_NOBODY and row.get("mistake", "not_allowed") == "not_allowed"
+
     if "mistake" in table.columns:
-        few &= table["mistake"] == "not_allowed"  # the others' sentences are the course's
-        return table.assign(sentence=table["sentence"].mask(few, NOT_SAID))
-    rest = table[few].groupby("exercise", sort=False).agg({"students": "sum", "of": "max"}).reset_index()
-    return pd.concat([table[~few], rest.assign(sentence=NOT_SAID)])[
-        ["exercise", "students", "of", "sentence", *([WHO] if WHO in table.columns else [])]
+        return table.map_rows(lambda row: {"sentence": NOT_SAID} if told_to_few(row) else {})
+    few: dict[str, list[Row]] = defaultdict(list)
+    for row in filter(told_to_few, table.rows):
+        few[row["exercise"]].append(row)
+    rest = [
+        {
+            "exercise": exercise,
+            "students": sum(row["students"] for row in rows),
+            "of": max(row["of"] for row in rows),
+            "sentence": NOT_SAID,
+        }
+        for exercise, rows in few.items()
     ]
-
-
-def _counted(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    return table[column].value_counts().rename("times").reset_index()
+    return table_of(table.columns, [row for row in table.rows if not told_to_few(row)] + rest)

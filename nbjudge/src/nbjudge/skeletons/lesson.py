@@ -63,8 +63,7 @@ def new_lesson(source: Path, folder: str) -> Path:
     named = NAME.fullmatch(folder)
     if named is None:
         raise CourseError(
-            f"{folder!r} is no name for a lesson: write small letters, digits and _, "
-            "such as 09_grouped_queries."
+            f"{folder!r} is no name for a lesson: write small letters, digits and _, such as ps2."
         )
     stem = named.group(1)
     taken = [path for path in source.glob("*/*.ipynb") if path.stem == stem]
