@@ -23,7 +23,7 @@ def course(tmp_path):
     """A course of two lessons, with everything in it that students must not get."""
     root = tmp_path / "course"
     for name in ("01_first/first.ipynb", SECOND):
-        for folder in ("source", "release", "solutions"):
+        for folder in ("source", "release", "solution"):
             path = root / folder / name
             path.parent.mkdir(parents=True)
             path.write_text(f"{folder} of {path.stem}")

@@ -23,7 +23,7 @@ def course(tmp_path):
         nbformat.v4.new_markdown_cell("# A lesson\n\nIt takes 20 minutes.", id="title"),
         nbformat.v4.new_code_cell("plt.show()", id="drawn", outputs=[picture]),
     ]
-    for folder in ("source", "release", "solutions"):
+    for folder in ("source", "release", "solution"):
         (tmp_path / folder / "01_one").mkdir(parents=True)
         nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / folder / "01_one/one.ipynb")
     return Course(tmp_path)
