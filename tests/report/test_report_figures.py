@@ -38,6 +38,14 @@ def test_a_histogram_stays_within_its_frame(values, most):
     assert all(0 <= tick.at <= 100 for tick in (*shown.places, *shown.counts, shown.median))
 
 
+def test_half_a_point_stands_where_it_is():
+    shown = points_histogram([0, 1, 3, 3, 4.5], 5)
+    assert [(bar.place, bar.count) for bar in shown.bars] == [("0", 1), ("1", 1), ("3", 2), ("4.5", 1)]
+    assert (shown.nearest, shown.median.label) == ("0.5", "3")
+    assert [tick.label for tick in shown.places] == ["0", "1", "2", "3", "4", "5"]
+    assert [tick.label for tick in shown.counts] == ["0", "1", "2"]
+
+
 @given(high=some.floats(1e-3, 1e7), most=some.integers(3, 12))
 def test_ticks_stand_at_few_and_round_numbers(high, most):
     shown = ticks(0, high, most)

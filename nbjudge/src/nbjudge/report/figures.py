@@ -16,6 +16,7 @@ MOST_MISTAKES = 12
 MOST_EXERCISES = 25
 MOST_TICKS = 8  # of an axis from left to right: more do not fit a phone
 MOST_COUNTS = 5  # of the axis that counts students
+HALF_A_POINT = 0.5  # a bar stands for no less: 4.5 points are to stand at 4.5
 NARROWEST = 3.0  # percent of a bar that a digit needs
 
 
@@ -82,14 +83,16 @@ class Bars:
 
 def points_histogram(points: Sequence[float], max_points: float) -> Histogram:
     """How many students have how many points."""
-    return _histogram("Points", f"points, of {max_points:g}", "points", points, max(max_points, *points))
+    most = max(max_points, *points)
+    return _histogram(
+        "Points", f"points, of {max_points:g}", "points", points, bins(points, most, HALF_A_POINT)
+    )
 
 
 def seconds_histogram(seconds: Sequence[float]) -> Histogram:
     """How long grading took."""
-    return _histogram(
-        "Time for one submission", "seconds for one submission", "seconds", seconds, max(seconds)
-    )
+    counted = bins(seconds, max(seconds))
+    return _histogram("Time for one submission", "seconds for one submission", "seconds", seconds, counted)
 
 
 def exercise_bars(exercises: Table) -> Bars | None:
@@ -138,8 +141,10 @@ def mistake_bars(mistakes: Table) -> Bars | None:
     )
 
 
-def _histogram(title: str, axis: str, unit: str, values: Sequence[float], highest: float) -> Histogram:
-    heights, width = bins(values, highest)
+def _histogram(
+    title: str, axis: str, unit: str, values: Sequence[float], counted: tuple[dict[float, int], float]
+) -> Histogram:
+    heights, width = counted
     # The axis begins before 0, where many are.
     low, high = -width, max(heights) + width
     top = max(heights.values())

@@ -18,9 +18,12 @@ class Tick:
     at: float
 
 
-def bins(values: Sequence[float], highest: float) -> tuple[dict[float, int], float]:
-    """How many values lie around each of evenly spaced places from 0 to `highest`, and their distance."""
-    width = round_up(highest / MOST_BARS)
+def bins(values: Sequence[float], highest: float, finest: float = 0) -> tuple[dict[float, int], float]:
+    """How many values lie around each of evenly spaced places from 0 to `highest`, and their distance.
+
+    The distance is 1, 2 or 5 times a power of ten, and no smaller than `finest`, which is one of these.
+    """
+    width = max(round_up(highest / MOST_BARS), finest)
     steps = Counter(math.floor(value / width + 0.5) for value in values)
     last = max(*steps, math.floor(highest / width + 0.5))
     return {step * width: steps[step] for step in range(last + 1)}, width
