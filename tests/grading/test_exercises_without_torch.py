@@ -1,0 +1,139 @@
+"""Exercises whose answers are tables, or classes of one's own: asked, compared and named as tensors are."""
+
+from __future__ import annotations
+
+import re
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+
+from nbjudge.ask.answers import read_reply
+from nbjudge.ask.program import respond
+from nbjudge.authoring import Exercise, Step, ask, build
+from nbjudge.authoring.limits import Limits
+from nbjudge.judge.judge import judge
+from nbjudge.run.kernel import student_kernel
+from nbjudge.run.kernel_process import KernelEnvironment
+from nbjudge.values.packing import pack, unpack
+
+GROUPING = Step("a ready-made grouping", {"pandas.core.frame": ("DataFrame.groupby",)})
+means = Exercise("mean_by_city", results=("means",), not_allowed=(GROUPING,))
+
+
+@means.group("cities", points=2)
+def cities(draw):
+    for size in draw.sizes(2):
+        named = [("Bern", "Lugano", "Genf")[draw.integer(0, 2)] for _ in range(size)]
+        yield ask(pd.DataFrame({"city": named, "degrees": draw.normal(size)}))
+
+
+@means.group("a city without measurements", points=1)
+def gaps(draw):
+    yield ask(pd.DataFrame({"city": ["Bern", "Bern", "Chur"], "degrees": [1.0, np.nan, np.nan]}))
+
+
+def mean_by_city(table):
+    rows = {city: table.loc[table["city"] == city, "degrees"].mean() for city in sorted(set(table["city"]))}
+    return pd.DataFrame({"degrees": rows.values()}, index=pd.Index(rows, name="city"))
+
+
+@means.mistake("The cities come in the order in which they were met: sort them by their names.")
+def as_they_come(table):
+    rows = {city: table.loc[table["city"] == city, "degrees"].mean() for city in dict.fromkeys(table["city"])}
+    return pd.DataFrame({"degrees": rows.values()}, index=pd.Index(rows, name="city"))
+
+
+@means.mistake("Missing measurements count as 0: leave them out of the mean.")
+def missing_as_zero(table):
+    return mean_by_city(table.fillna({"degrees": 0.0}))
+
+
+@means.also_right
+def by_masks(table):
+    cities, at = np.unique(table["city"].to_numpy(dtype=str), return_inverse=True)
+    means = [table["degrees"][at == place].mean() for place in range(len(cities))]
+    return pd.DataFrame({"degrees": means}, index=pd.Index(cities, name="city", dtype="str"))
+
+
+ANSWERS = {
+    "right": (mean_by_city, 3, "Right in every case."),
+    "right in another way": (by_masks, 3, "Right in every case."),
+    "in another order": (as_they_come, 1, "sort them by their names"),
+    "missing as zero": (missing_as_zero, 2, "leave them out of the mean"),
+    "not allowed": (lambda table: table.groupby("city")[["degrees"]].mean(), 0, "a ready-made grouping"),
+    "a column": (lambda table: mean_by_city(table)["degrees"], 0, "a Series of .*, and a DataFrame of"),
+    "another name": (
+        lambda t: mean_by_city(t).rename(columns={"degrees": "mean"}),
+        0,
+        "lacks \\['degrees'\\]",
+    ),
+    "no names": (lambda t: mean_by_city(t).reset_index(), 0, "has \\['city'\\] too many"),
+    "whole numbers": (lambda t: mean_by_city(t).round(), 1, "column 'degrees' is .* in the row '.*', and"),
+    "a row less": (lambda t: mean_by_city(t).iloc[1:], 0, "rows, and .* were asked for"),
+    "rounded away": (lambda t: mean_by_city(t).astype("float32"), 0, "dtype float32, and float64"),
+}
+
+
+def by_text(answer):
+    """As to a kernel."""
+
+    def put(name, calls, watch):
+        request = pack({"target": name, "calls": calls, "watch": watch})
+        return read_reply(unpack(respond.respond(request, {name: answer})), len(calls))
+
+    return put
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("answer", "points", "says"), ANSWERS.values(), ids=ANSWERS)
+def test_a_table_is_judged(answer, points, says, seed):
+    verdict = judge(means, mean_by_city, by_text(answer), seed)
+    assert verdict.points == points
+    assert re.search(says, verdict.message), verdict.message
+
+
+counter = Exercise("Counter", results=("count",))
+
+
+@counter.group("adding up", points=1)
+def adding_up(draw):
+    start, numbers = draw.integer(10, 99), draw.integers(100, 900, *draw.sizes(1))
+    yield ask(numbers, build=build(start, look=("add", "total", "attributes")))
+
+
+class Counter:
+    def __init__(self, start):
+        self.sum = start
+
+    def add(self, numbers):
+        self.sum += int(numbers.sum())
+
+    def total(self, numbers):
+        return self.sum
+
+
+class StartsAtZero(Counter):
+    def __init__(self, start):
+        self.sum = 0
+
+
+def test_a_class_is_made_and_its_methods_are_called():
+    assert judge(counter, Counter, by_text(Counter), 4).points == 1
+    verdict = judge(counter, Counter, by_text(StartsAtZero), 4)
+    assert verdict.points == 0 and re.search(r"gives \d+, and \d+ is right", verdict.message)
+
+
+def test_a_table_crosses_the_sandbox(tmp_path):
+    source = (
+        "import pandas as pd\ndef mean_by_city(table):\n"
+        "    assert 'torch' not in __import__('sys').modules\n"
+        "    rows = {city: table.degrees[table.city == city].mean() for city in sorted(set(table.city))}\n"
+        "    means = pd.DataFrame({'degrees': rows.values()}, index=pd.Index(rows, name='city'))\n"
+        "    return means.sort_index(ascending=False)"
+    )
+    with student_kernel(tmp_path, KernelEnvironment(limits=Limits(cell=60), modules=("pandas",))) as kernel:
+        assert kernel.run_cell(nbformat.v4.new_code_cell(source)) == "done"
+        verdict = judge(means, mean_by_city, kernel.ask, 1)
+    assert "rows in another order" in verdict.message
