@@ -147,7 +147,8 @@ def _with_metadata(metadata: str) -> bytes:
 
 def _many_cells(number: int) -> bytes:
     work = answered()
-    work.cells += [nbformat.v4.new_raw_cell("x") for _ in range(number)]
+    cell = nbformat.v4.new_raw_cell("x")
+    work.cells += [cell | {"id": f"cell-{count}"} for count in range(number)]
     return json.dumps(work).encode()
 
 
