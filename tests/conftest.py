@@ -41,14 +41,18 @@ def once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Once:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first, so that no worker is left alone with it at the end."""
+    """What takes longest begins first, so that no worker is left alone with it at the end.
+
+    Browser tests come last: their servers live on, and no answer that is judged in a test's own process is
+    to be taken for one that another process helped with.
+    """
     items.sort(key=_longest, reverse=True)
 
 
 def _longest(item: pytest.Item) -> float:
     """Seconds that a test may take by its own word; those that share a JupyterLab stay together."""
     if item.get_closest_marker("browser"):
-        return 900
+        return -1
     allowed = item.get_closest_marker("timeout")
     return float(allowed.args[0]) if allowed else 0
 

@@ -38,8 +38,8 @@ GRADERS = sorted(ROOT.glob("nbjudge/src/**/*.py"))
 # Declared for what they do on the machine, not for an import of ours.
 PROGRAMS = {"jupyterlab", "nbgrader", "ipykernel"}
 NAMED_ONLY = {"myst-nb", "furo"}  # Sphinx is told of these by name
-# The grader imports it only where a lesson has done so: `nbjudge/sandbox/inside/rehearsal.py`.
-LESSONS_OWN = {"matplotlib"}
+# The grader imports them only where a lesson or its checks have: see `rehearsal.py` and `values`.
+LESSONS_OWN = {"matplotlib", "numpy", "pandas"}
 
 
 def canonical(name: str) -> str:

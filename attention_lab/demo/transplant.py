@@ -15,7 +15,7 @@ from functools import cached_property
 from attention_lab.authoring import vocabulary
 
 Definition = ast.FunctionDef | ast.ClassDef
-VOCABULARY_OF = "from attention_lab.authoring import"
+AUTHORING = "attention_lab.authoring"
 
 
 class ChecksFile:
@@ -26,8 +26,10 @@ class ChecksFile:
 
     def __init__(self, text: str, given: frozenset[str]) -> None:
         self._given = given
-        if VOCABULARY_OF in text:  # what an answer uses of it comes along, as the file's own helpers do
-            text = f"{text}\n\n{_vocabulary()}"
+        if (
+            f"from {AUTHORING} import" in text
+        ):  # what an answer uses of it comes along, as the file's own helpers do
+            text = f"{_vocabulary()}\n\n{text}"
         self._lines = text.splitlines()
         self._statements = ast.parse(text).body
 
@@ -94,7 +96,8 @@ class ChecksFile:
             is_group = isinstance(statement, Definition) and any(
                 self._hangs_on(decorator)[1] == "group" for decorator in statement.decorator_list
             )
-            if not is_group:
+            is_vocabulary = isinstance(statement, ast.ImportFrom) and statement.module == AUTHORING
+            if not is_group and not is_vocabulary:
                 bare = self._undecorated(statement) if isinstance(statement, Definition) else statement
                 helpers |= dict.fromkeys(_bound_by(bare), bare)
         return {

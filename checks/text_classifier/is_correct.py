@@ -6,7 +6,7 @@ from .attention_candidates import Candidate, Family
 from .attention_candidates_broken import FAMILIES
 
 is_correct = Exercise(
-    "is_correct", results=("answer",), mistakes_from=("attention_checks", "is_correct_mistakes")
+    "is_correct", results=("answer",), mistakes_from=("is_correct_mistakes", "is_correct_tensors")
 )
 
 RIGHT_ONES = 3

@@ -102,4 +102,4 @@ def test_a_reader_that_has_ended_is_broken(ends):
 def test_a_kernel_that_has_ended_is_not_waited_for():
     ours, theirs = socket.socketpair()
     with ours, theirs, pytest.raises(WireBroken, match="the kernel has ended"):
-        Wire(ours, lambda: False).hear(WallClockDeadline(100))
+        Wire(ours, lambda: False).receive(WallClockDeadline(100))

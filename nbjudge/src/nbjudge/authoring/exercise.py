@@ -7,6 +7,7 @@ mistakes (wrong answers with the sentence that helps) and other right ways to wr
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -79,7 +80,7 @@ def ask(
     gradients: bool = False,
     refuses: Sequence[int] | None = None,
     build: Build | None = None,
-    through: Callable[..., Any] | None = None,
+    through: Callable[..., Any] | MadeInKernel | None = None,
     **kwargs: Any,
 ) -> Case:
     """Write a case the way the call itself is written: ``ask(sample, weights=weights)``.
@@ -129,6 +130,7 @@ class Mistake:
     name: str
     message: str
     answer: Callable[..., Any]
+    file: str = ""  # the module that hangs it on its exercise, wherever the answer itself is made
 
 
 @dataclass(eq=False)
@@ -201,8 +203,10 @@ class Exercise:
     def mistake(self, message: str) -> Callable[..., Any]:
         """Add a mistake: the decorated function (or module) is the wrong answer itself."""
 
+        file = str(sys._getframe(1).f_globals.get("__name__", "")).rpartition(".")[2]
+
         def add(answer: Callable[..., Any]) -> Callable[..., Any]:
-            self.mistakes.append(Mistake(answer.__name__, message, answer))
+            self.mistakes.append(Mistake(answer.__name__, message, answer, file))
             return answer
 
         return add

@@ -30,11 +30,13 @@ def made_by(function: Callable[..., Any], **given: Any) -> MadeInKernel:
     return MadeInKernel(f"{code}\nmade = {function.__name__}(**given)", needed | {"given": given})
 
 
-def stands_between(function: Callable[..., Any]) -> MadeInKernel:
+def stands_between(function: Callable[..., Any] | MadeInKernel) -> MadeInKernel:
     """Code of the checks' own between a call and the answer, see `ask`.
 
     Raises CourseError where it uses what cannot come along.
     """
+    if isinstance(function, MadeInKernel):  # written as a program
+        return function
     inner, given = (function.func, function.keywords) if isinstance(function, partial) else (function, {})
     code, needed = _program(inner)
     through = f"{code}\ndef made(answer):\n    return {inner.__name__}(answer, **given)"

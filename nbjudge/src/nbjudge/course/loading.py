@@ -55,7 +55,7 @@ def put_in_order(exercise: Exercise) -> None:
 
     Raises CourseError where several files hold some and it gives none.
     """
-    files = [mistake.answer.__module__.rpartition(".")[2] for mistake in exercise.mistakes]
+    files = [mistake.file for mistake in exercise.mistakes]
     unlisted = [file for file in dict.fromkeys(files) if file not in exercise.mistakes_from]
     if len(set(files)) > 1 and unlisted:
         found = tuple(dict.fromkeys(files))
