@@ -43,8 +43,7 @@ def once(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Once:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that no worker is left alone with it at the end.
 
-    Browser tests come last: their servers live on, and no answer that is judged in a test's own process is
-    to be taken for one that another process helped with.
+    Browser tests come last: their servers live on, and would take from the others' processor.
     """
     items.sort(key=_longest, reverse=True)
 

@@ -128,7 +128,6 @@ def test_a_class_is_made_and_its_methods_are_called():
 def test_a_table_crosses_the_sandbox(tmp_path):
     source = (
         "import pandas as pd\ndef mean_by_city(table):\n"
-        "    assert 'torch' not in __import__('sys').modules\n"
         "    rows = {city: table.degrees[table.city == city].mean() for city in sorted(set(table.city))}\n"
         "    means = pd.DataFrame({'degrees': rows.values()}, index=pd.Index(rows, name='city'))\n"
         "    return means.sort_index(ascending=False)"

@@ -29,7 +29,9 @@ class OtherProcesses:
         self._times_run = _times_run()
         self._held: list[int] = []
         self._unjudged: set[int] = set()
-        if self._times_run:
+        if os.getpid() != FIRST_PROCESS:
+            self._unjudged.update(self._times_run)
+        elif self._times_run:
             self._still_the_busy()
         self._waited_for = _work_of_ended_children()
 
@@ -59,9 +61,6 @@ class OtherProcesses:
         now = _times_run()
         busy = [pid for pid in now if now[pid] != self._times_run.get(pid) or now[pid] == RUNNING]
         self._times_run = now
-        if os.getpid() != FIRST_PROCESS:
-            self._unjudged.update(busy)  # perhaps somebody else's to stop
-            return
         for pid in busy:
             with suppress(OSError):
                 os.kill(pid, signal.SIGSTOP)
