@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -126,11 +127,13 @@ def mark_the_question(formgrader: Formgrader, picture) -> None:
     expect(frame.get_by_text(MARK_SCHEME)).to_be_visible()
     expect(frame.get_by_text(ANSWERS["why"])).to_be_visible()
     cell = frame.locator(".nbgrader_cell", has=frame.locator("#why"))
-    with saved(formgrader.page, "grade"):
+    # Its buttons work as soon as the page has filled this in.
+    expect(cell.locator(".extra-credit")).to_have_attribute("placeholder", "0")
+    with saved(formgrader, "grade"):
         cell.get_by_role("button", name="Full credit").click()
     expect(frame.locator("#why")).to_have_value("2")
     for box, kind, text in (("#why", "grade", "1.5"), ("#why-comment", "comment", COMMENT)):
-        with saved(formgrader.page, kind):
+        with saved(formgrader, kind):
             frame.locator(box).fill(text)
             frame.locator(box).press("Tab")
     frame.locator("#why").scroll_into_view_if_needed()
@@ -138,10 +141,16 @@ def mark_the_question(formgrader: Formgrader, picture) -> None:
 
 
 @contextmanager
-def saved(page: Page, kind: str) -> Iterator[None]:
-    """Waits until what is done within has been saved in the gradebook."""
-    with page.expect_response(
+def saved(formgrader: Formgrader, kind: str) -> Iterator[None]:
+    """Waits until what is done within has been saved in the gradebook, and the page knows of it.
+
+    When the answer has come, the page writes what was saved into the boxes: over what was typed meanwhile.
+    """
+    with formgrader.page.expect_response(
         lambda answer: f"/api/{kind}/" in answer.url and answer.request.method == "PUT"
     ) as answer:
         yield
     assert answer.value.ok
+    box = "score" if kind == "grade" else "comment"
+    for sign in formgrader.frame.locator(f".{box}-saved").all():
+        expect(sign).to_have_class(re.compile("glyphicon-ok"))
