@@ -74,6 +74,11 @@ def is_added(cell: Mapping[str, Any]) -> bool:
     return str(cell.get("id", "")).startswith(ADDED_CELL_PREFIX)
 
 
+def is_written_by_student(cell: Mapping[str, Any]) -> bool:
+    """Whether what stands in this cell is a student's: an answer, or a cell of their own."""
+    return is_added(cell) or bool(nbgrader_metadata(cell).get("solution"))
+
+
 def _digest(text: str) -> str:
     return hashlib.sha256(text.strip().encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -10,7 +10,7 @@ import copy
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +19,9 @@ from nbformat import NotebookNode
 
 from nbjudge.ask import protocol
 from nbjudge.ask.answers import Answer, Reply, read_reply
+from nbjudge.ask.program.names import REMEMBER
 from nbjudge.ask.program.watching import Watch
+from nbjudge.cell_metadata import is_written_by_student
 from nbjudge.run.cpu_deadline import CpuTimeDeadline
 from nbjudge.run.kernel_process import KernelEnvironment, KernelProcess, start
 from nbjudge.sandbox.forked_kernel import SandboxError
@@ -142,7 +144,14 @@ class StudentKernel:
                 cell.outputs.append(_error(reply["ename"], reply["evalue"]))
             elif late:
                 cell.outputs.append(_error("TimeoutError", TOO_LATE))
+        if is_written_by_student(cell) and not late:
+            self._remember_names()
         return "late" if late else "done"
+
+    def _remember_names(self) -> None:
+        """So that given cells may use the same names, and answers are asked with the student's own."""
+        with suppress(KernelDied, TimeoutError, ValueError):  # whatever it is, the next cell finds it, too
+            self._evaluate(REMEMBER, self._deadline(self.limits.cell))
 
     def _start_again(self) -> None:
         """A fresh kernel in the state of the last one: every earlier cell but the killers, run again."""

@@ -17,6 +17,7 @@ from types import CodeType
 from typing import Any
 
 from nbjudge.ask.program.building import BUILDERS, look_at
+from nbjudge.ask.program.names import as_remembered
 from nbjudge.ask.program.recording import NoRecording, Recording
 from nbjudge.ask.program.watching import Watch
 from nbjudge.values.kinds import KINDS, kind_of, owned_values
@@ -28,12 +29,13 @@ LONGEST_MESSAGE = 2_000  # characters
 def respond(text: str, namespace: dict[str, Any]) -> str:
     """Answer one packed request against the student's namespace; return the packed answers."""
     request = unpack(text, with_code=True)
-    function = namespace.get(request["target"])
-    watch = request["watch"]
-    with Recording(watch) if watch and callable(function) else NoRecording() as recording:
-        answers = _answers(function, request["calls"], recording)
-        packed = pack(answers)
-        late = recording.taken()  # while it was packed
+    with as_remembered(namespace):
+        function = namespace.get(request["target"])
+        watch = request["watch"]
+        with Recording(watch) if watch and callable(function) else NoRecording() as recording:
+            answers = _answers(function, request["calls"], recording)
+            packed = pack(answers)
+            late = recording.taken()  # while it was packed
     for answer in answers if late else ():
         answer["ran"] = sorted({*answer.get("ran", ()), *late})
     return pack(answers) if late else packed

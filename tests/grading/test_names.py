@@ -1,0 +1,187 @@
+"""Given cells and tests use names that students use, too: an answer is asked with the student's own."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import symtable
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from nbjudge.ask.answers import Answer, calls_for
+from nbjudge.authoring import ask
+from nbjudge.authoring.limits import Limits
+from nbjudge.cell_metadata import is_written_by_student
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import open_course
+from nbjudge.course.notebooks import read_notebook
+from nbjudge.pipeline.grade import grade
+from nbjudge.read.submission import SubmittedCell
+from nbjudge.rebuild.forms import graded
+from nbjudge.rebuild.rebuild import rebuild
+from nbjudge.run.kernel import StudentKernel, student_kernel
+from nbjudge.run.kernel_process import KernelEnvironment
+
+ROOT = Path(__file__).parents[2]
+COURSE = open_course(ROOT)
+PATIENT = Limits(cell=240, answer=240, notebook=1200)
+DIE = "import os\nos._exit(1)"
+
+
+def given(source: str) -> nbformat.NotebookNode:
+    return nbformat.v4.new_code_cell(source)
+
+
+def written(source: str) -> nbformat.NotebookNode:
+    return nbformat.v4.new_code_cell(source, metadata={"nbgrader": {"solution": True}})
+
+
+def answer_of(kernel: StudentKernel, *cells: nbformat.NotebookNode) -> Answer:
+    for cell in cells:
+        kernel.run_cell(cell)
+    (answer,) = kernel.ask("total", calls_for([ask(3)], [None]), {}).answers
+    return answer
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Iterator[StudentKernel]:
+    with student_kernel(tmp_path, KernelEnvironment(limits=PATIENT)) as kernel:
+        yield kernel
+
+
+HELPED = "def weights(n):\n    return n + 1\ndef total(n):\n    return 2 * weights(n)"
+
+
+def test_a_helper_is_the_students_although_a_given_cell_has_used_its_name(kernel):
+    assert answer_of(kernel, written(HELPED), given("weights = [0.5, 0.5]")).value == 8
+
+
+def test_a_helper_that_a_given_cell_has_removed_is_there(kernel):
+    assert answer_of(kernel, written(HELPED), given("del weights")).value == 8
+
+
+def test_an_answer_is_the_students_although_a_given_cell_has_used_its_name(kernel):
+    assert answer_of(kernel, written(HELPED), given("total = 0")).value == 8
+
+
+def test_given_cells_find_their_own_names_after_an_answer_was_asked(kernel):
+    answer_of(kernel, written(HELPED), given("weights = [0.5, 0.5]; new = 7"))
+    shown = given("print(weights, new)")
+    kernel.run_cell(shown)
+    assert shown.outputs[0].text == "[0.5, 0.5] 7\n"
+
+
+def test_what_a_given_cell_names_first_is_known_to_the_answer(kernel):
+    assert answer_of(kernel, written("def total(n):\n    return n + later"), given("later = 4")).value == 7
+
+
+def test_a_student_who_uses_the_name_again_is_taken_at_their_last_word(kernel):
+    cells = [written(HELPED), given("weights = [0.5, 0.5]"), written("def weights(n):\n    return n")]
+    assert answer_of(kernel, *cells).value == 6
+
+
+def test_helpers_of_a_cell_that_stops_later_on_are_kept(kernel):
+    assert answer_of(kernel, written(HELPED + "\n1 / 0"), given("weights = 0")).value == 8
+
+
+def test_names_are_remembered_in_a_kernel_that_had_to_be_started_again(kernel):
+    assert answer_of(kernel, written(HELPED), given("weights = 0"), written(DIE)).value == 8
+
+
+# ---- the lessons ---------------------------------------------------------------------------------
+
+LESSONS = [lesson for lesson in COURSE.lessons.values() if lesson.exercises]
+CALLS_ITS_HELPERS = """
+from functools import wraps as _wraps
+{helpers}
+_helpers = lambda: ({names},)
+_plain_{name} = {name}
+"""
+FUNCTION = """
+@_wraps(_plain_{name})
+def {name}(*args, **kwargs):
+    for helper in _helpers():
+        helper(0)
+    return _plain_{name}(*args, **kwargs)
+"""
+CLASS = """
+class {name}(_plain_{name}):
+    def {method}(self, *args, **kwargs):
+        for helper in _helpers():
+            helper(0)
+        return super().{method}(*args, **kwargs)
+"""
+
+
+def names_assigned(source: str) -> set[str]:
+    """At the top level of a cell, by whatever statement; imports aside, which everybody needs."""
+    names = set()
+    for statement in parsed(source).body:
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+            names.add(statement.name)
+        else:
+            nodes = ast.walk(statement)
+            names |= {
+                node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            }
+    return names
+
+
+def global_names(source: str) -> set[str]:
+    """Those that a cell looks up or assigns at its top level; a function's own variables are none."""
+    names, tables = set(), [symtable.symtable(source, "<cell>", "exec")]
+    while tables:
+        table = tables.pop()
+        module = table.get_type() == "module"
+        names |= {symbol.get_name() for symbol in table.get_symbols() if module or symbol.is_global()}
+        tables += table.get_children()
+    return names
+
+
+def parsed(source: str) -> ast.Module:
+    return ast.parse("\n".join(line for line in source.splitlines() if not line.startswith(("%", "!"))))
+
+
+def with_helpers(source: str, name: str, reference: object, names: list[str]) -> str:
+    """The cell of an answer, which calls a helper of each of these names whenever it is asked."""
+    helpers = "\n".join(f"def {helper}(value):\n    return value" for helper in names)
+    text = source + CALLS_ITS_HELPERS.format(helpers=helpers, names=", ".join(names), name=name)
+    method = "forward" if hasattr(reference, "forward") else "__init__"
+    return text + (CLASS if isinstance(reference, type) else FUNCTION).format(name=name, method=method)
+
+
+@pytest.mark.lesson
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_no_right_answer_is_refused_because_of_its_helpers_names(lesson, tmp_path):
+    """Every answer calls a helper under each name that a given cell or a test uses for something else.
+
+    Those cells do nothing here but use these names: what they work out besides takes a minute.
+    """
+    notebook, config = read_notebook(lesson.source_path), read_config(ROOT)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    answers = "\n".join(cell.source for cell in code if is_written_by_student(cell))
+    given_cells = [cell for cell in code if not is_written_by_student(cell) and cell.id != "setup"]
+    not_theirs = global_names(answers) | lesson.exercises.keys()
+    helpers = sorted(set().union(*(names_assigned(cell.source) for cell in given_cells)) - not_theirs)
+    assert len(helpers) > 5
+    form = graded(notebook, config, lesson.exercise_of_cell, lesson.source_path.parent)
+    for cell in form.cells:
+        used = names_assigned(cell.source) if cell.id in {given.id for given in given_cells} else set()
+        if used and not used & not_theirs:
+            cell.source = " = ".join([*sorted(used), "0"])
+    for cell in code:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if name in lesson.exercises:
+            cell.source = with_helpers(cell.source, name, lesson.reference_answer(name), helpers)
+    submitted = [SubmittedCell(cell.cell_type, cell.source, cell_id=cell.id) for cell in notebook.cells]
+    folder = shutil.copytree(lesson.source_path.parent, tmp_path / "work")  # with the files that are given
+    shown = tuple(config.RunAndJudge.helpers)
+    world = KernelEnvironment(limits=PATIENT, modules=lesson.modules, helpers=shown)
+    verdicts = grade(rebuild(form, submitted), lesson, folder, 7, world)
+    assert {verdict.exercise for verdict in verdicts} == lesson.exercises.keys()
+    assert {
+        verdict.exercise: verdict.message for verdict in verdicts if verdict.points < verdict.max_points
+    } == {}
