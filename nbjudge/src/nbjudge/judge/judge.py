@@ -11,6 +11,7 @@ from typing import Any
 from nbjudge.ask.answers import Ask
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import wording
+from nbjudge.judge.again import asked_again
 from nbjudge.judge.batches import ask_all
 from nbjudge.judge.diagnose import diagnose
 from nbjudge.judge.questions import GroupRun, question, run_of
@@ -28,6 +29,7 @@ def judge(exercise: Exercise, reference: Callable[..., Any], ask: Ask, seed: int
     questions = [question(exercise, group, reference, seed) for group in exercise.groups]
     answered = ask_all(exercise, questions, ask)
     runs = [run_of(exercise, *pair) for pair in zip(questions, answered, strict=True)]
+    runs = asked_again(exercise, runs, ask)
     verdicts = _counted(runs)
     if all(group.agrees for group in verdicts):
         return Verdict(exercise.name, seed, verdicts)

@@ -35,6 +35,8 @@ class Question:
     calls: list[dict[str, Any]]
     expected: list[Answer]  # empty where no comparison is made
     requires_work: bool  # whether nobody answers it right without work
+    # Filled by `nbjudge.judge.again`: the calls of a second round, and what the reference answers.
+    second_round: list[tuple[list[dict[str, Any]], list[Answer]]] = field(default_factory=list)
     _mistaken: dict[tuple[str, int], Answer] = field(default_factory=dict)
 
     def mistaken(self, mistake: Mistake, index: int) -> Answer:

@@ -56,6 +56,22 @@ def refuses_badly(exercise: Exercise, case: Case, answer: Answer) -> str:
     )
 
 
+def keeps_something(exercise: Exercise, by_object: bool) -> str:
+    """An answer that is right once."""
+    who = "an object of it is called" if by_object else "it is called"
+    return (
+        f"`{exercise.name}` gives what is right when {who} once, and something else when {who} again with "
+        "other numbers: it keeps something of an earlier call."
+    )
+
+
+def stops_when_asked_again(exercise: Exercise, answer: Answer, by_object: bool) -> str:
+    who = "an object of it was called" if by_object else "it was called"
+    if answer.changed:
+        return f"`{exercise.name}` leaves its input alone at first, and changes it after {who} before."
+    return f"Right at first; after {who} before: {no_value(exercise, answer)}"
+
+
 def changed_arguments(exercise: Exercise, reference: Callable[..., Any], changed: Sequence[str]) -> str:
     names = listed([f"`{argument_name(reference, path)}`" for path in changed])
     return f"`{exercise.name}` changes its input {names}: work on a new tensor and leave the caller's alone."

@@ -32,6 +32,16 @@ class ModuleBuilder(Builder):
             module.load_state_dict(build["state"], strict=False)
         return module.train(not build["eval"])
 
+    def modes(self, build: dict[str, Any]) -> list[dict[str, Any]]:
+        """What is the same in training is so in evaluation; the other way round it need not be."""
+        return [build] if build["eval"] else [build, build | {"eval": True}]
+
+    def call_before(self, made: Any, build: dict[str, Any], args: Any, kwargs: Any) -> None:
+        """In the other mode than the call that is asked for, and then in its own."""
+        with torch.no_grad():
+            for training in (build["eval"], not build["eval"]):
+                made.train(training)(*args, **kwargs)
+
     def parameters(self, made: Any) -> dict[str, Any]:
         return dict(made.named_parameters())
 

@@ -20,6 +20,14 @@ class Builder:
         """The object, as `nbjudge.authoring.build` describes it."""
         return answer(*args, **kwargs)
 
+    def modes(self, build: dict[str, Any]) -> list[dict[str, Any]]:
+        """How else to make the object for the same results: once more in each mode that it has."""
+        return [build]
+
+    def call_before(self, made: Any, build: dict[str, Any], args: Any, kwargs: Any) -> None:
+        """A call whose result nobody asks for: what an object keeps of it shows in the next one."""
+        made(*args, **kwargs)
+
     def parameters(self, made: Any) -> dict[str, Any]:
         """Of the object, what gradients are asked for beside those of the arguments."""
         return {}

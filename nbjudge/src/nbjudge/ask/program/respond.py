@@ -82,6 +82,10 @@ def _answer(
                 made = builder.make(
                     function, build, _copy(build["args"], False), _copy(build["kwargs"], False)
                 )
+                for earlier in call.get("before", ()):
+                    builder.call_before(
+                        made, build, _copy(earlier["args"], False), _copy(earlier["kwargs"], False)
+                    )
                 taken["parameters"] = builder.parameters(made)
                 value = look_at(made, builder, build["look"], taken)
             # What comes later, in a hook, a thread or another call, is no answer any more.

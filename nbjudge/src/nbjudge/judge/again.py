@@ -1,0 +1,137 @@
+"""Whether an answer keeps something from one call to the next: it is asked once more, in the same process.
+
+In the opposite order, so that each call comes after another one than before, with other numbers of the
+same shapes, and without the arguments that need not be given. An object is called before that: with less,
+with the first numbers, and in the opposite mode where it has modes. Whatever remembers, by shape, by argument
+or by call, answers then as if it had been asked something else.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nbjudge.ask.answers import Answer, Ask, answers_of
+from nbjudge.ask.program.building import BUILDERS
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.judge import wording
+from nbjudge.judge.batches import ask_all
+from nbjudge.judge.compare import same_value
+from nbjudge.judge.questions import GroupRun, Question
+from nbjudge.judge.verdict import Finding
+from nbjudge.values.arrays import ArrayKind
+from nbjudge.values.kinds import kind_of
+
+Call = dict[str, Any]
+LENGTH_AXIS = -2  # of what has rows: a call with less has one row less
+
+
+@dataclass(frozen=True, eq=False)
+class SecondRound:
+    """A group's calls once more, and what the reference answers to them."""
+
+    run: GroupRun
+    calls: list[Call]
+    expected: list[Answer]
+
+
+def asked_again(exercise: Exercise, runs: Sequence[GroupRun], ask: Ask) -> list[GroupRun]:
+    """The same runs; one that was right, and is not when it is asked again, has an objection."""
+    agreeing = [run for run in reversed(runs) if run.agrees and run.question.expected]
+    rounds = [second for run in agreeing if (second := _second_round(run)).calls]
+    answered = ask_all(exercise, rounds, ask, watched=False)
+    objections = {
+        second.run: finding
+        for second, answers in zip(rounds, answered, strict=True)
+        if (finding := _objection(exercise, second, answers)) is not None
+    }
+    return [replace(run, objection=objections[run]) if run in objections else run for run in runs]
+
+
+def _second_round(run: GroupRun) -> SecondRound:
+    """Made once for each question, as it asks the reference several times."""
+    asked = run.question
+    if not asked.second_round:
+        cases = zip(reversed(asked.cases), reversed(asked.calls), strict=True)
+        calls = [call for case, first in cases if case.refuses is None for call in _anew(asked, first)]
+        asked.second_round.append((calls, answers_of(asked.reference, calls)))
+    calls, expected = asked.second_round[0]
+    return SecondRound(run, calls, expected)
+
+
+def _anew(asked: Question, first: Call) -> Iterator[Call]:
+    """One call in other words, as far as the reference has an answer to them."""
+    plain = first | {"cotangents": None, "before": []}
+    fewer = _without_optional_arrays(asked.reference, plain)
+    forms = [plain] if fewer is None else [plain, fewer]
+    build, earlier = plain["build"], list[Call]()
+    if build is not None:
+        least = fewer or plain
+        before = [least | {"args": _each(least["args"], _shorter)}, *reversed(forms)]
+        earlier = [
+            {"args": call["args"], "kwargs": call["kwargs"]}
+            for call in before
+            if _answerable(asked.reference, call)
+        ]
+    builds = [None] if build is None else BUILDERS[build["builder"]].modes(build)
+    for form in (form | {"build": each} for each in builds for form in forms):
+        other = {"args": _each(form["args"], _halved), "kwargs": _each(form["kwargs"], _halved)}
+        call = form | other | {"before": earlier}
+        if _answerable(asked.reference, call):
+            yield call
+
+
+def _answerable(reference: Callable[..., Any], call: Call) -> bool:
+    (answer,) = answers_of(reference, [call])
+    return answer.status == "value" and not answer.changed
+
+
+def _without_optional_arrays(reference: Callable[..., Any], call: Call) -> Call | None:
+    """The same call without the arrays that need not be given; None where all must."""
+    function = getattr(reference, "forward", reference) if inspect.isclass(reference) else reference
+    parameters = list(inspect.signature(function).parameters.values())[inspect.isclass(reference) :]
+    optional = {each.name for each in parameters if each.default is not inspect.Parameter.empty}
+
+    def is_left_out(name: str, value: Any) -> bool:
+        return name in optional and isinstance(kind_of(value), ArrayKind)
+
+    args = list(call["args"])
+    while args and len(args) <= len(parameters) and is_left_out(parameters[len(args) - 1].name, args[-1]):
+        args.pop()
+    kwargs = {name: value for name, value in call["kwargs"].items() if not is_left_out(name, value)}
+    if len(args) == len(call["args"]) and len(kwargs) == len(call["kwargs"]):
+        return None
+    return call | {"args": args, "kwargs": kwargs}
+
+
+def _each(value: Any, change: Callable[[ArrayKind, Any], Any]) -> Any:
+    """The same, with `change` made to every array."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_each(entry, change) for entry in value)
+    if isinstance(value, dict):
+        return {key: _each(entry, change) for key, entry in value.items()}
+    kind = kind_of(value)
+    return change(kind, value) if isinstance(kind, ArrayKind) else value
+
+
+def _halved(kind: ArrayKind, value: Any) -> Any:
+    # Exact, and whatever holds for the numbers holds for their halves: signs, infinities, what is large.
+    return value / 2 if kind.is_floating(value) else value
+
+
+def _shorter(_kind: ArrayKind, value: Any) -> Any:
+    return (
+        value[..., : LENGTH_AXIS + 1, :] if len(value.shape) > 1 and value.shape[LENGTH_AXIS] > 1 else value
+    )
+
+
+def _objection(exercise: Exercise, second: SecondRound, answers: Sequence[Answer]) -> Finding | None:
+    for call, answer, expected in zip(second.calls, answers, second.expected, strict=True):
+        if answer.status == "value" and not answer.changed:
+            if same_value(answer.value, expected.value, exercise.tolerance):
+                continue
+            return Finding(wording.keeps_something(exercise, bool(call["before"])))
+        return Finding(wording.stops_when_asked_again(exercise, answer, bool(call["before"])))
+    return None

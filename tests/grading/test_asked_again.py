@@ -1,0 +1,143 @@
+"""Answers that keep something from one call to the next are right once, and lose their points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from nbjudge.ask.answers import read_reply
+from nbjudge.ask.program import respond
+from nbjudge.course.course import open_course
+from nbjudge.judge.judge import judge
+
+COURSE = open_course(Path(__file__).parents[2])
+
+
+def verdict_on(name, answer, seed=5):
+    lesson, exercise = COURSE.exercise(name)
+
+    def ask(_name, calls, watch):
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+
+    return judge(exercise, lesson.reference_answer(name), ask, seed)
+
+
+def reference(name):
+    lesson, _ = COURSE.exercise(name)
+    return lesson.reference_answer(name)
+
+
+def by_shape(right):
+    """Keeps its result for each shape."""
+    kept = {}
+
+    def answer(*args, **kwargs):
+        shapes = tuple(getattr(value, "shape", value) for value in (*args, *kwargs.values()))
+        if shapes not in kept:
+            kept[shapes] = right(*args, **kwargs)
+        return kept[shapes]
+
+    return answer
+
+
+def last_mask(right):
+    """Goes on with the mask of an earlier call where none is given."""
+    kept = []
+
+    def answer(query, key=None, value=None, mask=None):
+        result = right(query, key, value, mask)
+        if mask is not None:
+            kept.append(mask)
+        for old in kept:
+            if mask is None and old.shape[-2:] == result[1].shape[-2:]:
+                return right(query, key, value, old)
+        return result
+
+    return answer
+
+
+@pytest.mark.parametrize("name", ["softmax", "attention_scores", "dot_product_attention", "masked_softmax"])
+def test_a_result_that_is_kept_by_its_shape_is_seen(name):
+    verdict = verdict_on(name, by_shape(reference(name)))
+    assert verdict.points == 0
+    assert "it keeps something of an earlier call" in verdict.message
+
+
+def test_a_mask_that_is_kept_is_seen():
+    verdict = verdict_on("masked_attention", last_mask(reference("masked_attention")))
+    assert verdict.points < verdict.max_points
+    assert "it keeps something of an earlier call" in verdict.message
+
+
+class Kept:
+    """Layers that are right at their first call."""
+
+    @staticmethod
+    def slice_for_good(right):
+        class PositionalEncoding(right):
+            def forward(self, x):
+                if not hasattr(self, "rows"):
+                    self.rows = super().forward(torch.zeros_like(x))[..., :1, : x.shape[-2], :]
+                return super().forward(x) if self.rows.shape != x.shape else x + self.rows
+
+        return PositionalEncoding
+
+    @staticmethod
+    def first_result(right):
+        class Layer(right):
+            def forward(self, *args, **kwargs):
+                if not hasattr(self, "kept"):
+                    self.kept = super().forward(*args, **kwargs)
+                return self.kept
+
+        return Layer
+
+    @staticmethod
+    def result_of_training(right):
+        class Layer(right):
+            def forward(self, *args, **kwargs):
+                if self.training:
+                    self.kept = super().forward(*args, **kwargs)
+                    return self.kept
+                return self.kept if hasattr(self, "kept") else super().forward(*args, **kwargs)
+
+        return Layer
+
+    @staticmethod
+    def mask_of_the_first_length(right):
+        class Layer(right):
+            def forward(self, x, *args, **kwargs):
+                if not hasattr(self, "length"):
+                    self.length = x.shape[-2]
+                if x.shape[-2] > self.length:
+                    rest = super().forward(x[..., : self.length, :], *args, **kwargs)
+                    return rest
+                return super().forward(x, *args, **kwargs)
+
+        return Layer
+
+
+LAYERS = ["AttentionHead", "CausalSelfAttention", "MultiHeadAttention", "EfficientMultiHeadAttention"]
+
+
+@pytest.mark.parametrize("name", [*LAYERS, "PositionalEncoding"])
+@pytest.mark.parametrize("kept", [Kept.first_result, Kept.result_of_training, Kept.mask_of_the_first_length])
+def test_a_layer_that_keeps_something_of_an_earlier_call_is_seen(name, kept):
+    verdict = verdict_on(name, kept(reference(name)))
+    assert verdict.points < verdict.max_points
+    assert "an object of it" in verdict.message
+
+
+def test_what_is_kept_and_right_costs_nothing():
+    right, kept = reference("softmax"), {}
+
+    def answer(scores):
+        key = (scores.shape, scores.dtype, tuple(scores.detach().reshape(-1).tolist()))
+        if key not in kept or scores.requires_grad:
+            kept[key] = right(scores)
+        return kept[key].clone()
+
+    verdict = verdict_on("softmax", answer)
+    assert verdict.points == verdict.max_points, verdict.message
