@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from nbjudge.ask.program import respond
@@ -13,7 +13,7 @@ from nbjudge.values.kinds import kind_of
 
 # The kernel's side keeps to these too, but it is the student's.
 LONGEST_MESSAGE = 500  # characters
-LONGEST_LIST = 20
+MOST_CHANGES = 500  # places
 MOST_STEPS, LONGEST_STEP = 500, 300  # names of what ran, and characters of one
 
 Status = Literal["value", "raised", "missing", "late", "died", "unreadable"]
@@ -36,6 +36,11 @@ class Answer:
     changed: tuple[str, ...] = ()
     gradients: dict[str, Any] | str | None = None
     ran: frozenset[str] = frozenset()
+
+    def beside(self, reference: Answer) -> Answer:
+        """The same answer; what the reference changes, too, is there to be changed."""
+        changed = tuple(place for place in self.changed if place not in reference.changed)
+        return self if changed == self.changed else replace(self, changed=changed)
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ def read_reply(reply: Any, expected: int) -> Reply:
 def _read_answer(entry: Any) -> Answer:
     if not isinstance(entry, dict):
         return Answer("unreadable", message="an answer that is not of the agreed form")
-    changed = tuple(_text(name) for name in _list(entry.get("changed"))[:LONGEST_LIST])
+    changed = tuple(_text(name) for name in _list(entry.get("changed"))[:MOST_CHANGES])
     if "missing" in entry:
         return Answer("missing")
     steps = _list(entry.get("ran"))[:MOST_STEPS]

@@ -19,7 +19,7 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import wording
 from nbjudge.judge.batches import ask_all
 from nbjudge.judge.compare import same_value
-from nbjudge.judge.questions import GroupRun, Question
+from nbjudge.judge.questions import GroupRun, Question, changes_values
 from nbjudge.judge.verdict import Finding
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
@@ -85,7 +85,7 @@ def _anew(asked: Question, first: Call) -> Iterator[Call]:
 
 def _answerable(reference: Callable[..., Any], call: Call) -> bool:
     (answer,) = answers_of(reference, [call])
-    return answer.status == "value" and not answer.changed
+    return answer.status == "value" and not changes_values(answer)
 
 
 def _without_optional_arrays(reference: Callable[..., Any], call: Call) -> Call | None:
@@ -129,6 +129,7 @@ def _shorter(_kind: ArrayKind, value: Any) -> Any:
 
 def _objection(exercise: Exercise, second: SecondRound, answers: Sequence[Answer]) -> Finding | None:
     for call, answer, expected in zip(second.calls, answers, second.expected, strict=True):
+        answer = answer.beside(expected)
         if answer.status == "value" and not answer.changed:
             if same_value(answer.value, expected.value, exercise.tolerance):
                 continue

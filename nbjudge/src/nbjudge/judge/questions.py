@@ -42,7 +42,8 @@ class Question:
     def mistaken(self, mistake: Mistake, index: int) -> Answer:
         """What a mistake answers to one of the calls."""
         if (mistake.name, index) not in self._mistaken:
-            (self._mistaken[mistake.name, index],) = answers_of(mistake.answer, [self.calls[index]])
+            (answer,) = answers_of(mistake.answer, [self.calls[index]])
+            self._mistaken[mistake.name, index] = answer.beside(self.expected[index])
         return self._mistaken[mistake.name, index]
 
 
@@ -98,6 +99,8 @@ def question(exercise: Exercise, group: Group, reference: Callable[..., Any], se
 
 def run_of(exercise: Exercise, asked: Question, answers: list[Answer]) -> GroupRun:
     """Hold the answers to a question against the expected ones."""
+    if asked.expected:
+        answers = [each.beside(right) for each, right in zip(answers, asked.expected, strict=True)]
     objection = _objection(exercise, asked, answers)
     if not asked.expected:
         wrong = tuple(range(len(asked.cases))) if objection is not None else ()
@@ -122,6 +125,11 @@ def right(exercise: Exercise, case: Case, answer: Answer, expected: Answer) -> b
     if not same_value(answer.value, expected.value, exercise.tolerance):
         return False
     return not case.gradients or same_gradients(answer, expected, exercise.tolerance)
+
+
+def changes_values(answer: Answer) -> bool:
+    """Whether it changes arrays or lists that it was given; an object may be there to be changed."""
+    return any("." not in place for place in answer.changed)
 
 
 def refuses_well(numbers: Sequence[int], answer: Answer) -> bool:
@@ -160,7 +168,7 @@ def _refuse_broken_cases(
                 "is to be refused, and the solution does not raise a ValueError with the numbers "
                 f"{', '.join(map(str, case.refuses))} (it gives {said})"
             )
-        elif answer.status == "value" and not answer.changed:
+        elif answer.status == "value" and not changes_values(answer):
             continue
         elif answer.changed:
             problem = "has its arguments changed by the solution"

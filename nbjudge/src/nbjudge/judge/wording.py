@@ -73,8 +73,11 @@ def stops_when_asked_again(exercise: Exercise, answer: Answer, by_object: bool) 
 
 
 def changed_arguments(exercise: Exercise, reference: Callable[..., Any], changed: Sequence[str]) -> str:
-    names = listed([f"`{argument_name(reference, path)}`" for path in changed])
-    return f"`{exercise.name}` changes its input {names}: work on a new tensor and leave the caller's alone."
+    if any("." in place for place in changed):
+        parts = list(dict.fromkeys(_part(reference, place) for place in changed if "." in place))
+        return f"`{exercise.name}` changes {listed(parts)}: leave what belongs to the caller as it was."
+    names = listed(list(dict.fromkeys(f"`{argument_name(reference, place)}`" for place in changed)))
+    return f"`{exercise.name}` changes its input {names}: work on a copy and leave the caller's alone."
 
 
 def wrong_gradients(
@@ -247,6 +250,15 @@ def argument_names(function: Callable[..., Any]) -> list[str]:
     if inspect.isclass(function):
         return list(inspect.signature(function.forward).parameters)[1:]  # type: ignore[attr-defined]
     return list(inspect.signature(function).parameters)
+
+
+def _part(reference: Callable[..., Any], place: str) -> str:
+    """An object's part in words: "/args/0._modules.embedding._parameters.weight"."""
+    argument, *inner = place.split(".")
+    names = [name for name in inner if name.strip("_") == name != "grad" and not name.isdecimal() and name]
+    owner = f"`{argument_name(reference, argument)}`"
+    said = f"`{'.'.join(names)}` of {owner}" if names else owner
+    return f"the gradient of {said}" if inner[-1] == "grad" else said
 
 
 def argument_name(function: Callable[..., Any], path: str) -> str:

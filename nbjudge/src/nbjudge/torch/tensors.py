@@ -94,6 +94,9 @@ class Tensors(ArrayKind):
             ((value == other) | ((value != value) & (other != other))).all()
         )
 
+    def companions(self, value: Any) -> dict[str, Any]:
+        return {"grad": value.grad} if value.is_leaf else {}
+
     def gradients(
         self, outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Named]
     ) -> dict[str, Any]:

@@ -58,6 +58,10 @@ class Kind:
         """Whether another value is the same to the last bit, NaN included: an argument was left alone."""
         raise NotImplementedError
 
+    def companions(self, value: Any) -> dict[str, Any]:
+        """What belongs to a value and is no part of it, such as a gradient."""
+        return {}
+
     def gradients(
         self, outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Named]
     ) -> dict[str, Any]:

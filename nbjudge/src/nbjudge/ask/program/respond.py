@@ -17,6 +17,7 @@ from types import CodeType
 from typing import Any
 
 from nbjudge.ask.program.building import BUILDERS, look_at
+from nbjudge.ask.program.handed_in import HandedIn
 from nbjudge.ask.program.names import as_remembered
 from nbjudge.ask.program.recording import NoRecording, Recording
 from nbjudge.ask.program.watching import Watch
@@ -68,9 +69,11 @@ def _answer(
 ) -> dict[str, Any]:
     needs_gradients = call["cotangents"] is not None
     given = {"args": call["args"], "kwargs": call["kwargs"]}
+    taken, handed_in = given, HandedIn({})  # until it is made
     try:
         with recording.aside():
             taken = _copy(given, needs_gradients)
+            handed_in = HandedIn(dict(taken))
             if call.get("through") is not None:
                 function = _make(call["through"])(function)
         with recording.answering():
@@ -99,7 +102,7 @@ def _answer(
     after = dict(owned_values(taken))
     answer["changed"] = [
         name for name, value in owned_values(given) if not _is_unchanged(value, after.get(name))
-    ]
+    ] + handed_in.changed()
     return answer
 
 
