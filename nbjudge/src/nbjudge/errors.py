@@ -3,3 +3,7 @@
 
 class CourseError(Exception):
     """Something about the course itself is wrong; the message says what, where and what to do."""
+
+
+class GradingStops(CourseError):
+    """No submission can be graded, whosever it is: those after it need not be tried."""

@@ -22,7 +22,8 @@ from nbjudge.batch.workers import WorkerDied
 from nbjudge.errors import CourseError
 
 if TYPE_CHECKING:
-    from nbjudge.pipeline.job import GradingJob, GradingResult
+    from nbjudge.pipeline.own_faults import LessonFails
+from nbjudge.pipeline.job import GradingJob, GradingResult
 
 PATIENCE_WITH_THE_SCHEDULER = 10  # seconds
 POLL_SECONDS = 1  # seconds
@@ -70,6 +71,8 @@ class ClusterWorkers:
                 return done
             if outcome == "failed":
                 raise GradingFailed(f"{content.decode()} (on the worker {self._members.name(address)})")
+            if outcome == "lesson fails":
+                raise LessonFails(content.decode())
             if outcome == "no kernel":
                 self._members.refuse(address, content.decode())
             else:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
 import nbjudge
@@ -24,9 +24,9 @@ PROGRAM = "nbjudge.batch.grading_process"
 POLL_SECONDS = 0.5  # seconds after which it is seen that nobody wants a notebook any more
 END_SECONDS = 5  # seconds that a process has to end
 
-# How a notebook came back: graded; no kernel starts here, for anybody; its process died; it has
-# failed otherwise. With it come the pickled `GradingResult`, or words.
-Outcome = Literal["done", "no kernel", "died", "failed"]
+# How a notebook came back: graded; no kernel starts here, for anybody; the lesson's own cells stop; its
+# process died; it has failed otherwise. With it come the pickled `GradingResult`, or words.
+Outcome = Literal["done", "no kernel", "lesson fails", "died", "failed"]
 
 
 def versions() -> dict[str, str]:
@@ -34,8 +34,15 @@ def versions() -> dict[str, str]:
     return {
         "Python": ".".join(platform.python_version_tuple()[:2]),
         "nbjudge": nbjudge.__version__,
-        "torch": version("torch").partition("+")[0],  # without the kind of build
+        "torch": _version_of("torch").partition("+")[0],  # without the kind of build
     }
+
+
+def _version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def unsuitable_reason(wanted: dict[str, str], sandbox: bool) -> str:

@@ -42,12 +42,15 @@ def main() -> None:
 def _graded(content: bytes) -> tuple[Outcome, bytes]:
     from nbjudge.batch.worker_process import work
     from nbjudge.pipeline.job import NoKernelStarts
+    from nbjudge.pipeline.own_faults import LessonFails
 
     try:
         archive, job = pickle.loads(content)
         return "done", pickle.dumps(work(archive, job))
     except NoKernelStarts as error:
         return "no kernel", str(error).encode()
+    except LessonFails as error:
+        return "lesson fails", str(error).encode()
     except Exception as error:
         traceback.print_exc()  # into the worker's log
         return "failed", f"{type(error).__name__}: {error}".encode()

@@ -18,8 +18,9 @@ import nbformat
 from nbformat import NotebookNode
 
 from nbjudge.course.course import Lesson
-from nbjudge.errors import CourseError
+from nbjudge.errors import GradingStops
 from nbjudge.pipeline.grade import grade, grade_without_running
+from nbjudge.pipeline.own_faults import refuse_own_faults
 from nbjudge.read.files import copy_plain_files, write_files
 from nbjudge.run.kernel import student_kernel
 from nbjudge.run.kernel_process import KernelEnvironment
@@ -28,7 +29,7 @@ from nbjudge.sandbox.forked_kernel import SandboxError
 NOT_WITH_THESE_FILES = "No kernel could be started with the files of this submission beside the notebook"
 
 
-class NoKernelStarts(CourseError):
+class NoKernelStarts(GradingStops):
     """Not even with nobody's files: it is not this submission's fault, and no other can be graded either."""
 
 
@@ -57,7 +58,8 @@ class GradingResult:
 def run_job(job: GradingJob, lesson: Lesson) -> GradingResult:
     """Run, ask, judge, and write the verdicts into the notebook.
 
-    Raises NoKernelStarts where the sandbox gives no kernel to anybody.
+    Raises NoKernelStarts where the sandbox gives no kernel to anybody, LessonFails where a given cell stops
+    whatever is answered.
     """
     started = time.monotonic()
     notebook, warning = notebook_from_json(job.notebook), ""
@@ -66,6 +68,7 @@ def run_job(job: GradingJob, lesson: Lesson) -> GradingResult:
         copy_plain_files(lesson.source_path.parent, Path(folder), leave_out=set(job.exclude_overwriting))
         try:
             verdicts = grade(notebook, lesson, Path(folder), job.seed, job.environment)
+            refuse_own_faults(notebook, lesson, job.environment)
         except SandboxError as error:
             _check_that_kernels_start(job.environment)
             warning = str(error)

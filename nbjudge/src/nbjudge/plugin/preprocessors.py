@@ -15,10 +15,10 @@ from traitlets.config import Config
 from nbjudge.cell_metadata import NOTICE_CELL_ID
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.errors import CourseError
+from nbjudge.errors import CourseError, GradingStops
 from nbjudge.pipeline.executor import execute
 from nbjudge.pipeline.grade import grade_without_running
-from nbjudge.pipeline.job import GradingJob, NoKernelStarts, notebook_from_json, notebook_to_json
+from nbjudge.pipeline.job import GradingJob, notebook_from_json, notebook_to_json
 from nbjudge.pipeline.seeds import submission_seed
 from nbjudge.plain_text import as_html
 from nbjudge.plugin.nbgrader_course import (
@@ -87,7 +87,7 @@ class RunAndJudge(JudgingSettings):
         student = resources["nbgrader"]["student"]
         try:
             result = execute(job, lesson)
-        except NoKernelStarts as error:
+        except GradingStops as error:
             raise SystemExit(f"Grading stopped at {student}. {error} {GRADES_ARE_KEPT}") from error
         if result.warning:
             self.log.warning("%s: %s", student, result.warning)

@@ -1,0 +1,90 @@
+"""A given cell that stops for everybody is the lesson's fault: it is said first, and nobody gets 0 for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbgrader_command import run
+from tiny_course import CHECKS, FOLDER, FULL, JUDGED, ROOT, after, answered, hand_in, make_course, source
+
+from nbjudge.batch.cluster_worker import versions
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import open_course
+from nbjudge.pipeline.job import GradingJob, notebook_to_json, run_job
+from nbjudge.pipeline.own_faults import LessonFails
+from nbjudge.read.submission import SubmittedCell
+from nbjudge.rebuild.forms import graded
+from nbjudge.rebuild.rebuild import rebuild
+from nbjudge.record.graded_notebook import read_record
+from nbjudge.record.status import Status
+from nbjudge.run.kernel_process import KernelEnvironment
+
+
+def lesson_with(given: str, **metadata: object) -> nbformat.NotebookNode:
+    return after(source(), "double", nbformat.v4.new_code_cell(given, id="given", metadata=metadata))
+
+
+def points(root: Path, lesson: nbformat.NotebookNode, **answers: str) -> dict[str, float]:
+    """What an answer is given in this lesson."""
+    (root / "source" / FOLDER).mkdir(parents=True)
+    nbformat.write(lesson, root / "source" / FOLDER / "tiny.ipynb")
+    (root / "checks").mkdir()
+    (root / "checks" / "tiny.py").write_text(CHECKS)
+    (root / "nbgrader_config.py").write_text((ROOT / "nbgrader_config.py").read_text())
+    form = graded(lesson, read_config(root), JUDGED, root)
+    cells = [
+        SubmittedCell(cell.cell_type, cell.source, cell_id=cell.id) for cell in answered(**answers).cells
+    ]
+    (tiny,) = open_course(root).lessons_in(FOLDER)
+    world = KernelEnvironment(modules=("torch",))
+    result = run_job(GradingJob("tiny", notebook_to_json(rebuild(form, cells)), 7, world), tiny)
+    return {exercise: points for exercise, points, _ in result.points}
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ("import a_package_that_is_not_shown", "No module named 'a_package_that_is_not_shown'"),
+        ("open('missing.csv')", "No such file or directory: 'missing.csv'"),
+    ],
+)
+def test_a_cell_that_stops_for_everybody_is_the_lessons_fault(tmp_path, given, error):
+    with pytest.raises(LessonFails, match="its own cell “given” stops with") as failure:
+        points(tmp_path, lesson_with(given))
+    assert error in str(failure.value)
+
+
+def test_a_cell_that_stops_because_of_an_answer_is_the_students(tmp_path):
+    wrong = "def double(x):\n    return x"
+    assert points(tmp_path, lesson_with("assert double(1) == 2"), double=wrong) == FULL | {"double": 0}
+
+
+def test_a_cell_that_is_to_show_an_error_may(tmp_path):
+    assert points(tmp_path, lesson_with("1 / 0", tags=["raises-exception"])) == FULL
+
+
+def test_the_command_says_it_first_and_grades_nobody(tmp_path):
+    make_course(tmp_path, lesson=lesson_with("open('missing.csv')"))
+    for student in ("ada", "bob"):
+        hand_in(tmp_path, student, answered())
+    ended = run(tmp_path, "autograde", FOLDER)
+    said = ended.stderr + ended.stdout
+    assert ended.returncode != 0
+    assert "Grading stopped at ada. The lesson “tiny” cannot be graded" in said
+    assert "Traceback" not in said
+    assert "bob" not in said  # who need not be tried
+    (begun,) = (tmp_path / "autograded").rglob("*.ipynb")
+    assert read_record(nbformat.read(begun, as_version=4)).status is Status.UNFINISHED
+
+
+def test_a_cluster_compares_versions_where_there_is_no_torch(monkeypatch):
+    monkeypatch.setattr("nbjudge.batch.cluster_worker.version", missing)
+    assert versions()["torch"] == "not installed"
+
+
+def missing(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError
+
+    raise PackageNotFoundError(package)
