@@ -41,7 +41,7 @@ def graded_files(course: Path) -> dict[Path, int]:
 
 def wait_for_the_first_grade(course: Path, run) -> None:
     while run.poll() is None and not graded_files(course):
-        time.sleep(0.02)
+        time.sleep(0.05)
 
 
 def points(course: Path) -> dict[str, dict[str, float]]:
@@ -59,6 +59,7 @@ def a_worker_of(run) -> psutil.Process:
                 parent = process.parent()
                 if process.name() == "bwrap" and parent is not None and parent.name() != "bwrap":
                     return parent
+        time.sleep(0.05)
     raise AssertionError("the run was over before it began")
 
 
@@ -93,7 +94,7 @@ def test_a_coordinator_that_is_killed_takes_its_workers_along_and_the_next_run_g
         before = len(graded_files(course))
         run = attention_lab(course, "grade", FOLDER, "--workers", "2", wait=False)
         while run.poll() is None and len(graded_files(course)) == before:
-            time.sleep(0.02)
+            time.sleep(0.05)
         family = psutil.Process(run.pid).children(recursive=True)
         run.kill()
         run.communicate()
