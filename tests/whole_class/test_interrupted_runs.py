@@ -81,7 +81,7 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(course):
     # nbgrader takes back what it had begun.
     assert len(list((course / "autograded").glob("*/*/*.ipynb"))) == len(done) >= 1
 
-    again = attention_lab(course, "grade", FOLDER)
+    again = attention_lab(course, "grade", FOLDER, "--workers", "1")
     assert again.returncode == 0, again.stdout
     assert f"{len(CLASS) - len(done)} graded" in again.stdout
     assert f"{len(done)} unchanged" in again.stdout
@@ -99,7 +99,7 @@ def test_a_coordinator_that_is_killed_takes_its_workers_along_and_the_next_run_g
         run.kill()
         run.communicate()
         assert soon_gone(family)
-    last = attention_lab(course, "grade", FOLDER)
+    last = attention_lab(course, "grade", FOLDER, "--workers", "1")
     assert last.returncode == 0, last.stdout
     assert points(course) == EXPECTED
 
