@@ -126,7 +126,7 @@ class Arena:
         warm_interpreter._current[0].drop_spare()  # which no student has seen
         ends = time.monotonic() + 10
         while (found := _forks()) and time.monotonic() < ends:
-            time.sleep(0.02)
+            time.sleep(0.1)
         found += [process for process in self._newcomers() if _bears_the_mark(process)]
         return [said for process in found if (said := _still_there(process))]
 

@@ -80,7 +80,7 @@ def soon_none_is_left(root: Path, patience: float = 30) -> bool:
     """Whether the sandboxes of this course end by themselves."""
     ends = time.monotonic() + patience
     while sandboxes_of(root) and time.monotonic() < ends:
-        time.sleep(0.05)
+        time.sleep(0.3)
     return not sandboxes_of(root)
 
 

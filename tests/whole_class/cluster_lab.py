@@ -34,7 +34,7 @@ def wait_until(happened: Callable[[], object], what: str) -> None:
     ends = time.monotonic() + PATIENCE
     while not happened():
         assert time.monotonic() < ends, f"{what}: not after {PATIENCE} s"
-        time.sleep(0.05)
+        time.sleep(0.3)  # what is waited for is often looked for among all processes, which takes a while
 
 
 @dataclass
