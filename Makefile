@@ -39,6 +39,9 @@ bench: $(ready) bubblewrap
 	@$(bin)/python benchmarks/class.py
 	@$(bin)/python benchmarks/scale.py
 
+# What takes long and breaks seldom is left to `make test-all`.
+selection = not long
+
 # pytest's summary is the last line printed. One thread for each worker: torch would start one a core.
 # Three workers keep two cores busy, as many tests wait for limits and for browsers.
 test: export OMP_NUM_THREADS = 1
@@ -48,10 +51,11 @@ test: $(ready) chromium bubblewrap postgresql iproute2
 	$(bin)/mypy
 	$(bin)/attention-lab build --check
 	$(bin)/pytest -n 3 --dist loadfile --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg solutions
-	$(bin)/pytest -n 3 --dist worksteal $(if $(shell command -v chromium 2>/dev/null),,-m "not browser") tests
+	$(bin)/pytest -n 3 --dist worksteal -m "$(selection)$(if $(shell command -v chromium 2>/dev/null),, and not browser)" tests
 
 # What tests leave to it they ask for by this name; CONTRIBUTING.md lists it.
 test-all: export EVERY_SEED = 1
+test-all: selection = (long or not long)
 test-all: test
 
 # The whole set-up, once, and again when pyproject.toml changes. torch goes first: by far the longest step.

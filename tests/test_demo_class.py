@@ -79,6 +79,7 @@ def given_files(lesson, monkeypatch):
 # ---- answers moved from the checks into cells ---------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.lesson
 @every_exercise
 def test_every_mistake_in_a_cell_is_still_that_mistake(lesson, name, one_thread, given_files):
@@ -90,6 +91,7 @@ def test_every_mistake_in_a_cell_is_still_that_mistake(lesson, name, one_thread,
         assert verdict.findings[0].mistake == mistake, mistake
 
 
+@pytest.mark.long
 @pytest.mark.lesson
 @every_exercise
 def test_every_right_answer_in_a_cell_is_still_right(lesson, name, one_thread, given_files):

@@ -62,6 +62,7 @@ def typed(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1500)
 def test_what_the_documentation_says_to_type_works():
     lines = [line for line in command_lines() if run_elsewhere(line) is None]

@@ -72,8 +72,11 @@ def everybody_can_be_graded_afterwards(course: Path) -> bool:
 
 @pytest.mark.parametrize(
     ("place", "meanwhile"),
-    [(".", FILL), (".", FILL_LATER), ("autograded", FILL_LATER)],
-    ids=["full before", "fills up on the way", "no room for the notebooks only"],
+    [
+        pytest.param(".", FILL, id="full before", marks=pytest.mark.long),
+        pytest.param(".", FILL_LATER, id="fills up on the way"),
+        pytest.param("autograded", FILL_LATER, id="no room for the notebooks only", marks=pytest.mark.long),
+    ],
 )
 def test_a_full_disk_stops_the_class_with_one_sentence_and_loses_no_grade(half_a_class, place, meanwhile):
     course = half_a_class
@@ -89,6 +92,7 @@ def test_a_full_disk_stops_the_class_with_one_sentence_and_loses_no_grade(half_a
         assert everybody_can_be_graded_afterwards(course)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", ["autograded", "gradebook.db"])
 def test_what_cannot_be_written_is_said_before_anybody_is_graded(half_a_class, place):
     course = half_a_class

@@ -103,6 +103,7 @@ def test_hosts_without_the_courses_disk_give_the_same_grades_while_one_dies_and_
     wait_until(lambda: not sandboxes_below(hidden), "no sandbox is left of either worker")
 
 
+@pytest.mark.long
 def test_what_is_in_work_ends_when_the_run_is_interrupted_or_killed(lab, copy_of_class):
     course, forever = copy_of_class, ("sleep", str(uuid.uuid4().int))
     hand_in(course, "ada", after(answered(), "shown", f"import os; os.system({' '.join(forever)!r})"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -9,6 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import nbformat
 import psutil
 import pytest
 from small_class import FOLDER, attention_lab
@@ -16,6 +18,8 @@ from tiny_course import FULL, NOTHING, GradedClass, answered, hand_in
 
 from attention_lab.errors import CourseError
 from nbjudge.batch.lock import exclusive_run
+from nbjudge.record.graded_notebook import read_record
+from nbjudge.record.status import Status
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(600)]
 CLASS = {f"student {number}": (answered(), FULL) for number in range(5)}
@@ -37,8 +41,9 @@ def graded_files(course: Path) -> dict[Path, int]:
     """When each graded notebook was written, of those that are done."""
     done = {}
     for file in sorted((course / "autograded").glob("*/*/*.ipynb")):
-        with suppress(FileNotFoundError):  # a run that begins takes away what the last one left unfinished
-            if '"unfinished"' not in file.read_text():
+        # A run that begins takes away what the last one left unfinished; what is being written is no JSON.
+        with suppress(FileNotFoundError, ValueError):
+            if read_record(nbformat.from_dict(json.loads(file.read_text()))).status is Status.COMPLETED:
                 done[file] = file.stat().st_mtime_ns
     return done
 

@@ -24,6 +24,7 @@ LESSONS = [lesson for lesson in open_course(ROOT).lessons.values() if lesson.exe
 STUDENTS = 24 if EVERY else 5
 
 
+@pytest.mark.long
 @pytest.mark.lesson
 @pytest.mark.timeout(3600 if EVERY else 600)
 @pytest.mark.parametrize("lesson", LESSONS if EVERY else LESSONS[2:3], ids=lambda lesson: lesson.name)

@@ -6,6 +6,8 @@ LIMITS = HASTY
 PROOF = "writes|took too long|used up"
 WRITE = r"""
 import os, socket, stat, threading
+
+DAILY = "closes_the_wires"
 def connections():
     for number in range(3, 400):
         try:

@@ -8,6 +8,8 @@ LIMITS = HASTY | {"notebook_seconds": 15}
 PROOF = "first time"
 CELL = """
 import os, time
+
+DAILY = "kills_itself"
 if time.time() > {until}:
     os._exit(1)
 print("first time")

@@ -5,6 +5,8 @@ from attack import HASTY, wrong
 LIMITS = HASTY
 ENDLESS = """
 import signal
+
+DAILY = "endless_answer"
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
 while True:

@@ -2,6 +2,8 @@
 
 from attack import FORGED_REPLIES, IMPATIENT, wrong
 
+DAILY = "multiplied_outputs"
+
 LIMITS = IMPATIENT
 PROOF = "answers"
 REPEATED = """

@@ -5,6 +5,8 @@ from attack import HASTY, wrong
 LIMITS = HASTY
 OVERFLOW = """
 import sys
+
+DAILY = "exits"
 sys.setrecursionlimit(10**9)
 class Endless:
     def __repr__(self): return repr(self)

@@ -5,6 +5,8 @@ from attack import HASTY, wrong
 LIMITS = HASTY
 PATCH = """
 import builtins
+
+DAILY = "patched_exec"
 for name, lie in dict(
     isinstance=lambda thing, kinds: True, callable=lambda thing: True, len=lambda thing: 0,
     float=lambda number=0: 2.0, str=lambda thing="": "2", sorted=lambda things, **options: [],

@@ -8,6 +8,8 @@ LIMITS = HASTY | {"notebook_seconds": 8}
 PROOF = "asleep|used up"
 SLEEP = """
 import time
+
+DAILY = "sleeps"
 def sleep():
     print("asleep", flush=True)
     while True:

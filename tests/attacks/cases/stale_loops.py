@@ -4,6 +4,8 @@ from attack import HASTY, wrong
 from nbformat.v4 import new_code_cell
 from tiny_course import after
 
+DAILY = "endless_answer"
+
 LIMITS = HASTY | {"notebook_seconds": 20}
 CELLS = [
     "import asyncio\nasyncio.get_event_loop().stop()",

@@ -2,6 +2,8 @@
 
 from attack import FORGED_REPLIES, IMPATIENT, wrong
 
+DAILY = "text_of_no_encoding"
+
 LIMITS = IMPATIENT | {"notebook_seconds": 40}
 PROOF = "packs"
 FORGE = """

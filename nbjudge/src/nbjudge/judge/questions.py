@@ -43,7 +43,9 @@ class Question:
         """What a mistake answers to one of the calls."""
         if (mistake.name, index) not in self._mistaken:
             (answer,) = answers_of(mistake.answer, [self.calls[index]])
-            self._mistaken[mistake.name, index] = answer.beside(self.expected[index])
+            self._mistaken[mistake.name, index] = (
+                answer.beside(self.expected[index]) if self.expected else answer
+            )
         return self._mistaken[mistake.name, index]
 
 
