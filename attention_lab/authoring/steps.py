@@ -11,8 +11,8 @@ from nbjudge.torch.watching import BACKWARD_PASS
 FUSED_ATTENTION = Step(
     "torch's ready-made attention",
     functions={
-        "torch.nn.functional": ("multi_head_attention_forward",),
         "torch.nn.modules.activation": ("MultiheadAttention.__init__", "MultiheadAttention.forward"),
+        "torch.nn.functional": ("multi_head_attention_forward",),
         "torch.nn.modules.transformer": (
             "Transformer.__init__",
             "Transformer.forward",
@@ -38,6 +38,17 @@ FUSED_ATTENTION = Step(
         "aten::_transformer_encoder_layer_fwd": ("CPU", "NestedTensorCPU"),
     },
     noted_as=(f"{COMPILED}*attention*",),
+    written_as={
+        "torch.*MultiheadAttention.*": "nn.MultiheadAttention",
+        "aten::_native_multi_head_attention": "nn.MultiheadAttention",
+        "torch.nn.functional.multi_head_attention_forward": "F.multi_head_attention_forward",
+        "torch.nn.modules.transformer.TransformerDecoder*": "nn.TransformerDecoderLayer",
+        "torch.nn.modules.transformer.TransformerEncoder*": "nn.TransformerEncoderLayer",
+        "torch.nn.modules.transformer.*": "nn.Transformer",
+        "aten::_transform*": "nn.TransformerEncoderLayer",
+        "aten::*": "F.scaled_dot_product_attention",
+        "torch.*flex_attention*": "flex_attention",
+    },
 )
 SOFTMAX = Step(
     "a ready-made softmax",
@@ -69,6 +80,13 @@ SOFTMAX = Step(
     },
     also=(FUSED_ATTENTION,),
     noted_as=(f"{COMPILED}*softmax*", f"{COMPILED}*log*sumexp*"),
+    written_as={
+        "aten::_safe_softmax": "F.scaled_dot_product_attention",
+        "aten::*_log_softmax*": "torch.log_softmax",
+        "aten::*_softmax*": "torch.softmax",
+        "aten::logsumexp*": "torch.logsumexp",
+        "aten::_logcumsumexp*": "torch.logcumsumexp",
+    },
 )
 BUILDING_LAYERS = Step(
     "a layer's own constructor",

@@ -3,7 +3,10 @@
 import subprocess
 from pathlib import Path
 
+import pytest
 import torch
+import torch.nn as nn
+import torch.nn.functional as F
 
 from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, SOFTMAX, Case, Exercise, ask
 from nbjudge.ask.answers import calls_for, read_reply
@@ -47,6 +50,30 @@ def test_the_verdict_says_what_ran_and_gives_nothing_for_it():
     assert verdict.findings[0].mistake == "not_allowed"
     assert "runs a ready-made softmax" in verdict.message
     assert "this is the step you are asked to write" in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "call"),
+    [
+        (lambda scores: scores.softmax(-1), "torch.softmax"),
+        (lambda scores: nn.Softmax(-1)(scores), "torch.softmax"),
+        (lambda scores: (scores - scores.logsumexp(-1, keepdim=True)).exp(), "torch.logsumexp"),
+        (lambda scores: F.log_softmax(scores, -1).exp(), "torch.log_softmax"),
+        (
+            lambda scores: F.scaled_dot_product_attention(scores, scores, scores, scale=1.0),
+            "F.scaled_dot_product_attention",
+        ),
+        (
+            lambda scores: nn.MultiheadAttention(2, 1)(*[scores.view(-1, 1, 1).repeat(1, 1, 2)] * 3)[0],
+            "nn.MultiheadAttention",
+        ),
+    ],
+    ids=["method", "layer", "logsumexp", "log_softmax", "fused attention", "attention layer"],
+)
+def test_the_verdict_names_the_call_that_was_written(answer, call):
+    lesson, exercise = COURSE.exercise("softmax")
+    verdict = judge(exercise, lesson.reference_answer("softmax"), asking(answer), seed=1)
+    assert f"(`{call}`)" in verdict.message
 
 
 def test_the_verdict_says_that_another_process_took_part_and_gives_nothing_for_it():

@@ -10,12 +10,12 @@ from nbjudge.authoring.steps import Step
 
 
 def forbidden_step(not_allowed: Collection[Step], ran: Collection[str]) -> tuple[Step, str] | None:
-    """The first step that ran although it is not allowed, with the name that gave it away."""
+    """The first step that ran although it is not allowed, with the call or the name that gave it away."""
     for step in not_allowed:
         for pattern in step.patterns():
             for name in sorted(ran):
                 if fnmatchcase(name, pattern):
-                    return step, name.removeprefix(COMPILED)
+                    return step, step.as_written(name).removeprefix(COMPILED)
     return None
 
 

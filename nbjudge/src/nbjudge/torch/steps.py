@@ -22,5 +22,5 @@ class Step(PlainStep):
     def watch(self) -> dict[str, dict[str, tuple[str, ...]]]:
         return together([super().watch(), {"operators": dict(self.operators)}])
 
-    def patterns(self) -> tuple[str, ...]:
-        return (*self.operators, *super().patterns())
+    def _own_patterns(self) -> tuple[str, ...]:
+        return (*super()._own_patterns(), *self.operators)
