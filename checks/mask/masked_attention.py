@@ -53,8 +53,19 @@ def batches_and_heads(draw):
     yield ask(draw.normal(size, size, size), mask=draw.mask(size, size, size))
 
 
-@masked_attention.group("nothing to attend to", points=1)
+def _hidden_above(draw):
+    """Scores of 1e4 where a key is hidden, and of -1e4 for the one that is not and has all the weight."""
+    queries, keys, value_width = draw.sizes(3)
+    visible = torch.arange(keys) == draw.integer(0, keys - 1)
+    query = torch.tensor([200.0, 0, 0, 0]).repeat(queries, 1)
+    key = draw.normal(keys, 4)
+    key[:, 0] = torch.where(visible, -100.0, 100.0)
+    return ask(query, key, draw.normal(keys, value_width), visible.expand(queries, keys).clone())
+
+
+@masked_attention.group("nothing to attend to, and large scores", points=1)
 def nothing_to_attend_to(draw):
+    yield _hidden_above(draw)
     batch, queries, keys, width, value_width = draw.sizes(5)
     mask = draw.mask(batch, queries, keys)
     mask[draw.integer(0, batch - 1), draw.integer(0, queries - 1)] = False

@@ -93,6 +93,13 @@ def large_scores(draw):
     ranks = draw.normal(queries, keys).argsort(dim=-1)
     yield ask(ranks * 800.0 - 8000, mask)
     yield ask(ranks * 400.0 - 9900, mask)
+    # A number in the place of hidden scores is to be far below what scores may be; added to them, further.
+    # Each row has one visible key: what several share hangs on the rounding of such scores.
+    one = torch.zeros(queries, keys, dtype=torch.bool).scatter_(
+        -1, draw.integers(0, keys - 1, queries, 1), True
+    )
+    yield ask(torch.where(one, -10_000.0, draw.normal(queries, keys)), one)
+    yield ask(torch.where(one, -10_000.0, 10_000.0), one)
     yield ask(draw.normal(1, 1), torch.tensor([[True]]))
 
 

@@ -153,9 +153,9 @@ def test_weights_of_zero_count_where_the_formula_is_right_on_others():
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (WithAHiddenScale, "gives other numbers than its formula"),
-        (NewAtEveryCall, "gives other numbers than its formula"),
-        (OfAnotherName, "are not those it is asked to have"),
+        (WithAHiddenScale, "On the weights that `Layer` draws for itself it gives other numbers"),
+        (NewAtEveryCall, "On the weights that `Layer` draws for itself it gives other numbers"),
+        (OfAnotherName, "are not those the exercise names"),
         (StateOfNothing, "stops with AttributeError"),
     ],
 )
@@ -163,3 +163,13 @@ def test_a_module_that_its_own_weights_do_not_explain_gets_nothing_for_them(answ
     verdict = verdict_on(answer)
     assert OWN not in agreeing(verdict)
     assert says in " ".join(finding.sentence for finding in verdict.findings)
+
+
+class Doubled(Layer):
+    def forward(self, x):
+        return 2 * super().forward(x)
+
+
+def test_who_is_wrong_on_given_weights_is_told_of_that_only():
+    (finding,) = verdict_on(Doubled).findings
+    assert "times what it should be" in finding.sentence

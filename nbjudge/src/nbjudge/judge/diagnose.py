@@ -20,8 +20,14 @@ def diagnose(exercise: Exercise, reference: Callable[..., Any], runs: list[Group
     """The findings of a judgement, the most telling first: forbidden steps, named mistakes, measurements."""
     failing = [run for run in runs if not run.agrees]
     objected = [run for run in failing if run.objection is not None and run.objection.sentence]
-    objections = [run.objection for run in objected if run.objection is not None]
     rest = [run for run in failing if run not in objected]
+    # Who is wrong on given weights is wrong on weights of their own, too, and for the same reason.
+    explained = any(run.wrong and run.question.expected for run in rest)
+    objections = [
+        run.objection
+        for run in objected
+        if run.objection is not None and not (explained and run.group.fresh and run.objection.mistake is None)
+    ]
     findings = [*objections, *_from_comparisons(exercise, reference, runs, rest)]
     findings.sort(key=lambda finding: (finding.mistake != "not_allowed", finding.mistake is None))
     unique = list({finding.sentence: finding for finding in findings}.values())

@@ -31,8 +31,9 @@ def with_its_own_weights(exercise: Exercise, asked: Question, values: list[Any])
             )
         if not same_value(value.get("result"), expected.value, exercise.tolerance):
             return Finding(
-                f"`{exercise.name}` on the weights that it drew itself gives other numbers than its formula "
-                "on the same weights: something besides its parameters takes part."
+                f"On the weights that `{exercise.name}` draws for itself it gives other numbers than the "
+                "formula on the weights in its `state_dict()`: they are not what it computes with. Make each "
+                "layer once, in `__init__`, and use it as it is in `forward`."
             )
     return None
 

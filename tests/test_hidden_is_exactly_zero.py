@@ -1,0 +1,57 @@
+"""A number in the place of hidden scores is right where it is far enough below all scores."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from nbjudge.ask.answers import read_reply
+from nbjudge.ask.program import respond
+from nbjudge.course.course import open_course
+from nbjudge.judge.judge import judge
+
+COURSE = open_course(Path(__file__).parents[1])
+
+
+def points_lost(name, answer):
+    lesson, exercise = COURSE.exercise(name)
+
+    def ask(_name, calls, watch):
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+
+    verdict = judge(exercise, lesson.reference_answer(name), ask, seed=4)
+    return verdict.max_points - verdict.points
+
+
+def softmax_with(number):
+    def masked_softmax(scores, mask):
+        hidden = scores.masked_fill(~mask, number)
+        return torch.softmax(hidden, -1).masked_fill(~mask.any(-1, keepdim=True), 0.0)
+
+    return masked_softmax
+
+
+def attention_with(number):
+    weights_of = softmax_with(number)
+
+    def masked_attention(query, key=None, value=None, mask=None):
+        key = query if key is None else key
+        value = key if value is None else value
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
+        if mask is None:
+            mask = torch.ones(scores.shape[-2:], dtype=torch.bool)
+        weights = weights_of(scores, mask.expand(scores.shape))
+        return weights @ value, weights
+
+    return masked_attention
+
+
+@pytest.mark.parametrize(
+    ("name", "made"), [("masked_softmax", softmax_with), ("masked_attention", attention_with)]
+)
+def test_a_number_that_scores_may_reach_hides_nothing(name, made):
+    for number in (-1e3, -1e4):
+        assert points_lost(name, made(number)) > 0
+    for number in (-1e9, torch.finfo(torch.float32).min):
+        assert points_lost(name, made(number)) == 0, number
