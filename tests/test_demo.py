@@ -109,6 +109,7 @@ def test_a_message_about_the_whole_file_names_no_exercise():
 # ---- end to end ---------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.filterwarnings("ignore:Object of type:sqlalchemy.exc.SAWarning")  # nbgrader's own
 def test_a_class_is_graded_and_every_verdict_is_as_expected(tmp_path, monkeypatch):

@@ -76,6 +76,7 @@ def lab(lab_of_all_tests: Lab) -> Iterator[Lab]:
                 program.process.wait()
 
 
+@pytest.mark.long
 def test_hosts_without_the_courses_disk_give_the_same_grades_while_one_dies_and_one_joins(
     lab, copy_of_class, graded_one_by_one
 ):

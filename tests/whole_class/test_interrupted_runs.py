@@ -98,6 +98,7 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(course):
     assert points(course) == EXPECTED
 
 
+@pytest.mark.long
 def test_a_coordinator_that_is_killed_takes_its_workers_along_and_the_next_run_goes_on(course):
     for _ in range(2):
         before = len(graded_files(course))

@@ -19,6 +19,7 @@ print("came through")
 WAYS = {"in a loop": "while True: pass", "in a search": 're.match("(a+)+b", "a" * 60)'}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lost", WAYS.values(), ids=WAYS)
 def test_whatever_it_is_lost_in_it_ends(lost):
     run = subprocess.run([sys.executable, "-c", LOST.format(seconds=0.2, lost=lost)], capture_output=True)
