@@ -2,7 +2,7 @@
 
 from attack import FORGED_REPLIES, IMPATIENT, wrong
 
-DAILY = "multiplied_outputs"
+DAILY = "output_flood"
 
 LIMITS = IMPATIENT
 PROOF = "answers"

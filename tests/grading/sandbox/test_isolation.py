@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import sys
 import sysconfig
@@ -114,6 +115,19 @@ for name in ("attention_lab.plots", "attention_lab.build", "attention_lab.demo",
         assert kernel.says(code).splitlines() == ["[]", "attention_lab.plots"]
 
 
+def test_a_helper_is_the_copy_that_the_grader_finds_though_another_is_installed(start, tmp_path, monkeypatch):
+    copy, work = tmp_path / "copy", tmp_path / "work"
+    work.mkdir()
+    without = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(attention_lab.__file__).parent, copy / "attention_lab", ignore=without)
+    monkeypatch.syspath_prepend(str(copy))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "attention_lab"]:
+        monkeypatch.delitem(sys.modules, name)
+    code = "import attention_lab.plots\nprint(attention_lab.plots.__file__)"
+    with start(work, helpers=("attention_lab.plots",)) as kernel:
+        assert kernel.says(code).strip() == str(copy / "attention_lab" / "plots.py")
+
+
 def test_none_of_the_graders_environment_variables_is_there(view):
     own = set(ENVIRONMENT) | SET_BY_THE_KERNEL
     assert "PYTEST_VERSION" in os.environ
@@ -151,6 +165,7 @@ def test_there_is_no_network(view, start, tmp_path):
         unix.bind(abstract)
         unix.listen()
         code = f"""
+import shutil
 import socket
 for kind, address in ((socket.AF_INET, {server.getsockname()!r}), (socket.AF_UNIX, {abstract!r})):
     try:

@@ -28,8 +28,9 @@ FAILS = (
     "solution's answers, too. Mend the cell, or show the sandbox what it needs (`c.RunAndJudge.modules` for "
     "packages, `c.RunAndJudge.helpers` for modules of the course's own, files beside the notebook)."
 )
-# By lesson and environment: the given cells that fail with the solution's answers, and their errors.
-_known: dict[tuple[Path, int, KernelEnvironment], dict[str, str]] = {}
+# By lesson and environment: the given cells that fail with the solution's answers, by their places among
+# the lesson's cells (older notebooks have no ids), and their errors.
+_known: dict[tuple[Path, int, KernelEnvironment], dict[int, str]] = {}
 
 
 class LessonFails(GradingStops):
@@ -38,37 +39,50 @@ class LessonFails(GradingStops):
 
 def refuse_own_faults(graded: NotebookNode, lesson: Lesson, environment: KernelEnvironment) -> None:
     """Raises LessonFails where a given cell has stopped, and stops with the lesson's own solution as well."""
-    stopped = [cell.id for cell in graded.cells if _is_given(cell) and _error(cell)]
+    stopped = {
+        place: cell for place, cell in enumerate(_of_the_lesson(graded)) if _is_given(cell) and _error(cell)
+    }
     if not stopped:
         return
     key = (lesson.source_path, lesson.source_path.stat().st_mtime_ns, environment)
     if key not in _known:
         _known[key] = _failing_with_the_solution(graded, lesson, environment)
-    for cell_id in stopped:
-        if cell_id in _known[key]:
-            error = _known[key][cell_id]
-            raise LessonFails(FAILS.format(lesson=lesson.name, cell=cell_id, error=error))
+    for place, cell in stopped.items():
+        if place in _known[key]:
+            error = _known[key][place]
+            raise LessonFails(FAILS.format(lesson=lesson.name, cell=_name(cell), error=error))
 
 
 def _failing_with_the_solution(
     graded: NotebookNode, lesson: Lesson, environment: KernelEnvironment
-) -> dict[str, str]:
-    solution = {cell.get("id"): cell.source for cell in read_notebook(lesson.source_path).cells}
-    failing: dict[str, str] = {}
+) -> dict[int, str]:
+    solution = {_name(cell): cell.source for cell in read_notebook(lesson.source_path).cells}
+    failing: dict[int, str] = {}
     with TemporaryDirectory(prefix="nbjudge-") as folder:
         copy_plain_files(lesson.source_path.parent, Path(folder))
         with student_kernel(Path(folder), environment) as kernel:
-            for cell in copy.deepcopy(graded.cells):
-                if cell.cell_type != "code" or is_added(cell) or is_left_out(cell):
+            for place, cell in enumerate(copy.deepcopy(_of_the_lesson(graded))):
+                if cell.cell_type != "code" or is_left_out(cell):
                     continue
                 if is_written_by_student(cell):
-                    cell.source = solution.get(cell.id, cell.source)
+                    cell.source = solution.get(_name(cell), cell.source)
                 cell.outputs = []
                 if kernel.run_cell(cell) != "done":
                     break  # what is too slow, or dies, says nothing of the cells behind it
                 if _is_given(cell) and (error := _error(cell)):
-                    failing[cell.id] = error
+                    failing[place] = error
     return failing
+
+
+def _of_the_lesson(graded: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in graded.cells if not is_added(cell)]
+
+
+def _name(cell: NotebookNode) -> str:
+    """What an author knows a cell by: nbgrader's id or, without one, Jupyter's, or its first line."""
+    grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+    first_line = cell.source.strip().partition("\n")[0]
+    return str(grade_id or cell.get("id") or first_line)
 
 
 def _is_given(cell: NotebookNode) -> bool:

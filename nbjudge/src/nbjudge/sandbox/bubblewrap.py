@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nbjudge.sandbox.inside import system_calls
 from nbjudge.sandbox.processor import claimed_processor
-from nbjudge.sandbox.shown_modules import hidden_modules, shown_modules
+from nbjudge.sandbox.shown_modules import hidden_modules, import_folders, shown_modules
 from nbjudge.sandbox.shown_paths import links_to_the_interpreter, shown_paths
 
 HOME = "/home/student"
@@ -93,6 +93,8 @@ def _walls(more: Iterable[str], helpers: Sequence[str] = ()) -> list[str]:
         if not any(map(place.is_relative_to, shown_paths())):
             arguments += ["--symlink", target, str(place)]
     shown = shown_paths()
+    if folders := import_folders(helpers, shown):
+        arguments += ["--setenv", "PYTHONPATH", os.pathsep.join(map(str, folders))]
     arguments += [word for place in shown_modules(helpers, shown) for word in _shown(place)]
     arguments += [word for place in hidden_modules(helpers, shown) for word in _hidden(place)]
     arguments += ["--tmpfs", "/dev", "--dir", "/dev/shm", "--dir", "/dev/pts"]

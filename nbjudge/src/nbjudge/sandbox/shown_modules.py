@@ -43,6 +43,20 @@ def hidden_modules(helpers: Sequence[str], shown: Sequence[Path]) -> list[Path]:
     return sorted(_under_all_names([*unnamed, GRADER], shown))
 
 
+def import_folders(helpers: Sequence[str], shown: Sequence[Path]) -> list[Path]:
+    """Where the sandbox's Python is to look for the named modules, so that it finds the ones shown.
+
+    Without this, a second copy of the package that is installed would be looked for, which is not shown.
+    """
+    folders = {_import_folder(name) for name in helpers}
+    return [folder for folder in sorted(folders) if not any(map(folder.is_relative_to, shown))]
+
+
+def _import_folder(name: str) -> Path:
+    first = Path(_found(name.partition(".")[0]))
+    return first.parents[1] if first.name == "__init__.py" else first.parent
+
+
 def _places(helpers: Sequence[str]) -> Iterator[Path]:
     """Of each module its file, or its folder where it is a package, and how the packages around it begin."""
     for name in helpers:

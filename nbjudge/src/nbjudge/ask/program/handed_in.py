@@ -15,7 +15,7 @@ MOST_PARTS = 3_000  # of everything that is handed over: a model has some hundre
 DEEPEST_PART = 12
 # What an object may be made to be by whoever uses it, and what a check asks for by itself.
 NOT_COMPARED = frozenset({"training"})
-PLAIN = (bool, int, float, complex, str, bytes, type(None))
+UNCHANGEABLE = (bool, int, float, complex, str, bytes, type(None))
 
 
 class HandedIn:
@@ -50,7 +50,7 @@ def _parts(handed: Any) -> dict[str, Any]:
             if "." in place:  # those outside of objects are compared with what was sent
                 parts[place] = kind.snapshot(value)
                 inside = [(f"{place}.{name}", each) for name, each in kind.companions(value).items()]
-        elif isinstance(value, PLAIN):
+        elif isinstance(value, UNCHANGEABLE):
             parts[place] = value
         elif id(value) not in met and depth < DEEPEST_PART:
             met.add(id(value))
