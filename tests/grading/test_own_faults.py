@@ -9,6 +9,7 @@ import pytest
 from nbgrader_command import run
 from tiny_course import CHECKS, FOLDER, FULL, JUDGED, ROOT, after, answered, hand_in, make_course, source
 
+from nbjudge.batch.cluster import ClusterWorkers
 from nbjudge.batch.cluster_worker import versions
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
@@ -77,6 +78,15 @@ def test_the_command_says_it_first_and_grades_nobody(tmp_path):
     assert "bob" not in said  # who need not be tried
     (begun,) = (tmp_path / "autograded").rglob("*.ipynb")
     assert read_record(nbformat.read(begun, as_version=4)).status is Status.UNFINISHED
+
+
+def test_a_cluster_says_it_as_well(monkeypatch):
+    answers = ("tcp://a-worker", "lesson fails", b"its own cell stops")
+    monkeypatch.setattr(ClusterWorkers, "_ask_somebody", lambda *asked: answers)
+    workers = object.__new__(ClusterWorkers)
+    workers._archive = None
+    with pytest.raises(LessonFails, match="its own cell stops"):
+        workers.run(None)
 
 
 def test_a_cluster_compares_versions_where_there_is_no_torch(monkeypatch):

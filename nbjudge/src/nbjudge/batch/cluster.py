@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import logging
 import pickle
+import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distributed import Client, KilledWorker
 from distributed import TimeoutError as NotYet
+from distributed.comm import get_address_host_port
 
 from nbjudge.batch.cluster_members import Members
 from nbjudge.batch.cluster_worker import Outcome, grade_notebook
 from nbjudge.batch.lesson_archive import LessonArchive
 from nbjudge.batch.workers import WorkerDied
 from nbjudge.errors import CourseError
-
-if TYPE_CHECKING:
-    from nbjudge.pipeline.own_faults import LessonFails
 from nbjudge.pipeline.job import GradingJob, GradingResult
+from nbjudge.pipeline.own_faults import LessonFails
 
 PATIENCE_WITH_THE_SCHEDULER = 10  # seconds
 POLL_SECONDS = 1  # seconds
@@ -43,6 +43,7 @@ class ClusterWorkers:
         # What goes wrong with the scheduler is said here, in a sentence.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         try:
+            _wait_for_a_listener(address)
             self._client = Client(address, timeout=PATIENCE_WITH_THE_SCHEDULER, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise CourseError(
@@ -130,3 +131,20 @@ class ClusterWorkers:
 
 class _AllGone(Exception):
     """Every worker that was allowed a task has left, or was refused meanwhile."""
+
+
+def _wait_for_a_listener(address: str) -> None:
+    """Asked before a client is made: a client that reaches nobody hangs once more when it is thrown away.
+
+    Raises ValueError for what is no address, OSError where nobody listens there.
+    """
+    host, port = get_address_host_port(address, strict=True)
+    deadline = time.monotonic() + PATIENCE_WITH_THE_SCHEDULER
+    while True:
+        try:
+            socket.create_connection((host, port), timeout=PATIENCE_WITH_THE_SCHEDULER).close()
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(POLL_SECONDS)
