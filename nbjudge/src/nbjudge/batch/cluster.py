@@ -15,7 +15,7 @@ from typing import Any
 
 from distributed import Client, KilledWorker
 from distributed import TimeoutError as NotYet
-from distributed.comm import get_address_host_port
+from distributed.comm.addressing import get_address_host_port
 
 from nbjudge.batch.cluster_members import Members
 from nbjudge.batch.cluster_worker import Outcome, grade_notebook
