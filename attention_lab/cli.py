@@ -177,14 +177,15 @@ def _course() -> Course:
 def _add_the_graders_commands() -> None:
     """Those of the grader's commands that a course's author and instructor type; students are told so."""
     try:
-        from nbjudge.cli import add_exercise, add_lesson, grade, report, try_checks
+        from nbjudge.cli import add_exercise, add_lesson, grade, questions, report, try_checks
     except ModuleNotFoundError:
-        for name in ("grade", "report", "try", "new-lesson", "new-exercise"):
+        for name in ("grade", "report", "try", "questions", "new-lesson", "new-exercise"):
             app.command(name, hidden=True, context_settings={"ignore_unknown_options": True})(_not_here)
         return
     app.command("new-lesson")(add_lesson)
     app.command("new-exercise")(add_exercise)
     app.command("try")(try_checks)
+    app.command()(questions)
     app.command()(grade)
     app.command()(report)
 

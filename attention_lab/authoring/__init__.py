@@ -3,7 +3,14 @@
 from attention_lab.authoring.draw import Draw
 from attention_lab.authoring.exercise import Exercise
 from attention_lab.authoring.steps import AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS, FUSED_ATTENTION, SOFTMAX
-from attention_lab.authoring.vocabulary import FLOATS, attention, defaults
+from attention_lab.authoring.vocabulary import (
+    FLOATS,
+    LARGEST_SCORE,
+    attention,
+    defaults,
+    for_large_scores,
+    hidden_above,
+)
 from nbjudge.authoring import (
     SUMS_OF_PRODUCTS,
     Case,
@@ -19,8 +26,11 @@ from nbjudge.torch import build
 
 __all__ = [
     "FLOATS",
+    "LARGEST_SCORE",
     "attention",
     "defaults",
+    "for_large_scores",
+    "hidden_above",
     "AUTOMATIC_DIFFERENTIATION",
     "BUILDING_LAYERS",
     "FUSED_ATTENTION",

@@ -6,7 +6,10 @@ import math
 
 import torch
 
+from attention_lab.authoring.draw import Draw
+
 FLOATS = (torch.float32, torch.float64)
+LARGEST_SCORE = 1e4  # that the contract allows
 
 
 def defaults(
@@ -50,3 +53,32 @@ def attention(
     if mask is not None and clear:
         weights = weights.masked_fill(~mask, 0.0)
     return weights @ value, weights
+
+
+def hidden_above(draw: Draw, *shape: int, queries: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Query, key and mask of a layer with `for_large_scores`: what is hidden has the largest scores.
+
+    Each row shows one key, whose score is the row's smallest, down to -1e4, and which has all weight.
+
+    shape: of the key, (B, T_k, E). The query is (B, queries, E), the mask (queries, T_k).
+    """
+    batch, keys, width = shape
+    query, key = draw.normal(batch, queries, width), draw.normal(batch, keys, width)
+    # Far apart, so that nothing hangs on rounding where the mask, or the key, is left out.
+    query[..., 0] = torch.linspace(0.5, 1, queries)
+    key[..., 0] = torch.linspace(-1, 1, keys)[draw.permutation(keys)]
+    visible = key[0, :, 0] == -1
+    return query, key, visible.expand(queries, keys).clone()
+
+
+def for_large_scores(
+    state: dict[str, torch.Tensor], head_size: int, query: str = "query.weight", key: str = "key.weight"
+) -> None:
+    """Change a layer's weights: each head's score is ±1e4 where the first numbers of query and key are ±1.
+
+    state: the weights by name; `query` and `key` are the names of the projections' (H·D, E). Of each head
+    the first row becomes a multiple of the input's first number, the other rows stay.
+    """
+    for name in (query, key):
+        state[name][::head_size] = 0.0
+        state[name][::head_size, 0] = math.sqrt(LARGEST_SCORE * math.sqrt(head_size))

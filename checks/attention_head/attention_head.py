@@ -6,7 +6,16 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, build
+from attention_lab.authoring import (
+    FLOATS,
+    FUSED_ATTENTION,
+    SUMS_OF_PRODUCTS,
+    Exercise,
+    ask,
+    build,
+    for_large_scores,
+    hidden_above,
+)
 
 attention_head = Exercise(
     "AttentionHead",
@@ -77,12 +86,21 @@ def _with_an_empty_row(draw, mask):
     return mask
 
 
-@attention_head.group("nothing to attend to", points=1)
+def _hidden_above(draw):
+    batch, queries, keys, embed_dim, head_size = draw.sizes(5)
+    query, key, mask = hidden_above(draw, batch, keys, embed_dim, queries=queries)
+    made = _head(draw, embed_dim, head_size)
+    for_large_scores(made.state, head_size)
+    return ask(query, key, mask=mask, build=made)
+
+
+@attention_head.group("nothing to attend to, and large scores", points=1)
 def nothing_to_attend_to(draw):
     batch, queries, keys, embed_dim, head_size = draw.sizes(5)
     query, key = draw.normal(batch, queries, embed_dim), draw.normal(batch, keys, embed_dim)
     for mask in (draw.mask(batch, queries, keys), draw.mask(batch, 1, keys)):
         yield ask(query, key, mask=_with_an_empty_row(draw, mask), build=_head(draw, embed_dim, head_size))
+    yield _hidden_above(draw)
 
 
 @attention_head.group("gradients of inputs and of every projection", points=2)

@@ -1,7 +1,17 @@
 """The mistakes that the grader can name in `AttentionHead`."""
 
+import math
+
 import torch
 import torch.nn as nn
+
+from attention_lab.authoring.mask_sentences import (
+    AFTER_THE_SOFTMAX,
+    EMPTY_ROW_IS_UNIFORM,
+    FIXED_LOW_SCORE,
+    HIDDEN_SCORES_ARE_ZERO,
+    MINUS_INFINITY_ADDED,
+)
 
 from .attention_head import NAMES, _Head, attention_head
 
@@ -107,3 +117,38 @@ class true_means_hidden(_Head):
 )
 class empty_row_is_nan(_Head):
     clear = False
+
+
+@attention_head.mistake(AFTER_THE_SOFTMAX)
+class masked_after_the_softmax(_Head):
+    def weigh(self, scores, mask):
+        weights = scores.softmax(dim=-1)
+        return weights if mask is None else weights * mask
+
+
+@attention_head.mistake(HIDDEN_SCORES_ARE_ZERO)
+class hidden_scores_are_zero(_Head):
+    def weigh(self, scores, mask):
+        return (scores if mask is None else scores * mask).softmax(dim=-1)
+
+
+@attention_head.mistake(EMPTY_ROW_IS_UNIFORM)
+class empty_row_is_uniform(_Head):
+    def weigh(self, scores, mask):
+        return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(dim=-1)
+
+
+@attention_head.mistake(FIXED_LOW_SCORE)
+class fixed_low_score(_Head):
+    def weigh(self, scores, mask):
+        hidden = torch.tensor(False) if mask is None else ~mask
+        return scores.masked_fill(hidden, -1e4).softmax(dim=-1).masked_fill(hidden, 0.0)
+
+
+@attention_head.mistake(MINUS_INFINITY_ADDED)
+class minus_infinity_added(_Head):
+    def weigh(self, scores, mask):
+        if mask is None:
+            return scores.softmax(dim=-1)
+        hidden = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, -math.inf)
+        return (scores + hidden).softmax(dim=-1).nan_to_num()

@@ -6,7 +6,15 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, build
+from attention_lab.authoring import (
+    FLOATS,
+    FUSED_ATTENTION,
+    LARGEST_SCORE,
+    SUMS_OF_PRODUCTS,
+    Exercise,
+    ask,
+    build,
+)
 
 causal_self_attention = Exercise(
     "CausalSelfAttention",
@@ -44,13 +52,27 @@ def mask_buffer(draw):
     yield ask(build=build(embed_dim, block_size, look=("buffers", "buffer values")))
 
 
-@causal_self_attention.group("texts as long as the block, twice the same", points=1)
+def _hidden_above(draw):
+    """Scores that rise with the key's place, from -1e4 to 1e4: whatever is hidden is above what is seen."""
+    batch, length, embed_dim = draw.sizes(3)
+    made = _layer(draw, embed_dim, length)
+    x = draw.normal(batch, length, embed_dim)
+    x[..., 0], x[..., 1] = torch.linspace(-1, 1, length), 1.0
+    weight, bias = made.state["qkv.weight"], made.state["qkv.bias"]
+    for row, column in ((0, 1), (embed_dim, 0)):  # the first of the query, and of the key
+        weight[row], bias[row] = 0.0, 0.0
+        weight[row, column] = math.sqrt(LARGEST_SCORE * math.sqrt(embed_dim))
+    return ask(x, build=made)
+
+
+@causal_self_attention.group("texts as long as the block, twice the same, large scores too", points=1)
 def full_texts(draw):
     batch, length, embed_dim = draw.sizes(3)
     for dtype in FLOATS:
         x = draw.normal(batch, length, embed_dim, dtype=dtype)
         yield ask(x, build=_layer(draw, embed_dim, length, dtype, look=("result", "result again")))
     yield ask(draw.normal(length, length, length), build=_layer(draw, length, length, eval=True))
+    yield _hidden_above(draw)
 
 
 @causal_self_attention.group("shorter texts", points=1)

@@ -119,3 +119,33 @@ class unscaled(_Layer):
 class too_long_is_cut(_Layer):
     def forward(self, x):
         return super().forward(x[:, : len(self.mask)])
+
+
+@causal_self_attention.mistake(
+    "Masked after the softmax: the future has weights of 0, but it had already taken its share, so the rows "
+    "of `weights` sum to less than 1. Hide the *scores*, before the softmax."
+)
+class masked_after_the_softmax(_Layer):
+    def weigh(self, scores):
+        length = scores.shape[-1]
+        return scores.softmax(dim=-1) * self.mask[:length, :length]
+
+
+@causal_self_attention.mistake(
+    "The future's scores are set to 0 (or multiplied by 0), and a score of 0 is an ordinary score: exp(0) "
+    "= 1, so hidden tokens keep their weight. Only a score of minus infinity has an exponential of 0."
+)
+class hidden_scores_are_zero(_Layer):
+    def weigh(self, scores):
+        length = scores.shape[-1]
+        return (scores * self.mask[:length, :length]).softmax(dim=-1)
+
+
+@causal_self_attention.mistake(
+    "The future gets a fixed low score, -1e4 say, and a visible token may have one as low: then they share "
+    "the weight. Only minus infinity is below every score."
+)
+class fixed_low_score(_Layer):
+    def weigh(self, scores):
+        length = scores.shape[-1]
+        return scores.masked_fill(~self.mask[:length, :length], -1e4).softmax(dim=-1)

@@ -6,7 +6,16 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, build, defaults
+from attention_lab.authoring import (
+    FUSED_ATTENTION,
+    SUMS_OF_PRODUCTS,
+    Exercise,
+    ask,
+    build,
+    defaults,
+    for_large_scores,
+    hidden_above,
+)
 
 efficient_multi_head_attention = Exercise(
     "EfficientMultiHeadAttention",
@@ -15,6 +24,10 @@ efficient_multi_head_attention = Exercise(
     weights=1,
     not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
+    mistakes_from=(
+        "efficient_multi_head_attention_mistakes",
+        "efficient_multi_head_attention_mistakes_in_the_mask",
+    ),
 )
 
 
@@ -69,8 +82,17 @@ def equal_sizes(draw):
     yield ask(draw.normal(2, size, size), build=_made(draw, 1, size))  # one head
 
 
-@efficient_multi_head_attention.group("nothing to attend to, and gradients", points=2)
+def _hidden_above(draw):
+    heads, head_size, batch, queries, keys = draw.heads(3)
+    query, key, mask = hidden_above(draw, batch, keys, heads * head_size, queries=queries)
+    made = _made(draw, heads, head_size)
+    for_large_scores(made.state, head_size)
+    return ask(query, key, mask=mask, build=made)
+
+
+@efficient_multi_head_attention.group("nothing to attend to, large scores, gradients", points=2)
 def gradients(draw):
+    yield _hidden_above(draw)
     for double in (False, True):
         heads, head_size, batch, length = draw.heads(2)
         x = draw.normal(batch, length, heads * head_size, dtype=torch.float64 if double else torch.float32)

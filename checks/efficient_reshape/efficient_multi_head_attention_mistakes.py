@@ -4,6 +4,8 @@ import math
 
 import torch
 
+from attention_lab.authoring import defaults
+
 from .efficient_multi_head_attention import Right, efficient_multi_head_attention
 
 
@@ -85,53 +87,6 @@ class WeightsOfTheFirstHead(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "A mask that all sentences share is right, but one with a batch axis meets the heads: shapes are matched "
-    "from the right, so its B stands where H does. Give it an axis of size 1 for the heads, behind B."
-)
-class MaskMeetsTheHeads(Right):
-    def lift(self, mask):
-        return mask
-
-
-@efficient_multi_head_attention.mistake(
-    "The mask was repeated in the wrong order: `repeat` puts whole copies of the batch one after another, so "
-    "heads get other sentences' masks. An axis of size 1 for the heads does it without any copy."
-)
-class MaskRepeated(Right):
-    def lift(self, mask):
-        return (
-            mask if mask.dim() == 2 else mask.repeat(self.num_heads, 1, 1).unflatten(0, (-1, self.num_heads))
-        )
-
-
-@efficient_multi_head_attention.mistake(
-    "`mask` changes nothing: these are the weights of unmasked attention. Hide the scores before the "
-    "softmax, and keep the tensor that `masked_fill` returns."
-)
-class MaskIgnored(Right):
-    def lift(self, mask):
-        return torch.ones_like(mask).unsqueeze(-3)
-
-
-@efficient_multi_head_attention.mistake(
-    "The meaning of True is inverted: weight sits where `mask` is False. Here True means “may attend”, so "
-    "the False entries are to be hidden; torch's nn.MultiheadAttention means the opposite."
-)
-class TrueMeansHidden(Right):
-    def lift(self, mask):
-        return ~mask.unsqueeze(-3)
-
-
-@efficient_multi_head_attention.mistake(
-    "Right, except for a query with nothing to attend to: its row is NaN. A softmax over nothing but minus "
-    "infinity has no answer; set hidden weights to 0 afterwards, as in lesson 3."
-)
-class EmptyRowIsNaN(Right):
-    def clear(self, weights, mask):
-        return weights
-
-
-@efficient_multi_head_attention.mistake(
     "The heads compete with each other: over the heads the weights sum to 1, over the keys they do not. With "
     "four axes, the keys are the last one, counted from the end."
 )
@@ -156,3 +111,46 @@ class KeyByTheQuerysProjection(Right):
 class ValueFallsBackOnTheQuery(Right):
     def forward(self, query, key=None, value=None, mask=None):
         return Right.forward(self, query, key, query if value is None else value, mask)
+
+
+@efficient_multi_head_attention.mistake(
+    "Where only a query is given, keys and values are made from the query *after* its projection, so they "
+    "are projected twice. Decide what `key` and `value` are before any of the three names is assigned "
+    "anew."
+)
+class KeyIsTheProjectedQuery(Right):
+    def forward(self, query, key=None, value=None, mask=None):
+        projected = self.query(query)
+        key, value = defaults(projected, key, value)
+        heads = [self.split(x) for x in (projected, self.key(key), self.value(value))]
+        outputs, weights = self.attend(*heads, mask)
+        return self.finish(self.merge(outputs)), self.over_heads(weights)
+
+
+@efficient_multi_head_attention.mistake(
+    "What comes back has been through `self.output` twice. The merged heads are projected once, and returned."
+)
+class ProjectsTheOutputTwice(Right):
+    def finish(self, merged):
+        return self.output(self.output(merged))
+
+
+@efficient_multi_head_attention.mistake(
+    "`num_heads` was taken for the head size: E is cut into heads of `num_heads` numbers each. The axis H "
+    "has to be `num_heads` long, and D is what is left of E for each of them."
+)
+class NumHeadsAsHeadSize(Right):
+    def split(self, x):
+        return x.unflatten(-1, (-1, self.num_heads)).transpose(1, 2)
+
+
+@efficient_multi_head_attention.mistake(
+    "Tokens and heads have not changed places: (B, T, H, D) goes into the attention, so the heads of a token "
+    "attend to each other instead of tokens to tokens. `transpose` returns a new tensor that has to be kept."
+)
+class HeadsAttendToHeads(Right):
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1))
+
+    def merge(self, x):
+        return x.flatten(2)

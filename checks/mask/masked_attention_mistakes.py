@@ -1,6 +1,12 @@
 """The mistakes that the grader can name in `masked_attention`."""
 
 from attention_lab.authoring import attention
+from attention_lab.authoring.mask_sentences import (
+    AFTER_THE_SOFTMAX,
+    EMPTY_ROW_IS_UNIFORM,
+    HIDDEN_SCORES_ARE_ZERO,
+    MINUS_INFINITY_ADDED,
+)
 
 from .masked_attention import masked_attention
 
@@ -21,10 +27,7 @@ def true_means_hidden(query, key=None, value=None, mask=None):
     return attention(query, key, value, None if mask is None else ~mask)
 
 
-@masked_attention.mistake(
-    "Masked after the softmax: hidden weights are 0, but they had already taken their share, so the rows "
-    "of `weights` sum to less than 1. Hide the *scores*, before the softmax."
-)
+@masked_attention.mistake(AFTER_THE_SOFTMAX)
 def after_the_softmax(query, key=None, value=None, mask=None):
     value = value if value is not None else query if key is None else key
     _, weights = attention(query, key, value, None)
@@ -40,10 +43,7 @@ def output_from_unmasked_weights(query, key=None, value=None, mask=None):
     return attention(query, key, value, None)[0], attention(query, key, value, mask)[1]
 
 
-@masked_attention.mistake(
-    "Hidden scores are set to 0 (or multiplied by 0), and a score of 0 is an ordinary score: exp(0) = 1, "
-    "so hidden keys keep their weight. Only a score of minus infinity has an exponential of 0."
-)
+@masked_attention.mistake(HIDDEN_SCORES_ARE_ZERO)
 def fills_with_zero(query, key=None, value=None, mask=None):
     return attention(query, key, value, mask, fill=0.0, clear=False)
 
@@ -73,20 +73,12 @@ def empty_row_is_nan(query, key=None, value=None, mask=None):
     return attention(query, key, value, mask, clear=False)
 
 
-@masked_attention.mistake(
-    "A query with nothing to attend to spreads its attention evenly over the hidden keys: beside other "
-    "scores of -1e9 that fill hides nothing. Such a row of `weights` should be all zeros: clear its "
-    "hidden entries as well."
-)
+@masked_attention.mistake(EMPTY_ROW_IS_UNIFORM)
 def empty_row_is_uniform(query, key=None, value=None, mask=None):
     return attention(query, key, value, mask, fill=-1e9, clear=False)
 
 
-@masked_attention.mistake(
-    "The numbers are right, but the gradient of a query with nothing to attend to is NaN: -inf was "
-    "*added* to the scores, and the backward pass leads straight through it. Replace the hidden scores "
-    "instead of adding to them."
-)
+@masked_attention.mistake(MINUS_INFINITY_ADDED)
 def additive_mask(query, key=None, value=None, mask=None):
     return attention(query, key, value, mask, add=True)
 

@@ -4,9 +4,11 @@ import torch
 import torch.nn.functional as F
 
 from attention_lab.authoring import FLOATS, Exercise, Tolerance, ask
+from attention_lab.authoring.mask_sentences import HIDDEN_SCORES_ARE_ZERO
 from nbjudge.judge.compare import same_value
 
 EXACTLY = Tolerance((0.0, 0.0), (0.0, 0.0))
+
 
 masked_softmax = Exercise(
     "masked_softmax",
@@ -131,10 +133,7 @@ def after_the_softmax(scores, mask):
     return torch.softmax(scores, dim=-1) * mask
 
 
-@masked_softmax.mistake(
-    "Hidden scores are set to 0 (or multiplied by 0), and a score of 0 is an ordinary score: exp(0) = 1, "
-    "so hidden keys keep their weight. Only a score of minus infinity has an exponential of 0."
-)
+@masked_softmax.mistake(HIDDEN_SCORES_ARE_ZERO)
 def fills_with_zero(scores, mask):
     return torch.softmax(scores * mask, dim=-1)
 

@@ -4,7 +4,17 @@ import torch
 import torch.nn as nn
 from attention_head import AttentionHead
 
-from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, build, defaults
+from attention_lab.authoring import (
+    FLOATS,
+    FUSED_ATTENTION,
+    SUMS_OF_PRODUCTS,
+    Exercise,
+    ask,
+    build,
+    defaults,
+    for_large_scores,
+    hidden_above,
+)
 
 multi_head_attention = Exercise(
     "MultiHeadAttention",
@@ -84,13 +94,24 @@ def masks(draw):
     yield ask(x, mask=draw.mask(heads, 1, heads), build=_made(draw, width, heads))
 
 
-@multi_head_attention.group("nothing to attend to", points=1)
+def _hidden_above(draw):
+    width, heads, batch, queries, keys = _sizes(draw, 3)
+    query, key, mask = hidden_above(draw, batch, keys, width, queries=queries)
+    made = _made(draw, width, heads)
+    for head in range(heads):
+        names = {part: f"heads.{head}.{part}.weight" for part in ("query", "key")}
+        for_large_scores(made.state, width // heads, **names)
+    return ask(query, key, mask=mask, build=made)
+
+
+@multi_head_attention.group("nothing to attend to, and large scores", points=1)
 def nothing_to_attend_to(draw):
     width, heads, batch, length = _sizes(draw, 2)
     empty_sentence = draw.mask(batch, 1, length)
     empty_sentence[draw.integer(0, batch - 1)] = False
     x = draw.normal(batch, length, width)
     yield ask(x, mask=empty_sentence, build=_made(draw, width, heads, bias=True))
+    yield _hidden_above(draw)
 
 
 @multi_head_attention.group("widths that cannot be shared out", points=1)

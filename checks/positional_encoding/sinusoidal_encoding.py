@@ -119,6 +119,15 @@ def positions_from_one(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
+    "Every wave is twice as fast as it should be, the first one too: row 1 holds the encoding of position 2. "
+    "The angle is the position divided by the power of 10000; nothing doubles the position."
+)
+def positions_twice_as_fast(max_len, embed_dim):
+    angles = 2 * _angles(max_len, embed_dim)
+    return _interleaved(angles.sin(), angles.cos(), embed_dim)
+
+
+@sinusoidal_encoding.mistake(
     "The numbers are right but in other columns: first all sines, then all cosines. Here they take turns: "
     "column 2i is a sine, and column 2i+1 beside it the cosine of the same angle."
 )

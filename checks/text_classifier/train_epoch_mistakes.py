@@ -1,5 +1,6 @@
 """The mistakes that the grader can name in `train_epoch`."""
 
+import torch
 import torch.nn.functional as F
 
 from .train_epoch import train_epoch
@@ -92,6 +93,20 @@ def steps_before_backward(model, batches, optimizer):
         optimizer.step()
         optimizer.zero_grad()
         loss.backward()
+
+    return _mean(*_epoch(model, batches, optimizer, step=step))
+
+
+@train_epoch.mistake(
+    "The gradients are clipped before the step: long ones lose length, and the parameters move less than the "
+    "optimizer was told. That is a recipe of its own; asked for are clear, backward, step."
+)
+def clips_gradients(model, batches, optimizer):
+    def step(optimizer, loss):
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
 
     return _mean(*_epoch(model, batches, optimizer, step=step))
 

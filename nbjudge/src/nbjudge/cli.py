@@ -129,6 +129,23 @@ def try_checks(
 
 
 @app.command()
+def questions(
+    lesson: Annotated[str, typer.Argument(help="One lesson; all of them by default.")] = "*",
+    write: Annotated[
+        Path | None, typer.Option(help="A Markdown page with the two comments that the table stands between.")
+    ] = None,
+) -> None:
+    """Print a table of what each exercise is asked about, and why it is not asked about the rest.
+
+    Ends with 1 where something is neither asked nor explained.
+    """
+    from nbjudge.course.course import find_course
+    from nbjudge.preflight.questions import show_questions
+
+    raise typer.Exit(show_questions(find_course(Path.cwd()), lesson, write, console))
+
+
+@app.command()
 def report(
     lesson: Annotated[str, typer.Argument(help="The lesson, such as ps1.")],
     output: Annotated[

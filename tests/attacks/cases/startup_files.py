@@ -34,7 +34,11 @@ try:
     written.append(torch.__file__)
 except OSError:
     pass
-print("tried", len(folders), "folders; wrote", [folder for folder in written if not folder.startswith(home)])
+# On the way to a package that lies in /tmp, the folders are the kernel's own as /tmp is.
+own = {folder for folder in written if folder.startswith(home)}
+if attention_lab.__file__.startswith("/tmp/"):
+    own.add(os.path.dirname(os.path.dirname(attention_lab.__file__)))
+print("tried", len(folders), "folders; wrote", [folder for folder in written if folder not in own])
 def double(x):
     return x
 """

@@ -8,7 +8,7 @@ mistakes (wrong answers with the sentence that helps) and other right ways to wr
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,6 +144,7 @@ class Exercise:
     region does not say ``check("NAME")`` itself: whatever the region holds is not run then.
     The first mistake that explains an answer is named: those of one file are looked for as they stand
     there, and where several files hold mistakes, `mistakes_from` lists these files in their order.
+    `not_asked` says why a relation of the table of questions (`nbjudge.preflight.relations`) is not asked.
     `groups`, `mistakes` and `right_answers` are filled by the decorators of these names.
     """
 
@@ -155,6 +156,7 @@ class Exercise:
     draw: type[Draw] = Draw
     cell: str = ""
     mistakes_from: tuple[str, ...] = ()
+    not_asked: Mapping[str, str] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
     right_answers: list[Callable[..., Any]] = field(default_factory=list)

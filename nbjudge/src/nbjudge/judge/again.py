@@ -50,12 +50,17 @@ def asked_again(exercise: Exercise, runs: Sequence[GroupRun], ask: Ask) -> list[
     return [replace(run, objection=objections[run]) if run in objections else run for run in runs]
 
 
+def second_round_calls(asked: Question) -> list[Call]:
+    """What a question asks again, in its order."""
+    cases = zip(reversed(asked.cases), reversed(asked.calls), strict=True)
+    return [call for case, first in cases if case.refuses is None for call in _anew(asked, first)]
+
+
 def _second_round(run: GroupRun) -> SecondRound:
     """Made once for each question, as it asks the reference several times."""
     asked = run.question
     if not asked.second_round:
-        cases = zip(reversed(asked.cases), reversed(asked.calls), strict=True)
-        calls = [call for case, first in cases if case.refuses is None for call in _anew(asked, first)]
+        calls = second_round_calls(asked)
         asked.second_round.append((calls, answers_of(asked.reference, calls)))
     calls, expected = asked.second_round[0]
     return SecondRound(run, calls, expected)

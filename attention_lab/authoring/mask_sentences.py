@@ -1,0 +1,25 @@
+"""What goes wrong with a mask goes wrong in every lesson that has one: the sentences that they share."""
+
+AFTER_THE_SOFTMAX = (
+    "Masked after the softmax: hidden weights are 0, but they had already taken their share, so the rows "
+    "of `weights` sum to less than 1. Hide the *scores*, before the softmax."
+)
+HIDDEN_SCORES_ARE_ZERO = (
+    "Hidden scores are set to 0 (or multiplied by 0), and a score of 0 is an ordinary score: exp(0) = 1, "
+    "so hidden keys keep their weight. Only a score of minus infinity has an exponential of 0."
+)
+EMPTY_ROW_IS_UNIFORM = (
+    "A query with nothing to attend to spreads its attention evenly over the hidden keys: beside other "
+    "scores of -1e9 that fill hides nothing. Such a row of `weights` should be all zeros: clear its "
+    "hidden entries as well."
+)
+FIXED_LOW_SCORE = (
+    "Hidden keys get a fixed low score, -1e4 say, and a visible key may have one as low: then they share "
+    "the weight. Only minus infinity is below every score; clear the hidden weights of empty rows "
+    "besides."
+)
+MINUS_INFINITY_ADDED = (
+    "The numbers are right, but the gradient of a query with nothing to attend to is NaN: -inf was "
+    "*added* to the scores, and the backward pass leads straight through it. Replace the hidden scores "
+    "instead of adding to them."
+)

@@ -1,0 +1,196 @@
+"""Which relations an exercise is asked about, seen from its cases, and why it is not asked about others."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from types import CodeType
+from typing import Any
+
+from nbjudge.ask.program.building import BUILDERS
+from nbjudge.authoring.exercise import Case, Exercise
+from nbjudge.judge.again import second_round_calls
+from nbjudge.judge.questions import Question, question
+from nbjudge.values.arrays import ArrayKind
+from nbjudge.values.kinds import kind_of
+from nbjudge.values.packing import MadeInKernel
+
+SEEDS = range(3)  # that are looked at: what is asked on none of them is asked by chance at best
+LARGE = 100.0  # from where on an exponential of a number or of its negative is lost in float32
+BUILD = "build/"  # how the places begin of what makes an object
+HOW = ("look", "builder")  # of a build, what is no argument
+NO_ARRAY = "no array goes in"
+NO_FRACTIONS = "no array of fractions goes in"
+ONE_AXIS = "no array with two axes goes in"
+NO_TRUTH = "no array of truth values goes in"
+
+
+class Asked:
+    """Everything that an exercise's cases hand over on a few seeds."""
+
+    def __init__(self, exercise: Exercise, reference: Callable[..., Any]) -> None:
+        self.exercise, self.reference = exercise, reference
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        return [
+            question(self.exercise, group, self.reference, seed)
+            for seed in SEEDS
+            for group in self.exercise.groups
+        ]
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        return [case for asked in self.questions for case in asked.cases]
+
+    @cached_property
+    def handed(self) -> list[tuple[str, Any]]:
+        """(where, value) for each plain or other value that goes in; the same place in every case."""
+        return [entry for case in self.cases for entry in _handed(case)]
+
+    @cached_property
+    def arrays(self) -> list[tuple[str, Any, ArrayKind]]:
+        kinds = [(place, value, kind_of(value)) for place, value in self.handed]
+        return [(place, value, kind) for place, value, kind in kinds if isinstance(kind, ArrayKind)]
+
+    @cached_property
+    def floats(self) -> list[tuple[str, Any, ArrayKind]]:
+        return [entry for entry in self.arrays if entry[2].is_floating(entry[1])]
+
+    @cached_property
+    def truths(self) -> list[Any]:
+        return [kind.as_numbers(value) for _, value, kind in self.arrays if kind.dtype(value) == "bool"]
+
+    @cached_property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """Of arrays with two axes or more that are longer than 1."""
+        shapes = [tuple(size for size in value.shape if size > 1) for _, value, _ in self.arrays]
+        return [shape for shape in shapes if len(shape) > 1]
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One kind of question: whether it is asked, and why not where nothing could be asked."""
+
+    name: str
+    is_asked: Callable[[Asked], bool]
+    # The reason that anybody can see; empty where it is the author's to give (`Exercise.not_asked`).
+    evident_reason: Callable[[Asked], str]
+
+
+def _values(asked: Asked) -> bool:
+    return any(each.expected and any(case.refuses is None for case in each.cases) for each in asked.questions)
+
+
+def _dtypes(asked: Asked) -> bool:
+    return len({kind.dtype(value) for _, value, kind in asked.floats}) > 1
+
+
+def _leading_axes(asked: Asked) -> bool:
+    axes: dict[str, set[int]] = {}
+    for place, value, _ in asked.arrays:
+        axes.setdefault(place, set()).add(len(value.shape))
+    return any(len(counts) > 1 for counts in axes.values())
+
+
+def _large_values(asked: Asked) -> bool:
+    return any(
+        value.shape and bool((abs(kind.as_numbers(value)) >= LARGE).any()) for _, value, kind in asked.floats
+    )
+
+
+def _empty_rows(asked: Asked) -> bool:
+    return any(rows.ndim and bool((~rows.any(axis=-1)).any()) for rows in asked.truths)
+
+
+def _mode(asked: Asked) -> bool:
+    builds = [case.build for case in asked.cases if case.build is not None]
+    return any(len(BUILDERS[build.builder].modes(vars(build))) > 1 for build in builds)
+
+
+def _unchanged(asked: Asked) -> bool:
+    return any(isinstance(value, (list, dict, MadeInKernel)) for _, value in asked.handed) or bool(
+        asked.arrays
+    )
+
+
+RELATIONS = (
+    Relation("values", _values, lambda asked: ""),
+    Relation("dtypes", _dtypes, lambda asked: "" if asked.floats else NO_FRACTIONS),
+    Relation("leading axes", _leading_axes, lambda asked: "" if asked.arrays else NO_ARRAY),
+    Relation(
+        "unequal sizes",
+        lambda asked: any(len(set(shape)) == len(shape) for shape in asked.shapes),
+        lambda asked: "" if asked.shapes else ONE_AXIS,
+    ),
+    Relation(
+        "equal sizes",
+        lambda asked: any(len(set(shape)) < len(shape) for shape in asked.shapes),
+        lambda asked: "" if asked.shapes else ONE_AXIS,
+    ),
+    Relation("large values", _large_values, lambda asked: "" if asked.floats else NO_FRACTIONS),
+    Relation("empty rows", _empty_rows, lambda asked: "" if asked.truths else NO_TRUTH),
+    Relation(
+        "gradients",
+        lambda asked: any(case.gradients for case in asked.cases),
+        lambda asked: "" if asked.floats else NO_FRACTIONS,
+    ),
+    Relation("arguments unchanged", _unchanged, lambda asked: "only numbers and words go in"),
+    Relation(
+        "second call",
+        lambda asked: any(second_round_calls(each) for each in asked.questions if each.expected),
+        lambda asked: "",
+    ),
+    Relation("mode", _mode, lambda asked: "no module" if not any(c.build for c in asked.cases) else ""),
+    Relation(
+        "refusal",
+        lambda asked: any(case.refuses is not None for case in asked.cases),
+        lambda asked: "" if _raises(asked.reference) else "the solution refuses nothing",
+    ),
+    Relation(
+        "step not allowed",
+        lambda asked: bool(asked.exercise.not_allowed),
+        lambda asked: "every step is allowed",
+    ),
+)
+
+
+def reasons(exercise: Exercise, reference: Callable[..., Any]) -> dict[str, str | None]:
+    """By relation: None where it is asked, else why not; an empty text is a blank that nobody explains."""
+    asked = Asked(exercise, reference)
+    return {
+        relation.name: None
+        if relation.is_asked(asked)
+        else exercise.not_asked.get(relation.name) or relation.evident_reason(asked)
+        for relation in RELATIONS
+    }
+
+
+def _handed(case: Case) -> Iterator[tuple[str, Any]]:
+    by_name = {str(number): value for number, value in enumerate(case.args)} | case.kwargs
+    by_name |= {"through": case.through}
+    if case.build is not None:
+        by_name |= {f"{BUILD}{name}": value for name, value in vars(case.build).items() if name not in HOW}
+    for name, value in by_name.items():
+        yield from _values_in(value, name)
+
+
+def _values_in(value: Any, place: str) -> Iterator[tuple[str, Any]]:
+    yield place, value
+    if isinstance(value, MadeInKernel):
+        value = value.given
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            yield from _values_in(entry, f"{place}/{key}")
+    elif isinstance(value, (list, tuple)):
+        for number, entry in enumerate(value):
+            yield from _values_in(entry, f"{place}/{number}")
+
+
+def _raises(reference: Callable[..., Any]) -> bool:
+    """Whether a `raise` stands in the solution, or in a method of it."""
+    functions = vars(reference).values() if isinstance(reference, type) else [reference]
+    codes = [code for each in functions if isinstance(code := getattr(each, "__code__", None), CodeType)]
+    return any(step.opname == "RAISE_VARARGS" for code in codes for step in dis.get_instructions(code))
