@@ -15,6 +15,7 @@ from attention_lab.authoring import (
     ask,
     build,
 )
+from attention_lab.authoring.not_asked import FIXED_AXES
 
 causal_self_attention = Exercise(
     "CausalSelfAttention",
@@ -23,6 +24,7 @@ causal_self_attention = Exercise(
     weights=1,
     not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
+    not_asked={"leading axes": FIXED_AXES},
 )
 
 

@@ -3,8 +3,14 @@
 import torch
 
 from attention_lab.authoring import FLOATS, Exercise, ask
+from attention_lab.authoring.not_asked import FIXED_AXES, LINEAR
 
-context_vector = Exercise("context_vector", results=("context",), axes=(("value width",),))
+context_vector = Exercise(
+    "context_vector",
+    results=("context",),
+    axes=(("value width",),),
+    not_asked={"leading axes": FIXED_AXES, "large values": LINEAR},
+)
 
 
 @context_vector.group("a weighted sum", points=1)

@@ -4,8 +4,13 @@ import torch
 import torch.nn as nn
 
 from attention_lab.authoring import Exercise, ask, made_by
+from attention_lab.authoring.not_asked import COPIES, FIXED_AXES
 
-from_torch = Exercise("from_torch", results=("state_dict",))
+from_torch = Exercise(
+    "from_torch",
+    results=("state_dict",),
+    not_asked={"leading axes": FIXED_AXES, "large values": COPIES, "gradients": "a state_dict carries none"},
+)
 
 
 def torchs_layer(embed_dim, num_heads, bias, state):

@@ -3,11 +3,10 @@
 import torch
 
 from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring.not_asked import FIXED_AXES
 
 padding_mask = Exercise(
-    "padding_mask",
-    results=("mask",),
-    axes=(("queries", "keys"),),
+    "padding_mask", results=("mask",), axes=(("queries", "keys"),), not_asked={"leading axes": FIXED_AXES}
 )
 
 

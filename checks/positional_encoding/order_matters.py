@@ -3,8 +3,11 @@
 import torch
 
 from attention_lab.authoring import FLOATS, Exercise, Obfuscation, ask, in_any_order
+from attention_lab.authoring.not_asked import YES_OR_NO
 
-order_matters = Exercise("order_matters", results=("answer",))
+order_matters = Exercise(
+    "order_matters", results=("answer",), not_asked={"large values": YES_OR_NO, "gradients": YES_OR_NO}
+)
 
 # Each returns (B, T, E) for x (B, T, E), with the tensors that `_case` hands over.
 ATTENTION = "return torch.softmax(x @ w @ x.mT / math.sqrt(x.shape[-1]), dim=-1) @ x"

@@ -5,11 +5,13 @@ import torch.nn.functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring.not_asked import FIXED_AXES
 
 collate = Exercise(
     "collate",
     results=("input_ids", "labels", "mask"),
     axes=(("texts", "tokens"), ("texts",), ("texts", "1", "tokens")),
+    not_asked={"leading axes": FIXED_AXES},
 )
 
 NO_TOKEN = 977  # larger than every token id that is drawn

@@ -3,10 +3,21 @@
 import torch
 
 from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring.not_asked import FIXED_AXES, NO_EMPTY_TEXT
 
 from .small_classifier import CLASSES, VOCABULARY, likeliest, small_model
 
-evaluate = Exercise("evaluate", results=("loss", "accuracy"))
+evaluate = Exercise(
+    "evaluate",
+    results=("loss", "accuracy"),
+    not_asked={
+        "dtypes": "loss and accuracy are Python numbers",
+        "leading axes": FIXED_AXES,
+        "large values": "the loss is torch's own, which large logits do not harm",
+        "empty rows": NO_EMPTY_TEXT,
+        "gradients": "none may be recorded, which is asked",
+    },
+)
 
 
 def watching(answer):

@@ -10,10 +10,22 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring.not_asked import FIXED_AXES, TABLE
 
 from .small_classifier import CLASSES, small_model
 
-predict = Exercise("predict", results=("probabilities",), axes=(("texts", "classes"),), weights=0)
+predict = Exercise(
+    "predict",
+    results=("probabilities",),
+    axes=(("texts", "classes"),),
+    weights=0,
+    not_asked={
+        "dtypes": TABLE,
+        "leading axes": FIXED_AXES,
+        "large values": TABLE,
+        "gradients": TABLE,
+    },
+)
 
 WORDS = [
     first + second for first in ("ba", "de", "ki", "lo", "mu", "sa") for second in ("na", "re", "ti", "vo")

@@ -5,6 +5,7 @@ import math
 import torch
 
 from attention_lab.authoring import Exercise, Tolerance, ask, build
+from attention_lab.authoring.not_asked import FIXED_AXES, NO_EMPTY_TEXT, OF_OTHERS
 
 from .text_classifier_attention import EFFICIENT, NAIVE, TORCHS, attention, positions, unheard_of
 
@@ -16,6 +17,7 @@ text_classifier = Exercise(
     # the order in which a processor adds, it hands on many times over, up to 1e-4 in the logits.
     tolerance=Tolerance(float32=(1e-3, 2e-3)),
     mistakes_from=("text_classifier_mistakes", "text_classifier_mistakes_in_parts"),
+    not_asked={"leading axes": FIXED_AXES, "large values": OF_OTHERS, "empty rows": NO_EMPTY_TEXT},
 )
 
 
