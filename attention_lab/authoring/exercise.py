@@ -30,11 +30,26 @@ class Exercise(nbjudge.authoring.Exercise):
         return sorted(range(count), key=lambda index: index != self.weights)
 
     def measure(self, index: int, name: str, numbers: Any, expected: Any, case: Case) -> Iterator[str]:
-        """Rows that do not sum to what they should, and weight on what a mask hides."""
+        """Scores for weights, rows that do not sum to what they should, weight on what a mask hides."""
         if index == self.weights:
+            yield from _softmax_too_often_or_never(name, numbers, expected)
             yield from _wrong_sums(name, numbers, expected)
             if _has_mask(case):
                 yield from _weight_on_the_hidden(name, numbers, expected)
+
+
+def _softmax_too_often_or_never(name: str, weights: Any, expected: Any) -> Iterator[str]:
+    if not expected.size or not np.isfinite(weights).all():
+        return
+    if np.allclose(_softmax(weights), expected, rtol=ROUNDING, atol=AS_GOOD_AS_ZERO):
+        yield f"{name} are the scores as they are before the softmax: their softmax is right."
+    elif np.allclose(_softmax(expected), weights, rtol=ROUNDING, atol=AS_GOOD_AS_ZERO):
+        yield f"{name} have been through the softmax twice: once is right, and then they are the weights."
+
+
+def _softmax(numbers: Any) -> Any:
+    exponentials = np.exp(numbers - numbers.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 def _wrong_sums(name: str, weights: Any, expected: Any) -> Iterator[str]:

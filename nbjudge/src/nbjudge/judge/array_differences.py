@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from nbjudge.authoring.exercise import Case, Exercise
+from nbjudge.judge.array_patterns import closeness, constant_difference, origin, partly
 from nbjudge.judge.wording import told_apart
 from nbjudge.values.arrays import DOUBLE, ArrayKind
 
-__all__ = ["differences", "other_numbers", "place", "told_apart"]
+__all__ = ["differences", "other_numbers", "patterns", "place", "told_apart"]
 
 
 def differences(
@@ -27,31 +28,49 @@ def differences(
         yield f"{name} has dtype {mine}, and {right} was asked for."
     numbers, wanted = kind.as_numbers(value), kind.as_numbers(expected)
     if numbers.dtype.kind == "f" and wanted.dtype.kind in "fiu":
-        double = mine in DOUBLE
-        tolerance = exercise.tolerance.float64 if double else exercise.tolerance.float32
+        tolerance = _tolerance(exercise, mine)
         with np.errstate(all="ignore"):
             yield from _not_finite(name, numbers, wanted)
             yield from _transposed(name, numbers, wanted, tolerance)
             yield from exercise.measure(index, name, numbers, wanted, case)
             factor = constant_factor(numbers, wanted)
             if factor is not None:
-                yield f"Every number in {name} is {factor:.4g} times what it should be."
+                from_where = origin(factor, case)
+                yield f"Every number in {name} is {factor:.4g} times what it should be{from_where}."
 
 
-def other_numbers(kind: ArrayKind, name: str, value: Any, expected: Any) -> str:
+def patterns(
+    exercise: Exercise, kind: ArrayKind, index: int, name: str, value: Any, expected: Any
+) -> Iterator[str]:
+    """What can be seen of wrong numbers where their cause cannot: a difference, a part that agrees."""
+    numbers, wanted = kind.as_numbers(value), kind.as_numbers(expected)
+    if numbers.shape == wanted.shape and numbers.dtype.kind == "f" and wanted.dtype.kind in "fiu":
+        axes = exercise.axes[index] if index < len(exercise.axes) else ()
+        yield from constant_difference(name, numbers, wanted)
+        yield from partly(name, numbers, wanted, _tolerance(exercise, kind.dtype(value)), axes)
+
+
+def other_numbers(exercise: Exercise, kind: ArrayKind, name: str, value: Any, expected: Any) -> str:
     """Where two arrays of one shape are furthest apart: when nothing else can be said."""
     numbers, wanted = kind.as_numbers(value), kind.as_numbers(expected)
     position = _largest_difference(numbers, wanted)
     yours, other = told_apart(numbers[position], wanted[position])
+    near = ""
+    if numbers.dtype.kind == "f" and wanted.dtype.kind in "fiu":
+        near = closeness(numbers, wanted, _tolerance(exercise, kind.dtype(value)))
     return (
         f"{name} has the right shape but other numbers: at {list(position)} yours is {yours}, "
-        f"and {other} is right."
+        f"and {other} is right.{near}"
     )
 
 
 def place(where: Any) -> tuple[int, ...]:
     """The first position at which a boolean array is true."""
     return tuple(int(axis) for axis in np.argwhere(where)[0])
+
+
+def _tolerance(exercise: Exercise, dtype: str) -> tuple[float, float]:
+    return exercise.tolerance.float64 if dtype in DOUBLE else exercise.tolerance.float32
 
 
 def _wrong_shape(name: str, mine: tuple[int, ...], right: tuple[int, ...], axes: Sequence[str]) -> str:

@@ -41,18 +41,19 @@ def same_gradients(answer: Answer, other: Answer, tolerance: Tolerance) -> bool:
     mine, theirs = answer.gradients, other.gradients
     if not isinstance(mine, dict) or not isinstance(theirs, dict):
         return mine is theirs or (isinstance(mine, str) and isinstance(theirs, str))
-    # A sum over many outputs gathers rounding that no single output shows.
-    loose = Tolerance(*((10 * rtol, 10 * atol) for rtol, atol in (tolerance.float32, tolerance.float64)))
     return mine.keys() == theirs.keys() and all(
-        _same_gradient(mine[name], theirs[name], loose) for name in mine
+        same_gradient(mine[name], theirs[name], tolerance) for name in mine
     )
 
 
-def _same_gradient(gradient: Any, other: Any, tolerance: Tolerance) -> bool:
+def same_gradient(gradient: Any, other: Any, tolerance: Tolerance) -> bool:
+    """The same gradient of one argument; none at all is the same as zeros everywhere."""
     if gradient is None or other is None:
         flowing = gradient if other is None else other
         return flowing is None or not bool(flowing.any())
-    return same_value(gradient, other, tolerance, equal_nan=True)
+    # A sum over many outputs gathers rounding that no single output shows.
+    loose = Tolerance(*((10 * rtol, 10 * atol) for rtol, atol in (tolerance.float32, tolerance.float64)))
+    return same_value(gradient, other, loose, equal_nan=True)
 
 
 def same_answer(answer: Answer, other: Answer, tolerance: Tolerance) -> bool:

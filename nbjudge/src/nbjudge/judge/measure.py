@@ -23,7 +23,8 @@ def measure(
     if case.refuses is not None and answer.status == "raised" and answer.error != "NotImplementedError":
         return wording.refuses_badly(exercise, case, answer)
     if answer.status != "value":
-        return wording.no_value(exercise, answer)
+        wanted = expected.value if expected.status == "value" else None
+        return wording.no_value(exercise, answer) + wording.asked_for(exercise, case, answer, wanted)
     if case.refuses is not None:
         return wording.should_refuse(exercise, case)
     if answer.changed:
@@ -120,11 +121,12 @@ def _measurements(
         yield f"`{exercise.name}` gives {yours}, and {other} is right."
     elif isinstance(kind, ArrayKind):
         # NumPy is asked for where an array is met, and not before.
-        from nbjudge.judge.array_differences import differences, other_numbers
+        from nbjudge.judge.array_differences import differences, other_numbers, patterns
 
         yield from differences(exercise, case, kind, index, name, mine, right)
         yield from _argument_measurements(exercise, reference, case, mine, index, name)
-        yield other_numbers(kind, name, mine, right)
+        yield from patterns(exercise, kind, index, name, mine, right)
+        yield other_numbers(exercise, kind, name, mine, right)
     else:
         yield from _argument_measurements(exercise, reference, case, mine, index, name)
         yield from kind.differences(name, mine, right)

@@ -9,6 +9,7 @@ from typing import Any
 
 from nbjudge.ask.answers import Answer
 from nbjudge.authoring.exercise import Case, Exercise
+from nbjudge.judge.compare import same_gradient
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import MadeInKernel, Unreadable
@@ -35,6 +36,22 @@ def no_value(exercise: Exercise, answer: Answer) -> str:
     where = f" at the line `{answer.line}`" if answer.line else ""
     said = f": {answer.message.splitlines()[0].rstrip('.')}" if answer.message.strip() else ""
     return f"`{name}` stops with {answer.error}{where}{said}."
+
+
+def asked_for(exercise: Exercise, case: Case, answer: Answer, wanted: Any) -> str:
+    """After an error of the answer's own: what the call was, and what it should have returned."""
+    if answer.status != "raised" or answer.error in ("NotImplementedError", "WrongParametersError"):
+        return ""
+    if isinstance(wanted, dict):  # a module that was looked at from several sides
+        wanted = wanted.get("result")
+    if wanted is None:
+        return ""
+    values = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
+    named = [
+        f"`{name}`, {kind(value)}" if len(values) > 1 else kind(value)
+        for name, value in zip(exercise.results, values, strict=False)
+    ]
+    return f" Called with {describe_call(case)}, it is to return {'; '.join(named)}." if named else ""
 
 
 def should_refuse(exercise: Exercise, case: Case) -> str:
@@ -99,6 +116,10 @@ def wrong_gradients(
                 f"The values agree, but the gradient of `{name}` is NaN: "
                 "a value that was cleaned up afterwards was NaN on the way."
             )
+    for path, gradient in right.items():
+        if not same_gradient(mine.get(path), gradient, exercise.tolerance):
+            name = argument_name(reference, path)
+            return f"The values agree, but the gradient of `{name}` differs from that of the formula."
     return "The values agree, but their gradients differ from those of the formula."
 
 
