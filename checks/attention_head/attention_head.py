@@ -74,6 +74,7 @@ def cross_attention(draw):
 def masks(draw):
     batch, queries, keys, embed_dim, head_size = draw.sizes(5)
     query, key = draw.normal(batch, queries, embed_dim), draw.normal(batch, keys, embed_dim)
+    query[1], key[1] = query[0], key[0]  # the same text twice, under masks of their own
     for mask in (draw.mask(queries, keys), draw.mask(batch, 1, keys), draw.mask(batch, queries, keys)):
         yield ask(query, key, mask=mask, build=_head(draw, embed_dim, head_size))
     x = draw.normal(keys, keys, keys, dtype=torch.float64)

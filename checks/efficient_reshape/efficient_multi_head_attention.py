@@ -68,6 +68,7 @@ def masks(draw):
     heads, head_size, batch, queries, keys = draw.heads(3)
     embed_dim = heads * head_size
     query, key = draw.normal(batch, queries, embed_dim), draw.normal(batch, keys, embed_dim)
+    query[1], key[1] = query[0], key[0]  # the same text twice, under masks of their own
     for shape in ((queries, keys), (batch, 1, keys), (batch, queries, keys)):
         yield ask(query, key, mask=draw.mask(*shape), build=_made(draw, heads, head_size))
 

@@ -39,6 +39,7 @@ def without_a_mask(draw):
 def unequal_sizes(draw):
     batch, queries, keys, width, value_width = draw.sizes(5)
     query, key = draw.normal(batch, queries, width), draw.normal(batch, keys, width)
+    query[1], key[1] = query[0], key[0]  # the same text twice, under masks of their own
     yield ask(query, key, draw.normal(batch, keys, value_width), draw.mask(queries, keys))
     yield ask(query, key, mask=draw.mask(batch, queries, keys))
     yield ask(query[0], key[0], draw.normal(keys, value_width), mask=draw.mask(queries, keys))

@@ -89,6 +89,7 @@ def masks(draw):
     width, heads, batch, length = _sizes(draw, 2)
     for shape in ((length, length), (batch, length, length)):  # (batch, 1, length): next group
         x = draw.normal(batch, length, width)
+        x[1] = x[0]  # the same text twice, under masks of their own
         yield ask(x, mask=draw.mask(*shape), build=_made(draw, width, heads))
     x = draw.normal(heads, heads, width)
     yield ask(x, mask=draw.mask(heads, 1, heads), build=_made(draw, width, heads))

@@ -88,6 +88,8 @@ def edges(draw):
     yield ask(_texts(draw, [length]), through=with_mask)
     yield ask(_texts(draw, [1], as_tensors=True), through=with_mask)
     yield ask(_texts(draw, [length] * length), through=with_mask)
+    texts = _texts(draw, _lengths(draw, 4))
+    yield ask([*texts, texts[2]], through=with_mask)  # the same text twice
     yield ask(_texts(draw, [*_lengths(draw, 4), 1], as_tensors=True), through=with_mask)
 
 

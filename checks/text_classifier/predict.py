@@ -89,8 +89,9 @@ def _text(draw, length):
     return " ".join(WORDS[index] for index in draw.integers(0, len(WORDS) - 1, length).tolist())
 
 
-def _case(draw, lengths, look=TABLE, training=False, dropout=0.0):
+def _case(draw, lengths, look=TABLE, training=False, dropout=0.0, first_again=False):
     texts = [_text(draw, length) for length in lengths]
+    texts += texts[:1] if first_again else []
     model, _ = small_model(draw, dropout)
     return ask(texts, model, _tokenizer(), training, list(look), through=watching)
 
@@ -116,7 +117,7 @@ def class_and_name(draw):
 @predict.group("texts of unequal length, beside each other", points=2)
 def unequally_long(draw):
     yield _case(draw, draw.sizes(2), TABLE)
-    yield _case(draw, draw.sizes(7), TABLE)
+    yield _case(draw, draw.sizes(7), TABLE, first_again=True)
     yield _case(draw, [*draw.sizes(2), LONGEST + draw.integer(2, 9), *draw.sizes(2)], TABLE)
 
 

@@ -110,7 +110,9 @@ def with_mask(draw):
     sizes.heads, sizes.embed_dim, sizes.classes = 7, 49, 11
     sizes.batch = sizes.length = sizes.embed_dim  # as many texts as tokens and dimensions
     hidden = draw.mask(sizes.batch, 1, sizes.length)  # hides words, not padding
-    yield ask(_tokens(draw, sizes), mask=hidden, build=_made(draw, sizes))
+    input_ids = _tokens(draw, sizes)
+    input_ids[1] = input_ids[0]  # the same text twice, with other words hidden
+    yield ask(input_ids, mask=hidden, build=_made(draw, sizes))
 
 
 def _the_same_in_any_company(cases, values):
