@@ -13,6 +13,7 @@ from nbjudge.batch.cluster import ClusterWorkers
 from nbjudge.batch.cluster_worker import versions
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
+from nbjudge.pipeline import own_faults
 from nbjudge.pipeline.job import GradingJob, notebook_to_json, run_job
 from nbjudge.pipeline.own_faults import LessonFails
 from nbjudge.read.submission import SubmittedCell
@@ -21,6 +22,7 @@ from nbjudge.rebuild.rebuild import rebuild
 from nbjudge.record.graded_notebook import read_record
 from nbjudge.record.status import Status
 from nbjudge.run.kernel_process import KernelEnvironment
+from nbjudge.sandbox.forked_kernel import SandboxError
 
 
 def lesson_with(given: str, **metadata: object) -> nbformat.NotebookNode:
@@ -60,6 +62,14 @@ def test_a_cell_that_stops_for_everybody_is_the_lessons_fault(tmp_path, given, e
 def test_a_cell_that_stops_because_of_an_answer_is_the_students(tmp_path):
     wrong = "def double(x):\n    return x"
     assert points(tmp_path, lesson_with("assert double(1) == 2"), double=wrong) == FULL | {"double": 0}
+
+
+def test_where_no_kernel_starts_for_the_solution_nobody_loses_a_point(tmp_path, monkeypatch):
+    def none_starts(*_where):
+        raise SandboxError("no kernel")
+
+    monkeypatch.setattr(own_faults, "student_kernel", none_starts)
+    assert points(tmp_path, lesson_with("1 / 0")) == FULL
 
 
 def test_a_cell_that_is_to_show_an_error_may(tmp_path):

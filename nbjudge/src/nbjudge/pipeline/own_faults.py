@@ -21,6 +21,7 @@ from nbjudge.plain_text import plain_line
 from nbjudge.read.files import copy_plain_files
 from nbjudge.run.kernel import student_kernel
 from nbjudge.run.kernel_process import KernelEnvironment
+from nbjudge.sandbox.forked_kernel import SandboxError
 
 MAY_FAIL = "raises-exception"  # Jupyter's tag for a cell that shows an error on purpose
 FAILS = (
@@ -46,7 +47,10 @@ def refuse_own_faults(graded: NotebookNode, lesson: Lesson, environment: KernelE
         return
     key = (lesson.source_path, lesson.source_path.stat().st_mtime_ns, environment)
     if key not in _known:
-        _known[key] = _failing_with_the_solution(graded, lesson, environment)
+        try:
+            _known[key] = _failing_with_the_solution(graded, lesson, environment)
+        except SandboxError:
+            return  # no kernel for the solution says nothing of the lesson, and costs this student nothing
     for place, cell in stopped.items():
         if place in _known[key]:
             error = _known[key][place]
