@@ -1,3 +1,22 @@
 """Attention Lab: a notebook course on self-attention, and the grader that judges it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from attention_lab.tutor.checking import check
+
+__all__ = ["check"]
+
+
+def __getattr__(name: str) -> object:
+    """`check`, when somebody asks for it: most of the package has no use for it."""
+    if name == "check":
+        from attention_lab.tutor.checking import check, notebook_begins
+
+        notebook_begins()
+        return check
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -143,12 +143,23 @@ def start(
 @app.command()
 def bundle(
     folder: Annotated[Path, typer.Option(help="The folder that the zip goes to.")] = Path("dist"),
+    tutor: Annotated[
+        str, typer.Option(help="Bring a tutor: `measured` says what is wrong, not which mistake it is.")
+    ] = "",
 ) -> None:
     """Make the zip that students get, and look through it for anything that gives an answer away."""
     from attention_lab.bundle import make_bundle
 
-    made = make_bundle(_course(), folder, console)
-    console.print(f"For students: {made} ({made.stat().st_size / 2**20:.1f} MiB)", highlight=False)
+    if tutor not in ("", "measured"):
+        raise CourseError(
+            f"A zip for a class cannot bring the tutor {tutor!r}: `--tutor measured` (with make, "
+            "TUTOR=measured) says what is wrong and holds no answer; whoever may see everything installs "
+            "the course's folder."
+        )
+    made = make_bundle(_course(), folder, console, bool(tutor))
+    size = f"{made.stat().st_size / 2**20:.1f} MiB"
+    told = "with a tutor that measures; no reference, check or mistake" if tutor else "without a tutor"
+    console.print(f"For students: {made} ({size}, {told})", highlight=False, soft_wrap=True)
 
 
 @app.command()
@@ -177,15 +188,16 @@ def _course() -> Course:
 def _add_the_graders_commands() -> None:
     """Those of the grader's commands that a course's author and instructor type; students are told so."""
     try:
-        from nbjudge.cli import add_exercise, add_lesson, grade, questions, report, try_checks
+        from nbjudge.cli import add_exercise, add_lesson, grade, questions, report, try_checks, visible
     except ModuleNotFoundError:
-        for name in ("grade", "report", "try", "questions", "new-lesson", "new-exercise"):
+        for name in ("grade", "report", "try", "visible", "questions", "new-lesson", "new-exercise"):
             app.command(name, hidden=True, context_settings={"ignore_unknown_options": True})(_not_here)
         return
     app.command("new-lesson")(add_lesson)
     app.command("new-exercise")(add_exercise)
     app.command("try")(try_checks)
     app.command()(questions)
+    app.command()(visible)
     app.command()(grade)
     app.command()(report)
 

@@ -4,7 +4,19 @@ A module that is not named here stays with the instructor, a new one as well.
 """
 
 # What lessons import.
-LESSON_MODULES = ("blocks", "corpus", "heads", "plots", "positions", "sliders", "training_plots")
+LESSON_MODULES = (
+    "blocks",
+    "corpus",
+    "examples",
+    "heads",
+    "play",
+    "plots",
+    "positions",
+    "sliders",
+    "training_plots",
+    "tutor",
+    "words",
+)
 # `attention-lab start`, and what it takes.
 START_MODULES = ("__init__", "cli", "errors", "lab", "start", "students")
 STUDENT_MODULES = (*LESSON_MODULES, *START_MODULES)

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rich.console import Console
+from rich.progress import track
 
 import attention_lab
 from attention_lab.bundle.contents import LESSONS, NAME, lesson_files
@@ -15,6 +16,7 @@ from attention_lab.bundle.gate import leaks
 from attention_lab.bundle.wheel import build_wheel
 from attention_lab.errors import CourseError
 from nbjudge.course.course import Course
+from nbjudge.tutor.recordings import recordings
 
 README = Path(__file__).with_name("students_readme.md")
 LICENCES = ("LICENSE", "LICENSE-CONTENT")
@@ -22,21 +24,23 @@ LICENCES = ("LICENSE", "LICENSE-CONTENT")
 DATE = (1980, 1, 1, 0, 0, 0)
 
 
-def make_bundle(course: Course, folder: Path, console: Console) -> Path:
+def make_bundle(course: Course, folder: Path, console: Console, tutor: bool = False) -> Path:
     """Write the zip for students into `folder` and look through it; returns its path.
 
+    With `tutor`, it brings one that measures: recorded questions and the numbers that are right.
     Raises CourseError, and leaves no zip behind, where anything in it would give an answer away, or is
     not what the sources make.
     """
     goal = folder / f"{NAME}-{attention_lab.__version__}.zip"
     members = _members(course)
     with TemporaryDirectory(prefix="attention-lab-bundle-") as draft:
+        recorded = _recorded(course, console) if tutor else {}
         with console.status("The helper package …"):
-            wheel = build_wheel(course.root, Path(draft))
+            wheel = build_wheel(course.root, Path(draft), recorded)
         made = Path(draft) / goal.name
         _write_zip(made, members | _about(course, wheel))
         with console.status("Looking for leaks …"):
-            found = leaks(made, course)
+            found = leaks(made, course, tutor)
         for problem in found:
             console.print(f"[red]✗[/] {problem}", highlight=False, soft_wrap=True)
         if found:
@@ -51,6 +55,12 @@ def make_bundle(course: Course, folder: Path, console: Console) -> Path:
                 "make room there, or choose another folder with --folder."
             ) from error
     return goal
+
+
+def _recorded(course: Course, console: Console) -> dict[str, bytes]:
+    """What the tutor of a class asks with, by file name."""
+    files = recordings(course)
+    return dict(track(files, "Recording …", len(course.lessons) + 1, console=console, transient=True))
 
 
 def _members(course: Course) -> dict[str, bytes]:

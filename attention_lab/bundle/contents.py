@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import nbjudge
 from attention_lab.students import STUDENT_MODULES
 from nbjudge.course.course import Course
 from nbjudge.read.files import CACHE_FOLDERS
 
 NAME = "attention-lab"
 LESSONS = "lessons"
+# Where the helper package keeps a tutor: the judge's own package, and what it asks with.
+JUDGE = "attention_lab/course/judge"
+RECORDED = "attention_lab/course/recorded"
 
 
 def lesson_files(course: Course) -> list[str]:
@@ -20,6 +24,13 @@ def lesson_files(course: Course) -> list[str]:
     return sorted(
         file.relative_to(source).as_posix() for file in files if not CACHE_FOLDERS & set(file.parts)
     )
+
+
+def judge_files() -> dict[str, Path]:
+    """The files of the judge that a tutor needs, by their names under `JUDGE`."""
+    package = Path(nbjudge.__file__).parent
+    files = (file for file in package.rglob("*.py") if not CACHE_FOLDERS & set(file.parts))
+    return {file.relative_to(package.parent).as_posix(): file for file in sorted(files)}
 
 
 def package_files(root: Path) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,22 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from attention_lab.bundle.contents import LESSONS, NAME, lesson_files, package_files
+from attention_lab.bundle.contents import (
+    JUDGE,
+    LESSONS,
+    NAME,
+    RECORDED,
+    judge_files,
+    lesson_files,
+    package_files,
+)
 from attention_lab.bundle.private import Regions, private_in, private_lines
+from attention_lab.errors import CourseError
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.rebuild.forms import released
+from nbjudge.tutor.recordings import SETTINGS, SUFFIX, texts_in
 
 PLAIN = {"README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml"}
 LESSONS_INSIDE = "attention_lab/lessons/"  # of the helper package
@@ -36,12 +47,14 @@ class Expected:
 
     lessons: Mapping[str, bytes]  # the files of the lessons, notebooks as their sources have them
     modules: Mapping[str, bytes]  # the files of the helper package
+    recorded: Set[str]  # the names of those that a tutor asks with
+    settings: Mapping[str, Any]  # the tutor's
     notebooks: Mapping[str, NotebookNode]  # the releases, made from the sources this moment
     private: Mapping[str, str]  # by line: what it is part of
     regions: Regions
 
     @classmethod
-    def of(cls, course: Course) -> Expected:
+    def of(cls, course: Course, tutor: bool) -> Expected:
         config, source = read_config(course.root), course.folders.source
         lessons = course.lessons.values()
         notebooks = {
@@ -50,18 +63,26 @@ class Expected:
             )
             for lesson in lessons
         }
+        judge = {f"{JUDGE}/{name}": file for name, file in judge_files().items()}
+        modules = {name: course.root / name for name in package_files(course.root)}
+        recorded = {f"{RECORDED}/{SETTINGS}", *(f"{RECORDED}/{lesson.folder}{SUFFIX}" for lesson in lessons)}
         return cls(
             {name: (source / name).read_bytes() for name in lesson_files(course)},
-            {name: (course.root / name).read_bytes() for name in package_files(course.root)},
+            {name: file.read_bytes() for name, file in (modules | (judge if tutor else {})).items()},
+            recorded if tutor else set(),
+            dict(config.get("Tutor", {})),
             notebooks,
             private_lines(course),
             Regions.of(config),
         )
 
 
-def leaks(path: Path, course: Course) -> list[str]:
-    """What is wrong with a zip for students, and what to do; nothing where it may be handed out."""
-    expected = Expected.of(course)
+def leaks(path: Path, course: Course, tutor: bool = False) -> list[str]:
+    """What is wrong with a zip for students, and what to do; nothing where it may be handed out.
+
+    `tutor` says that it brings one, which measures.
+    """
+    expected = Expected.of(course, tutor)
     try:
         with zipfile.ZipFile(path) as archive:
             return list(_in_zip(archive, expected))
@@ -104,6 +125,8 @@ def _in_wheel(wheel: str, content: bytes, expected: Expected) -> Iterator[str]:
             elif name in expected.modules:
                 if found != expected.modules[name]:
                     yield f"{shown} is not the file in the course's folder: make the zip again."
+            elif name in expected.recorded:
+                yield from _in_recorded(shown, found, expected)
             elif ABOUT_ITSELF.match(name):
                 yield from _in_text(shown, found.decode(), expected)
             else:
@@ -111,8 +134,26 @@ def _in_wheel(wheel: str, content: bytes, expected: Expected) -> Iterator[str]:
                     f"{shown} is no part of the students' package: take it out, or name its module in "
                     "attention_lab/students.py if lessons need it."
                 )
-        wanted = {*expected.modules, *(f"{LESSONS_INSIDE}{lesson}" for lesson in expected.lessons)}
+        wanted = {
+            *expected.modules,
+            *expected.recorded,
+            *(f"{LESSONS_INSIDE}{lesson}" for lesson in expected.lessons),
+        }
         yield from _missing(wanted, set(archive.namelist()), wheel)
+
+
+def _in_recorded(shown: str, content: bytes, expected: Expected) -> Iterator[str]:
+    """What is wrong with a file that the tutor asks with: it may hold questions and numbers, and no code."""
+    try:
+        if shown.endswith(SETTINGS):
+            if json.loads(content) != expected.settings:
+                yield f"{shown} is not what nbgrader_config.py says of the tutor: make the zip again."
+            return
+        texts = "\n".join(texts_in(content))
+    except (ValueError, CourseError) as error:
+        yield f"{shown} cannot be read ({error}): make the zip again."
+        return
+    yield from _in_text(shown, texts, expected)
 
 
 def _missing(wanted: set[str], there: set[str], where: str) -> Iterator[str]:

@@ -8,9 +8,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
-from attention_lab.bundle.contents import package_files
+from attention_lab.bundle.contents import JUDGE, RECORDED, judge_files, package_files
 from attention_lab.errors import CourseError
 from nbjudge.read.files import CACHE_FOLDERS
 
@@ -19,14 +20,18 @@ INSTRUCTORS_TABLES = ("project.optional-dependencies", "project.entry-points")
 FIRST_DATE = "315532800"  # the first second of 1980, before which no zip can go
 
 
-def build_wheel(root: Path, folder: Path) -> Path:
+def build_wheel(root: Path, folder: Path, recorded: Mapping[str, bytes]) -> Path:
     """Build the wheel from the course in `root` into `folder`; CourseError where it cannot be built.
+
+    With the files that a tutor asks with (`recorded`, by name), it holds the judge as well.
 
     It is built from a tree that holds nothing else, so nothing else can be in it, and with the
     installed setuptools: nothing is downloaded.
     """
     tree = folder / "tree"
     _lay_out(root, tree)
+    if recorded:
+        _add_tutor(tree, recorded)
     run = subprocess.run(
         [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-cache-dir", "wheel", "--quiet"]
         + ["--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", str(folder), str(tree)],
@@ -56,6 +61,18 @@ def _lay_out(root: Path, tree: Path) -> None:
         goal.chmod(0o644)
     (tree / "attention_lab/lessons").mkdir()  # setuptools looks for packages among the folders it finds
     (tree / "pyproject.toml").write_text(for_students((root / "pyproject.toml").read_text()))
+
+
+def _add_tutor(tree: Path, recorded: Mapping[str, bytes]) -> None:
+    # Where the package's own pyproject.toml says that the judge lies.
+    files = {f"nbjudge/src/{name}": file.read_bytes() for name, file in judge_files().items()}
+    files |= {f"{RECORDED}/{name}": content for name, content in recorded.items()}
+    (tree / JUDGE).mkdir(parents=True)
+    for name, content in files.items():
+        goal = tree / name
+        goal.parent.mkdir(parents=True, exist_ok=True)
+        goal.write_bytes(content)
+        goal.chmod(0o644)
 
 
 def for_students(pyproject: str) -> str:

@@ -59,6 +59,17 @@ class SavedLesson:
         return tuple(dict.fromkeys(_marks(cell)["grade_id"] for cell in answers))
 
     @cached_property
+    def exercises_in_code(self) -> tuple[str, ...]:
+        """Those whose answers are code; the others are questions that are answered in words."""
+        coded = {_marks(cell)["grade_id"] for cell in self._cells("code") if _marks(cell).get("solution")}
+        return tuple(name for name in self.exercises if name in coded)
+
+    def answer_of(self, exercise: str) -> str:
+        """The saved text of an answer cell; empty where it is gone."""
+        cells = (cell for cell in self._cells("code") if _marks(cell).get("solution"))
+        return next((cell.source for cell in cells if _marks(cell).get("grade_id") == exercise), "")
+
+    @cached_property
     def untouched(self) -> frozenset[str]:
         """The exercises whose answer cells are still what was released: nbgrader's checksum tells."""
         touched = {_marks(cell).get("grade_id") for cell in self._cells("code") if not _is_released(cell)}

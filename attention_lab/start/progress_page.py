@@ -1,4 +1,4 @@
-"""The progress of a student as a table in the notebook, with a button that looks again."""
+"""The progress of a student as a table in the notebook, by what the tutor has said or by visible tests."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import ipywidgets as widgets
 
 from attention_lab.start.exercises import State
 from attention_lab.start.progress import LessonProgress, Progress
+from attention_lab.tutor.connection import has_tutor
 
 SIGNS = {State.PASSES: "✓", State.FAILS: "✗", State.CHANGED: "?", State.UNTOUCHED: "·"}
 LEGEND = " &nbsp; ".join(f"{sign} {state.value}" for state, sign in SIGNS.items())
@@ -18,11 +19,24 @@ CELL = f"padding: 0.4em 0.8em; text-align: left; vertical-align: top; border-bot
 
 
 def show_progress(folder: Path | None = None) -> widgets.VBox:
-    """A table of the lessons in `folder` (the one above the notebook's) and which exercises pass their tests.
+    """A table of the lessons in `folder` (the one above the notebook's) and how each exercise stands.
+
+    With a tutor, it is what `check` has said; without one, which exercises pass their visible tests.
+    """
+    folder = Path.cwd().parent if folder is None else folder
+    if has_tutor():
+        from attention_lab.start.learned_page import learned_page
+
+        return learned_page(folder)
+    return visible_progress(folder)
+
+
+def visible_progress(folder: Path) -> widgets.VBox:
+    """A table of the lessons in `folder`, and which exercises pass their visible tests.
 
     Nothing is run before the button is pressed; then only lessons whose saved file has changed.
     """
-    progress = Progress(Path.cwd().parent if folder is None else folder)
+    progress = Progress(folder)
     button = widgets.Button(description="Look again", icon="refresh")
     bar = widgets.IntProgress(layout={"width": "16em", "display": "none"})
     status = widgets.HTML()
@@ -101,11 +115,12 @@ def _row(each: LessonProgress) -> str:
         for exercise, outcome in each.outcomes.items()
         if outcome.said
     )
-    bar = _bar(each.passed, len(each.outcomes))
-    return f'<tr>{name}<td style="{CELL}">{bar}</td><td style="{CELL}">{signs}{reasons}</td></tr>'
+    count = bar(each.passed, len(each.outcomes))
+    return f'<tr>{name}<td style="{CELL}">{count}</td><td style="{CELL}">{signs}{reasons}</td></tr>'
 
 
-def _bar(passed: int, count: int) -> str:
+def bar(passed: int, count: int) -> str:
+    """How many of how many, in words and as a bar."""
     share = f"width: {100 * passed / max(1, count):.0f}%; height: 100%; background: {BAR}"
     frame = f"width: 7em; height: 0.7em; border: 1px solid {BAR}"
     words = f'<div style="white-space: nowrap">{passed} of {count}</div>'

@@ -93,7 +93,8 @@ def _outcome(lesson: SavedLesson, notebook: NotebookNode, exercise: str, stopped
     name, text = errors[0].ename, str(errors[0].evalue).partition("\n")[0][:240]
     if name == "NotImplementedError":
         return Outcome(State.FAILS, NOT_WRITTEN)
-    said = text if name == "AssertionError" and text else f"{name}: {text}"
+    text = text.removeprefix(f"{exercise}, ")  # the page says itself whose sentence it is
+    said = text if name in ("AssertionError", "ExampleFailed") and text else f"{name}: {text}"
     return Outcome(State.FAILS, f"{said}{NOTHING_RETURNED if 'NoneType' in text else ''}")
 
 

@@ -146,6 +146,20 @@ def questions(
 
 
 @app.command()
+def visible(
+    lesson: Annotated[str, typer.Argument(help="One lesson; all of them by default.")] = "*",
+) -> None:
+    """Print how many of the wrong answers in checks/ fail the tests that students see.
+
+    Ends with 1 where too few do, where a right answer fails them, or where they leave names behind.
+    """
+    from nbjudge.course.course import find_course
+    from nbjudge.preflight.visible_table import show_visible
+
+    raise typer.Exit(show_visible(find_course(Path.cwd()), lesson, console))
+
+
+@app.command()
 def report(
     lesson: Annotated[str, typer.Argument(help="The lesson, such as ps1.")],
     output: Annotated[

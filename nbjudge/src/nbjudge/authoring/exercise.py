@@ -133,6 +133,14 @@ class Mistake:
     file: str = ""  # the module that hangs it on its exercise, wherever the answer itself is made
 
 
+@dataclass(frozen=True)
+class OtherWay:
+    """A right answer that learners are shown when they are done, and what it is good at."""
+
+    answer: Callable[..., Any]
+    good_at: str
+
+
 @dataclass(eq=False)
 class Exercise:
     """One graded answer: its cases, its mistakes, and how its result is talked about.
@@ -145,7 +153,7 @@ class Exercise:
     The first mistake that explains an answer is named: those of one file are looked for as they stand
     there, and where several files hold mistakes, `mistakes_from` lists these files in their order.
     `not_asked` says why a relation of the table of questions (`nbjudge.preflight.relations`) is not asked.
-    `groups`, `mistakes` and `right_answers` are filled by the decorators of these names.
+    `groups`, `mistakes`, `right_answers` and `other_ways` are filled by the decorators.
     """
 
     name: str
@@ -160,6 +168,7 @@ class Exercise:
     groups: list[Group] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
     right_answers: list[Callable[..., Any]] = field(default_factory=list)
+    other_ways: list[OtherWay] = field(default_factory=list)
 
     @property
     def points(self) -> float:
@@ -213,7 +222,19 @@ class Exercise:
 
         return add
 
-    def also_right(self, answer: Callable[..., Any]) -> Callable[..., Any]:
-        """Add a right answer written in another way: it must get full marks."""
-        self.right_answers.append(answer)
-        return answer
+    def also_right(self, answer: Callable[..., Any] | str) -> Any:
+        """Add a right answer written in another way: it must get full marks.
+
+        With a sentence, ``@exercise.also_right("One product: what people write who ...")``, it is also shown
+        to learners who are done, as another way to write it; the sentence says what that way is good at.
+        """
+        if not isinstance(answer, str):
+            self.right_answers.append(answer)
+            return answer
+
+        def add(way: Callable[..., Any]) -> Callable[..., Any]:
+            self.right_answers.append(way)
+            self.other_ways.append(OtherWay(way, answer))
+            return way
+
+        return add

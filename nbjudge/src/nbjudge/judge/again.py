@@ -52,22 +52,30 @@ def asked_again(exercise: Exercise, runs: Sequence[GroupRun], ask: Ask) -> list[
 
 def second_round_calls(asked: Question) -> list[Call]:
     """What a question asks again, in its order."""
+    return [call for call, _ in _calls_and_answers(asked)]
+
+
+def _calls_and_answers(asked: Question) -> Iterator[tuple[Call, Answer]]:
     cases = zip(reversed(asked.cases), reversed(asked.calls), strict=True)
-    return [call for case, first in cases if case.refuses is None for call in _anew(asked, first)]
+    for case, first in cases:
+        if case.refuses is None:
+            yield from _anew(asked, first)
 
 
 def _second_round(run: GroupRun) -> SecondRound:
-    """Made once for each question, as it asks the reference several times."""
-    asked = run.question
+    return SecondRound(run, *second_round_of(run.question))
+
+
+def second_round_of(asked: Question) -> tuple[list[Call], list[Answer]]:
+    """The calls, and what the reference answers; made once for each question, as that takes its time."""
     if not asked.second_round:
-        calls = second_round_calls(asked)
-        asked.second_round.append((calls, answers_of(asked.reference, calls)))
-    calls, expected = asked.second_round[0]
-    return SecondRound(run, calls, expected)
+        pairs = list(_calls_and_answers(asked)) if asked.expected else []
+        asked.second_round.append(([call for call, _ in pairs], [answer for _, answer in pairs]))
+    return asked.second_round[0]
 
 
-def _anew(asked: Question, first: Call) -> Iterator[Call]:
-    """One call in other words, as far as the reference has an answer to them."""
+def _anew(asked: Question, first: Call) -> Iterator[tuple[Call, Answer]]:
+    """One call in other words, as far as the reference has an answer to them, and that answer."""
     plain = first | {"cotangents": None, "before": []}
     fewer = _without_optional_arrays(asked.reference, plain)
     forms = [plain] if fewer is None else [plain, fewer]
@@ -78,19 +86,20 @@ def _anew(asked: Question, first: Call) -> Iterator[Call]:
         earlier = [
             {"args": call["args"], "kwargs": call["kwargs"]}
             for call in before
-            if _answerable(asked.reference, call)
+            if _answer_to(asked.reference, call) is not None
         ]
     builds = [None] if build is None else BUILDERS[build["builder"]].modes(build)
     for form in (form | {"build": each} for each in builds for form in forms):
         other = {"args": _each(form["args"], _halved), "kwargs": _each(form["kwargs"], _halved)}
         call = form | other | {"before": earlier}
-        if _answerable(asked.reference, call):
-            yield call
+        answer = _answer_to(asked.reference, call)
+        if answer is not None:
+            yield call, answer
 
 
-def _answerable(reference: Callable[..., Any], call: Call) -> bool:
+def _answer_to(reference: Callable[..., Any], call: Call) -> Answer | None:
     (answer,) = answers_of(reference, [call])
-    return answer.status == "value" and not changes_values(answer)
+    return answer if answer.status == "value" and not changes_values(answer) else None
 
 
 def _without_optional_arrays(reference: Callable[..., Any], call: Call) -> Call | None:

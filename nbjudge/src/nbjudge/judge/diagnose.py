@@ -8,10 +8,13 @@ from typing import Any
 
 from nbjudge.ask.answers import Answer
 from nbjudge.authoring.exercise import Exercise, Mistake
-from nbjudge.judge.compare import same_answer
+from nbjudge.judge import wording
+from nbjudge.judge.compare import same_answer, same_value
 from nbjudge.judge.measure import evidence_of, measure
 from nbjudge.judge.questions import GroupRun
 from nbjudge.judge.verdict import Finding
+from nbjudge.values.arrays import ArrayKind
+from nbjudge.values.kinds import kind_of, owned_values
 
 MOST_FINDINGS = 3
 
@@ -48,7 +51,7 @@ def _from_comparisons(
     if wrong:
         for index, mistake in enumerate(exercise.mistakes):
             if all(behaves_like(index, run) for run in range(len(compared))):
-                return [_named(exercise, mistake, wrong[0])]
+                return [_named(exercise, reference, mistake, wrong[0])]
 
     findings, unexplained = [], list(failing)
     while True:
@@ -60,7 +63,7 @@ def _from_comparisons(
         best = max(explained, key=lambda index: len(explained[index]), default=None)
         if best is None or not explained[best]:
             break
-        findings.append(_named(exercise, exercise.mistakes[best], explained[best][0]))
+        findings.append(_named(exercise, reference, exercise.mistakes[best], explained[best][0]))
         unexplained = [run for run in unexplained if run not in explained[best]]
     return findings + [_measured(exercise, reference, run) for run in unexplained]
 
@@ -80,15 +83,39 @@ def explains(exercise: Exercise, mistake: Mistake, run: GroupRun) -> bool:
     return True
 
 
-def _named(exercise: Exercise, mistake: Mistake, run: GroupRun) -> Finding:
-    return Finding(mistake.message, mistake.name, _evidence(exercise, run))
+def _named(exercise: Exercise, reference: Callable[..., Any], mistake: Mistake, run: GroupRun) -> Finding:
+    measured = _measurement(exercise, reference, run)
+    return Finding(mistake.message, mistake.name, _evidence(exercise, run), measured)
 
 
 def _measured(exercise: Exercise, reference: Callable[..., Any], run: GroupRun) -> Finding:
+    return Finding(_measurement(exercise, reference, run), evidence=_evidence(exercise, run))
+
+
+def _measurement(exercise: Exercise, reference: Callable[..., Any], run: GroupRun) -> str:
+    if _always_the_same(exercise, run):
+        return wording.always_the_same(exercise, len(run.answers))
     index = run.wrong[0] if run.wrong else 0
     expected = run.question.expected[index] if run.question.expected else Answer("value")
-    sentence = measure(exercise, reference, run.question.cases[index], run.answers[index], expected)
-    return Finding(sentence, evidence=_evidence(exercise, run))
+    return measure(exercise, reference, run.question.cases[index], run.answers[index], expected)
+
+
+def _always_the_same(exercise: Exercise, run: GroupRun) -> bool:
+    """Whether several calls got one and the same value, and should not have."""
+    first, *others = run.answers
+    expected = run.question.expected
+    if not others or not expected or any(answer.status != "value" for answer in run.answers):
+        return False
+    if any(bool((each != each).any()) for _, each in owned_values(first.value) if _is_array(each)):
+        return False  # NaN has a sentence of its own
+    one_value = all(same_value(other.value, first.value, exercise.tolerance) for other in others)
+    return one_value and not all(
+        same_value(other.value, expected[0].value, exercise.tolerance) for other in expected[1:]
+    )
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(kind_of(value), ArrayKind)
 
 
 def _evidence(exercise: Exercise, run: GroupRun) -> str:

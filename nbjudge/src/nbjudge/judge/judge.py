@@ -6,6 +6,7 @@ Nothing here runs student code, and nothing of this is known to the process that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nbjudge.ask.answers import Ask
@@ -14,7 +15,7 @@ from nbjudge.judge import wording
 from nbjudge.judge.again import asked_again
 from nbjudge.judge.batches import ask_all
 from nbjudge.judge.diagnose import diagnose
-from nbjudge.judge.questions import GroupRun, question, run_of
+from nbjudge.judge.questions import GroupRun, Question, question, run_of
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 
 BESIDE_ANOTHER = "this counts when a group agrees, too, whose results have to be worked out"
@@ -24,17 +25,37 @@ BESIDE_ALL = (
 )
 
 
+@dataclass(frozen=True)
+class Examination:
+    """A verdict, and what was asked and answered for it."""
+
+    verdict: Verdict
+    runs: tuple[GroupRun, ...]
+
+
 def judge(exercise: Exercise, reference: Callable[..., Any], ask: Ask, seed: int) -> Verdict:
     """Judge one exercise on inputs drawn from `seed`; `ask` puts calls to the student's kernel."""
+    return examine(exercise, reference, ask, seed).verdict
+
+
+def examine(exercise: Exercise, reference: Callable[..., Any], ask: Ask, seed: int) -> Examination:
+    """Judge one exercise, for somebody who wants to go on from what was asked."""
     questions = [question(exercise, group, reference, seed) for group in exercise.groups]
+    return examine_with(exercise, reference, questions, ask, seed)
+
+
+def examine_with(
+    exercise: Exercise, reference: Callable[..., Any], questions: Sequence[Question], ask: Ask, seed: int
+) -> Examination:
+    """The same on questions that are there already."""
     answered = ask_all(exercise, questions, ask)
     runs = [run_of(exercise, *pair) for pair in zip(questions, answered, strict=True)]
     runs = asked_again(exercise, runs, ask)
     verdicts = _counted(runs)
     if all(group.agrees for group in verdicts):
-        return Verdict(exercise.name, seed, verdicts)
+        return Examination(Verdict(exercise.name, seed, verdicts), tuple(runs))
     findings = (*_diagnosed(exercise, reference, runs), *_waiting(verdicts))
-    return Verdict(exercise.name, seed, verdicts, findings)
+    return Examination(Verdict(exercise.name, seed, verdicts, findings), tuple(runs))
 
 
 def _counted(runs: Sequence[GroupRun]) -> tuple[GroupVerdict, ...]:

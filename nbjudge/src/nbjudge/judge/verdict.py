@@ -10,14 +10,19 @@ LONGEST_SENTENCE = 2_000  # characters; an answer's own names and messages are i
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong: its sentence, the named mistake behind it, and the student's own numbers."""
+    """One thing that is wrong: its sentence, the named mistake behind it, and the student's own numbers.
+
+    `measured` says of a named mistake what can be measured without naming it, for those who would rather
+    find out by themselves; it is no part of the record.
+    """
 
     sentence: str
     mistake: str | None = None
     evidence: str = ""
+    measured: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("sentence", "evidence"):
+        for name in ("sentence", "evidence", "measured"):
             text: str = getattr(self, name)
             if len(text) > LONGEST_SENTENCE:
                 object.__setattr__(self, name, f"{text[:LONGEST_SENTENCE]} …")
@@ -57,4 +62,7 @@ class Verdict:
 
     def as_data(self) -> dict[str, Any]:
         """JSON-ready, for the record."""
-        return asdict(self) | {"points": self.points, "max_points": self.max_points}
+        data = asdict(self) | {"points": self.points, "max_points": self.max_points}
+        for finding in data["findings"]:
+            del finding["measured"]
+        return data

@@ -82,6 +82,14 @@ def keeps_something(exercise: Exercise, by_object: bool) -> str:
     )
 
 
+def always_the_same(exercise: Exercise, calls: int) -> str:
+    """Constants in place of arguments."""
+    return (
+        f"`{exercise.name}` gives one and the same answer to {calls} calls that differ: what it is handed "
+        "takes no part in it. Compute it from the arguments."
+    )
+
+
 def stops_when_asked_again(exercise: Exercise, answer: Answer, by_object: bool) -> str:
     who = "an object of it was called" if by_object else "it was called"
     if answer.changed:

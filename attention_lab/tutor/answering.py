@@ -1,0 +1,96 @@
+"""A question of the tutor's, answered in this kernel: within a time, and without what the answer prints."""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import importlib
+import io
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+SECONDS = 20.0  # for all calls of one question
+PATIENCE = 2.0  # seconds until an answer that goes on is interrupted again
+CHATTY = 20_000  # printed characters that are worth a word
+# torch loads it, and sympy, with its first gradient; an import interrupted half way stays broken.
+LOADED_LATE = "torch.fx.experimental.symbolic_shapes"
+
+
+@dataclass
+class Answered:
+    """What came of a question: the text to send back, or why there is none; and what else was noticed."""
+
+    said: str | None = None
+    lost: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+def answer(expression: str, seconds: float = SECONDS) -> Answered:
+    """Evaluate a question. An answer that does not end is interrupted.
+
+    Raises KeyboardInterrupt where the learner does that.
+    """
+    importlib.import_module(LOADED_LATE)
+    threads, printed = set(threading.enumerate()), _Counter()
+    result = Answered()
+    quiet = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
+    with quiet[0], quiet[1], _deadline(seconds) as clock:
+        try:
+            result.said = eval(expression, {})
+        except KeyboardInterrupt:
+            if not clock.fired:
+                raise
+            result.lost = "late"
+    if printed.count > CHATTY:
+        result.notes.append(
+            f"Your answer printed {printed.count:,} characters meanwhile; they are not shown."
+        )
+    left = [thread for thread in threading.enumerate() if thread not in threads and not thread.daemon]
+    if left:
+        result.notes.append(
+            f"Your answer left {len(left)} {'thread' if len(left) == 1 else 'threads'} running: restart the "
+            "kernel when it becomes slow."
+        )
+    return result
+
+
+class _Counter(io.TextIOBase):
+    """Where prints go meanwhile: they are counted, and gone."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def write(self, text: str) -> int:
+        self.count += len(text)
+        return len(text)
+
+
+@dataclass
+class _Clock:
+    fired: bool = False
+
+
+@contextlib.contextmanager
+def _deadline(seconds: float) -> Iterator[_Clock]:
+    """Interrupts the main thread after that time, and again, until it is left."""
+    clock, done = _Clock(), threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield clock
+        return
+
+    def watch() -> None:
+        wait = seconds
+        while not done.wait(wait):
+            clock.fired, wait = True, PATIENCE
+            _thread.interrupt_main()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield clock
+    finally:
+        done.set()
+        # An interrupt that was on its way when the answer ended belongs to nobody.
+        with contextlib.suppress(KeyboardInterrupt):
+            watcher.join()

@@ -1,0 +1,110 @@
+"""What the tutor said, laid out: HTML for a notebook, text for a terminal.
+
+JupyterLab's own colours, so that it reads well in a dark theme; signs and words, never colour alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+TEXT, PALE = "var(--jp-content-font-color1, inherit)", "var(--jp-content-font-color2, inherit)"
+LINE = "var(--jp-border-color1, #888)"
+# Dollars and backslashes of a learner's are no formulas.
+FRAME = (
+    '<section class="mathjax_ignore tex2jax_ignore" aria-label="{label}" '
+    'style="border-left: 4px solid {line}; padding: 0.2em 0 0.2em 1em; color: {text}; line-height: 1.5; '
+    'max-width: 60em">{content}</section>'
+)
+CODE = (
+    '<pre style="padding: 0.6em; margin: 0.3em 0; overflow-x: auto; border: 1px solid {line}; '
+    'color: inherit; background: var(--jp-layout-color2, transparent)">{code}</pre>'
+)
+RIGHT = "Right in every kind of question."
+
+
+def panel_html(said: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
+    """The first look at an answer: what is wrong, with the learner's own numbers, and which kinds agree."""
+    sentences = "".join(_finding_html(finding) for finding in said["findings"]) or f"<p>✓ {RIGHT}</p>"
+    rows = "".join(_group_html(group) for group in said["groups"])
+    title = f"<p><strong><code>{escape(said['exercise'])}</code></strong>: {escape(_score(said))}</p>"
+    kinds = f'<ul style="list-style: none; padding-left: 0; margin: 0.3em 0">{rows}</ul>'
+    noticed = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    return frame(title + sentences + kinds + noticed, said["exercise"])
+
+
+def panel_text(said: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
+    """The same for a terminal."""
+    lines = [f"{said['exercise']}: {_score(said)}", ""]
+    for finding in said["findings"]:
+        lines += [finding["said"], finding["evidence"], ""]
+    lines += [RIGHT, ""] if not said["findings"] else []
+    lines += [
+        f"  {'✓' if group['agrees'] else '✗'} {group['name']}{_agrees(group)}" for group in said["groups"]
+    ]
+    return "\n".join([*(line for line in lines if line is not None), *notes])
+
+
+def parts_html(parts: Sequence[Mapping[str, str]], label: str) -> str:
+    """A step of help."""
+    return frame("".join(_part_html(part) for part in parts), label)
+
+
+def parts_text(parts: Sequence[Mapping[str, str]]) -> str:
+    """A step of help for a terminal."""
+    return "\n\n".join("\n".join(filter(None, (part["title"], part["text"]))) for part in parts)
+
+
+def sentence_html(sentence: str) -> str:
+    """A sentence by itself: why there is no look at the answer."""
+    return frame(f"<p>{with_code(sentence)}</p>", "The tutor")
+
+
+def frame(content: str, label: str) -> str:
+    return FRAME.format(label=escape(label, quote=True), line=LINE, text=TEXT, content=content)
+
+
+def with_code(sentence: str) -> str:
+    """`names` as code, all else as it stands."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(sentence))
+
+
+def _score(said: Mapping[str, Any]) -> str:
+    agreeing = sum(group["agrees"] for group in said["groups"])
+    return f"{agreeing} of {len(said['groups'])} kinds of question agree"
+
+
+def _agrees(group: Mapping[str, Any]) -> str:
+    if group["agrees"]:
+        return ""
+    return f" · {group['note']}" if group["note"] else " · differs"
+
+
+def _group_html(group: Mapping[str, Any]) -> str:
+    name = escape(group["name"])
+    if group["agrees"]:
+        return f"<li>✓ {name}</li>"
+    return f'<li>✗ <strong>{name}</strong><span style="color: {PALE}">{escape(_agrees(group))}</span></li>'
+
+
+def _finding_html(finding: Mapping[str, Any]) -> str:
+    evidence = f"<br><small>{with_code(finding['evidence'])}</small>" if finding["evidence"] else ""
+    return f"<p>✗ {with_code(finding['said'])}{evidence}</p>"
+
+
+def _part_html(part: Mapping[str, str]) -> str:
+    title = f"<p><strong>{with_code(part['title'])}</strong></p>" if part["title"] else ""
+    if part["kind"] == "code":
+        return title + CODE.format(line=LINE, code=escape(part["text"]))
+    if part["kind"] == "markdown":
+        return title + _markdown(part["text"])
+    return f"{title}<p>{with_code(part['text'])}</p>"
+
+
+def _markdown(text: str) -> str:
+    """Markdown as HTML, by the library that came with JupyterLab."""
+    import mistune
+
+    return str(mistune.create_markdown(escape=True)(text))

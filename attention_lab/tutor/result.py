@@ -1,0 +1,174 @@
+"""What `check` returns: shown as a panel with buttons in a notebook, as text in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from attention_lab.tutor import panel
+from attention_lab.tutor.local import TutorMissing
+from attention_lab.tutor.memory import Memory, Remembered
+
+Converse = Callable[..., tuple[dict[str, Any], list[str]]]
+BUTTONS = {"mistake": "Which mistake?", "help": "Help me", "solution": "A solution"}
+IN_A_TERMINAL = 'More: check("{exercise}").mistake(), .help(), .solution()'
+MORE_BY_KEYS = "Tab leads to the buttons, Enter or Space presses them."
+
+
+class Points(float):
+    """A number of points that nbgrader reads as a cell's result."""
+
+    def __repr__(self) -> str:
+        return f"{float(self):g}"
+
+
+class NoPoints(Exception):
+    """A graded cell asks for points where nobody has looked at the answer; the message says why."""
+
+
+class Sentence:
+    """Why there was no look at the answer."""
+
+    def __init__(self, said: str) -> None:
+        self.said = said
+
+    @property
+    def points(self) -> Points:
+        """There are none, and 0 would be a grade: raises NoPoints."""
+        raise NoPoints(self.said)
+
+    def __repr__(self) -> str:
+        return self.said
+
+    def _repr_html_(self) -> str:
+        return panel.sentence_html(self.said)
+
+    def mistake(self) -> Sentence:
+        """There is no more to say."""
+        return self
+
+    help = solution = mistake
+
+
+class Help:
+    """A step of help."""
+
+    def __init__(self, parts: Sequence[dict[str, str]], label: str) -> None:
+        self.parts, self.label = parts, label
+
+    def __repr__(self) -> str:
+        return panel.parts_text(self.parts)
+
+    def _repr_html_(self) -> str:
+        return panel.parts_html(self.parts, self.label)
+
+
+class Look:
+    """A look at an answer: what the tutor said of it, and the way to further help."""
+
+    def __init__(
+        self,
+        said: dict[str, Any],
+        notes: Sequence[str],
+        kept: Remembered,
+        memory: Memory,
+        folder: str,
+        converse: Converse,
+    ) -> None:
+        self._said, self._notes, self._kept = said, notes, kept
+        self._memory, self._folder, self._converse = memory, folder, converse
+        self._given = 0
+
+    @property
+    def points(self) -> Points:
+        """What these questions are worth in a grading run."""
+        return Points(self._said["points"])
+
+    @property
+    def is_right(self) -> bool:
+        return bool(self._said["points"] == self._said["max_points"])
+
+    @property
+    def steps(self) -> list[str]:
+        """The kinds of help that there are for this answer, at this course's level."""
+        named = any(finding["named"] for finding in self._said["findings"])
+        full = self._said["level"] == "full"
+        steps = ["mistake"] if named and full else []
+        steps += [] if self.is_right else ["help"]
+        return steps + (["solution"] if full else [])
+
+    def mistake(self) -> Help | Sentence:
+        """Which mistake it is, where the tutor knows it by name."""
+        shown = self._ask("mistake")
+        if isinstance(shown, Help):
+            sentences = [part["text"] for part in shown.parts]
+            names = [finding["mistake"] for finding in self._said["findings"] if finding["named"]]
+            self._memory.met(self._said["exercise"], dict(zip(names, sentences, strict=False)))
+        return shown
+
+    def help(self) -> Help | Sentence:
+        """The smallest case in which it goes wrong, and then the next hint each time."""
+        shown = self._ask("help")
+        self._given += 1
+        self._memory.helped(self._said["exercise"])
+        return shown
+
+    def solution(self) -> Help | Sentence:
+        """The model solution, and two other ways to write it, for whoever is right or has tried thrice."""
+        return self._ask("solution")
+
+    def __repr__(self) -> str:
+        more = IN_A_TERMINAL.format(exercise=self._said["exercise"])
+        return f"{panel.panel_text(self._said, self._notes)}\n{more}"
+
+    def _repr_html_(self) -> str:
+        return panel.panel_html(self._said, self._notes)
+
+    def _ipython_display_(self) -> None:
+        from attention_lab.tutor.buttons import show_with_buttons
+
+        show_with_buttons(self)
+
+    def _ask(self, step: str) -> Help | Sentence:
+        exercise = self._said["exercise"]
+        try:
+            reply, _ = self._converse(
+                "/help",
+                self._folder,
+                exercise=exercise,
+                step=step,
+                given=self._given,
+                tries=self._kept.tries,
+            )
+        except TutorMissing as error:
+            return Sentence(str(error))
+        if "parts" not in reply:
+            return Sentence(reply.get("error") or reply["said"])
+        return Help(reply["parts"], f"{exercise}: {BUTTONS[step]}")
+
+
+class Written:
+    """A question in words: its model answer, once there is an answer of one's own."""
+
+    def __init__(self, exercise: str, lesson: Path, converse: Converse) -> None:
+        self._exercise, self._lesson, self._converse = exercise, lesson, converse
+
+    def __repr__(self) -> str:
+        return repr(self._shown())
+
+    def _repr_html_(self) -> str:
+        return self._shown()._repr_html_()
+
+    def _shown(self) -> Help | Sentence:
+        from attention_lab.tutor.own_words import NOT_YET, has_written
+
+        if not has_written(self._lesson, self._exercise):
+            return Sentence(NOT_YET.format(exercise=self._exercise))
+        try:
+            reply, _ = self._converse(
+                "/help", self._lesson.name, exercise=self._exercise, step="solution", given=0, tries=0
+            )
+        except TutorMissing as error:
+            return Sentence(str(error))
+        return Help(reply["parts"], self._exercise) if "parts" in reply else Sentence(reply["error"])

@@ -1,0 +1,98 @@
+"""How long a `check` takes: every exercise, looked at again and again, beside calling the answer itself.
+
+`python benchmarks/tutor.py [--checks 5] [--output FILE]`. The answers are the course's own. What the answer
+takes is measured inside each check, while the tutor waits: both see the same machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import results
+from rich.table import Table
+
+from attention_lab.tutor import checking
+from nbjudge.course.course import find_course
+from nbjudge.tutor.references import run_references
+
+ROOT = Path(__file__).resolve().parents[1]
+LIMIT = 0.5  # seconds, after the first
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--checks", type=int, default=5, help="how often each exercise is looked at again")
+    parser.add_argument("--output", type=Path, default=results.FOLDER / "tutor.json", help="for the figures")
+    options = parser.parse_args()
+    out = results.console()
+    machine = results.surroundings(out)
+    began = time.perf_counter()
+    checking._connection.begin("01_dot_product")
+    checking._connection.ask("/hello", "01_dot_product")
+    started = time.perf_counter() - began
+    rows = list(_rows(options.checks))
+    table = Table("exercise", "first", "again", "the answer itself", "ratio")
+    for row in rows:
+        figures = (row["first"], row["again"], row["answer"])
+        table.add_row(row["exercise"], *(f"{figure:.3f} s" for figure in figures), f"{row['ratio']:.2f}")
+    out.print(table)
+    again = sorted(row["again"] for row in rows)
+    slow = [row["exercise"] for row in rows if row["again"] > LIMIT]
+    out.print(f"Started after {started:.2f} s; {len(rows)} exercises.")
+    out.print(f"Again: median {statistics.median(again):.3f} s, slowest {again[-1]:.3f} s; ", end="")
+    out.print(f"over {LIMIT} s: {', '.join(slow) or 'none'}.")
+    ratio = statistics.median(row["ratio"] for row in rows)
+    out.print(f"To calling the answer itself: median {ratio:.2f} times.")
+    results.write(options.output, machine | {"started": started, "exercises": rows}, out)
+
+
+def _rows(checks: int) -> Iterator[dict[str, Any]]:
+    names = vars(sys.modules["__main__"])
+    for lesson in find_course(ROOT).lessons.values():
+        references = run_references(lesson.source_path, lesson.exercises)
+        for exercise in lesson.exercises:
+            names[exercise] = references[exercise]
+            first, _ = _check(lesson.folder, exercise)
+            looks = [_check(lesson.folder, exercise) for _ in range(checks)]
+            again, answer = (statistics.median(column) for column in zip(*looks, strict=True))
+            yield {
+                "exercise": exercise,
+                "first": first,
+                "again": again,
+                "answer": answer,
+                "ratio": statistics.median(total / own for total, own in looks),
+            }
+
+
+def _check(folder: str, exercise: str) -> tuple[float, float]:
+    """Seconds of one check, and of answering its questions."""
+    answering = 0.0
+
+    def timed(expression: str) -> Any:
+        nonlocal answering
+        began = time.perf_counter()
+        result = untimed(expression)
+        answering += time.perf_counter() - began
+        return result
+
+    untimed = checking.answer
+    checking.answer = timed
+    try:
+        began = time.perf_counter()
+        reply, _ = checking.converse("/check", folder, exercise=exercise)
+        total = time.perf_counter() - began
+    finally:
+        checking.answer = untimed
+    if "points" not in reply or reply["points"] != reply["max_points"]:
+        raise SystemExit(f"The tutor took points from the solution of {exercise}: {reply}")
+    return total, answering
+
+
+if __name__ == "__main__":
+    main()

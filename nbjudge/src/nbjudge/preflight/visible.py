@@ -1,0 +1,155 @@
+"""What the visible tests of a lesson catch: each wrong answer of its checks put in the student's place.
+
+Here, in this process: the notebook runs once, and at each graded cell the visible part of it is run for
+every answer that the checks know. A wrong answer that passes would tell its student that all is well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import os
+import random
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode
+from nbgrader.preprocessors import ClearHiddenTests
+
+from nbjudge.cell_metadata import LEFT_OUT_TAG, nbgrader_metadata
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import Lesson
+from nbjudge.course.loading import importing_from
+from nbjudge.course.notebooks import read_notebook
+from nbjudge.errors import CourseError
+from nbjudge.preflight.trial import Kind, answers_of_exercise
+from nbjudge.values.kinds import kind_of
+
+Answer = tuple[Kind, str, Callable[..., Any]]
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What one answer's visible tests said: the sentence they stopped at, empty where they passed."""
+
+    kind: Kind
+    name: str
+    said: str
+
+
+@dataclass(frozen=True)
+class VisibleTests:
+    """The visible tests of one exercise, tried on every answer, and the names that they leave behind."""
+
+    exercise: str
+    answers: tuple[Passed, ...]
+    left: tuple[str, ...]
+
+    @property
+    def missed(self) -> list[str]:
+        """The mistakes that pass."""
+        return [each.name for each in self.answers if each.kind == "mistake" and not each.said]
+
+    @property
+    def refused(self) -> list[Passed]:
+        """The right answers that do not pass."""
+        return [each for each in self.answers if each.kind != "mistake" and each.said]
+
+    @property
+    def share(self) -> float:
+        """The share of the mistakes that are caught, 0 to 1."""
+        mistakes = sum(each.kind == "mistake" for each in self.answers)
+        return 1 - len(self.missed) / mistakes if mistakes else 1.0
+
+
+def visible_tests(lesson: Lesson) -> list[VisibleTests]:
+    """Try the visible tests of each exercise of a lesson, in the notebook's order.
+
+    Raises CourseError where a cell of the source notebook fails by itself.
+    """
+    clear, folder = ClearHiddenTests(config=read_config(lesson.course.root)), lesson.source_path.parent
+    cells, judged = read_notebook(lesson.source_path).cells, lesson.exercise_of_cell
+    answers = {name: answers_of_exercise(lesson, lesson.exercises[name]) for name in judged.values()}
+    space, tried = vars(ModuleType("__main__")), list[VisibleTests]()
+    with importing_from(folder), contextlib.chdir(folder), _quiet():
+        for cell in cells:
+            if cell.cell_type != "code" or LEFT_OUT_TAG in cell.metadata.get("tags", []):
+                continue
+            name = judged.get(nbgrader_metadata(cell).get("grade_id", ""))
+            if name is None:
+                _run_given(lesson, cell, space)
+            else:
+                clear.preprocess_cell(cell, ResourcesDict(), 0)
+                tried.append(_tried(name, answers[name], cell, space))
+    return tried
+
+
+def _tried(name: str, answers: Sequence[Answer], cell: NotebookNode, space: dict[str, Any]) -> VisibleTests:
+    left, passed = tuple[str, ...](), list[Passed]()
+    for kind, called, answer in answers:
+        # The solution is the one that the notebook has made itself, as a student's answer is.
+        before = _copied(space) if kind == "solution" else _copied(space) | {name: answer}
+        after = dict(before)
+        passed.append(Passed(kind, called, _run_test(cell, after)))
+        if kind == "solution":
+            changed = (key for key in after if key not in before or after[key] is not before[key])
+            left = tuple(sorted(key for key in changed if not key.startswith(("test_", "__"))))
+    return VisibleTests(name, tuple(passed), left)
+
+
+def _copied(space: dict[str, Any]) -> dict[str, Any]:
+    """The notebook's names, with arrays of their own: some mistakes change what they are given."""
+    copied = dict(space)
+    for name, value in space.items():
+        if kind_of(value) is not None:
+            with contextlib.suppress(RuntimeError):  # one that a graph of gradients ends in stays as it is
+                copied[name] = copy.deepcopy(value)
+    return copied
+
+
+def _run_test(cell: NotebookNode, space: dict[str, Any]) -> str:
+    """The sentence that a test stops at; empty where it passes.
+
+    In a thread of its own: a mistake such as switching gradients off for good lasts no longer than that.
+    """
+    said = [""]
+
+    def run() -> None:
+        try:
+            exec(compile(cell.source, cell.id, "exec"), space)
+        except Exception as error:
+            said[0] = f"{type(error).__name__}: {error}"
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return said[0]
+
+
+def _run_given(lesson: Lesson, cell: NotebookNode, space: dict[str, Any]) -> None:
+    try:
+        exec(compile(cell.source, cell.id, "exec"), space)
+    except Exception as error:
+        raise CourseError(
+            f"The cell {cell.id!r} of {lesson.source_path} fails by itself: {type(error).__name__}: {error}"
+        ) from error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Nothing printed, nothing drawn on a screen, and chance as it was."""
+    state, backend = random.getstate(), os.environ.get("MPLBACKEND")
+    os.environ["MPLBACKEND"] = "agg"
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        random.setstate(state)
+        os.environ.pop("MPLBACKEND", None)
+        if backend is not None:
+            os.environ["MPLBACKEND"] = backend

@@ -1,0 +1,94 @@
+"""The judge turned inside out: run in a thread of its own, while whoever asked for it fetches its questions.
+
+The judge calls a kernel and waits. A kernel that asks over HTTP cannot be called: it comes for a question,
+goes to answer it, and comes back. Both see what they expect.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from queue import Empty, Queue
+from typing import Any, Generic, TypeVar
+
+from nbjudge.ask.answers import Answer, Ask, Reply, read_reply
+from nbjudge.ask.program.watching import Watch
+from nbjudge.ask.protocol import LARGEST_REPLY, question
+from nbjudge.values import packing
+
+Result = TypeVar("Result")
+PATIENCE = 120.0  # seconds that a kernel may take for one question
+
+
+class Abandoned(Exception):
+    """The kernel never came back."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question for the kernel: an expression, whose value is what is to be sent back."""
+
+    expression: str
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Why there is no answer to a question: "late" or "died"."""
+
+    status: str
+
+
+class Conversation(Generic[Result]):
+    """Runs `work(ask)` and hands out what it asks, one question at a time, and last its result."""
+
+    def __init__(self, work: Callable[[Ask], Result]) -> None:
+        self._out: Queue[Asked | Callable[[], Result]] = Queue()
+        self._in: Queue[str | Lost] = Queue()
+        self._work = work
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def next(self) -> Asked | Result:
+        """The next question, or the result. Raises what the work raised."""
+        coming = self._out.get()
+        return coming if isinstance(coming, Asked) else coming()
+
+    def answer(self, said: str | Lost) -> None:
+        """What the kernel gave to the last question."""
+        self._in.put(said)
+
+    def _run(self) -> None:
+        try:
+            result = self._work(self._ask)
+        except Abandoned:
+            return
+        except BaseException as error:
+            problem = error
+
+            def fail() -> Result:
+                raise problem
+
+            self._out.put(fail)
+        else:
+            self._out.put(lambda: result)
+
+    def _ask(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+        self._out.put(Asked(question(name, calls, watch)))
+        try:
+            said = self._in.get(timeout=PATIENCE)
+        except Empty:
+            raise Abandoned from None
+        if isinstance(said, Lost):
+            lost = Answer("died" if said.status == "died" else "late")
+            return Reply([lost] * len(calls), lost=True)
+        return _read(said, len(calls))
+
+
+def _read(said: str, expected: int) -> Reply:
+    """What a kernel sent, as data; whatever else it is becomes an answer that cannot be read."""
+    try:
+        if len(said) > LARGEST_REPLY:
+            raise ValueError("more than is read")
+        return read_reply(packing.unpack(said), expected)
+    except Exception as error:  # whatever a kernel can send
+        return Reply([Answer("unreadable", message=str(error)[:200])] * expected)

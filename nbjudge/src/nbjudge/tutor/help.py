@@ -1,0 +1,152 @@
+"""Help in steps: the mistake's name, the smallest case and the hints, a solution and other ways.
+
+Each step is a list of parts, which whoever shows them lays out: plain text, Markdown or code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from nbjudge.ask.answers import Answer, Ask
+from nbjudge.authoring.exercise import Case, Exercise
+from nbjudge.judge import wording
+from nbjudge.judge.judge import Examination
+from nbjudge.tutor.levels import Level
+from nbjudge.tutor.material import LessonMaterial
+from nbjudge.tutor.smallest import Difference, smallest_difference
+from nbjudge.values.arrays import ArrayKind
+from nbjudge.values.kinds import kind_of
+
+TRIES_FOR_A_SOLUTION = 3
+MOST_NUMBERS = 40  # of an array that is written out
+
+Step = Literal["mistake", "help", "solution"]
+NOT_AT_THIS_LEVEL = "In this class the tutor says what it measured, and leaves this to you."
+NO_MISTAKE = "It is none of the mistakes that the tutor knows by name. What it measured stands above."
+NO_MORE_HINTS = "There is no further hint. Read the case above once more, by hand, step by step."
+TRY_FIRST = (
+    "A solution can be seen when yours is right, or after {wanted} tries with changes between them: this was "
+    "{tries}."
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of help: how it is to be laid out, and its words; `title` may be empty."""
+
+    kind: Literal["text", "markdown", "code"]
+    text: str
+    title: str = ""
+
+
+def parts_as_data(parts: list[Part]) -> list[dict[str, str]]:
+    """JSON-ready."""
+    return [asdict(part) for part in parts]
+
+
+def which_mistake(examination: Examination, level: Level) -> list[Part]:
+    """The sentences that name what is wrong."""
+    if level != Level.FULL:
+        return [Part("text", NOT_AT_THIS_LEVEL)]
+    named = [finding.sentence for finding in examination.verdict.findings if finding.mistake]
+    return [Part("text", sentence) for sentence in named] or [Part("text", NO_MISTAKE)]
+
+
+def smallest_case(lesson: LessonMaterial, examination: Examination, ask: Ask) -> list[Part]:
+    """The smallest case in which it goes wrong; nothing where none is found."""
+    exercise, reference = lesson.exercise(examination.verdict.exercise)
+    difference = smallest_difference(exercise, reference, examination.runs, ask)
+    return [] if difference is None else _shown(exercise, reference, difference)
+
+
+def hint(lesson: LessonMaterial, name: str, place: int) -> list[Part]:
+    """The hint at this place, or that there is none."""
+    hints = lesson.hints(name)
+    if place >= len(hints):
+        return [Part("text", NO_MORE_HINTS)]
+    title, text = hints[place]
+    return [Part("markdown", text, title)]
+
+
+def solutions(lesson: LessonMaterial, name: str, level: Level, right: bool, tries: int) -> list[Part]:
+    """The model solution and the other ways, for whoever is right or has tried."""
+    if level != Level.FULL:
+        return [Part("text", NOT_AT_THIS_LEVEL)]
+    if not right and tries < TRIES_FOR_A_SOLUTION:
+        return [Part("text", TRY_FIRST.format(wanted=TRIES_FOR_A_SOLUTION, tries=tries))]
+    parts = [Part("code", lesson.solution(name), "A solution")]
+    for number, (good_at, code) in enumerate(lesson.other_ways(name), start=2):
+        parts += [Part("text", good_at, f"Way {number}"), Part("code", code)]
+    return parts
+
+
+def _shown(exercise: Exercise, reference: Callable[..., Any], difference: Difference) -> list[Part]:
+    """The smallest case as lines of code: what goes in, what comes out, what is right."""
+    case, answer, expected = difference.case, difference.answer, difference.expected
+    lines = _inputs(exercise, reference, case)
+    lines += ["", "# yours"]
+    if answer.status == "raised":
+        lines.append(
+            f"{answer.error}: {answer.message.splitlines()[0] if answer.message else ''}".rstrip(": ")
+        )
+    elif answer.changed:
+        lines.append("# changes what was handed in")
+    else:
+        lines += _outputs(exercise, answer)
+    lines += ["", "# right", *_outputs(exercise, expected)]
+    return [Part("code", "\n".join(lines), "The smallest case found in which it goes wrong")]
+
+
+def _inputs(exercise: Exercise, reference: Callable[..., Any], case: Case) -> list[str]:
+    names, lines = wording.argument_names(reference), list[str]()
+    positional = [names[i] if i < len(names) else f"argument_{i + 1}" for i in range(len(case.args))]
+    for name, value in [*zip(positional, case.args, strict=True), *case.kwargs.items()]:
+        lines.append(f"{name} = {written(value)}")
+    call = ", ".join([*positional, *(f"{name}={name}" for name in case.kwargs)])
+    if case.build is None:
+        return [*lines, f"{exercise.name}({call})"]
+    made = [written(value) for value in case.build.args]
+    made += [f"{name}={written(value)}" for name, value in case.build.kwargs.items()]
+    weights = [
+        f"{name} = {written(value)}" for name, value in (getattr(case.build, "state", None) or {}).items()
+    ]
+    header = [f"layer = {exercise.name}({', '.join(made)})"]
+    header += ["# with the weights", *weights] if weights else []
+    asked = [f"layer({call})"] if "result" in case.build.look else [f"# its {', '.join(case.build.look)}"]
+    return [*header, *lines, *asked]
+
+
+def _outputs(exercise: Exercise, answer: Answer) -> list[str]:
+    value = answer.value
+    if isinstance(value, dict):
+        return [f"{name}: {written(entry)}" for name, entry in value.items()]
+    if isinstance(value, (list, tuple)) and len(exercise.results) > 1:
+        return [f"{name}: {written(entry)}" for name, entry in zip(exercise.results, value, strict=False)]
+    return [written(value)]
+
+
+def written(value: Any) -> str:
+    """A value as one would write it down: all numbers of a small array, the shape of a large one."""
+    kind = kind_of(value)
+    if isinstance(kind, ArrayKind):
+        numbers = kind.as_numbers(value)
+        if numbers.size > MOST_NUMBERS:
+            return kind.describe(value)
+        dtype = kind.dtype(value)
+        note = "" if dtype in ("float32", "int64", "bool") else f"  # {dtype}"
+        empty = "" if numbers.size else f"  # of shape {tuple(numbers.shape)}"
+        return f"{_nested(numbers.tolist())}{note}{empty}"
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(map(written, value))
+        return f"({inner}{',' * (len(value) == 1)})" if isinstance(value, tuple) else f"[{inner}]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {written(entry)}" for key, entry in value.items()) + "}"
+    return wording.short(value)
+
+
+def _nested(numbers: Any) -> str:
+    if isinstance(numbers, list):
+        return f"[{', '.join(map(_nested, numbers))}]"
+    return f"{numbers:.4g}" if isinstance(numbers, float) else str(numbers)

@@ -1,0 +1,173 @@
+"""What the tutor knows of an exercise: its checks, its reference, and what stands in the notebook."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from nbjudge.authoring.exercise import Exercise, OtherWay
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import Course, Lesson
+from nbjudge.errors import CourseError
+from nbjudge.judge.questions import Question, question
+from nbjudge.tutor.levels import Level
+from nbjudge.tutor.references import PlainCell, read_plain_cells, run_references
+
+HINT = re.compile(r"<details><summary>(Hint[^<]*)</summary>(.*?)</details>", re.DOTALL)
+SOLUTION = re.compile(
+    r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION\n?", re.DOTALL | re.MULTILINE
+)
+SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class WrittenQuestion:
+    """A question that is answered in words: a model answer, and the questions it is marked by."""
+
+    model_answer: str
+    scheme: str
+
+
+class LessonMaterial(Protocol):
+    """What the tutor has of a lesson, whatever it is made from."""
+
+    most: Level  # that can be told of it, whatever a course allows
+
+    @property
+    def folder(self) -> str: ...
+
+    @property
+    def names(self) -> list[str]:
+        """The exercises in the notebook's order, those in words among them."""
+
+    @property
+    def coded(self) -> list[str]:
+        """Those whose answers are code."""
+
+    def exercise(self, name: str) -> tuple[Exercise, Callable[..., Any]]:
+        """The checks and the reference of an exercise."""
+
+    def questions(self, name: str, seed: int) -> list[Question]:
+        """What is asked about an exercise, with the right answers; the same objects for the same seed."""
+
+    def why_not(self, name: str) -> str:
+        """Why an exercise cannot be measured; empty where it can."""
+
+    def remark(self, name: str) -> str:
+        """What is to be said beside every look at an answer; mostly nothing."""
+
+    def hints(self, name: str) -> list[tuple[str, str]]:
+        """Title and Markdown text of each hint that stands before the answer."""
+
+    def written(self, name: str) -> WrittenQuestion | None:
+        """The written question of this name; None where the name is an exercise's in code."""
+
+    def solution(self, name: str) -> str:
+        """The answer cell as the course itself has filled it in."""
+
+    def other_ways(self, name: str) -> list[tuple[str, str]]:
+        """What each other way is good at, and its code."""
+
+
+class TutoredLesson:
+    """A lesson from its source and its checks. Nothing is loaded before it is asked for."""
+
+    most = Level.FULL
+
+    def __init__(self, lesson: Lesson) -> None:
+        self.lesson = lesson
+
+    @property
+    def folder(self) -> str:
+        return self.lesson.folder
+
+    @cached_property
+    def coded(self) -> list[str]:
+        return [name for name in self.names if name in self.lesson.exercises]
+
+    def questions(self, name: str, seed: int) -> list[Question]:
+        exercise, reference = self.exercise(name)
+        return [question(exercise, group, reference, seed) for group in exercise.groups]
+
+    @cached_property
+    def cells(self) -> list[PlainCell]:
+        return read_plain_cells(self.lesson.source_path)
+
+    @cached_property
+    def references(self) -> dict[str, Any]:
+        return run_references(self.lesson.source_path, self.lesson.exercises)
+
+    @cached_property
+    def names(self) -> list[str]:
+        names = [cell.name for cell in self.cells if cell.marks.get("solution")]
+        return list(dict.fromkeys(names))
+
+    def exercise(self, name: str) -> tuple[Exercise, Callable[..., Any]]:
+        return self.lesson.exercises[name], self.references[name]
+
+    def why_not(self, name: str) -> str:
+        return ""
+
+    def remark(self, name: str) -> str:
+        return ""
+
+    def hints(self, name: str) -> list[tuple[str, str]]:
+        place = self._place(name)
+        above = self.cells[place - 1] if place else None
+        if above is None or above.cell_type != "markdown":
+            return []
+        return [(title.strip(), text.strip()) for title, text in HINT.findall(above.source)]
+
+    def solution(self, name: str) -> str:
+        return SOLUTION.sub(r"\2", self.cells[self._place(name)].source).strip("\n")
+
+    def other_ways(self, name: str) -> list[tuple[str, str]]:
+        return [(way.good_at, _code_of(way)) for way in self.lesson.exercises[name].other_ways]
+
+    def written(self, name: str) -> WrittenQuestion | None:
+        place = next((i for i, cell in enumerate(self.cells) if cell.name == name), None)
+        if place is None or self.cells[place].cell_type != "markdown":
+            return None
+        above = next(
+            (SCHEME.search(cell.source) for cell in self.cells[place::-1] if SCHEME.search(cell.source)), None
+        )
+        return WrittenQuestion(self.cells[place].source, above.group(1).strip() if above else "")
+
+    def _place(self, name: str) -> int:
+        return next(i for i, cell in enumerate(self.cells) if cell.name == name)
+
+
+@dataclass(frozen=True)
+class Material:
+    """A course as the tutor has it: its lessons by folder, and the section `Tutor` of its configuration."""
+
+    lessons: Mapping[str, LessonMaterial]
+    settings: Mapping[str, Any]
+
+    def find(self, name: str, folder: str = "") -> LessonMaterial:
+        """The lesson of an exercise, by preference that of this folder. CourseError where there is none."""
+        first = [self.lessons[folder]] if folder in self.lessons else []
+        for lesson in [*first, *self.lessons.values()]:
+            if name in lesson.names:
+                return lesson
+        here = first or list(self.lessons.values())
+        known = ", ".join(known for lesson in here for known in lesson.names)
+        raise CourseError(f"There is no exercise {name!r}. The exercises are: {known}.")
+
+
+def material_of(course: Course) -> Material:
+    """From the course's sources and checks."""
+    lessons = {lesson.folder: TutoredLesson(lesson) for lesson in course.lessons.values()}
+    return Material(lessons, dict(read_config(course.root).get("Tutor", {})))
+
+
+def _code_of(way: OtherWay) -> str:
+    """The code of an answer, without what hangs it on its exercise."""
+    lines = textwrap.dedent(inspect.getsource(way.answer)).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(("def ", "class ")))
+    return "\n".join(lines[start:])

@@ -1,0 +1,122 @@
+"""A lesson as recorded questions and right answers: a tutor that measures, where no reference may be.
+
+For the zip of a class. What is recorded is one draw of each exercise: what is asked, and the numbers that are
+right there. It holds no reference, no check and no mistake, and so it can name none. What is asked with code
+of the checks is left out, since that code may hold an answer; so is what no recorded number answers (random
+results, layers that keep weights of their own).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from nbjudge.ask.answers import Answer
+from nbjudge.authoring.exercise import Case, Exercise, Group, Tolerance
+from nbjudge.authoring.steps import Step
+from nbjudge.judge.questions import Question
+from nbjudge.tutor.levels import Level
+from nbjudge.tutor.material import WrittenQuestion
+
+ONLY_GRADING = (
+    "The tutor of this class does not measure `{name}`: what it is asked with would give an answer away. "
+    "The examples above test yours, and its grade will tell the rest."
+)
+PARTLY = "Asked in grading and not here: {groups}."
+Call = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RecordedGroup:
+    """One case group on one draw."""
+
+    name: str
+    points: float
+    cases: list[Case]
+    calls: list[Call]
+    expected: list[Answer]
+    requires_work: bool
+    second_round: tuple[list[Call], list[Answer]]
+
+
+@dataclass(frozen=True)
+class RecordedExercise:
+    """An exercise on one draw."""
+
+    name: str
+    results: tuple[str, ...]
+    axes: tuple[tuple[str, ...], ...]
+    tolerance: Tolerance
+    not_allowed: tuple[Step, ...]
+    arguments: tuple[str, ...]
+    hints: list[tuple[str, str]]
+    groups: list[RecordedGroup]
+    left_out: tuple[str, ...]  # the names of other groups
+
+
+@dataclass
+class RecordedLesson:
+    """What a `TutoredLesson` is to the tutor, as far as a recording goes."""
+
+    folder: str
+    names: list[str]
+    exercises: dict[str, RecordedExercise]
+    most: Level = Level.MEASURED
+    _questions: dict[str, list[Question]] = field(default_factory=dict)
+
+    @property
+    def coded(self) -> list[str]:
+        return list(self.exercises)
+
+    def exercise(self, name: str) -> tuple[Exercise, Callable[..., Any]]:
+        """The exercise without cases and mistakes, and what has its reference's arguments and no answer."""
+        kept = self.exercises[name]
+        exercise = Exercise(
+            kept.name, kept.results, kept.axes, not_allowed=kept.not_allowed, tolerance=kept.tolerance
+        )
+        return exercise, _without_answer(kept.arguments)
+
+    def questions(self, name: str, seed: int) -> list[Question]:
+        """Those of the one draw, whatever the seed."""
+        if name not in self._questions:
+            _, reference = self.exercise(name)
+            self._questions[name] = [_question(group, reference) for group in self.exercises[name].groups]
+        return self._questions[name]
+
+    def why_not(self, name: str) -> str:
+        return "" if self.exercises[name].groups else ONLY_GRADING.format(name=name)
+
+    def remark(self, name: str) -> str:
+        left_out = ", ".join(f"“{group}”" for group in self.exercises[name].left_out)
+        return PARTLY.format(groups=left_out) if left_out else ""
+
+    def hints(self, name: str) -> list[tuple[str, str]]:
+        return self.exercises[name].hints
+
+    def written(self, name: str) -> WrittenQuestion | None:
+        """A question in words, without its model answer."""
+        return None if name in self.exercises else WrittenQuestion("", "")
+
+    def solution(self, name: str) -> str:
+        return ""
+
+    def other_ways(self, name: str) -> list[tuple[str, str]]:
+        return []
+
+
+def _question(kept: RecordedGroup, reference: Callable[..., Any]) -> Question:
+    group = Group(kept.name, kept.points, lambda draw: kept.cases)
+    asked = Question(group, reference, kept.cases, kept.calls, kept.expected, kept.requires_work)
+    asked.second_round.append(kept.second_round)
+    return asked
+
+
+def _without_answer(names: tuple[str, ...]) -> Callable[..., Any]:
+    def asked(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("only recorded calls have an answer here")
+
+    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    asked.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return asked

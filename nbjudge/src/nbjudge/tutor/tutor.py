@@ -1,0 +1,186 @@
+"""One learner's tutor: answers are examined, and help is given on the last examination of each exercise.
+
+What it says is plain data, ready for JSON: a question for the kernel, or a reply. See `Tutor.check`.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable
+from datetime import date
+from typing import Any, TypeVar, cast
+
+from nbjudge.ask.answers import Ask
+from nbjudge.ask.protocol import LARGEST_REPLY
+from nbjudge.errors import CourseError
+from nbjudge.judge.again import second_round_of
+from nbjudge.judge.judge import Examination, examine_with
+from nbjudge.judge.verdict import Finding
+from nbjudge.tutor.conversation import Asked, Conversation, Lost
+from nbjudge.tutor.help import Part, Step, hint, parts_as_data, smallest_case, solutions, which_mistake
+from nbjudge.tutor.levels import Level, level_of
+from nbjudge.tutor.material import LessonMaterial, Material
+
+Reply = dict[str, Any]
+Result = TypeVar("Result")
+MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
+ONLY_EXAMPLES = "In this lesson the tutor is not asked yet: the examples above test your answer."
+CHECK_FIRST = "Run the cell with check({name!r}) again first: the tutor was started anew and has not seen it."
+TOO_LATE = "This check is over: run its cell again."
+
+
+class Tutor:
+    """Talks with one kernel. Each method returns a reply; one with a "question" wants `answer` next."""
+
+    def __init__(self, material: Material, seed: int | None = None) -> None:
+        self._material = material
+        # One seed for as long as the tutor runs: whoever mends an answer meets the numbers again that it
+        # went wrong on. The seed itself is known to nobody before.
+        self._seed = secrets.randbits(48) if seed is None else seed
+        self._examined: dict[str, Examination] = {}
+        self._case_shown: dict[str, bool] = {}  # as the first help on the last examination
+        self._open: dict[str, tuple[Conversation[Any], Callable[[Any], Reply]]] = {}
+        self._preparing = threading.Lock()
+        self.asking = ""  # the exercise that the kernel is being asked about
+
+    def check(self, name: str, folder: str = "") -> Reply:
+        """Examine the answer `name`. The reply, after its questions: points, groups, findings, `level`.
+
+        CourseError where the course has no such exercise.
+        """
+        lesson = self._material.find(name, folder)
+        level = self._level(lesson)
+        written = lesson.written(name)
+        if written is not None:
+            return {"written": True, "level": level}
+        if level == Level.EXAMPLES:
+            return {"said": ONLY_EXAMPLES, "level": level}
+        if why_not := lesson.why_not(name):
+            return {"said": why_not, "level": level}
+        exercise, reference = lesson.exercise(name)
+
+        def look(ask: Ask) -> Examination:
+            return examine_with(exercise, reference, lesson.questions(name, self._seed), ask, self._seed)
+
+        def finish(examination: Examination) -> Reply:
+            self._examined[name] = examination
+            self._prepare_next(lesson, name)
+            return _verdict_reply(examination, level) | {"remark": lesson.remark(name)}
+
+        return self._begin(name, look, finish)
+
+    def help(self, name: str, step: Step, given: int, tries: int, folder: str = "") -> Reply:
+        """A step of help on the last examination; `given` helps were shown before. The reply has "parts"."""
+        lesson = self._material.find(name, folder)
+        level = self._level(lesson)
+        written = lesson.written(name)
+        if written is not None:
+            return _parts_reply(_model_answer(written.model_answer, written.scheme, level))
+        examination = self._examined.get(name)
+        if examination is None:
+            return {"said": CHECK_FIRST.format(name=name)}
+        if step == "mistake":
+            return _parts_reply(which_mistake(examination, level))
+        if step == "solution":
+            right = examination.verdict.points == examination.verdict.max_points
+            return _parts_reply(solutions(lesson, name, level, right, tries))
+
+        if given > 0:
+            return _parts_reply(hint(lesson, name, given - self._case_shown.get(name, False)))
+        current = examination
+
+        def finish(case: list[Part]) -> Reply:
+            self._case_shown[name] = bool(case)
+            return _parts_reply(case or hint(lesson, name, 0))
+
+        return self._begin(name, lambda ask: smallest_case(lesson, current, ask), finish)
+
+    def answer(self, conversation: str, said: str | None, lost: str = "") -> Reply:
+        """What the kernel gave to the last question, or why it gave nothing: "late" or "died"."""
+        if conversation not in self._open:
+            return {"said": TOO_LATE}
+        talk, _ = self._open[conversation]
+        talk.answer(Lost(lost or "late") if said is None or len(said) > LARGEST_REPLY else said)
+        return self._go_on(conversation)
+
+    def prepare(self, lesson: LessonMaterial, name: str) -> None:
+        """Draw the questions of an exercise and answer them, so that its first check need not wait."""
+        with self._preparing:
+            for question in lesson.questions(name, self._seed):
+                second_round_of(question)
+
+    def _begin(self, name: str, work: Callable[[Ask], Result], finish: Callable[[Result], Reply]) -> Reply:
+        while len(self._open) >= MOST_CONVERSATIONS:
+            del self._open[next(iter(self._open))]
+        conversation = secrets.token_hex(8)
+        self.asking = name
+        self._open[conversation] = Conversation(work), cast(Callable[[Any], Reply], finish)
+        return self._go_on(conversation)
+
+    def _go_on(self, conversation: str) -> Reply:
+        talk, finish = self._open[conversation]
+        try:
+            coming = talk.next()
+        except BaseException:
+            self.asking = ""
+            del self._open[conversation]
+            raise
+        if isinstance(coming, Asked):
+            return {"conversation": conversation, "question": coming.expression}
+        self.asking = ""
+        del self._open[conversation]
+        return finish(coming)
+
+    def _prepare_next(self, lesson: LessonMaterial, name: str) -> None:
+        """Prepare the exercises after this one, while the learner reads."""
+        later = lesson.coded[lesson.coded.index(name) + 1 :]
+
+        def work() -> None:
+            for each in later[:2]:
+                try:
+                    self.prepare(lesson, each)
+                except CourseError:
+                    return  # its own check will say so
+
+        threading.Thread(target=work, daemon=True).start()
+
+    def _level(self, lesson: LessonMaterial) -> Level:
+        level = level_of(self._material.settings, lesson.folder, date.today())
+        return lesson.most if level == Level.FULL else level
+
+
+def _verdict_reply(examination: Examination, level: Level) -> Reply:
+    verdict = examination.verdict
+    return {
+        "exercise": verdict.exercise,
+        "points": verdict.points,
+        "max_points": verdict.max_points,
+        "level": level,
+        "groups": [
+            {"name": group.name, "agrees": group.agrees, "note": group.note} for group in verdict.groups
+        ],
+        "findings": [_finding(finding) for finding in verdict.findings],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    """What was measured; a named mistake keeps its name for the next step."""
+    named = finding.mistake is not None and bool(finding.measured)
+    return {
+        "said": finding.measured if named else finding.sentence,
+        "evidence": finding.evidence,
+        "named": named,
+        "mistake": finding.mistake or "",
+    }
+
+
+def _parts_reply(parts: list[Part]) -> Reply:
+    return {"parts": parts_as_data(parts)}
+
+
+def _model_answer(text: str, scheme: str, level: Level) -> list[Part]:
+    if level != Level.FULL:
+        return [Part("text", "A model answer comes with your grade.")]
+    parts = [Part("markdown", text, "A model answer")]
+    return parts + ([Part("markdown", scheme, "Ask your own text")] if scheme else [])
