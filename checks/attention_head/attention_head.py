@@ -140,7 +140,10 @@ class _Head(nn.Module):
         return weights @ value, weights
 
 
-@attention_head.also_right
+@attention_head.also_right(
+    "The forward of a head with named axes: b, q, k and d say what meets what, and the query is scaled "
+    "while it is still small. The three projections are yours."
+)
 class WithEinsumAndWhere(_Head):
     def forward(self, query, key=None, value=None, mask=None):
         key = query if key is None else key
@@ -161,7 +164,10 @@ class TextByText(_Head):
         return weights @ value, weights
 
 
-@attention_head.also_right
+@attention_head.also_right(
+    "The value's projection comes after the mixing: for a linear layer the order makes no difference, and "
+    "where there are few queries and many keys it saves most of the work."
+)
 class MixesBeforeItProjects(_Head):
     def forward(self, query, key=None, value=None, mask=None):
         key = query if key is None else key

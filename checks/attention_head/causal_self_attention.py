@@ -148,14 +148,21 @@ class WithSplitAndComparedRanges(_Layer):
         return weights * self.mask[:length, :length]
 
 
-@causal_self_attention.also_right
+@causal_self_attention.also_right(
+    "No mask and no -inf: each row is a softmax over what it may see, and zeros are appended. The "
+    "plainest way to say what causal means, and slow, for it loops in Python. (Only weigh, the step from "
+    "scores to weights, is shown.)"
+)
 class RowByRow(_Layer):
     def weigh(self, scores):
         rows = [scores[:, place, : place + 1].softmax(dim=-1) for place in range(scores.shape[1])]
         return torch.stack([F.pad(row, (0, scores.shape[2] - row.shape[1])) for row in rows], dim=1)
 
 
-@causal_self_attention.also_right
+@causal_self_attention.also_right(
+    "The fused weight is cut instead of its result: three products from one parameter. Good when you need "
+    "only the query, say, for a cache of keys and values; one product more work than it must be."
+)
 class ThreeProductsFromOneLayer(_Layer):
     def forward(self, x):
         block_size, length = self.mask.shape[0], x.shape[1]

@@ -195,13 +195,20 @@ def table_of_float32(query, key):
     return scores
 
 
-@attention_scores.also_right
+@attention_scores.also_right(
+    "einsum: the axes have names, so nobody has to remember which comes last, and nothing is "
+    "transposed; its little language has to be learned first."
+)
 def einsum(query, key):
     return torch.einsum("...qd,...kd->...qk", query, key)
 
 
-@attention_scores.also_right
+@attention_scores.also_right(
+    "Every pair laid side by side, then a sum: no matrix product to get the wrong way round; but all "
+    "T_q · T_k · d products stand in memory at once."
+)
 def broadcast_and_sum(query, key):
+    # (..., T_q, 1, d) * (..., 1, T_k, d) -> (..., T_q, T_k, d); the sum over d leaves a score a pair.
     return (query.unsqueeze(-2) * key.unsqueeze(-3)).sum(dim=-1)
 
 

@@ -136,13 +136,19 @@ def rebuilt_from_plain_numbers(weights, value):
     return torch.tensor([(weights * column).sum().item() for column in value.T])
 
 
-@context_vector.also_right
+@context_vector.also_right(
+    "Token by token: “so much of this value, so much of that”, word for word; slow for long sentences."
+)
 def loop(weights, value):
     return sum(weight * row for weight, row in zip(weights, value, strict=True))
 
 
-@context_vector.also_right
+@context_vector.also_right(
+    "The weighted rows stand there before they are added, so you can look at what each token hands "
+    "over; that costs a table as large as value."
+)
 def broadcast_and_sum(weights, value):
+    # (T,) as a column (T, 1) lines up with the rows of (T, d_v); the sum over T leaves (d_v,).
     return (weights[:, None] * value).sum(dim=0)
 
 

@@ -195,9 +195,14 @@ def mixes_with_the_columns(query, key=None, value=None):
     return weights.transpose(-2, -1) @ value, weights
 
 
-@dot_product_attention.also_right
+@dot_product_attention.also_right(
+    "einsum: the names q, k, d and v say which axes meet and which are left, for both products; slower "
+    "to read until you know the notation."
+)
 def einsum(query, key=None, value=None):
-    key, value = defaults(query, key, value)
+    key = query if key is None else key
+    value = key if value is None else value
+    # d is in both and not behind the arrow: it is summed over. Then the same with k.
     weights = torch.softmax(torch.einsum("...qd,...kd->...qk", query, key), dim=-1)
     return torch.einsum("...qk,...kv->...qv", weights, value), weights
 
@@ -211,11 +216,17 @@ def flattened_bmm(query, key=None, value=None):
     return [part.reshape(*query.shape[:-2], *part.shape[1:]) for part in pair]
 
 
-@dot_product_attention.also_right
+@dot_product_attention.also_right(
+    "One query after the other: score, softmax and context vector as in exercises 1.1 to 1.3, so each "
+    "step can be printed and followed; a Python loop, slow for many queries."
+)
 def query_by_query(query, key=None, value=None):
-    key, value = defaults(query, key, value)
+    key = query if key is None else key
+    value = key if value is None else value
+    # One query, (..., 1, d), lines up with every key: its scores are (..., T_k).
     scores = [(query[..., index, None, :] * key).sum(dim=-1) for index in range(query.shape[-2])]
     rows = [torch.softmax(row, dim=-1) for row in scores]
+    # Each value in its share, added over the tokens: (..., d_v).
     outputs = [(row.unsqueeze(-1) * value).sum(dim=-2) for row in rows]
     return torch.stack(outputs, dim=-2), torch.stack(rows, dim=-2)
 

@@ -155,7 +155,10 @@ def cut_off_from_the_gradient(x, w_query, w_key, w_value):
     return x @ w_query.detach(), x @ w_key.detach(), x @ w_value.detach()
 
 
-@project.also_right
+@project.also_right(
+    "einsum over a list of weights: the axes are named, and nothing is written three times; the names "
+    "query, key and value are gone from the code."
+)
 def einsum(x, w_query, w_key, w_value):
     return tuple(torch.einsum("...te,ew->...tw", x, weight) for weight in (w_query, w_key, w_value))
 
@@ -165,9 +168,13 @@ def list_of_linear(x, w_query, w_key, w_value):
     return [F.linear(x, weight.T) for weight in (w_query, w_key, w_value)]
 
 
-@project.also_right
+@project.also_right(
+    "One large product, then cut: what fast implementations do, and lesson 4 with them; a new matrix is "
+    "put together for it, and the cuts have to be kept in order."
+)
 def one_product_then_split(x, w_query, w_key, w_value):
     weights = (w_query, w_key, w_value)
+    # Side by side, (E, all widths together): every column is a sum of its own, so the cut changes nothing.
     return (x @ torch.cat(weights, dim=1)).split([weight.shape[1] for weight in weights], dim=-1)
 
 

@@ -133,13 +133,20 @@ def squared_distance(query, key):
     return ((query - key) ** 2).sum(dim=-1)
 
 
-@score.also_right
+@score.also_right(
+    "Key by key: the plainest way to say what a score is, and easy to print from; slow, as every key "
+    "costs a call of its own."
+)
 def loop(query, key):
     return torch.stack([torch.dot(query, row) for row in key])
 
 
-@score.also_right
+@score.also_right(
+    "Number by number, then a sum: reads like the formula, and the axis that vanishes is named; all the "
+    "products stand in memory before they are added."
+)
 def broadcast_and_sum(query, key):
+    # (d,) lines up with every row of (T, d); the sum over d leaves (T,).
     return (query * key).sum(dim=-1)
 
 

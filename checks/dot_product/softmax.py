@@ -203,9 +203,13 @@ def cut_off_from_the_gradient(scores):
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
 
-@softmax.also_right
+@softmax.also_right(
+    "By way of the logarithms of the weights: losses need these, and they stay exact where a weight is "
+    "too small to write down; one exp and one log more."
+)
 def by_logarithms(scores):
     shifted = scores - scores.amax(dim=-1, keepdim=True)
+    # The logarithm of a quotient is a difference: s - log of the sum of exp(s).
     return torch.exp(shifted - shifted.exp().sum(dim=-1, keepdim=True).log())
 
 
@@ -217,10 +221,13 @@ def in_place_on_its_own(scores):
     return weights / weights.sum(-1, keepdim=True)
 
 
-@softmax.also_right
+@softmax.also_right(
+    "One row at a time: no dimension to keep, and each line is the formula; a Python loop, so slow for "
+    "many rows."
+)
 def row_by_row(scores):
     rows = []
-    for row in scores.reshape(-1, scores.shape[-1]):
+    for row in scores.reshape(-1, scores.shape[-1]):  # whatever stands in front, as one list of rows
         exponentials = (row - row.max()).exp()
         rows.append(exponentials / exponentials.sum())
     return torch.stack(rows).reshape(scores.shape)

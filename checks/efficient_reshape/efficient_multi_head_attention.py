@@ -179,7 +179,10 @@ class Right(nn.Module):
         return self.finish(self.merge(outputs)), self.over_heads(weights)
 
 
-@efficient_multi_head_attention.also_right
+@efficient_multi_head_attention.also_right(
+    "The attention between the two reshapes with named axes; scores and output show that b and h only "
+    "come along. (Only this step is shown.)"
+)
 class ByEinsum(Right):
     def attend(self, query, key, value, mask):
         scores = torch.einsum("bhqd,bhkd->bhqk", query, key) * key.shape[-1] ** -0.5
@@ -190,7 +193,11 @@ class ByEinsum(Right):
         return torch.einsum("bhqk,bhkd->bhqd", weights, value), weights
 
 
-@efficient_multi_head_attention.also_right
+@efficient_multi_head_attention.also_right(
+    "A head is treated as a text of its own, so that three axes are enough, and bmm, the fastest batched "
+    "product, does both steps: this is how torch's own layer works. The price is a mask that has to be "
+    "repeated in the right order. (Only this step is shown.)"
+)
 class HeadsFoldedIntoTheBatch(Right):
     """As torch itself does it."""
 

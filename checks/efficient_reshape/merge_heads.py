@@ -144,13 +144,19 @@ def last_head_first(x):
     return row
 
 
-@merge_heads.also_right
+@merge_heads.also_right(
+    "Says aloud that memory is copied. view then only promises: if you see one fail, you know that "
+    "something upstream was no longer in order."
+)
 def by_contiguous_view(x):
     batch, heads, length, head_size = x.shape
     return x.transpose(1, 2).contiguous().view(batch, length, heads * head_size)
 
 
-@merge_heads.also_right
+@merge_heads.also_right(
+    "permute names the new order of all four axes at once, and flatten joins the last two: no size has to "
+    "be known."
+)
 def by_permute(x):
     return x.permute(0, 2, 1, 3).flatten(-2)
 

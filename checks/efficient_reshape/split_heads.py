@@ -182,15 +182,23 @@ def by_permute(x, num_heads):
     return x.reshape(batch, length, num_heads, head_size).permute(0, 2, 1, 3).contiguous()
 
 
-@split_heads.also_right
+@split_heads.also_right(
+    "unflatten cuts one axis into two and leaves the others alone, movedim says which goes where: it "
+    "works for any number of axes in front."
+)
 def by_unflatten(x, num_heads):
-    _size(x, num_heads)
+    if x.shape[-1] % num_heads != 0:
+        raise ValueError(f"{num_heads} heads cannot share a width of {x.shape[-1]}")
     return x.unflatten(-1, (num_heads, -1)).movedim(2, 1)
 
 
-@split_heads.also_right
+@split_heads.also_right(
+    "Cuts each token into its heads and piles them up: nothing of strides needs to be known, and every "
+    "step can be printed. It copies."
+)
 def by_chunks(x, num_heads):
-    _size(x, num_heads)
+    if x.shape[-1] % num_heads != 0:
+        raise ValueError(f"{num_heads} heads cannot share a width of {x.shape[-1]}")
     return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 
 

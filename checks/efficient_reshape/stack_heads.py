@@ -121,7 +121,7 @@ def detached(head_weights):
     return torch.cat([weight.detach() for weight in head_weights], dim=0)
 
 
-@stack_heads.also_right
+@stack_heads.also_right("vstack says in its name which way they are put together: on top of each other.")
 def by_vstack(head_weights):
     return torch.vstack(list(head_weights))
 
@@ -144,7 +144,10 @@ def by_growing(head_weights):
     return stacked
 
 
-@stack_heads.also_right
+@stack_heads.also_right(
+    "The whole matrix is made first and filled block by block: one allocation, and the row numbers say "
+    "which head is where. More to write, and more to get wrong."
+)
 def by_filling(head_weights):
     size, embed_dim = head_weights[0].shape
     stacked = head_weights[0].new_zeros(len(head_weights) * size, embed_dim)

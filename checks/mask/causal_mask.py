@@ -147,13 +147,19 @@ def by_two_loops(seq_len):
     return mask
 
 
-@causal_mask.also_right
+@causal_mask.also_right(
+    "One comparison, and the definition itself: a key may be seen where its position is not after the "
+    "query's. Nothing is built and thrown away, and no triangle has to be remembered as upper or lower."
+)
 def by_comparing_positions(seq_len):
     position = torch.arange(seq_len)
     return position <= position.unsqueeze(1)
 
 
-@causal_mask.also_right
+@causal_mask.also_right(
+    "What papers and many libraries write: the triangle above the diagonal is the future, and it is "
+    "turned round. The diagonal=1 is easily forgotten, and then nobody sees themselves."
+)
 def by_hiding_the_future(seq_len):
     return ~torch.triu(torch.ones(seq_len, seq_len), diagonal=1).bool()
 

@@ -90,9 +90,13 @@ def gradients(draw):
         yield ask(query, key, value, one_empty, gradients=True)
 
 
-@masked_attention.also_right
+@masked_attention.also_right(
+    "einsum names the axes, so nobody has to remember which comes last, and one line serves with and "
+    "without a mask because there always is one. It costs a table of ones."
+)
 def with_where_and_einsum(query, key=None, value=None, mask=None):
-    key, value = defaults(query, key, value)
+    key = query if key is None else key
+    value = key if value is None else value
     scores = torch.einsum("...qd,...kd->...qk", query, key) / query.shape[-1] ** 0.5
     if mask is None:
         mask = torch.ones_like(scores, dtype=torch.bool)
@@ -100,7 +104,10 @@ def with_where_and_einsum(query, key=None, value=None, mask=None):
     return torch.einsum("...qk,...kv->...qv", weights, value), weights
 
 
-@masked_attention.also_right
+@masked_attention.also_right(
+    "The query is scaled before the product: T_q · d divisions in place of T_q · T_k, which is how "
+    "libraries do it. The finite fill works only because of the product with the mask behind it."
+)
 def scaled_query_and_large_number(query, key=None, value=None, mask=None):
     if key is None:
         key = query

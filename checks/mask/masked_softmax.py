@@ -219,7 +219,10 @@ def fixed_low_score(scores, mask):
     return torch.softmax(scores.masked_fill(~mask, -100.0), dim=-1)
 
 
-@masked_softmax.also_right
+@masked_softmax.also_right(
+    "where reads as a sentence: the score where the mask says so, else -inf. It makes new tensors both "
+    "times; the second where also clears the rows that were NaN."
+)
 def with_where(scores, mask):
     weights = torch.where(mask, scores, -torch.inf).softmax(dim=-1)
     return torch.where(mask, weights, 0.0)
@@ -235,7 +238,10 @@ def with_a_large_number_and_cleared(scores, mask):
     return torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1) * mask
 
 
-@masked_softmax.also_right
+@masked_softmax.also_right(
+    "No -inf, and so never a NaN to clear: hidden exponentials become 0 by a product, and a sum of 0 is "
+    "raised to 1. Good where NaN may not occur at all, say, while you hunt for one; more to read."
+)
 def by_hand(scores, mask):
     kept = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     exponentials = torch.exp(kept - kept.amax(dim=-1, keepdim=True)) * mask

@@ -162,7 +162,10 @@ def dimension_in_front(token_ids, pad_id=0):
     return (token_ids != pad_id).unsqueeze(0)
 
 
-@padding_mask.also_right
+@padding_mask.also_right(
+    "Indexing with None puts an axis of size 1 where you write it, so the shape can be read off the line; "
+    "ne is != as a method."
+)
 def by_indexing_with_none(token_ids, pad_id=0):
     return token_ids[:, None, :].ne(pad_id)
 
@@ -184,7 +187,10 @@ def by_negating(token_ids, pad_id=0):
     return (~(token_ids == pad_id)).view(batch, 1, length)
 
 
-@padding_mask.also_right
+@padding_mask.also_right(
+    "Two steps in the words of the exercise: everything may be seen, then padding may not. Longer, and it "
+    "carries over to rules that no single comparison says."
+)
 def by_filling(token_ids, pad_id=0):
     mask = torch.full_like(token_ids, True, dtype=torch.bool)
     mask[token_ids == pad_id] = False

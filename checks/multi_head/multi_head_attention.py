@@ -171,7 +171,10 @@ class _Layer(nn.Module):
         return self.output(self.join(outputs)), self.average(weights)
 
 
-@multi_head_attention.also_right
+@multi_head_attention.also_right(
+    "A plain loop that adds up the weights as it goes: no list of tables is kept, which matters where "
+    "they are large. (The heads and the output are made as in yours.)"
+)
 class LoopWithRunningSum(_Layer):
     def forward(self, query, key=None, value=None, mask=None):
         outputs, total = [], 0
@@ -204,10 +207,14 @@ class StackedAndTransposed(_Layer):
         return torch.mean(torch.stack(weights, dim=-1), -1)
 
 
-@multi_head_attention.also_right
+@multi_head_attention.also_right(
+    "What the output projection does, laid open: each head has columns of its own in it, and the results "
+    "are added. Good for seeing what one head contributes; slower than one product."
+)
 class EachHeadThroughItsPartOfTheOutput(_Layer):
     def forward(self, query, key=None, value=None, mask=None):
-        key, value = defaults(query, key, value)
+        key = query if key is None else key
+        value = key if value is None else value
         results = [head(query, key, value, mask) for head in self.heads]
         parts = self.output.weight.chunk(len(self.heads), dim=1)
         output = sum(found @ part.T for (found, _), part in zip(results, parts))

@@ -149,13 +149,19 @@ def head_by_head(embed_dim, num_heads, bias):
     return total + embed_dim if bias else total
 
 
-@parameter_count.also_right
+@parameter_count.also_right(
+    "Lists every matrix by its shape and counts: it cannot go wrong unnoticed, and it works for layers "
+    "that have no closed form."
+)
 def from_shapes(embed_dim, num_heads, bias):
     shapes = [(embed_dim // num_heads, embed_dim)] * 3 * num_heads + [(embed_dim, embed_dim)]
     return sum(rows * columns + (rows if bias else 0) for rows, columns in shapes)
 
 
-@parameter_count.also_right
+@parameter_count.also_right(
+    "The closed form: stacked, the heads are three square matrices, and the output is the fourth. It says "
+    "at a glance that the number of heads does not matter."
+)
 def squares_and_biases(embed_dim, num_heads, bias):
     return int(4 * embed_dim**2 + (4 * embed_dim if bias else 0))
 

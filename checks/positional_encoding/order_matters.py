@@ -219,12 +219,18 @@ def all_must_differ(attend, x, permutation):
     return bool(((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() > 1e-4).all())
 
 
-@order_matters.also_right
+@order_matters.also_right(
+    "One call that says what is compared and how closely. rtol has to be set to 0, or large outputs may "
+    "differ more."
+)
 def with_allclose(attend, x, permutation):
     return not torch.allclose(attend(x[:, permutation, :]), attend(x)[:, permutation, :], rtol=0, atol=1e-4)
 
 
-@order_matters.also_right
+@order_matters.also_right(
+    "Permute, ask, and put back: argsort makes the inverse of a permutation. It is the definition of "
+    "equivariance read the other way, and it needs the layer's plain answer only once."
+)
 def put_back_in_order(attend, x, permutation):
     back = torch.argsort(permutation)
     return (attend(x.index_select(1, permutation))[:, back] - attend(x)).abs().max().item() > 1e-4

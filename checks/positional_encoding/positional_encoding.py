@@ -126,7 +126,10 @@ class _Encoding(nn.Module):
         return self.add(x)
 
 
-@positional_encoding.also_right
+@positional_encoding.also_right(
+    "The table keeps an axis for the batch, (1, max_len, E), as in torch's tutorial; narrow cuts without "
+    "copying, and type_as follows a model in half precision."
+)
 class WithALeadingOne(_Encoding):
     def keep(self, table):
         self.register_buffer("pe", table.unsqueeze(0), persistent=False)
@@ -137,7 +140,10 @@ class WithALeadingOne(_Encoding):
         return torch.add(x, self.pe.narrow(1, 0, x.size(1)).type_as(x))
 
 
-@positional_encoding.also_right
+@positional_encoding.also_right(
+    "Positions are looked up in the table like words: with learned positions you would write just this, "
+    "with an nn.Embedding in its place. (Only the addition is shown.)"
+)
 class LookedUp(_Encoding):
     def add(self, x):
         places = torch.arange(x.shape[1], device=x.device)

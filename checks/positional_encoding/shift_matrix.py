@@ -175,7 +175,10 @@ def columns_moved(offset, embed_dim):
     return torch.roll(torch.eye(embed_dim), offset, dims=0)
 
 
-@shift_matrix.also_right
+@shift_matrix.also_right(
+    "Fills the four diagonals of all blocks at once, with one index for the sines: no loop, and the "
+    "blocks can be read off the four lines."
+)
 def filled_by_strides(offset, embed_dim):
     even = torch.arange(0, embed_dim, 2)
     angles = offset / 10000 ** (even / embed_dim)
@@ -187,7 +190,10 @@ def filled_by_strides(offset, embed_dim):
     return matrix
 
 
-@shift_matrix.also_right
+@shift_matrix.also_right(
+    "One clock after the other, each a turn of its own: the matrix of the formula, block by block. A loop "
+    "in Python, which for a table made once does not matter."
+)
 def pair_by_pair(offset, embed_dim):
     matrix = torch.eye(embed_dim)
     for pair in range(embed_dim // 2):

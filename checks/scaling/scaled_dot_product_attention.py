@@ -76,7 +76,10 @@ def gradients(draw):
     yield ask(draw.normal(tokens, d_k), gradients=True)
 
 
-@scaled_dot_product_attention.also_right
+@scaled_dot_product_attention.also_right(
+    "The query scaled before the product, as fast implementations do: fewer divisions where there are "
+    "many keys, and smaller numbers on the way; the formula is a little harder to see."
+)
 def scales_the_query_first(query, key=None, value=None):
     if key is None:
         key = query
@@ -84,6 +87,7 @@ def scales_the_query_first(query, key=None, value=None):
         value = key
     if query.size(-1) != key.size(-1):
         raise ValueError(f"widths {query.size(-1)} and {key.size(-1)}")
+    # To the power -1/2 is 1 over the root; .mT swaps the last two axes of key.
     weights = F.softmax((query * query.size(-1) ** -0.5) @ key.mT, dim=-1)
     return weights @ value, weights
 
@@ -111,13 +115,18 @@ def by_batched_products(query, key=None, value=None):
     return output.reshape(*leading, *output.shape[-2:]), weights.reshape(*leading, *weights.shape[-2:])
 
 
-@scaled_dot_product_attention.also_right
+@scaled_dot_product_attention.also_right(
+    "One query after the other: each step can be printed and followed, and no axis has to be swapped; a "
+    "Python loop, so slow for many queries."
+)
 def query_by_query(query, key=None, value=None):
-    key, value = defaults(query, key, value)
+    key = query if key is None else key
+    value = key if value is None else value
     if query.shape[-1] != key.shape[-1]:
         raise ValueError(f"query: {query.shape[-1]}, key: {key.shape[-1]}")
     rows = []
     for i in range(query.shape[-2]):
+        # One query, (..., 1, d_k), lines up with every key: its scores are (..., T_k).
         scores = (query[..., i : i + 1, :] * key).sum(dim=-1) / math.sqrt(key.shape[-1])
         rows.append(torch.softmax(scores, dim=-1))
     weights = torch.stack(rows, dim=-2)

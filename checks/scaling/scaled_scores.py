@@ -133,12 +133,19 @@ def query_scaled_in_place(query, key):
     return query @ key.transpose(-2, -1)
 
 
-@scaled_scores.also_right
+@scaled_scores.also_right(
+    "The query divided before the product: one division for each number of the query in place of one "
+    "for each score, and smaller numbers on the way, which helps in float16; the formula is a little "
+    "harder to see."
+)
 def scales_the_query_first(query, key):
+    # To the power -1/2 is 1 over the root; .mT swaps the last two axes and no others.
     return (query * query.size(-1) ** -0.5) @ key.mT
 
 
-@scaled_scores.also_right
+@scaled_scores.also_right(
+    "einsum: the axes have names, so nothing has to be transposed; slower to read for newcomers."
+)
 def by_einsum(query, key):
     return torch.einsum("...qd,...kd->...qk", query, key) / key.shape[-1] ** 0.5
 

@@ -38,6 +38,8 @@ def large_scores(draw):
     # Whole numbers: their products are exact in float32 too.
     yield ask(draw.integers(-1_000, 1_000, queries, keys).float(), draw.integer(2, 24))
     yield ask(1_000 * draw.normal(queries, keys, dtype=torch.float64), draw.integer(2, 24))
+    # Weights that have underflowed to 0 are brought back by no power.
+    yield ask(draw.integers(-1_000, 1_000, queries, keys).float(), draw.integer(2, 9) / 1_000)
 
 
 @sharpen.group("gradients", points=1)
@@ -60,6 +62,16 @@ def weights_multiplied(scores, factor):
 )
 def power_not_normalised(scores, factor):
     return torch.softmax(scores, dim=-1) ** factor
+
+
+@sharpen.mistake(
+    "The weights were raised to the power of the factor and normalised again. On paper that is the same; but "
+    "where scores lie far apart, the softmax has rounded small weights to 0 by then, and no power brings "
+    "them back. Multiply the scores before the softmax."
+)
+def power_normalised(scores, factor):
+    powers = torch.softmax(scores, dim=-1) ** factor
+    return powers / powers.sum(dim=-1, keepdim=True)
 
 
 @sharpen.mistake(
@@ -144,14 +156,20 @@ def no_softmax(scores, factor):
     return factor * scores
 
 
-@sharpen.also_right
+@sharpen.also_right(
+    "Without torch's softmax: you see why nothing overflows, as the largest exponent is 0; three lines "
+    "for one."
+)
 def by_hand_with_the_maximum(scores, factor):
     louder = scores * factor
     exponentials = (louder - louder.max(dim=-1, keepdim=True).values).exp()
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
 
-@sharpen.also_right
+@sharpen.also_right(
+    "By way of the logarithms of the weights, which sampling from a language model and its loss need "
+    "anyway; an exp more."
+)
 def by_logarithms(scores, factor):
     return torch.log_softmax(scores * factor, dim=-1).exp()
 

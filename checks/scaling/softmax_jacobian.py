@@ -140,9 +140,13 @@ def rows_mixed(weights):
     return torch.diag_embed(weights) - products.unsqueeze(-3)
 
 
-@softmax_jacobian.also_right
+@softmax_jacobian.also_right(
+    "Both cases of the derivative in one product, w_i (1 - w_j) on the diagonal and w_i (0 - w_j) off "
+    "it: nothing is put on a diagonal; an identity matrix has to be made, of the right dtype."
+)
 def from_the_derivative(weights):
     identity = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
+    # A column (..., T, 1) times (T, T) less a row (..., 1, T): entry (i, j) is w_i (1 or 0 - w_j).
     return weights.unsqueeze(-1) * (identity - weights.unsqueeze(-2))
 
 
@@ -158,9 +162,12 @@ def by_matrix_products_in_place(weights):
     return jacobian
 
 
-@softmax_jacobian.also_right
+@softmax_jacobian.also_right(
+    "One row at a time, with the formula's own diag(w) and outer product, which take vectors; a Python "
+    "loop, and shapes to take apart and put together."
+)
 def row_by_row(weights):
-    rows = weights.reshape(-1, weights.shape[-1])
+    rows = weights.reshape(-1, weights.shape[-1])  # whatever stands in front, as one list of rows
     each = [torch.diag(row) - torch.outer(row, row) for row in rows]
     return torch.stack(each).reshape(*weights.shape, weights.shape[-1])
 

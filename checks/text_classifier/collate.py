@@ -100,7 +100,10 @@ def once_more(draw):
         yield ask(_texts(draw, [short, shorter, longest], as_tensors=as_tensors), through=come_again)
 
 
-@collate.also_right
+@collate.also_right(
+    "torch has the filling up ready-made: pad_sequence for the ids, and once more for the mask. Short, "
+    "and the mask cannot confuse a word with padding."
+)
 def by_pad_sequence(batch, pad_id=0):
     texts = [torch.as_tensor(token_ids) for token_ids, _ in batch]
     lengths = [torch.ones(len(text), dtype=torch.bool) for text in texts]
@@ -124,7 +127,10 @@ def by_comparison_with_the_padding(batch, pad_id=0):
     }
 
 
-@collate.also_right
+@collate.also_right(
+    "Each text is padded by itself and stacked: every step can be printed, and whatever else belongs to a "
+    "text (its length) comes along."
+)
 def by_stacking(batch, pad_id=0):
     longest = max(len(token_ids) for token_ids, _ in batch)
     rows, masks, labels, lengths = [], [], [], []

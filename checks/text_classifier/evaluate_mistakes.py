@@ -189,7 +189,10 @@ def first_batch_only(model, batches):
     return _evaluate(model, [next(iter(batches))])
 
 
-@evaluate.also_right
+@evaluate.also_right(
+    "Collects a number for each sample and averages once: nothing can be weighed wrongly. inference_mode "
+    "is a stricter and faster no_grad."
+)
 def with_lists_of_samples(model, batches):
     before = model.training
     model.eval()
@@ -204,7 +207,10 @@ def with_lists_of_samples(model, batches):
     return sum(losses) / len(losses), sum(hits) / len(hits)
 
 
-@evaluate.also_right
+@evaluate.also_right(
+    "First all logits, then any measure you like of them; try and finally restore the mode even if the "
+    "model fails. It holds the logits of the whole set in memory."
+)
 def all_logits_first(model, batches):
     before = model.training
     try:

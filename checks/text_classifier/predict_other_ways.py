@@ -11,7 +11,10 @@ from .predict import predict
 class_names = list(CLASS_NAMES)
 
 
-@predict.also_right
+@predict.also_right(
+    "One text at a time: no padding, no mask, and no company that could change an answer. Slow, and the "
+    "safest way to check a batched one against."
+)
 def text_by_text(texts, model, tokenizer):
     before = model.training
     model.eval()
@@ -28,7 +31,10 @@ def text_by_text(texts, model, tokenizer):
     return pd.DataFrame(rows)
 
 
-@predict.also_right
+@predict.also_right(
+    "The table is made of one array, with map for the names: what you would write in a project that lives "
+    "in pandas."
+)
 def with_numpy(texts, model, tokenizer):
     encodings = tokenizer.encode_batch(list(texts))
     ids = torch.stack([torch.tensor(encoding.ids) for encoding in encodings])

@@ -60,14 +60,20 @@ class EverythingNamed(_Classifier):
         return self.attention(query=x, mask=mask)[-1]
 
 
-@text_classifier.also_right
+@text_classifier.also_right(
+    "Reads the first place at the very end: all places are classified, and one is taken. Good where you "
+    "want an answer for each token later; wasteful here. (embed is your embeddings with their positions.)"
+)
 class AllPlacesThenTheFirst(_Classifier):
     def forward(self, input_ids, mask=None):
         output, _ = self.attention(self.embed(input_ids), None, None, mask)
         return self.final(torch.relu(self.fc1(output)))[:, 0, :]
 
 
-@text_classifier.also_right
+@text_classifier.also_right(
+    "Keeps the weights of the last call, so that a picture costs no second pass. Convenient at the desk; "
+    "in a model that is saved or run in parallel, state between calls is trouble."
+)
 class RemembersItsWeights(_Classifier):
     def forward(self, input_ids, mask=None):
         output, self.weights = self.look(self.embed(input_ids), mask)

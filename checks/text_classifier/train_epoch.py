@@ -155,7 +155,10 @@ def one_by_one(draw):
     yield _epoch(draw, [size] * 2, only_once=True, as_a_number=False)
 
 
-@train_epoch.also_right
+@train_epoch.also_right(
+    "Clears after the step, and once before the first: what libraries do, so that gradients can be looked "
+    "at between the two. The one before the loop must not be forgotten."
+)
 def gradients_cleared_last_and_first(model, batches, optimizer):
     criterion = nn.CrossEntropyLoss()
     optimizer.zero_grad()
@@ -188,7 +191,10 @@ def by_the_sum(model, batches, optimizer):
     return (total / samples).item()
 
 
-@train_epoch.also_right
+@train_epoch.also_right(
+    "Asks for the loss of each sample: the mean over all of them needs no counting, whatever the sizes of "
+    "the batches, and the worst samples can be looked at."
+)
 def sample_by_sample(model, batches, optimizer):
     model.train()
     every_loss = []

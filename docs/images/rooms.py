@@ -29,6 +29,7 @@ ROWS: dict[str, tuple[Room, ...]] = {
         Room("report/", ("what the class", "has understood")),
         Room("preflight/", ("checks, tried before", "a class meets them")),
         Room("skeletons/", ("init, new lessons", "and exercises")),
+        Room("tutor/", ("the judge, while", "a learner works")),
     ),
     "where nbgrader calls": (
         Room("plugin/", ("the classes that nbgrader_config.py", "names, and what a course may set")),

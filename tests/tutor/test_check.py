@@ -1,0 +1,177 @@
+"""`check` in a kernel, as a learner's cells call it: what it says, and what the answers may do meanwhile."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbclient.exceptions import DeadKernelError
+
+from attention_lab.start.learned import digests
+from attention_lab.tutor.memory import Memory
+
+pytestmark = pytest.mark.timeout(300)
+SET_UP = "import os, time\nimport torch\nfrom attention_lab import check"
+UNSHIFTED = "def softmax(scores):\n    e = torch.exp(scores)\n    return e / e.sum(dim=-1, keepdim=True)"
+RIGHT = "def softmax(x):\n    e = torch.exp(x - x.amax(-1, True))\n    return e / e.sum(-1, True)"
+
+
+class Notebook:
+    """A kernel in a work folder; cells are run one by one."""
+
+    def __init__(self, folder: Path, **environment: str) -> None:
+        self.folder = folder / "01_dot_product"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (folder / "00_start_here").mkdir(exist_ok=True)
+        self._client = NotebookClient(
+            nbformat.v4.new_notebook(),
+            kernel_name="python3",
+            timeout=120,
+            allow_errors=True,
+            resources={"metadata": {"path": str(self.folder)}},
+        )
+        self._environment = os.environ | environment
+
+    def __enter__(self) -> "Notebook":
+        self._kernel = self._client.setup_kernel(env=self._environment)
+        self._kernel.__enter__()
+        return self
+
+    def __exit__(self, *about: object) -> None:
+        self._kernel.__exit__(*about)
+
+    def run(self, source: str, kind: str = "text/plain") -> str:
+        """The text (or HTML) of a cell's outputs."""
+        cell = nbformat.v4.new_code_cell(source)
+        self._client.nb.cells.append(cell)
+        self._client.execute_cell(cell, len(self._client.nb.cells) - 1)
+        shown = [output.get("text", "") for output in cell.outputs]
+        shown += [output.get("data", {}).get(kind, "") for output in cell.outputs]
+        shown += [output.get("evalue", "") for output in cell.outputs]
+        return "\n".join(shown)
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    with Notebook(tmp_path / "my work") as notebook:
+        notebook.run(SET_UP)
+        yield notebook
+
+
+def test_a_mistake_is_measured_then_named_then_shown_small_and_mended(notebook):
+    said = notebook.run(f"{UNSHIFTED}\nlook = check('softmax')\nlook")
+    assert "5 of 6 kinds of question agree" in said and "✗ large scores" in said
+    assert "is NaN" in said and "overflow" not in said  # measured, not named yet
+    assert "exp overflows to inf" in notebook.run("look.mistake()")
+    smallest = notebook.run("look.help()")
+    assert re.search(r"scores = \[\[?-?\d+", smallest) and "# yours" in smallest and "nan" in smallest
+    assert "Hint 1" in notebook.run("look.help()")
+    assert "after 3 tries" in notebook.run("look.solution()")
+
+    said = notebook.run(f"{RIGHT}\nlook = check('softmax')\nlook")
+    assert "6 of 6 kinds of question agree" in said and "Right in every kind" in said
+    solution = notebook.run("look.solution()")
+    assert "def softmax(scores)" in solution and "Way 2" in solution and "Way 3" in solution
+    assert "SOLUTION" not in solution
+
+
+def test_the_panel_says_the_same_in_html_with_signs_and_a_label(notebook):
+    shown = notebook.run(f"{UNSHIFTED}\ncheck('softmax')", "text/html")
+    assert 'aria-label="softmax"' in shown
+    assert "✓ one row of scores" in shown and "✗ <strong>large scores</strong>" in shown
+    assert not re.search(r"#[0-9a-f]{6}|rgb\(", shown)  # no colour but JupyterLab's own
+    assert "jupyter.widget-view" not in shown
+
+
+def test_an_answer_that_never_ends_is_stopped_and_the_next_check_works(notebook):
+    notebook.run("from attention_lab.tutor import answering\nanswering.SECONDS = 1")
+    notebook.run("answering.answer.__defaults__ = (1.0,)")
+    said = notebook.run("def softmax(scores):\n    while True:\n        pass\ncheck('softmax')")
+    assert "did not answer in time" in said
+    assert "6 of 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
+
+
+def test_an_answer_that_ends_the_kernel_is_told_of_in_the_next_one(tmp_path):
+    with Notebook(tmp_path) as first:
+        first.run(SET_UP)
+        with pytest.raises(DeadKernelError):
+            first.run("def softmax(scores):\n    os._exit(1)\ncheck('softmax')")
+    with Notebook(tmp_path) as second:
+        second.run(SET_UP)
+        said = second.run(f"{RIGHT}\ncheck('softmax')")
+        assert "6 of 6" in said and "The last check, of `softmax`, ended together with the kernel" in said
+
+
+@pytest.mark.parametrize("body", ["raise SystemExit", "print('x' * 1_000_000)", "time.no_such_thing()"])
+def test_what_an_answer_does_meanwhile_costs_only_itself(notebook, body):
+    said = notebook.run(f"def softmax(scores):\n    {body}\ncheck('softmax')")
+    assert "0 of 6" in said and "x" * 100 not in said
+    assert "6 of 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
+
+
+def test_the_names_that_a_learner_takes_are_given_back(notebook):
+    said = notebook.run("def check(x):\n    return x")
+    assert "The name `check` is the tutor's again" in said and "my_check_1" in said
+    assert "6 of 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
+    assert "3" in notebook.run("my_check_1(3)")
+    notebook.run("answer = converse = eval = print = open = Look = None")
+    assert "softmax" in notebook.run("check('softmax')")
+
+
+def test_a_tutor_that_dies_is_started_again(notebook):
+    notebook.run(f"{RIGHT}\ncheck('softmax')")
+    notebook.run("from attention_lab.tutor import checking\nchecking._connection._local.stop()")
+    assert "6 of 6" in notebook.run("check('softmax')")
+
+
+def test_what_is_not_there_is_said_in_a_sentence(notebook):
+    said = notebook.run("check('sofmax')")
+    assert "There is no exercise 'sofmax'. The exercises are: score, softmax" in said
+    assert "There is no `score`" in notebook.run("check('score')")
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("off", "comes without the tutor"),
+        ("http://127.0.0.1:9", "The tutor has stopped answering"),
+        ("somewhere", "has to begin with http"),
+    ],
+)
+def test_without_a_tutor_a_sentence_says_where_to_look(tmp_path, address, said):
+    with Notebook(tmp_path, ATTENTION_LAB_TUTOR=address) as notebook:
+        notebook.run(SET_UP)
+        assert said in notebook.run(f"{RIGHT}\ncheck('softmax')")
+        assert said in notebook.run("check('softmax').points")  # an error: 0 would be a grade
+
+
+def test_tries_and_mistakes_are_remembered_beside_the_lessons(notebook):
+    notebook.run(f"{UNSHIFTED}\nlook = check('softmax')\nlook.mistake()\ncheck('softmax')")
+    notebook.run(f"{RIGHT}\ncheck('softmax')")
+    kept = (notebook.folder.parent / ".attention-lab" / "exercises.json").read_text()
+    assert '"tries": 2' in kept and "nothing_subtracted" in kept and '"right_at": "20' in kept
+
+
+def test_an_answer_that_is_a_class_is_known_again_in_the_saved_notebook(notebook):
+    wrong, right = (
+        "import torch\n\n\nclass AttentionHead(torch.nn.Module):\n    def __init__(self):\n"
+        f"        super().__init__()\n        self.size = {number}"
+        for number in (1, 2)
+    )
+    for cell in (wrong, wrong, right):
+        notebook.run(cell)
+        notebook.run("check('AttentionHead')")
+    kept = Memory(notebook.folder.parent).of("AttentionHead")
+    assert kept.tries == 2  # the same once more is no other try
+    assert [kept.code] == list(digests(right, "AttentionHead"))
+
+
+def test_the_files_beside_a_notebook_are_nothing_to_the_tutor(notebook):
+    for name in ("random.py", "torch.py", "nbjudge.py"):
+        (notebook.folder / name).write_text("raise RuntimeError('a file of the learner')")
+    notebook.run("from attention_lab.tutor import checking\nchecking._connection.close()")
+    assert "6 of 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
+    shutil.rmtree(notebook.folder)

@@ -1,0 +1,61 @@
+"""What is remembered of an exercise in the learner's folder."""
+
+from attention_lab.tutor.memory import FIRST_LESSON, Memory
+
+
+def test_tries_are_answers_that_differ(tmp_path):
+    memory = Memory(tmp_path)
+    for code, points in (("a", 1), ("a", 1), ("b", 1), ("c", 3), ("c", 3)):
+        kept = memory.examined("softmax", "01", code, points, 3)
+    assert (kept.tries, kept.is_right, kept.right_code) == (3, True, "c")
+    memory.helped("softmax")
+    memory.met("softmax", {"clipped": "The scores are clipped."})
+    again = Memory(tmp_path).of("softmax")
+    assert (again.tries, again.helps, dict(again.mistakes)) == (3, 1, {"clipped": "The scores are clipped."})
+
+
+def test_an_answer_that_is_broken_again_is_not_right(tmp_path):
+    memory = Memory(tmp_path)
+    memory.examined("softmax", "01", "a", 3, 3)
+    assert not memory.examined("softmax", "01", "b", 2, 3).is_right
+
+
+def test_it_can_be_forgotten(tmp_path):
+    memory = Memory(tmp_path)
+    memory.examined("score", "01", "a", 3, 3)
+    memory.examined("softmax", "01", "a", 3, 3)
+    memory.reset("score")
+    assert set(Memory(tmp_path).all()) == {"softmax"}
+    memory.reset()
+    assert not Memory(tmp_path).all()
+
+
+def test_only_where_somebody_works_is_anything_written(tmp_path):
+    lesson = tmp_path / "01_dot_product"
+    lesson.mkdir()
+    Memory.around(lesson).examined("score", "01", "a", 3, 3)
+    assert not (tmp_path / ".attention-lab").exists()
+    (tmp_path / FIRST_LESSON).mkdir()
+    Memory.around(lesson).examined("score", "01", "a", 3, 3)
+    assert (tmp_path / ".attention-lab").exists()
+
+
+def test_a_spoilt_file_and_one_that_cannot_be_written_cost_nothing_but_the_memory(tmp_path):
+    file = tmp_path / ".attention-lab" / "exercises.json"
+    file.parent.mkdir()
+    for text in ("", "[]", '{"score": 3}', '{"score": {"tries": 2, "of another version": 1}}'):
+        file.write_text(text)
+        assert Memory(tmp_path).of("score").tries == (2 if "tries" in text else 0)
+    file.unlink()
+    file.parent.rmdir()
+    file.parent.write_text("a file in its place")
+    memory = Memory(tmp_path)
+    memory.examined("score", "01", "a", 3, 3)
+    assert memory.of("score").tries == 1
+
+
+def test_what_ended_a_kernel_is_said_once(tmp_path):
+    memory = Memory(tmp_path)
+    memory.last_words.parent.mkdir()
+    memory.last_words.write_text("softmax")
+    assert [memory.ended_the_kernel(), memory.ended_the_kernel()] == ["softmax", ""]

@@ -1,0 +1,79 @@
+"""A lesson's recording: right answers are right there, mistakes are not, and none of them is named."""
+
+import pytest
+
+from nbjudge.ask.answers import read_reply
+from nbjudge.ask.program import respond
+from nbjudge.course.course import find_course
+from nbjudge.errors import CourseError
+from nbjudge.judge.judge import examine_with
+from nbjudge.tutor.levels import Level
+from nbjudge.tutor.material import TutoredLesson
+from nbjudge.tutor.recordings import read, record
+from nbjudge.tutor.tutor import Material, Tutor
+
+
+@pytest.fixture(scope="module")
+def lesson(pytestconfig):
+    return TutoredLesson(find_course(pytestconfig.rootpath).lessons["positional_encoding"])
+
+
+@pytest.fixture(scope="module")
+def data(lesson):
+    return record(lesson)
+
+
+@pytest.fixture
+def recorded(data):
+    return read(data)
+
+
+def verdict(recorded, name, function):
+    exercise, reference = recorded.exercise(name)
+
+    def ask(_, calls, watch):
+        return read_reply(respond.answer_calls(function, calls, watch), len(calls))
+
+    return examine_with(exercise, reference, recorded.questions(name, 0), ask, 0).verdict
+
+
+@pytest.mark.parametrize("name", ["sinusoidal_encoding", "PositionalEncoding", "shift_matrix"])
+def test_answers_are_judged_as_by_the_checks(lesson, recorded, name):
+    exercise, reference = lesson.exercise(name)
+    right = verdict(recorded, name, reference)
+    assert right.points == right.max_points == sum(each.points for each in recorded.exercises[name].groups)
+    looks = {mistake.name: verdict(recorded, name, mistake.answer) for mistake in exercise.mistakes}
+    missed = [each for each, look in looks.items() if look.points == look.max_points]
+    left_out = recorded.exercises[name].left_out
+    assert len(missed) <= len(looks) / 4 and bool(missed) <= bool(left_out)
+    sentences = {mistake.message for mistake in exercise.mistakes}
+    assert not [each for look in looks.values() for each in look.findings if each.sentence in sentences]
+
+
+def test_what_is_asked_with_code_of_the_checks_is_left_out(lesson, recorded):
+    assert recorded.exercises["order_matters"].groups == []
+    assert len(recorded.exercises["order_matters"].left_out) == len(
+        lesson.exercise("order_matters")[0].groups
+    )
+    reply = Tutor(Material({recorded.folder: recorded}, {})).check("order_matters")
+    assert "does not measure `order_matters`" in reply["said"]
+
+
+def test_a_course_that_allows_all_is_told_what_is_there(recorded):
+    tutor = Tutor(Material({recorded.folder: recorded}, {"level": "full"}))
+    assert "question" in tutor.check("sinusoidal_encoding")
+    assert recorded.most == Level.MEASURED
+    written = next(name for name in recorded.names if name not in recorded.coded)
+    assert tutor.check(written) == {"written": True, "level": Level.MEASURED}
+    (part,) = tutor.help(written, "solution", 0, 0)["parts"]
+    assert "with your grade" in part["text"]
+
+
+def test_the_same_lesson_makes_the_same_recording(lesson, data):
+    assert record(TutoredLesson(lesson.lesson)) == data
+
+
+@pytest.mark.parametrize("spoilt", [b"", b"\x1f\x8b", b"(dp0\n."])
+def test_anything_else_is_refused_in_a_sentence(spoilt):
+    with pytest.raises(CourseError, match="no recording"):
+        read(spoilt)

@@ -1,0 +1,49 @@
+"""A question in words: its model answer comes after one's own, with questions to ask one's own text."""
+
+import json
+
+import pytest
+
+from attention_lab.tutor.result import Written
+from nbjudge.course.course import find_course
+from nbjudge.tutor.material import material_of
+
+QUESTION = "why_the_root"
+
+
+@pytest.fixture
+def lesson(tmp_path):
+    return tmp_path
+
+
+def save(lesson, text):
+    cell = {"cell_type": "markdown", "metadata": {"nbgrader": {"grade_id": QUESTION}}, "source": [text]}
+    (lesson / "scaling.ipynb").write_text(json.dumps({"cells": [cell]}))
+
+
+def asked(lesson):
+    def converse(path, folder, **said):
+        return {"parts": [{"kind": "markdown", "title": "A model answer", "text": "Because."}]}, []
+
+    return repr(Written(QUESTION, lesson, converse))
+
+
+def test_first_ones_own_words(lesson):
+    assert "write your own answer into its cell first" in asked(lesson)
+    save(lesson, "YOUR ANSWER HERE")
+    assert "write your own answer into its cell first" in asked(lesson)
+    save(lesson, "The variances of the products add up, and so the spread grows as the root of the width.")
+    assert "Because." in asked(lesson)
+
+
+def test_the_course_has_a_model_answer_and_questions_for_each(pytestconfig):
+    material = material_of(find_course(pytestconfig.rootpath))
+    found = {
+        name: question
+        for lesson in material.lessons.values()
+        for name in lesson.names
+        if (question := lesson.written(name)) is not None
+    }
+    assert set(found) == {"why_the_root", "second_head", "order"}
+    for question in found.values():
+        assert len(question.model_answer.split()) > 50 and "?**" in question.scheme
