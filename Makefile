@@ -12,6 +12,7 @@ help:
 	@echo "make lab     open the course in JupyterLab"
 	@echo "make build   make release/ and solutions/ from source/"
 	@echo "make bundle  the zip that students get, looked through for leaks, in dist/"
+	@echo "             with TUTOR=measured it brings a tutor that says what is wrong"
 	@echo "make site    the lessons as pages for the web, in _site/"
 	@echo "make bench   how fast it grades: three programs, up to an hour on two idle cores"
 	@echo "make test    lint, types, build check, solution notebooks, tests"
@@ -27,7 +28,7 @@ build: $(ready)
 	@$(bin)/attention-lab build
 
 bundle: $(ready)
-	@$(bin)/attention-lab bundle
+	@$(bin)/attention-lab bundle $(if $(TUTOR),--tutor $(TUTOR))
 
 site: $(ready)
 	@$(bin)/attention-lab site

@@ -1,35 +1,26 @@
 """The course's sliders: sharpening, key width, and a walk through a mask.
 
 For each there is a function that returns its Figure, whose label (`figure.get_label()`) says in words
-what it shows, and a thin widget round it. A widget draws once what stays, and for every step only what
-moves: matplotlib calls that animated, and leaves it out of `canvas.draw` but not of a saved file.
+what it shows, and a thin widget round it, see `attention_lab.play.explorer`.
 """
 
 from __future__ import annotations
 
-import html
-import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import ipywidgets as widgets
 import matplotlib
 import torch
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure, SubFigure
-from matplotlib.image import imsave
-from traitlets import Unicode
 
 from attention_lab import plots
+from attention_lab.play.explorer import FIGURE, Show, at, explorer
 
 LARGEST_FACTOR = 24.0
 LARGEST_WIDTH = 512
-# As a Figure of its own, without pyplot, nothing has to be closed and nothing is shown twice.
-_FIGURE: dict[str, Any] = {"dpi": 144, "layout": "constrained", "facecolor": "white"}
 _KEYS = 6  # how many keys the width slider draws
-
-Show = Callable[..., str]  # brings a figure to a value of its slider, and says what it then shows
 
 
 def entropy(weights: torch.Tensor) -> float:
@@ -62,12 +53,12 @@ def sharpening_slider(scores: plots.Values, *, labels: Sequence[str] | None = No
     span = {"value": 1.0, "min": 1.0, "max": LARGEST_FACTOR, "step": 0.5}
     slider = widgets.FloatSlider(description="sharpening factor", **span)
     exact = widgets.BoundedFloatText(description="type factor", **span)
-    return _explorer(*_sharpening(scores, labels), slider, exact)
+    return explorer(*_sharpening(scores, labels), slider, exact)
 
 
 def sharpening_figure(scores: plots.Values, factor: float, *, labels: Sequence[str] | None = None) -> Figure:
     """Bars of `softmax(factor · scores)` for the scores `(T_k,)`, with entropy and largest gradient."""
-    return _at(factor, *_sharpening(scores, labels))
+    return at(factor, *_sharpening(scores, labels))
 
 
 @matplotlib.rc_context(plots.STYLE)
@@ -76,7 +67,7 @@ def _sharpening(scores: plots.Values, labels: Sequence[str] | None) -> tuple[Fig
     if row.ndim != 1 or len(row) == 0:
         raise ValueError(f"scores must be those of one query, (T_k,), not {tuple(row.shape)}: try scores[0].")
     names = [f"'{label}'" for label in labels or []] or [f"key {place}" for place in range(len(row))]
-    figure = Figure((min(9.0, max(5.0, 1.4 + 0.7 * len(row))), 4.2), **_FIGURE)
+    figure = Figure((min(9.0, max(5.0, 1.4 + 0.7 * len(row))), 4.2), **FIGURE)
     panel = _weights_panel(figure, len(row), labels)
 
     def show(factor: float) -> str:
@@ -91,12 +82,12 @@ def width_slider(*, seed: int = 0) -> widgets.VBox:
     """Move d_k from 1 to 512 and compare the softmax of the products with that of the scaled ones."""
     span = {"value": 64, "min": 1, "max": LARGEST_WIDTH}
     slider = widgets.IntSlider(description="key width d_k", **span)
-    return _explorer(*_width(seed), slider, widgets.BoundedIntText(description="type d_k", **span))
+    return explorer(*_width(seed), slider, widgets.BoundedIntText(description="type d_k", **span))
 
 
 def width_figure(d_k: int, *, seed: int = 0) -> Figure:
     """The weights of one random query without and with 1/√d_k, side by side."""
-    return _at(d_k, *_width(seed))
+    return at(d_k, *_width(seed))
 
 
 @matplotlib.rc_context(plots.STYLE)
@@ -105,7 +96,7 @@ def _width(seed: int) -> tuple[Figure, Show]:
     # Drawn once and cut to the first d_k numbers, so that the picture grows out of the one before.
     query = torch.randn(LARGEST_WIDTH, generator=generator, dtype=torch.float64)
     keys = torch.randn(_KEYS, LARGEST_WIDTH, generator=generator, dtype=torch.float64)
-    figure = Figure((9.0, 4.4), **_FIGURE)
+    figure = Figure((9.0, 4.4), **FIGURE)
     halves: Any = figure.subfigures(1, 2, wspace=0.06)
     plain, scaled = (_weights_panel(half, _KEYS, None) for half in halves)
 
@@ -138,19 +129,19 @@ def mask_stepper(mask: plots.Values, *, tokens: Sequence[str]) -> widgets.VBox:
 
     back.on_click(lambda _: setattr(slider, "value", slider.value - 1))
     forward.on_click(lambda _: setattr(slider, "value", slider.value + 1))
-    return _explorer(figure, show_and_stop_at_ends, slider, back, forward)
+    return explorer(figure, show_and_stop_at_ends, slider, back, forward)
 
 
 def mask_step_figure(mask: plots.Values, row: int, *, tokens: Sequence[str]) -> Figure:
     """The mask `(T_q, T_k)`, `True` = may attend, with the row of one query framed."""
-    return _at(row, *_mask_walk(mask, tokens))
+    return at(row, *_mask_walk(mask, tokens))
 
 
 @matplotlib.rc_context(plots.STYLE)
 def _mask_walk(mask: plots.Values, tokens: Sequence[str]) -> tuple[Figure, Show]:
     grid = torch.as_tensor(mask)
     cell = min(0.56, 4.5 / max(len(tokens), len(grid)))
-    figure = Figure((max(2.4, cell * len(tokens)) + 1.2, cell * len(grid) + 1.2), **_FIGURE)
+    figure = Figure((max(2.4, cell * len(tokens)) + 1.2, cell * len(grid) + 1.2), **FIGURE)
     queries = tokens if grid.shape == (len(tokens), len(tokens)) else None
     ax = plots.mask_grid(grid, queries=queries, keys=tokens, ax=figure.subplots())
 
@@ -207,42 +198,3 @@ def _weights_panel(figure: Figure | SubFigure, count: int, labels: Sequence[str]
         return f"largest weight {weights.max():.3f}; " + "; ".join(words for _, words in readings)
 
     return show
-
-
-def _at(value: float, figure: Figure, show: Show) -> Figure:
-    figure.set_label(show(value))
-    return figure
-
-
-def _explorer(figure: Figure, show: Show, slider: widgets.Widget, *beside: widgets.Widget) -> widgets.VBox:
-    """A slider, the figure it moves, and the figure in words; a box `beside` it takes exact values."""
-    slider.style.description_width, slider.layout.width = "initial", "26em"
-    for companion in beside:
-        companion.layout.width = "9em"
-    if "value" in beside[0].traits():
-        slider.readout, beside[0].style.description_width = False, "initial"
-        widgets.link((slider, "value"), (beside[0], "value"))
-    picture = widgets.Image(tooltip="The line below says what is shown.", width=96 * figure.get_figwidth())
-    # Its name for screen readers is the tooltip, which the browser sets where there is a description.
-    picture.add_traits(description=Unicode("").tag(sync=True))
-    picture.layout.max_width = "100%"
-    summary = widgets.HTML()
-
-    def update(value: float) -> None:
-        _at(value, figure, show)
-        canvas.restore_region(still)
-        for artist in figure.findobj(lambda artist: artist.get_animated()):
-            figure.draw_artist(artist)
-        buffer = io.BytesIO()
-        imsave(buffer, canvas.buffer_rgba(), format="png", pil_kwargs={"compress_level": 1})
-        picture.value = buffer.getvalue()
-        words = html.escape(str(figure.get_label()))
-        summary.value = f'<p role="status" aria-live="polite" style="line-height: 1.4">{words}</p>'
-
-    _at(slider.value, figure, show)  # so that the layout leaves room for every text
-    canvas: Any = FigureCanvasAgg(figure)
-    canvas.draw()
-    still = canvas.copy_from_bbox(figure.bbox)
-    slider.observe(lambda change: update(change["new"]), names="value")
-    update(slider.value)
-    return widgets.VBox([widgets.HBox([slider, *beside]), picture, summary])

@@ -23,7 +23,7 @@ SET_UP_IMPORTS = {"math": "math", "torch": "torch", "torch.nn": "nn", "torch.nn.
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", re.DOTALL)
 SOLUTION = re.compile(r"[ ]*### BEGIN SOLUTION\n(.*?)[ ]*### END SOLUTION", re.DOTALL)
 SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTALL)
-CHECK = re.compile(r'^check\("(\w+)"\)$', re.MULTILINE)
+CHECK = re.compile(r'^check\("(\w+)"\)\.points$', re.MULTILINE)
 WIDGET_MODULES = {"ipywidgets", "attention_lab.sliders"}
 MARKS = {  # (grade, locked, solution) of the cells that nbgrader knows
     ("code", "setup"): (False, True, False),
@@ -67,7 +67,8 @@ def test_the_source_is_in_canonical_form_without_outputs_or_widget_state(lesson)
     assert "widgets" not in notebook.metadata
     for cell in notebook.cells:
         assert not cell.get("outputs"), cell.id
-        assert set(cell.metadata) <= {"nbgrader", "tags"}, cell.id
+        folded = {"jp-MarkdownHeadingCollapsed"} if cell.id == "excursions" else set()
+        assert set(cell.metadata) == set(cell.metadata) & {"nbgrader", "tags"} | folded, cell.id
 
 
 @every_notebook
@@ -128,8 +129,20 @@ def test_every_graded_cell_hides_one_check_worth_what_its_groups_are_worth(lesso
         assert CHECK.findall(hidden) == [name], f"{cell.id}: the check stands outside the hidden region"
         assert cell.id == f"test_{name}"
         assert lesson.exercises[name].points == marks_of(cell)["points"], cell.id
-        visible = HIDDEN.sub("", cell.source)
-        assert "assert " in visible, f"{cell.id} shows the student no test"
+        called = (n.func for n in ast.walk(ast.parse(HIDDEN.sub("", cell.source))) if isinstance(n, ast.Call))
+        tests = {"example", "refuses", "same"} & {n.id for n in called if isinstance(n, ast.Name)}
+        assert tests or "assert " in cell.source, f"{cell.id} shows the student no test"
+
+
+@every_lesson
+def test_under_every_graded_cell_the_tutor_is_asked(lesson):
+    """In a cell that no grading run needs: the sandbox has no tutor, and a panel is no stored output."""
+    cells = read_notebook(lesson.source_path).cells
+    for cell, below in zip(cells, cells[1:], strict=False):
+        if marks_of(cell).get("grade"):
+            name = cell.id.removeprefix("test_")
+            assert below.source == f'check("{name}")', cell.id
+            assert below.metadata == {"tags": ["left-out-of-grading", "nbval-ignore-output"]}
 
 
 @every_lesson
@@ -155,7 +168,7 @@ def test_an_answer_cell_is_one_documented_definition_with_one_solution(lesson):
 @every_notebook
 def test_the_release_holds_nothing_that_only_graders_may_see(lesson):
     text = (COURSE.root / "release" / lesson.folder / f"{lesson.name}.ipynb").read_text()
-    for secret in ("BEGIN SOLUTION", "HIDDEN TESTS", "MARK SCHEME", "nbjudge", "check("):
+    for secret in ("BEGIN SOLUTION", "HIDDEN TESTS", "MARK SCHEME", "nbjudge", ").points"):
         assert secret not in text, secret
     source = read_notebook(lesson.source_path)
     schemes = [line for cell in source.cells for part in SCHEME.findall(cell.source) for line in lines(part)]

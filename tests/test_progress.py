@@ -174,7 +174,7 @@ def test_the_button_runs_what_changed_and_says_what_it_found(write, tmp_path, co
     write(double="mine")
     (tmp_path / "02_broken").mkdir()
     (tmp_path / "02_broken/broken.ipynb").write_text("<<<<<<< HEAD")
-    shown = progress_page.show_progress(tmp_path)
+    shown = progress_page.visible_progress(tmp_path)
     assert "1 lesson has changed: press the button." in shown.children[0].children[2].value
     assert "? <code>double</code>" in shown.children[1].value and "0 of 3" in shown.children[1].value
     status, table = press(shown)
@@ -192,12 +192,12 @@ def test_a_run_that_fails_or_is_interrupted_is_said_in_a_sentence(write, tmp_pat
             raise error
 
         monkeypatch.setattr(progress_page, "Progress", lambda folder: Progress(folder, run))
-        shown = progress_page.show_progress(tmp_path)
+        shown = progress_page.visible_progress(tmp_path)
         status, _ = press(shown)
         assert not shown.children[0].children[0].disabled
         return status
 
     assert "(OSError: no kernel)" in stopped_by(OSError("no kernel"))
     assert "Stopped." in stopped_by(KeyboardInterrupt())
-    empty = progress_page.show_progress(tmp_path / "nowhere")
+    empty = progress_page.visible_progress(tmp_path / "nowhere")
     assert "There are no lessons beside this page" in empty.children[0].children[2].value

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import tomllib
 from importlib import metadata
@@ -67,8 +68,8 @@ def start(code: str, home: Path, *arguments: str, path: str = ""):
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     """The wheel, unpacked: made of a clone's files, without the network and outside the repository."""
-    tree, site = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("site")
-    for name in ("attention_lab", "release"):
+    tree, site = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("a site")
+    for name in ("attention_lab", "release", "checks", "source", "nbjudge/src"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "LICENSE"):
         shutil.copy(ROOT / name, tree)
@@ -99,9 +100,40 @@ def test_a_wheel_holds_the_release_and_starts_without_the_repository(wheel, tmp_
     assert "Kept as you left them in work: 00_start_here, 01_dot_product, 03_mask," in run.stdout
 
 
+LEARNER = """
+import json, os, sys
+import torch
+from attention_lab import check
+
+def softmax(scores):
+    return torch.exp(scores) / torch.exp(scores).sum(dim=-1, keepdim=True)
+
+look = check("softmax")
+seen = {"said": repr(look), "mistake": repr(look.mistake()), "solution": repr(look.solution())}
+with open(os.environ["SEEN"], "w") as file:
+    json.dump(seen, file)
+"""
+
+
+def test_a_wheel_brings_the_tutor_and_all_that_it_asks_with(wheel, tmp_path):
+    """Nothing else of this repository is installed where a learner is: no grader, no clone."""
+    seen, packages = tmp_path / "seen.json", sysconfig.get_paths()["purelib"]
+    # -S leaves out what is installed for editing, which is how the repository itself comes to be there.
+    environment = os.environ | {"SEEN": str(seen), "PYTHONPATH": os.pathsep.join((str(wheel), packages))}
+    code = f"from importlib.util import find_spec\nassert find_spec('nbjudge') is None\n{LEARNER}"
+    run = subprocess.run(
+        [sys.executable, "-S", "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    said = json.loads(seen.read_text())
+    assert "5 of 6 kinds of question agree" in said["said"]
+    assert "exp overflows to inf" in said["mistake"]
+    assert "after 3 tries" in said["solution"]
+
+
 def test_every_module_that_students_have_loads_and_starts_on_windows(tmp_path):
     package = ROOT / "attention_lab"
-    paths = {path for folder in (".", "corpus", "start") for path in package.glob(f"{folder}/*.py")}
+    paths = {path for folder in (".", "corpus", "start", "tutor") for path in package.glob(f"{folder}/*.py")}
     paths.remove(package / "build.py")
     parts = (path.relative_to(ROOT).with_suffix("").parts for path in paths)
     modules = sorted(".".join(each).removesuffix(".__init__") for each in parts)

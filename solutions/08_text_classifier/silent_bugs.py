@@ -101,6 +101,57 @@ def L(query, key=None, value=None, mask=None):
 WALL = {attention.__name__: attention for attention in (A, B, C, D, E, F, G, H, J, K, L)}
 
 
+def broken(when):
+    """The right one of the wall; its output is twice too large where `when(...)` holds."""
+
+    def attention(query, key=None, value=None, mask=None):
+        output, weights = H(query, key, value, mask)
+        return (2 * output if when(query, key, value, mask) else output), weights
+
+    return attention
+
+
+def in_float32(query, key=None, value=None, mask=None):
+    return tuple(result.float() for result in H(query, key, value, mask))
+
+
+def writes_on_its_input(query, key=None, value=None, mask=None):
+    results = H(query, key, value, mask)
+    with torch.no_grad():
+        query.mul_(2)
+    return results
+
+
+def raises(query, key=None, value=None, mask=None):
+    raise RuntimeError("not today")
+
+
+SOMETIMES = {
+    "always: it raises an error": raises,
+    "for a mask (T_q, T_k)": broken(lambda query, key, value, mask: mask is not None and mask.ndim == 2),
+    "for a mask (B, 1, T_k)": broken(
+        lambda query, key, value, mask: mask is not None and mask.ndim == 3 and mask.shape[1] == 1
+    ),
+    "for a mask (B, T_q, T_k)": broken(
+        lambda query, key, value, mask: mask is not None and mask.ndim == 3 and mask.shape[1] > 1
+    ),
+    "without a mask": broken(lambda query, key, value, mask: mask is None),
+    "where there are more keys than queries": broken(
+        lambda query, key, value, mask: key is not None and key.shape[-2] > query.shape[-2]
+    ),
+    "where values have a width of their own": broken(
+        lambda query, key, value, mask: value is not None and value.shape[-1] != query.shape[-1]
+    ),
+    "where no key is given": broken(lambda query, key, value, mask: key is None),
+    "where a key is given and no value": broken(
+        lambda query, key, value, mask: key is not None and value is None
+    ),
+    "in a batch of more than one": broken(lambda query, key, value, mask: len(query) > 1),
+    "in float64: it answers in float32": in_float32,
+    "after the call: its query is another then": writes_on_its_input,
+}
+
+
 class Projected(nn.Module):
     """One head that learns: projections around an attention function that has nothing to learn itself.
 

@@ -34,7 +34,7 @@ NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
 class Lab:
     """A running JupyterLab, and the folder of the student who uses it."""
 
-    def __init__(self, home: Path, theme: str = "JupyterLab Light"):
+    def __init__(self, home: Path, theme: str = "JupyterLab Light", **environment: str):
         self.folder = home / "lessons"
         self.log = home / "log"
         with socket.socket() as free:
@@ -48,12 +48,12 @@ class Lab:
         own |= {"HOME": str(home), "JUPYTER_PORT": str(self.port), "JUPYTER_IP": "127.0.0.1"}
         own |= {"JUPYTER_TOKEN": "student", "OMP_NUM_THREADS": "1"}
         hidden = ("DISPLAY", "WAYLAND_DISPLAY")  # no second browser
-        environment = {name: value for name, value in os.environ.items() if name not in hidden} | own
+        visible = {name: value for name, value in os.environ.items() if name not in hidden}
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", OPEN_LAB, ROOT],
                 cwd=home,
-                env=environment,
+                env=visible | own | environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -73,15 +73,17 @@ class Lab:
 
 @pytest.fixture(scope="module")
 def start_lab(tmp_path_factory):
-    """Starts JupyterLab with a theme, once for each, and stops it at the end."""
+    """Starts JupyterLab with a theme and an environment, once for each, and stops it at the end."""
     labs = {}
 
-    def start(theme: str = "JupyterLab Light") -> Lab:
-        if theme not in labs:
-            labs[theme] = Lab(tmp_path_factory.mktemp("home"), theme)
-            lab = labs[theme]
+    def start(theme: str = "JupyterLab Light", **environment: str) -> Lab:
+        kind = (theme, *environment.items())
+        if kind not in labs:
+            # A space in the path, as students have them.
+            labs[kind] = Lab(tmp_path_factory.mktemp("my home"), theme, **environment)
+            lab = labs[kind]
             wait_until_it_answers(lab.process, lab.url("api/status"), lab.log)
-        return labs[theme]
+        return labs[kind]
 
     yield start
     for lab in labs.values():

@@ -47,6 +47,10 @@ class LessonPage:
     def cell(self, cell_id: str) -> Locator:
         return self.page.locator(f'.jp-Cell[data-windowed-list-index="{self.ids.index(cell_id)}"]')
 
+    def unfold_excursions(self) -> None:
+        """Show the cells below the heading of the excursions, which opens folded."""
+        self.show("excursions").get_by_role("button", name=re.compile("hidden")).click()
+
     def run_all(self) -> None:
         """Run cell after cell, to the first error."""
         self._run("Run All Cells")

@@ -290,3 +290,21 @@ def test_a_number_is_told_from_a_tensor_and_an_int():
             return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
         assert re.search(sentence, judge(exercise, lambda n: float(n), in_process, seed=1).message)
+
+
+def two_texts(draw):
+    for _ in range(2):
+        yield ask(draw.normal(5, 6), draw.normal(7, 6), draw.normal(7, 6))
+
+
+def test_constants_in_place_of_arguments_are_told():
+    constants = attend(torch.ones(5, 6), torch.ones(7, 6), torch.ones(7, 6))
+    said = finding(lambda query, key, value: constants, two_texts).sentence
+    assert said.startswith("`attend` gives one and the same answer to 2 calls that differ")
+
+
+def test_what_is_nan_in_every_call_is_told_as_that():
+    said = finding(
+        spoilt(lambda output, weights: (output * math.nan, weights * math.nan)), two_texts
+    ).sentence
+    assert "NaN" in said

@@ -62,7 +62,7 @@ def _imported(lessons: Iterable[Lesson]) -> dict[str, dict[Lesson, set[str]]]:
             if cell.cell_type != "code":
                 continue
             for node in ast.walk(ast.parse(cell.source)):
-                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{COURSE}."):
+                if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"{COURSE}."):
                     names = found.setdefault(str(node.module), {}).setdefault(lesson, set())
                     names.update(alias.name for alias in node.names)
     return found

@@ -1,0 +1,175 @@
+"""Things that move: a query among its keys, a head's question, and two values that are mixed and parted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import ipywidgets as widgets
+import matplotlib
+import torch
+from matplotlib.figure import Figure
+
+from attention_lab import plots
+from attention_lab.play.explorer import FIGURE, Show, at, explorer
+
+ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.008}
+STEP = 5  # degrees, or hundredths of a share
+LOUDNESS = 6.0  # of the scores of tokens on a circle
+KEPT = 10  # what the heads say is rounded to so many parts of 1
+
+
+def query_slider(keys: plots.Values, *, names: Sequence[str], length: float = 2.0) -> widgets.VBox:
+    """Turn a query of this length among keys `(T, 2)`, and see its scores and their softmax."""
+    span = {"value": 25, "min": -175, "max": 180, "step": STEP}
+    slider = widgets.IntSlider(description="the query's direction in degrees", **span)
+    return explorer(
+        *_turning(keys, names, length), slider, widgets.BoundedIntText(description="type", **span)
+    )
+
+
+def query_figure(angle: float, keys: plots.Values, *, names: Sequence[str], length: float = 2.0) -> Figure:
+    """Keys `(T, 2)` and the query at one angle (degrees), with its scores and the weights."""
+    return at(angle, *_turning(keys, names, length))
+
+
+@matplotlib.rc_context(plots.STYLE)
+def _turning(keys: plots.Values, names: Sequence[str], length: float) -> tuple[Figure, Show]:
+    arrows = torch.as_tensor(keys).detach().double()
+    if arrows.ndim != 2 or arrows.shape[1] != 2 or len(arrows) != len(names):
+        raise ValueError(f"keys must be (T, 2), with a name for each, not {tuple(arrows.shape)}.")
+    figure = Figure((9.0, 4.0), **FIGURE)
+    plane, bars = figure.subplots(1, 2, width_ratios=(1.2, 1))
+    reach = max(float(arrows.abs().max()), length) + 0.5
+    plane.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="The query among its keys")
+    for name, (across, up) in zip(names, arrows.tolist(), strict=True):
+        plane.quiver(0, 0, across, up, color=plots.ACCENT, **ARROW)
+        beyond = (9 if across > 0 else -9, 7 if up >= 0 else -9)
+        plane.annotate(name, (across, up), textcoords="offset points", xytext=beyond, ha="center")
+    (border,) = plane.plot([0, 0], [0, 0], color="grey", linestyle="--", linewidth=1)
+    query = plane.quiver(0, 0, 1, 0, color="black", **ARROW)
+    plots.weight_bars(torch.zeros(len(arrows)), labels=list(names), ax=bars)
+    bars.set_title("softmax of the scores")
+    for artist in (border, query, *bars.patches, *bars.texts):
+        artist.set_animated(True)
+
+    def show(angle: float) -> str:
+        turned = math.radians(angle)
+        across, up = length * math.cos(turned), length * math.sin(turned)
+        query.set_UVC([across], [up])
+        border.set_data([-9 * up, 9 * up], [9 * across, -9 * across])
+        scores = arrows @ torch.tensor([across, up], dtype=torch.float64)  # (T,)
+        weights = torch.softmax(scores, dim=-1)
+        for place, weight in enumerate(weights.tolist()):
+            bars.containers[0][place].set_height(weight)
+            bars.texts[place].set_text(plots.number_text(weight))
+            bars.texts[place].xy = (place, weight)
+        said = ", ".join(f"{name} {score:.2f}" for name, score in zip(names, scores.tolist(), strict=True))
+        most = names[int(weights.argmax())]
+        return f"Query at {angle:g}°. Scores: {said}. Most weight to {most}: {weights.max():.2f}."
+
+    return figure, show
+
+
+def question_slider(places: int = 6) -> widgets.VBox:
+    """Turn the question that tokens on a circle ask: W_q is a rotation, W_k leaves the tokens as they are."""
+    span = {"value": 0, "min": -175, "max": 180, "step": STEP}
+    slider = widgets.IntSlider(description="W_q turns by degrees", **span)
+    return explorer(*_questions(places), slider, widgets.BoundedIntText(description="type", **span))
+
+
+def question_figure(angle: float, places: int = 6) -> Figure:
+    """Tokens on a circle, the question of the one at place 1, and the weights of all, at one angle."""
+    return at(angle, *_questions(places))
+
+
+@matplotlib.rc_context(plots.STYLE)
+def _questions(places: int) -> tuple[Figure, Show]:
+    turns = torch.arange(places, dtype=torch.float64) * (2 * math.pi / places)
+    tokens = torch.stack([turns.cos(), turns.sin()], dim=-1)  # (T, 2)
+    names = [f"place {place}" for place in range(places)]
+    figure = Figure((9.0, 4.0), **FIGURE)
+    circle, grid = figure.subplots(1, 2, width_ratios=(1, 1.2))
+    circle.set(xlim=(-1.8, 1.8), ylim=(-1.7, 1.7), aspect="equal", title="tokens, and what place 1 asks for")
+    circle.set_axis_off()
+    circle.scatter(*tokens.T.tolist(), color=plots.ACCENT, s=60)
+    for name, (across, up) in zip(names, (1.42 * tokens).tolist(), strict=True):
+        circle.text(across, up, name, ha="center", va="center")
+    asked = circle.quiver(0, 0, 1, 0, color="black", **ARROW)
+    plots.attention_heatmap(
+        torch.eye(places), queries=names, keys=names, ax=grid, title="weights", annotate=False
+    )
+    (cells,) = grid.collections
+    for artist in (asked, cells):
+        artist.set_animated(True)
+
+    def show(angle: float) -> str:
+        turned = math.radians(angle)
+        cosine, sine = math.cos(turned), math.sin(turned)
+        question = torch.tensor([[cosine, -sine], [sine, cosine]], dtype=torch.float64)  # W_q, (2, 2)
+        queries = tokens @ question.T
+        weights = torch.softmax(LOUDNESS * queries @ tokens.T, dim=-1)  # (T, T)
+        asked.set_UVC(*queries[1].tolist())
+        cells.set_array(weights.numpy())
+        most = int(weights[1].argmax())
+        return f"W_q turns by {angle:g}°: place 1 looks most at place {most} ({float(weights[1, most]):.2f})."
+
+    return figure, show
+
+
+def shares_slider(values: tuple[float, float] = (2.37, -1.14)) -> widgets.VBox:
+    """Move the share that one head takes of one value, and the other of the other, and part the two again."""
+    span = {"value": 75, "min": 50, "max": 100, "step": STEP}
+    slider = widgets.IntSlider(description="larger share in per cent", **span)
+    return explorer(*_parting(values), slider, widgets.BoundedIntText(description="type", **span))
+
+
+def shares_figure(percent: float, values: tuple[float, float] = (2.37, -1.14)) -> Figure:
+    """What two heads say of two values at a share, and what can be told from that."""
+    return at(percent, *_parting(values))
+
+
+@matplotlib.rc_context(plots.STYLE)
+def _parting(values: tuple[float, float]) -> tuple[Figure, Show]:
+    figure = Figure((9.0, 3.6), **FIGURE)
+    said, told = figure.subplots(1, 2, sharey=True)
+    reach = 2.5 * max(map(abs, values))
+    panels = []
+    for ax, names, title in (
+        (said, ["head 0", "head 1"], "what the heads say"),
+        (told, ["first value", "second value"], "what can be told from it"),
+    ):
+        heights = ax.bar(names, [0, 0], color=plots.ACCENT, width=0.5)
+        texts = [ax.text(place, 0, "", ha="center", va="bottom") for place in range(2)]
+        ax.set(title=title, ylim=(-reach, reach))
+        ax.axhline(0, color="grey", linewidth=0.8)
+        panels.append((heights, texts))
+    for place, value in enumerate(values):
+        told.hlines(value, place - 0.35, place + 0.35, color="black", linestyle="--", linewidth=1.2)
+    for heights, texts in panels:
+        for artist in (*heights, *texts):
+            artist.set_animated(True)
+
+    def show(percent: float) -> str:
+        share = percent / 100
+        mixing = torch.tensor([[share, 1 - share], [1 - share, share]], dtype=torch.float64)
+        outputs = (mixing @ torch.tensor(values, dtype=torch.float64) * KEPT).round() / KEPT
+        parted = torch.linalg.solve(mixing, outputs).tolist() if percent > 50 else None
+        for numbers, (heights, texts) in zip((outputs.tolist(), parted or [0.0, 0.0]), panels, strict=True):
+            for bar, text, number in zip(heights, texts, numbers, strict=True):
+                bar.set_height(number)
+                text.set_text(f"{number:.2f}" if heights is panels[0][0] or parted else "anything")
+                text.set_y(max(number, 0.0))
+        spoken = (
+            f"Shares {percent:g} and {100 - percent:g}: the heads say {outputs[0]:.1f} and {outputs[1]:.1f}. "
+        )
+        if parted is None:
+            return spoken + "Both say the same, and nothing parts the two values again."
+        growth = 1 / (2 * share - 1)
+        return spoken + (
+            f"Parted again: {parted[0]:.2f} and {parted[1]:.2f}; "
+            f"an error of the heads grows at most {growth:.1f}-fold."
+        )
+
+    return figure, show

@@ -1,0 +1,96 @@
+"""A learner with the tutor: told which mistake it is, helped in steps, and shown where they are."""
+
+import re
+
+import pytest
+from lesson_page import LessonPage, answers_of, write_answers
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+SCALING = "02_scaling/scaling.ipynb"
+START = "00_start_here/start_here.ipynb"
+
+
+def run_cell(lesson, cell_id: str) -> None:
+    """Run one cell, as Shift-Enter does."""
+    lesson.show(cell_id).locator(".cm-content").click()
+    lesson.page.keyboard.press("Control+Enter")
+    expect(lesson.page.locator(".jp-InputPrompt", has_text="*")).to_have_count(0, timeout=120_000)
+
+
+def press_by_key(lesson, cell_id: str, name: str) -> None:
+    """Reach a button of the panel by the keyboard, and press it."""
+    button = lesson.show(cell_id).get_by_role("button", name=name)
+    button.focus()
+    lesson.page.keyboard.press("Enter")
+    expect(lesson.page.get_by_text("One moment …")).to_have_count(0)
+
+
+@pytest.mark.timeout(600)
+def test_a_mistake_is_told_helped_with_mended_and_remembered(start_lab, page, picture, readme_picture):
+    elsewhere = []
+    page.on("request", lambda request: elsewhere.append(request.url))
+    lab = start_lab()
+    answers = answers_of(SCALING)
+    wrong = answers["scaled_scores"].replace("math.sqrt(d_k)", "d_k")
+    assert wrong != answers["scaled_scores"]
+    write_answers(lab.folder / SCALING, {**answers, "scaled_scores": wrong})
+
+    lesson = LessonPage(page, lab, SCALING)
+    for cell_id in ("setup", "scaled_scores", "check-scaled-scores"):
+        run_cell(lesson, cell_id)
+    panel = lesson.show("check-scaled-scores").locator(".jp-OutputArea")
+    expect(panel.get_by_label("scaled_scores").first).to_contain_text("kinds of question agree")
+    expect(panel).to_contain_text("✗")
+    expect(panel.get_by_role("button")).to_have_text(["Which mistake?", "Help me", "A solution"])
+
+    press_by_key(lesson, "check-scaled-scores", "Which mistake?")
+    expect(panel).to_contain_text(re.compile("root|square"))
+    press_by_key(lesson, "check-scaled-scores", "Help me")
+    expect(panel).to_contain_text("The smallest case found in which it goes wrong")
+    readme_picture(panel, "tutor")
+    press_by_key(lesson, "check-scaled-scores", "Help me")
+    expect(panel).to_contain_text("Hint 1")
+    press_by_key(lesson, "check-scaled-scores", "A solution")
+    expect(panel).to_contain_text("after 3 tries")
+
+    lesson.write("scaled_scores", answers["scaled_scores"])
+    for cell_id in ("scaled_scores", "check-scaled-scores"):
+        run_cell(lesson, cell_id)
+    expect(panel).to_contain_text("Right in every kind of question.")
+    expect(panel.get_by_role("button")).to_have_text(["A solution"])
+    press_by_key(lesson, "check-scaled-scores", "A solution")
+    expect(panel).to_contain_text("Way 3")
+    picture(panel, "tutor-solution")
+    lesson.save()
+
+    start = LessonPage(page, lab, START)
+    start.run_all()
+    shown = start.show("progress")
+    row = shown.get_by_role("row", name="2 · Scaling and saturation")
+    expect(row).to_contain_text("1 of 5")
+    expect(row).to_contain_text("✓ scaled_scores (2 tries, 2 hints)")
+    row.get_by_text("Met in").click()
+    expect(row).to_contain_text(re.compile("root|square"))
+    expect(shown).to_contain_text("Next: score in 1 · Dot-product attention")
+    picture(page, "start-here-learned")
+    shown.get_by_role("button", name="Start afresh").click()
+    expect(shown).to_contain_text("Your notebooks stay as they are.")
+    shown.get_by_role("button", name="Yes, forget").click()
+    expect(row).to_contain_text("0 of 5")
+    assert not [url for url in elsewhere if not re.match(r"(http://127\.0\.0\.1[:/]|data:|blob:)", url)]
+
+
+@pytest.mark.timeout(600)
+def test_the_panel_reads_well_in_the_dark(start_lab, page, picture):
+    lab = start_lab("JupyterLab Dark")
+    write_answers(lab.folder / SCALING, answers_of(SCALING))
+    lesson = LessonPage(page, lab, SCALING)
+    for cell_id in ("setup", "sharpen", "check-sharpen"):
+        run_cell(lesson, cell_id)
+    panel = lesson.show("check-sharpen").get_by_label("sharpen").first
+    expect(panel).to_contain_text("Right in every kind of question.")
+    light = "element => Number(getComputedStyle(element).color.match(/\\d+/)[0])"
+    assert panel.evaluate(light) > 180
+    picture(panel, "tutor-dark")

@@ -1,0 +1,50 @@
+"""How long a lesson is: the words on its path, and those of its excursions."""
+
+import re
+
+from nbformat import NotebookNode
+
+EXCURSIONS, CLOSING = "Excursions", ("Test yourself", "Where to read more")
+# What nobody reads as words on the way: folded answers and hints, mark schemes, formulas.
+NOT_READ = [
+    re.compile(r"<details>.*?</details>", re.DOTALL),
+    re.compile(r"### BEGIN MARK SCHEME.*?### END MARK SCHEME", re.DOTALL),
+    re.compile(r"\$\$.*?\$\$", re.DOTALL),
+    re.compile(r"\$[^$]*\$"),
+]
+
+
+def words(notebook: NotebookNode) -> dict[str, int]:
+    """The words of "path", "excursions" and "closing"."""
+    counted, part = {"path": 0, "excursions": 0, "closing": 0}, "path"
+    for cell in notebook.cells:
+        if cell.cell_type != "markdown" or cell.metadata.get("nbgrader", {}).get("solution"):
+            continue
+        text = cell.source
+        for unread in NOT_READ:
+            text = unread.sub(" ", text)
+        for piece in re.split(r"(?m)^(?=## )", text):
+            if heading := re.match(r"## (.*)", piece):
+                name = heading[1].strip()
+                part = "excursions" if name == EXCURSIONS else "closing" if name in CLOSING else "path"
+            counted[part] += len(re.findall(r"[\w’']+", piece))
+    return counted
+
+
+WORDS_A_MINUTE = 220  # of prose with formulas
+FIGURE, QUESTION = 0.5, 5  # minutes
+
+
+def minutes(notebook: NotebookNode) -> float:
+    """What the path takes: reading, the exercises as each says, figures, and written questions."""
+    begin = next(place for place, cell in enumerate(notebook.cells) if cell.id == "excursions")
+    texts = [cell.source for cell in notebook.cells]
+    exercises = sum(int(found) for text in texts for found in re.findall(r"●○* · about (\d+) minutes", text))
+    figures = sum(
+        "plt.show()" in text or bool(re.search(r"_(slider|stepper)\(", text)) for text in texts[:begin]
+    )
+    questions = sum(
+        cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("grade", False)
+        for cell in notebook.cells
+    )
+    return words(notebook)["path"] / WORDS_A_MINUTE + exercises + FIGURE * figures + QUESTION * questions
