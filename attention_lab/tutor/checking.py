@@ -22,6 +22,7 @@ from attention_lab.tutor.answering import answer
 from attention_lab.tutor.connection import Connection
 from attention_lab.tutor.local import TutorMissing
 from attention_lab.tutor.memory import Memory
+from attention_lab.tutor.one_page import OnePage, one_page
 from attention_lab.tutor.result import Look, Sentence, Written
 
 NOTEBOOK = "ZMQInteractiveShell"  # the shell that has cells, and a page to show panels on
@@ -36,8 +37,10 @@ TAKEN = (
 )
 
 
-def check(exercise: str) -> Look | Sentence | Written:
+def check(exercise: str = "") -> Look | Sentence | Written | OnePage:
     """Look at the answer called `exercise`, and show what is right about it and what is not.
+
+    Without a name, and once all answers of the lesson are right, it shows the lesson's code on one page.
 
     The panel's buttons help further, step by step. In a terminal they are its methods: `.mistake()`,
     `.help()` and `.solution()`. The result's `points` are those that the same questions are worth in a
@@ -45,6 +48,8 @@ def check(exercise: str) -> Look | Sentence | Written:
     """
     lesson = Path.cwd()
     memory = Memory.around(lesson)
+    if not exercise:
+        return one_page(lesson.name, memory, converse)
     _connection.last_words = memory.last_words
     try:
         reply, notes = converse("/check", lesson.name, exercise=exercise)

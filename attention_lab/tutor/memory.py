@@ -45,7 +45,7 @@ class Memory:
     @classmethod
     def around(cls, lesson: Path) -> Memory:
         """That of the folder that a lesson's folder lies in, if somebody works there."""
-        return cls(lesson.parent if (lesson.parent / FIRST_LESSON).is_dir() else None)
+        return cls(lesson.parent) if (lesson.parent / FIRST_LESSON).is_dir() else _in_this_kernel
 
     @property
     def last_words(self) -> Path | None:
@@ -119,6 +119,9 @@ class Memory:
             os.replace(new, self._file)
         except OSError:
             self._file = None
+
+
+_in_this_kernel = Memory(None)
 
 
 def _read(file: Path) -> dict[str, Remembered]:

@@ -5,7 +5,7 @@ Each step is a list of parts, which whoever shows them lays out: plain text, Mar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -30,6 +30,11 @@ TRY_FIRST = (
     "A solution can be seen when yours is right, or after {wanted} tries with changes between them: this was "
     "{tries}."
 )
+NO_PAGE = "The whole lesson on one page is shown where the tutor may show solutions: here it may not."
+NOT_ALL_RIGHT = (
+    "The whole lesson on one page stands here once all its answers are right: {right} of {all} are. "
+    "Still open: {open}."
+)
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,17 @@ def which_mistake(examination: Examination, level: Level) -> list[Part]:
         return [Part("text", NOT_AT_THIS_LEVEL)]
     named = [finding.sentence for finding in examination.verdict.findings if finding.mistake]
     return [Part("text", sentence) for sentence in named] or [Part("text", NO_MISTAKE)]
+
+
+def one_page(lesson: LessonMaterial, level: Level, right: Collection[str]) -> list[Part]:
+    """All the code of a lesson, for whoever has written it; `right` names their right answers."""
+    if level != Level.FULL or not lesson.one_page:
+        return [Part("text", NO_PAGE)]
+    still_open = [name for name in lesson.coded if name not in right]
+    if still_open:
+        known, names = len(lesson.coded), ", ".join(f"`{name}`" for name in still_open)
+        return [Part("text", NOT_ALL_RIGHT.format(right=known - len(still_open), all=known, open=names))]
+    return [Part("code", lesson.one_page.rstrip())]
 
 
 def smallest_case(lesson: LessonMaterial, examination: Examination, ask: Ask) -> list[Part]:

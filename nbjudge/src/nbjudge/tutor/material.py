@@ -22,6 +22,7 @@ HINT = re.compile(r"<details><summary>(Hint[^<]*)</summary>(.*?)</details>", re.
 SOLUTION = re.compile(
     r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION\n?", re.DOTALL | re.MULTILINE
 )
+ONE_PAGE = "one_page.py"  # beside the checks of a lesson
 SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTALL)
 
 
@@ -72,6 +73,10 @@ class LessonMaterial(Protocol):
 
     def other_ways(self, name: str) -> list[tuple[str, str]]:
         """What each other way is good at, and its code."""
+
+    @property
+    def one_page(self) -> str:
+        """All the code of the lesson, as one would write it in a project; empty where there is none."""
 
 
 class TutoredLesson:
@@ -128,6 +133,11 @@ class TutoredLesson:
 
     def other_ways(self, name: str) -> list[tuple[str, str]]:
         return [(way.good_at, _code_of(way)) for way in self.lesson.exercises[name].other_ways]
+
+    @property
+    def one_page(self) -> str:
+        file = self.lesson.checks_path / ONE_PAGE
+        return file.read_text("utf-8") if file.is_file() else ""
 
     def written(self, name: str) -> WrittenQuestion | None:
         place = next((i for i, cell in enumerate(self.cells) if cell.name == name), None)

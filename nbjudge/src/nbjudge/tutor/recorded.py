@@ -64,6 +64,7 @@ class RecordedLesson:
     names: list[str]
     exercises: dict[str, RecordedExercise]
     most: Level = Level.MEASURED
+    one_page: str = ""  # it would be all the answers
     _questions: dict[str, list[Question]] = field(default_factory=dict)
 
     @property

@@ -37,6 +37,7 @@ def _handler(tutor: Tutor, token: str) -> type[BaseHTTPRequestHandler]:
             int(said["tries"]),
             str(said.get("folder", "")),
         ),
+        "/one_page": lambda said: tutor.one_page(str(said["folder"]), [str(name) for name in said["right"]]),
     }
 
     class Handler(BaseHTTPRequestHandler):

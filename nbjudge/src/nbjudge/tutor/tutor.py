@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import date
 from typing import Any, TypeVar, cast
 
@@ -18,7 +18,16 @@ from nbjudge.judge.again import second_round_of
 from nbjudge.judge.judge import Examination, examine_with
 from nbjudge.judge.verdict import Finding
 from nbjudge.tutor.conversation import Asked, Conversation, Lost
-from nbjudge.tutor.help import Part, Step, hint, parts_as_data, smallest_case, solutions, which_mistake
+from nbjudge.tutor.help import (
+    Part,
+    Step,
+    hint,
+    one_page,
+    parts_as_data,
+    smallest_case,
+    solutions,
+    which_mistake,
+)
 from nbjudge.tutor.levels import Level, level_of
 from nbjudge.tutor.material import LessonMaterial, Material
 
@@ -95,6 +104,16 @@ class Tutor:
             return _parts_reply(case or hint(lesson, name, 0))
 
         return self._begin(name, lambda ask: smallest_case(lesson, current, ask), finish)
+
+    def one_page(self, folder: str, right: Collection[str]) -> Reply:
+        """All the code of a lesson, for whoever has these exercises of it right. The reply has "parts".
+
+        CourseError where the course has no such lesson.
+        """
+        if folder not in self._material.lessons:
+            raise CourseError(f"The tutor knows no lesson whose notebook lies in a folder called {folder!r}.")
+        lesson = self._material.lessons[folder]
+        return _parts_reply(one_page(lesson, self._level(lesson), right))
 
     def answer(self, conversation: str, said: str | None, lost: str = "") -> Reply:
         """What the kernel gave to the last question, or why it gave nothing: "late" or "died"."""

@@ -1,0 +1,33 @@
+"""All the code of a lesson on one page, for whoever has written it."""
+
+from __future__ import annotations
+
+from attention_lab.tutor.local import TutorMissing
+from attention_lab.tutor.memory import Memory
+from attention_lab.tutor.result import Converse, Sentence
+
+
+class OnePage:
+    """Code to keep open, coloured by the notebook."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def __repr__(self) -> str:
+        return self.code
+
+    def _repr_markdown_(self) -> str:
+        return f"```python\n{self.code}\n```"
+
+
+def one_page(folder: str, memory: Memory, converse: Converse) -> OnePage | Sentence:
+    """The page of the lesson in a folder, or which of its answers are still open."""
+    right = [name for name, kept in memory.all().items() if kept.lesson == folder and kept.is_right]
+    try:
+        reply, _ = converse("/one_page", folder, right=right)
+    except TutorMissing as error:
+        return Sentence(str(error))
+    if "parts" not in reply:
+        return Sentence(reply["error"])
+    (part,) = reply["parts"]
+    return OnePage(part["text"]) if part["kind"] == "code" else Sentence(part["text"])

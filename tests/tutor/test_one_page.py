@@ -1,0 +1,96 @@
+"""The page that holds a lesson's code: right by the judge's own questions, shown to whoever has it right."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from nbjudge.ask.answers import read_reply
+from nbjudge.ask.program import respond
+from nbjudge.course.course import open_course
+from nbjudge.course.loading import importing_from
+from nbjudge.errors import CourseError
+from nbjudge.judge.judge import judge
+from nbjudge.tutor.levels import Level
+from nbjudge.tutor.material import TutoredLesson, material_of
+from nbjudge.tutor.recorded import RecordedLesson
+from nbjudge.tutor.tutor import Tutor
+
+COURSE = open_course(Path(__file__).parents[2])
+EXERCISES = [
+    pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
+    for lesson in COURSE.lessons.values()
+    for exercise in lesson.exercises.values()
+]
+LESSONS = [lesson for lesson in COURSE.lessons.values() if lesson.exercises]
+
+
+def page_of(lesson) -> dict:
+    """What the page of a lesson defines."""
+    names: dict = {"__name__": f"one_page_of_{lesson.name}"}
+    with importing_from(lesson.source_path.parent):
+        exec(compile(TutoredLesson(lesson).one_page, f"{lesson.name}, one page", "exec"), names)
+    return names
+
+
+def points(exercise, lesson, answer):
+    def ask(_name, calls, _watch):
+        return read_reply(respond.answer_calls(answer, calls, {}), len(calls))
+
+    verdict = judge(exercise, lesson.reference_answer(exercise.name), ask, seed=0)
+    return verdict.points, verdict.findings
+
+
+@pytest.mark.lesson
+@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+def test_what_stands_on_the_page_is_right(lesson, exercise):
+    torch.set_num_threads(1)
+    earned, findings = points(exercise, lesson, page_of(lesson)[exercise.name])
+    assert earned == exercise.points, findings
+
+
+def test_the_named_axes_say_the_same():
+    lesson = COURSE.lessons["efficient_reshape"]
+    exercise = lesson.exercises["EfficientMultiHeadAttention"]
+    earned, findings = points(exercise, lesson, page_of(lesson)["NamedAxesAttention"])
+    assert earned == exercise.points, findings
+    page = page_of(COURSE.lessons["positional_encoding"])
+    torch.testing.assert_close(page["named_axes_encoding"](50, 12), page["sinusoidal_encoding"](50, 12))
+
+
+@pytest.mark.lesson
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_every_step_on_the_page_says_its_shape(lesson):
+    """A line that makes a tensor ends on a comment; a page fits on two screens."""
+    page = TutoredLesson(lesson).one_page
+    assert 20 < len(page.splitlines()) < 160
+    products = [line for line in page.splitlines() if " @ " in line and not line.lstrip().startswith('"')]
+    named = page.find("class NamedAxes")
+    for line in products:
+        assert "# (" in line or page.find(line) > named > 0, line
+
+
+@pytest.fixture
+def tutor():
+    return Tutor(material_of(COURSE), seed=0)
+
+
+def test_the_page_is_shown_when_all_answers_are_right(tutor):
+    right = ["scaled_scores", "sharpen"]
+    (part,) = tutor.one_page("02_scaling", right)["parts"]
+    assert part["kind"] == "text" and "2 of 5 are" in part["text"] and "`softmax_jacobian`" in part["text"]
+    assert "def " not in part["text"]
+    right += ["score_variance", "scaled_dot_product_attention", "softmax_jacobian"]
+    (part,) = tutor.one_page("02_scaling", right)["parts"]
+    assert part["kind"] == "code" and "def scaled_dot_product_attention(" in part["text"]
+    with pytest.raises(CourseError, match="a folder called '09_none'"):
+        tutor.one_page("09_none", right)
+
+
+def test_where_the_tutor_shows_no_solutions_it_shows_no_page(tutor):
+    lesson = COURSE.lessons["scaling"]
+    tutor._material = material_of(COURSE)
+    tutor._material.settings["level"] = Level.MEASURED
+    (part,) = tutor.one_page(lesson.folder, list(lesson.exercises))["parts"]
+    assert part["kind"] == "text" and "it may not" in part["text"]
+    assert RecordedLesson("02_scaling", [], {}).one_page == ""
