@@ -168,12 +168,18 @@ def report(
     anonymous: Annotated[
         bool, typer.Option("--anonymous", help="Leave out who: a report that the class may see.")
     ] = False,
+    compare: Annotated[
+        list[Path] | None,
+        typer.Option(help="The report.json of an earlier class: say what got harder. May be given again."),
+    ] = None,
 ) -> None:
     """Write a page on what a graded class has understood of a lesson, with CSV files and JSON."""
     from nbjudge.course.course import find_course
     from nbjudge.report import write_report
 
     course = find_course(Path.cwd())
-    said, page = write_report(course.folders, course.choose(lesson)[0].folder, output, anonymous, console)
-    console.print(Text(said.replace("`", "")), soft_wrap=True)
+    folder = course.choose(lesson)[0].folder
+    said, page = write_report(course.folders, folder, output, anonymous, console, compare or ())
+    for sentence in said:
+        console.print(Text(sentence.replace("`", "")), soft_wrap=True)
     console.print(Text(f"The report: {page}"), soft_wrap=True)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from rich.console import Console
 
 from nbjudge.course.folders import CourseFolders
-from nbjudge.report.files import current_time, write_files
+from nbjudge.report.compare import changes_in_words, compared, read_earlier
+from nbjudge.report.files import current_time, rows_of, write_files
 from nbjudge.report.gather import gather
 from nbjudge.report.page import render
 from nbjudge.report.summary import counts_of, summary
@@ -16,19 +18,28 @@ from nbjudge.report.tables import tables_of
 
 
 def write_report(
-    course: CourseFolders, folder: str, output: Path | None, anonymous: bool, console: Console
-) -> tuple[str, Path]:
-    """Write the report of the lesson in `folder`; returns its first sentence and the page's path.
+    course: CourseFolders,
+    folder: str,
+    output: Path | None,
+    anonymous: bool,
+    console: Console,
+    compare: Sequence[Path] = (),
+) -> tuple[list[str], Path]:
+    """Write the report of the lesson in `folder`; returns what is to be said first, and the page's path.
 
-    `anonymous` leaves out who. Raises CourseError where nothing is graded, where something cannot be
-    read, and where the report cannot be written.
+    `anonymous` leaves out who; `compare` names reports of earlier classes. Raises CourseError where nothing
+    is graded, where something cannot be read, and where the report cannot be written.
     """
+    earlier = [read_earlier(path, folder) for path in compare]
     gathered = gather(course, folder, console)
     # A report to be shown has a folder of its own: it must not lie beside files with names.
     own = f"{folder}-anonymous" if anonymous else folder
     with console.status("Drawing the report …"):
         tables = tables_of(gathered, anonymous)
-        sentences = summary(gathered, tables)
+        tables = replace(tables, compared=compared(rows_of(tables), earlier)) if earlier else tables
+        changes = list(changes_in_words(tables.compared))
+        first, *others = summary(gathered, tables)
+        sentences = [first, *changes, *others]
         about = {
             "lesson": folder,
             "made": current_time(),
@@ -39,4 +50,4 @@ def write_report(
         }
         page = render(gathered, tables, about)
         index = write_files(output or course.reports / own, page, tables, about)
-    return sentences[0], index
+    return [first, *changes], index

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nbjudge.errors import CourseError
-from nbjudge.report.table import Table
+from nbjudge.report.table import Row, Table
 from nbjudge.report.tables import Tables
 
 # What a spreadsheet takes for a formula, the wide forms of Chinese and Japanese keyboards included.
@@ -36,7 +36,7 @@ def write_files(folder: Path, page: str, tables: Tables, about: dict[str, Any]) 
         folder.mkdir(parents=True, exist_ok=True)
         for name, table in tables.named().items():
             _write_csv(folder / f"{name}.csv", table)
-        everything = about | {"tables": {name: table.rows for name, table in tables.named().items()}}
+        everything = about | {"tables": rows_of(tables)}
         text = json.dumps(everything, ensure_ascii=False, indent=1, allow_nan=False)
         (folder / "report.json").write_text(text + "\n", encoding="utf-8")
         index = folder / "index.html"
@@ -47,6 +47,11 @@ def write_files(folder: Path, page: str, tables: Tables, about: dict[str, Any]) 
             "Make room or give another folder, with --output."
         ) from error
     return index
+
+
+def rows_of(tables: Tables) -> dict[str, list[Row]]:
+    """The rows of every table, as report.json has them."""
+    return {name: table.rows for name, table in tables.named().items()}
 
 
 def current_time() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from rich.progress import track
 from nbjudge.course.folders import CourseFolders
 from nbjudge.course.gradebook import course_id, existing_gradebook_url
 from nbjudge.errors import CourseError
+from nbjudge.judge.verdict import Verdict
 from nbjudge.report.gradebook import Entry, Grade, Key, read_gradebook
 from nbjudge.report.notebooks import NO_NOTEBOOK, Failure, ReportedNotebook, plain, read_reported
 
@@ -88,6 +89,14 @@ class LessonClass:
         if len({notebook for notebook, _ in found}) > 1:
             return {key: f"{key[0]}: {name}" for key, name in found.items()}
         return found
+
+    def verdicts(self) -> Iterator[tuple[Submission, Key, Verdict]]:
+        """All verdicts on answers: those of a notebook that could not be run say nothing of the student."""
+        for submission in self.graded:
+            for notebook in submission.notebooks:
+                for grade_id, verdict in notebook.verdicts.items() if not notebook.reason else ():
+                    if (notebook.name, grade_id) in self.cells:
+                        yield submission, (notebook.name, grade_id), verdict
 
     def grades(self, key: Key) -> list[Grade]:
         """Everybody's grades for one cell."""

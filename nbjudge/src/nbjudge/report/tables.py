@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import builtins
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import mean, median
 
-from nbjudge.judge.verdict import Verdict
-from nbjudge.report.gather import LessonClass, Submission
+from nbjudge.report.case_groups import groups
+from nbjudge.report.gather import LessonClass
 from nbjudge.report.gradebook import Key
 from nbjudge.report.notebooks import IN_WORDS, stops_with
 from nbjudge.report.table import Row, Table, table_of
@@ -33,7 +32,10 @@ NOT_SAID = "(sentences that fewer than three were told: left out of a report wit
 
 @dataclass(frozen=True)
 class Tables:
-    """Each with a row for what its name says. `students` is empty in a report without names."""
+    """Each with a row for what its name says. `students` is empty in a report without names.
+
+    `compared` is filled by whoever has earlier reports.
+    """
 
     exercises: Table
     groups: Table
@@ -43,6 +45,7 @@ class Tables:
     to_mark: Table
     not_graded: Table
     students: Table
+    compared: Table = Table()
 
     def named(self) -> dict[str, Table]:
         """By name, those with columns."""
@@ -90,30 +93,6 @@ def exercises(lesson: LessonClass) -> Table:
     return table_of(columns, rows)
 
 
-def groups(lesson: LessonClass) -> Table:
-    """How many agree in each case group, of those whose notebook could be run."""
-    asked, agree = Counter[tuple[Key, str]](), Counter[tuple[Key, str]]()
-    points: dict[tuple[Key, str], float] = {}
-    for _, key, verdict in _verdicts(lesson):
-        for group in verdict.groups:
-            asked[key, group.name] += 1
-            agree[key, group.name] += group.agrees
-            points[key, group.name] = group.points
-    ordered = [(key, group) for cell in lesson.cells for key, group in points if key == cell]
-    rows = [
-        {
-            "exercise": lesson.cells[key],
-            "group": group,
-            "points": points[key, group],
-            "agree": agree[key, group],
-            "of": asked[key, group],
-            "share": agree[key, group] / asked[key, group],
-        }
-        for key, group in ordered
-    ]
-    return table_of(["exercise", "group", "points", "agree", "of", "share"], rows)
-
-
 def findings(lesson: LessonClass) -> tuple[Table, Table]:
     """The named mistakes, and what else was found, the most frequent first: how many, and who.
 
@@ -123,7 +102,7 @@ def findings(lesson: LessonClass) -> tuple[Table, Table]:
     other: dict[tuple[Key, str], list[str]] = defaultdict(list)
     sentences: dict[tuple[Key, str], Counter[str]] = defaultdict(Counter)
     judged = Counter[Key]()
-    for submission, key, verdict in _verdicts(lesson):
+    for submission, key, verdict in lesson.verdicts():
         judged[key] += 1
         for finding in dict.fromkeys(verdict.findings):
             where = named if finding.mistake else other
@@ -209,15 +188,6 @@ def exercise_columns(lesson: LessonClass) -> dict[Key, str]:
     return {
         key: f"{name} (exercise)" if name in ABOUT_STUDENTS else name for key, name in lesson.cells.items()
     }
-
-
-def _verdicts(lesson: LessonClass) -> Iterator[tuple[Submission, Key, Verdict]]:
-    """Every verdict on an answer: those of a notebook that could not be run say nothing of the student."""
-    for submission in lesson.graded:
-        for notebook in submission.notebooks:
-            for grade_id, verdict in notebook.verdicts.items() if not notebook.reason else ():
-                if (notebook.name, grade_id) in lesson.cells:
-                    yield submission, (notebook.name, grade_id), verdict
 
 
 def _without_own_words(table: Table) -> Table:

@@ -1,0 +1,184 @@
+"""This class beside earlier ones: what got harder or easier, which mistakes came and which went.
+
+Shares are compared, each with a 95 % interval of the difference: Newcombe (1998), "Interval estimation for
+the difference between independent proportions", method 10. Where the interval holds 0, it may be chance.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from nbjudge.errors import CourseError
+from nbjudge.report.table import Row, Table, table_of
+
+Z = 1.959964  # of a 95 % interval
+COLUMNS = [
+    *("then", "what", "exercise", "name", "students", "of", "students then", "of then"),
+    *("difference", "low", "high", "verdict"),
+]
+WHAT = {"exercises": "all points", "groups": "case group", "mistakes": "mistake"}
+BETTER, WORSE, ALIKE = "easier", "harder", "as before"
+MORE, FEWER = "more often", "less often"
+MOST_NAMED = 3  # of a kind, in a sentence
+
+
+@dataclass(frozen=True)
+class EarlierReport:
+    """A report of before: the day it was made, and its tables."""
+
+    day: str
+    tables: dict[str, list[Row]]
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Something that `count` of `of` students did."""
+
+    exercise: str
+    name: str
+    count: int
+    of: int
+
+
+def read_earlier(path: Path, lesson: str) -> EarlierReport:
+    """A `report.json` of the same lesson. Raises CourseError for anything else, with what to do."""
+    try:
+        said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        earlier = EarlierReport(str(said["made"])[:10], said["tables"])
+        for kind in WHAT:
+            for _ in _counted(kind, earlier.tables[kind]):
+                pass
+    except OSError as error:
+        raise CourseError(
+            f"{path} cannot be compared with: {error.strerror}. Name a report.json of an earlier class."
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CourseError(
+            f"{path} is no report of a class ({type(error).__name__}: {error}): name the report.json that "
+            "`nbjudge report` wrote."
+        ) from error
+    if said.get("lesson") != lesson:
+        raise CourseError(
+            f"{path} is a report of {said.get('lesson')!r}, and this one is of {lesson!r}: name another."
+        )
+    return earlier
+
+
+def compared(tables: dict[str, list[Row]], earlier: Sequence[EarlierReport]) -> Table:
+    """What both classes were asked, and every mistake that either made, beside each earlier class.
+
+    `difference` is of shares, now less then, between `low` and `high`.
+    """
+    return table_of(COLUMNS, [row for each in earlier for row in _rows(tables, each)])
+
+
+def difference_of_shares(now: int, of: int, then: int, of_then: int) -> tuple[float, float, float]:
+    """now/of - then/of_then, and its 95 % interval. Both classes have somebody."""
+    share, share_then = now / of, then / of_then
+    (low, high), (low_then, high_then) = _wilson(now, of), _wilson(then, of_then)
+    difference = share - share_then
+    below = sqrt((share - low) ** 2 + (high_then - share_then) ** 2)
+    above = sqrt((high - share) ** 2 + (share_then - low_then) ** 2)
+    return difference, max(-1.0, difference - below), min(1.0, difference + above)
+
+
+def changes_in_words(table: Table) -> Iterator[str]:
+    """What has changed, in words; one sentence that nothing has, where that is so."""
+    for then in dict.fromkeys(row["then"] for row in table.rows):
+        rows = [row for row in table.rows if row["then"] == then]
+        found = list(filter(None, (_changed(rows, *kind) for kind in KINDS)))
+        if found:
+            yield f"Against the class of {then}: {'; '.join(found)}."
+        else:
+            yield f"Against the class of {then}, nothing differs by more than chance may do."
+
+
+KINDS: list[tuple[str, str, str]] = [
+    ("all points", WORSE, "harder now"),
+    ("all points", BETTER, "easier now"),
+    ("mistake", MORE, "mistakes made more often"),
+    ("mistake", FEWER, "mistakes made less often"),
+]
+
+
+def _changed(rows: Iterable[Row], what: str, verdict: str, title: str) -> str:
+    changed = [row for row in rows if row["what"] == what and row["verdict"] == verdict]
+    changed.sort(key=lambda row: -abs(row["difference"]))
+    named = [
+        f"`{row['name'] or row['exercise']}` ({row['students']} of {row['of']}, "
+        f"then {row['students then']} of {row['of then']})"
+        for row in changed[:MOST_NAMED]
+    ]
+    more = f" and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
+    return f"{title} {', '.join(named)}{more}" if named else ""
+
+
+def _rows(tables: dict[str, list[Row]], earlier: EarlierReport) -> Iterator[Row]:
+    for kind, what in WHAT.items():
+        now = {(each.exercise, each.name): each for each in _counted(kind, tables[kind])}
+        then = {(each.exercise, each.name): each for each in _counted(kind, earlier.tables[kind])}
+        asked = _asked(tables), _asked(earlier.tables)
+        for key in dict.fromkeys([*now, *then]):
+            both = [
+                found.get(key) or _nobody(kind, key, of) for found, of in ((now, asked[0]), (then, asked[1]))
+            ]
+            if both[0] is not None and both[1] is not None:
+                yield {"then": earlier.day, "what": what, **_difference(kind, both[0], both[1])}
+
+
+def _difference(kind: str, now: _Counted, then: _Counted) -> Row:
+    difference, low, high = difference_of_shares(now.count, now.of, then.count, then.of)
+    up, down = (MORE, FEWER) if kind == "mistakes" else (BETTER, WORSE)
+    return {
+        "exercise": now.exercise,
+        "name": now.name,
+        "students": now.count,
+        "of": now.of,
+        "students then": then.count,
+        "of then": then.of,
+        "difference": difference,
+        "low": low,
+        "high": high,
+        "verdict": up if low > 0 else down if high < 0 else ALIKE,
+    }
+
+
+def _nobody(kind: str, key: tuple[str, str], judged: dict[str, int]) -> _Counted | None:
+    """A mistake that a class did not make, though it was asked; nothing where it was not asked."""
+    exercise, name = key
+    if kind != "mistakes" or not judged.get(exercise):
+        return None
+    return _Counted(exercise, name, 0, judged[exercise])
+
+
+def _asked(tables: dict[str, list[Row]]) -> dict[str, int]:
+    """How many answers to each exercise were judged."""
+    return {row["exercise"]: int(row["of"]) for row in tables["groups"]}
+
+
+def _counted(kind: str, rows: Iterable[Row]) -> Iterator[_Counted]:
+    """The rows of a table in which there is something to compare."""
+    read: Callable[[Row], _Counted] = _READ[kind]
+    return (counted for counted in map(read, rows) if counted.of > 0)
+
+
+def _all_points(row: Row) -> _Counted:
+    return _Counted(row["exercise"], "", row["full"], row["full"] + row["part"] + row["none"])
+
+
+_READ: dict[str, Callable[[Row], _Counted]] = {
+    "exercises": _all_points,
+    "groups": lambda row: _Counted(row["exercise"], row["group"], row["agree"], row["of"]),
+    "mistakes": lambda row: _Counted(row["exercise"], row["mistake"], row["students"], row["of"]),
+}
+
+
+def _wilson(count: int, of: int) -> tuple[float, float]:
+    """The 95 % interval of a share: Wilson (1927)."""
+    middle, spread = count + Z**2 / 2, Z * sqrt(count * (of - count) / of + Z**2 / 4)
+    return (middle - spread) / (of + Z**2), (middle + spread) / (of + Z**2)

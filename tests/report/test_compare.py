@@ -1,0 +1,149 @@
+"""A class beside earlier ones: what differs by more than chance, and what is no report at all."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tiny_course import FOLDER
+
+from nbjudge.errors import CourseError
+from nbjudge.report.case_groups import discrimination
+from nbjudge.report.compare import (
+    changes_in_words,
+    compared,
+    difference_of_shares,
+    read_earlier,
+)
+
+NOTHING: dict = {"exercises": [], "groups": [], "mistakes": []}
+
+
+def report_of(folder: Path, full: int, of: int, mistakes: dict[str, int], day: str = "2025-11-20") -> Path:
+    """The report.json of a class of which so many solved `double`, and made these mistakes in it."""
+    tables = {
+        "exercises": [
+            {"exercise": "double", "full": full, "part": 0, "none": of - full},
+            {"exercise": "why", "full": 0, "part": 0, "none": 0},  # still to be marked
+        ],
+        "groups": [{"exercise": "double", "group": "zebra vectors", "agree": full, "of": of}],
+        "mistakes": [
+            {"exercise": "double", "mistake": name, "students": count, "of": of}
+            for name, count in mistakes.items()
+        ],
+    }
+    path = folder / f"{day}.json"
+    path.write_text(json.dumps({"lesson": FOLDER, "made": f"{day}T10:00", "tables": tables}))
+    return path
+
+
+def tables_in(path: Path) -> dict:
+    return json.loads(path.read_text())["tables"]
+
+
+@pytest.mark.parametrize(
+    ("now", "of", "then", "of_then", "difference", "low", "high"),
+    [
+        # Newcombe (1998), table II, method 10
+        (56, 70, 48, 80, 0.2000, 0.0524, 0.3339),
+        (6, 7, 2, 7, 0.5714, 0.0582, 0.8062),
+        (5, 56, 0, 29, 0.0893, -0.0381, 0.1926),
+        (10, 10, 0, 10, 1.0000, 0.6075, 1.0000),
+    ],
+)
+def test_the_interval_of_a_difference_is_the_published_one(now, of, then, of_then, difference, low, high):
+    found = difference_of_shares(now, of, then, of_then)
+    assert found == pytest.approx((difference, low, high), abs=5e-5)
+
+
+def test_what_changed_by_more_than_chance_is_said_and_the_rest_is_not(tmp_path):
+    then = report_of(tmp_path, 30, 40, {"unchanged": 20, "halved": 6, "squared": 5})
+    now = report_of(tmp_path, 15, 40, {"unchanged": 4, "halved": 7, "tripled": 12}, "2026-11-20")
+    table = compared(tables_in(now), [read_earlier(then, FOLDER)])
+    verdicts = {(row["what"], row["name"]): row["verdict"] for row in table.rows}
+    assert verdicts == {
+        ("all points", ""): "harder",
+        ("case group", "zebra vectors"): "harder",
+        ("mistake", "unchanged"): "less often",
+        ("mistake", "halved"): "as before",
+        ("mistake", "tripled"): "more often",
+        ("mistake", "squared"): "less often",
+    }
+    (sentence,) = changes_in_words(table)
+    assert sentence == (
+        "Against the class of 2025-11-20: harder now `double` (15 of 40, then 30 of 40); mistakes made more "
+        "often `tripled` (12 of 40, then 0 of 40); mistakes made less often `unchanged` (4 of 40, then 20 of "
+        "40), `squared` (0 of 40, then 5 of 40)."
+    )
+
+
+def test_the_same_class_again_has_changed_nothing(tmp_path):
+    path = report_of(tmp_path, 30, 40, {"unchanged": 6})
+    (sentence,) = changes_in_words(compared(tables_in(path), [read_earlier(path, FOLDER)]))
+    assert sentence == "Against the class of 2025-11-20, nothing differs by more than chance may do."
+
+
+def test_two_earlier_classes_are_compared_with_one_by_one(tmp_path):
+    now = report_of(tmp_path, 30, 40, {})
+    before = [report_of(tmp_path, 5, 40, {}, day) for day in ("2024-11-20", "2023-11-20")]
+    sentences = list(changes_in_words(compared(tables_in(now), [read_earlier(p, FOLDER) for p in before])))
+    assert [sentence[:32] for sentence in sentences] == [
+        "Against the class of 2024-11-20:",
+        "Against the class of 2023-11-20:",
+    ]
+    assert all("easier now `double`" in sentence for sentence in sentences)
+
+
+def test_a_report_says_what_changed_on_the_page_in_a_table_and_in_the_terminal(
+    graded_class, report, tmp_path
+):
+    earlier = report_of(tmp_path, 40, 40, {"unchanged": 0})
+    said = report(graded_class, FOLDER, "--output", tmp_path / "out", "--compare", earlier)
+    assert said.exit_code == 0, said.output
+    assert "Against the class of 2025-11-20: harder now double (1 of 6, then 40 of 40)" in said.output
+    assert "mistakes made more often unchanged (3 of 5, then 0 of 40)" in said.output
+    page = (tmp_path / "out/index.html").read_text()
+    assert '<section id="compared">' in page and "40 of 40" in page
+    header = (tmp_path / "out/compared.csv").read_text("utf-8-sig").splitlines()[0]
+    assert header.startswith('"then","what","exercise","name"')
+    rows = json.loads((tmp_path / "out/report.json").read_text())["tables"]["compared"]
+    assert {row["exercise"] for row in rows} == {"double"}  # the others were not asked then
+
+
+def test_without_earlier_classes_nothing_is_said_of_them(graded_class, report, tmp_path):
+    assert report(graded_class, FOLDER, "--output", tmp_path / "out").exit_code == 0
+    assert 'id="compared"' not in (tmp_path / "out/index.html").read_text()
+    assert not (tmp_path / "out/compared.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "No such file or directory. Name a report.json"),
+        ("no json", "is no report of a class"),
+        ("[1]", "is no report of a class"),
+        ('{"made": "2025", "tables": {"exercises": [{}]}}', "is no report of a class"),
+        (
+            '{"lesson": "02_other", "made": "2025", "tables": {"exercises": [], "groups": [], "mistakes": []}}',
+            "of",
+        ),
+    ],
+)
+def test_what_is_no_report_of_this_lesson_is_refused_in_a_sentence(tmp_path, content, said):
+    path = tmp_path / "report.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(CourseError, match=said) as refused:
+        read_earlier(path, FOLDER)
+    assert str(path) in str(refused.value)
+
+
+def test_a_group_that_the_better_half_solves_discriminates():
+    rest = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+    agree = [False] * 5 + [True] * 5
+    # (mean of those who agree - mean of the others) / standard deviation · √(p q), by hand
+    by_hand = (8 - 3) / (33 / 4) ** 0.5 * (1 / 4) ** 0.5
+    assert discrimination(agree, rest) == pytest.approx(by_hand)
+    assert discrimination(agree[::-1], rest) == pytest.approx(-by_hand)
+    assert discrimination([True] * 10, rest) is None
+    assert discrimination(agree, [3.0] * 10) is None
+    assert discrimination(agree[:9], rest[:9]) is None
