@@ -14,7 +14,7 @@ from nbjudge.course.notebooks import read_notebook
 pytestmark = pytest.mark.lesson
 PROMISE = re.compile(r"\bAt\s+the\s+end\s+you\s+can\b")
 LENGTH = re.compile(r"\bAbout\s+\d+\s+minutes\b")
-LONGEST_PATH, LONGEST_CAPSTONE = 2200, 2750  # words
+LONGEST_PATH, LONGEST_CAPSTONE = 2200, 2800  # words
 CLOSING = ["What you now have", "Test yourself", "Where to read more"]
 
 

@@ -146,6 +146,15 @@ def test_under_every_graded_cell_the_tutor_is_asked(lesson):
 
 
 @every_lesson
+def test_the_path_ends_on_the_whole_lesson_on_one_page(lesson):
+    cells = read_notebook(lesson.source_path).cells
+    (place,) = (number for number, cell in enumerate(cells) if cell.source == "check()")
+    assert cells[place].id == "one-page" and cells[place + 1].id == "excursions"
+    assert cells[place].metadata == {"tags": ["left-out-of-grading", "nbval-ignore-output"]}
+    assert (lesson.checks_path / "one_page.py").is_file()
+
+
+@every_lesson
 def test_every_exercise_has_an_answer_cell_and_a_graded_cell(lesson):
     notebook = read_notebook(lesson.source_path)
     names = set(lesson.exercises)

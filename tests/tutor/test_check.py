@@ -12,6 +12,7 @@ from nbclient.exceptions import DeadKernelError
 
 from attention_lab.start.learned import digests
 from attention_lab.tutor.memory import Memory
+from nbjudge.course.course import open_course
 
 pytestmark = pytest.mark.timeout(300)
 SET_UP = "import os, time\nimport torch\nfrom attention_lab import check"
@@ -22,8 +23,8 @@ RIGHT = "def softmax(x):\n    e = torch.exp(x - x.amax(-1, True))\n    return e 
 class Notebook:
     """A kernel in a work folder; cells are run one by one."""
 
-    def __init__(self, folder: Path, **environment: str) -> None:
-        self.folder = folder / "01_dot_product"
+    def __init__(self, folder: Path, lesson: str = "01_dot_product", **environment: str) -> None:
+        self.folder = folder / lesson
         self.folder.mkdir(parents=True, exist_ok=True)
         (folder / "00_start_here").mkdir(exist_ok=True)
         self._client = NotebookClient(
@@ -92,6 +93,19 @@ def test_an_answer_that_never_ends_is_stopped_and_the_next_check_works(notebook)
     said = notebook.run("def softmax(scores):\n    while True:\n        pass\ncheck('softmax')")
     assert "did not answer in time" in said
     assert "6 of 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
+
+
+def test_when_all_answers_of_a_lesson_are_right_its_code_stands_on_one_page(tmp_path):
+    names = open_course(Path(__file__).parents[2]).lessons["mask"].exercises
+    with Notebook(tmp_path, "03_mask") as notebook:
+        notebook.run(SET_UP)
+        assert "0 of 4 are. Still open: `causal_mask`" in notebook.run("check()")
+        page = (Path(__file__).parents[2] / "checks/mask/one_page.py").read_text()
+        notebook.run(page)
+        for name in names:
+            assert "def " not in notebook.run("check()", "text/markdown")
+            assert "Right in every kind" in notebook.run(f"check({name!r})")
+        assert "```python" in (shown := notebook.run("check()", "text/markdown")) and page.rstrip() in shown
 
 
 def test_an_answer_that_ends_the_kernel_is_told_of_in_the_next_one(tmp_path):
