@@ -24,6 +24,8 @@ from nbjudge.course.notebooks import read_notebook
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # The course's sliders are called so; another widget, such as a button, has no picture to show.
 SLIDER_CALL = re.compile(r"^\w+_(?:slider|stepper)\(", re.MULTILINE)
+# The tutor speaks to whoever writes an answer; of a solved notebook it may show all of the code.
+TUTOR_CALL = re.compile(r"^check\(", re.MULTILINE)
 # "Before you run the next cell: which of the four rows will move?" The page hides what it prints.
 PREDICTION = re.compile(r"\*\*(?:Before you (?:run|look)|Guess first)\b")
 NO_KERNEL = "<p>In the notebook, something stands here that needs a running kernel.</p>"
@@ -125,6 +127,8 @@ class _Solved:
 
     def outputs(self, cell: NotebookNode) -> list[NotebookNode]:
         """What a given cell shows: as stored, but for widgets, which are nothing without a kernel."""
+        if TUTOR_CALL.search(cell.source):
+            return [_html(NO_KERNEL)]
         stored: list[NotebookNode] = copy.deepcopy(self.solution[cell.id].outputs)
         if not any(WIDGET in output.get("data", {}) for output in stored):
             return stored
