@@ -105,7 +105,7 @@ def test_an_instructors_machine_gets_what_the_course_and_its_checks_import():
 
 
 def test_the_grader_gets_what_it_imports():
-    assert needed(texts(GRADERS)) - LESSONS_OWN <= declared("torch", "cluster", project=GRADER)
+    assert needed(texts(GRADERS)) - LESSONS_OWN <= declared("torch", "cluster", "hub", project=GRADER)
 
 
 def test_the_grader_declares_nothing_that_it_does_not_import():

@@ -52,7 +52,8 @@ def check(exercise: str = "") -> Look | Sentence | Written | OnePage:
         return one_page(lesson.name, memory, converse)
     _connection.last_words = memory.last_words
     try:
-        reply, notes = converse("/check", lesson.name, exercise=exercise)
+        code = code_of(exercise)
+        reply, notes = converse("/check", lesson.name, exercise=exercise, code=code)
     except TutorMissing as error:
         return Sentence(str(error))
     died = memory.ended_the_kernel()
@@ -64,7 +65,6 @@ def check(exercise: str = "") -> Look | Sentence | Written | OnePage:
         return Sentence(reply.get("error") or reply["said"])
     if reply.get("remark"):
         notes.append(reply["remark"])
-    code = code_of(exercise)
     kept = memory.examined(exercise, lesson.name, code, reply["points"], reply["max_points"])
     return Look(reply, notes, kept, memory, lesson.name, converse)
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from attention_lab.tutor.local import NO_TUTOR, LocalTutor, TutorMissing, course_folder, start_tutor
 
 ADDRESS, TOKEN = "ATTENTION_LAB_TUTOR", "ATTENTION_LAB_TUTOR_TOKEN"  # environment variables
+HUBS_TOKEN = "JUPYTERHUB_API_TOKEN"  # which a hub gives to every learner's server: it says whose
 OFF = "off"  # as an address: there is to be no tutor
 SECONDS = 150  # that the tutor may take for one reply: it prepares an exercise while it is asked first
 GONE = "The tutor has stopped answering ({reason}). Run this cell again: it is then started anew."
@@ -87,7 +88,7 @@ class Connection:
             if self._http is None:
                 kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
                 self._http = kind(parts.hostname, parts.port, timeout=SECONDS)
-            return parts.path.rstrip("/"), os.environ.get(TOKEN, "")
+            return parts.path.rstrip("/"), os.environ.get(TOKEN) or os.environ.get(HUBS_TOKEN, "")
         self.begin(folder)
         assert self._local is not None
         if self._http is None:

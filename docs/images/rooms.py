@@ -29,7 +29,10 @@ ROWS: dict[str, tuple[Room, ...]] = {
         Room("report/", ("what the class", "has understood")),
         Room("preflight/", ("checks, tried before", "a class meets them")),
         Room("skeletons/", ("init, new lessons", "and exercises")),
-        Room("tutor/", ("the judge, while", "a learner works")),
+    ),
+    "while a learner works": (
+        Room("classroom/", ("a class's tutor, a service of its hub,", "and the board of its mistakes")),
+        Room("tutor/", ("the judge beside a kernel:", "smallest cases, hints, solutions")),
     ),
     "where nbgrader calls": (
         Room("plugin/", ("the classes that nbgrader_config.py", "names, and what a course may set")),

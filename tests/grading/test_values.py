@@ -167,3 +167,24 @@ def test_the_parts_of_the_program_share_no_name():
 
 def test_every_kind_is_sent_along():
     assert {type(kind).__module__ for kind in KINDS} <= set(protocol.PARTS)
+
+
+def test_the_same_numbers_travel_once_and_each_array_that_arrives_has_its_own():
+    large = torch.randn(100, 100)
+    once, thrice = pack([large]), pack([large, large.clone(), {"again": large}])
+    assert len(thrice) < 1.1 * len(once)
+    first, second, third = unpack(thrice)
+    first += 1
+    third["again"].zero_()
+    assert torch.equal(second, large) and torch.equal(first, large + 1)
+
+
+def test_equal_bytes_of_other_kinds_are_what_they_were():
+    sent = [
+        torch.zeros(4, dtype=torch.float64),
+        torch.zeros(8),
+        torch.zeros(32, dtype=torch.bool),
+        torch.zeros(2, 4),
+    ]
+    for one, other in zip(unpack(pack(sent)), sent, strict=True):
+        assert one.dtype == other.dtype and torch.equal(one, other)

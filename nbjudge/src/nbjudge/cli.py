@@ -159,6 +159,16 @@ def visible(
     raise typer.Exit(show_visible(find_course(Path.cwd()), lesson, console))
 
 
+@app.command("tutor-service")
+def tutor_service(
+    course: Annotated[Path, typer.Argument(help="The course's folder.")] = Path(),
+) -> None:
+    """Serve a class's tutor and its board: JupyterHub starts this, as one of its services."""
+    from nbjudge.classroom.service import run
+
+    run(course)
+
+
 @app.command()
 def report(
     lesson: Annotated[str, typer.Argument(help="The lesson, such as ps1.")],

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-import textwrap
 from collections.abc import Callable
 from functools import partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from nbjudge.errors import CourseError
+from nbjudge.parsing import source_of
 from nbjudge.values.kinds import KINDS
 from nbjudge.values.packing import MadeInKernel
 
@@ -57,7 +56,7 @@ def _gather(thing: Any, parts: dict[str, str], constants: dict[str, Any]) -> Non
     if name in parts:
         return
     parts[name] = ""  # it may call itself
-    source = textwrap.dedent(inspect.getsource(thing))
+    source = source_of(thing)
     beside = vars(sys.modules[thing.__module__])
     for used in sorted(_names(compile(source, "<checks>", "exec")) & beside.keys()):
         value = beside[used]

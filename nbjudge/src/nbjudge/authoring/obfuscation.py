@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nbjudge.authoring.draw import Draw
+from nbjudge.parsing import parsed, parsed_expression
 from nbjudge.values.packing import MadeInKernel
 
 NUMBERS = "n"  # under this name the code finds them
@@ -94,7 +95,7 @@ class Obfuscation:
         return numbers
 
     def _rewritten(self, text: str) -> str:
-        tree = ast.parse(text)
+        tree = parsed(text)
         nodes = list(ast.walk(tree))
         used = {node.id for node in nodes if isinstance(node, ast.Name)} | {NUMBERS}
         arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
@@ -161,7 +162,7 @@ class _Rewriting(ast.NodeTransformer):
             lambda: f"({inner},)[-1]",
         )
         form = forms[self.obfuscation.draw.integer(0, len(forms) - 1)]
-        return ast.parse(form(), mode="eval").body
+        return parsed_expression(form())
 
 
 def _is_bound(node: ast.Name) -> bool:

@@ -14,7 +14,8 @@ from typing import Any, Generic, TypeVar
 
 from nbjudge.ask.answers import Answer, Ask, Reply, read_reply
 from nbjudge.ask.program.watching import Watch
-from nbjudge.ask.protocol import LARGEST_REPLY, question
+from nbjudge.ask.protocol import LARGEST_REPLY
+from nbjudge.tutor.question_texts import texts
 from nbjudge.values import packing
 
 Result = TypeVar("Result")
@@ -73,7 +74,7 @@ class Conversation(Generic[Result]):
             self._out.put(lambda: result)
 
     def _ask(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
-        self._out.put(Asked(question(name, calls, watch)))
+        self._out.put(Asked(texts.text(name, calls, watch)))
         try:
             said = self._in.get(timeout=PATIENCE)
         except Empty:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +13,7 @@ from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course, Lesson
 from nbjudge.errors import CourseError
 from nbjudge.judge.questions import Question, question
+from nbjudge.parsing import source_of
 from nbjudge.tutor.levels import Level
 from nbjudge.tutor.references import PlainCell, read_plain_cells, run_references
 
@@ -178,6 +177,6 @@ def material_of(course: Course) -> Material:
 
 def _code_of(way: OtherWay) -> str:
     """The code of an answer, without what hangs it on its exercise."""
-    lines = textwrap.dedent(inspect.getsource(way.answer)).splitlines()
+    lines = source_of(way.answer).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith(("def ", "class ")))
     return "\n".join(lines[start:])

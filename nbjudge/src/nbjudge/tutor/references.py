@@ -16,6 +16,7 @@ from typing import Any
 
 from nbjudge.course.loading import importing_from
 from nbjudge.errors import CourseError
+from nbjudge.parsing import parsed
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def run_references(path: Path, names: Iterable[str]) -> dict[str, Any]:
         (cell, statement)
         for cell in read_plain_cells(path)
         if cell.cell_type == "code" and _may_define_answers(cell)
-        for statement in ast.parse(cell.source).body
+        for statement in parsed(cell.source).body
     ]
     needed = needed_statements([statement for _, statement in statements], set(names))
     module = ModuleType(f"reference_{path.stem}")

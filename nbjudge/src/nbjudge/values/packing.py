@@ -83,6 +83,8 @@ class Message:
         self.numbers = bytearray() if numbers is None else numbers
         self._with_code = with_code
         self._entries, self._elements = MOST_ENTRIES, MOST_ELEMENTS
+        self._starts: dict[bytes, int] = {}  # where numbers begin that are written already
+        self._handed_out = set[int]()
 
     def tree(self, value: Any, depth: int) -> dict[str, Any]:
         """A value as a node, which is a dict of one entry: what it is, and its content."""
@@ -133,10 +135,13 @@ class Message:
         raise ValueError(f"not something a kernel may send: {str(kind)[:100]}")
 
     def add_numbers(self, numbers: bytes) -> int:
-        """Put an array's bytes into the message; where they begin."""
+        """Put an array's bytes into the message; where they begin. The same bytes stand there once."""
+        if numbers in self._starts:
+            return self._starts[numbers]
         self.numbers.extend(bytes(-len(self.numbers) % ALIGNED_TO))
         start = len(self.numbers)
         self.numbers.extend(numbers)
+        self._starts[numbers] = start
         return start
 
     def read_numbers(self, start: Any, shape: Any, size: int) -> tuple[memoryview, tuple[int, ...]]:
@@ -150,7 +155,11 @@ class Message:
         self._elements -= count
         if self._elements < 0 or start + count * size > len(self.numbers):
             raise ValueError("more numbers than are read, or than were sent")
-        return memoryview(self.numbers)[start : start + count * size], tuple(axes)
+        found = memoryview(self.numbers)[start : start + count * size]
+        if start in self._handed_out:  # each array has numbers of its own, which it may change
+            found = memoryview(bytearray(found))
+        self._handed_out.add(start)
+        return found, tuple(axes)
 
 
 class MadeInKernel:

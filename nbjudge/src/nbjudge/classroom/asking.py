@@ -1,0 +1,91 @@
+"""The class's tutor over HTTP, under the hub's proxy: kernels post JSON, with their server's token."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from tornado.web import RequestHandler
+
+from nbjudge.classroom.board import as_data, board
+from nbjudge.classroom.limits import TOO_LARGE, Refused
+from nbjudge.classroom.people import HUB_IS_SILENT, NOT_KNOWN, HubIsSilent, People, Person
+from nbjudge.classroom.tutors import ClassTutors
+from nbjudge.errors import CourseError
+from nbjudge.tutor.service import VERSION
+
+WORKERS = 4  # threads in which the judge works
+ACTIONS = ("check", "answer", "help", "one_page")
+
+
+class Room:
+    """What all handlers share."""
+
+    def __init__(self, tutors: ClassTutors, people: People) -> None:
+        self.tutors, self.people = tutors, people
+        self.workers = ThreadPoolExecutor(WORKERS, "judge")
+        self.loop = asyncio.get_running_loop()
+        self.changed = asyncio.Event()
+        tutors.when_changed(lambda: self.loop.call_soon_threadsafe(self._announce))
+
+    def board(self) -> list[dict[str, Any]]:
+        self.tutors.looks.forget_old()
+        tutors = self.tutors
+        shown = board(tutors.looks.all, tutors.order, tutors.sentence_of, tutors.settings, time.time())
+        return as_data(shown)
+
+    def _announce(self) -> None:
+        """Wake everybody who waits; the next change has an event of its own."""
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+
+class AskHandler(RequestHandler):
+    """A learner's kernel asks: JSON in, JSON out, errors as sentences."""
+
+    def initialize(self, room: Room) -> None:
+        self.room = room
+
+    def check_xsrf_cookie(self) -> None:
+        """A token in a header is nothing that a page elsewhere could send."""
+
+    async def post(self, action: str) -> None:
+        most = self.room.tutors.settings.largest_megabytes
+        if len(self.request.body) > most * 2**20:
+            return self._send(413, {"error": TOO_LARGE.format(most=most)})
+        try:
+            person = await self._person()
+        except HubIsSilent:
+            return self._send(503, {"error": HUB_IS_SILENT})
+        if person is None:
+            return self._send(403, {"error": NOT_KNOWN})
+        if action == "hello":
+            return self._send(200, {"version": VERSION})
+        try:
+            said = json.loads(self.request.body)
+            reply = await self.room.loop.run_in_executor(
+                self.room.workers, self.room.tutors.reply, person.name, f"/{action}", said
+            )
+        except Refused as refused:
+            return self._send(429, {"error": str(refused)})
+        except CourseError as error:
+            return self._send(200, {"error": str(error)})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            return self._send(400, {"error": f"The tutor cannot read this request ({type(error).__name__})."})
+        self._send(200, reply)
+
+    def _person(self) -> Awaitable[Person | None]:
+        kind, _, token = self.request.headers.get("Authorization", "").partition(" ")
+        return self.room.people.by_token(token.strip() if kind == "token" else "")
+
+    def _send(self, status: int, content: dict[str, Any]) -> None:
+        self.set_status(status)
+        self.set_header("Content-Type", "application/json")
+        self.finish(json.dumps(content))
+
+    def write_error(self, status_code: int, **_: Any) -> None:
+        self._send(status_code, {"error": "The tutor itself failed: please tell whoever teaches this class."})

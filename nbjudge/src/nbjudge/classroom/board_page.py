@@ -1,0 +1,117 @@
+"""The board in a browser that is logged in to the hub: a page, its events, and the same as a table.
+
+The page is kept up to date by server-sent events (WHATWG HTML, section 9.2).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+from html import escape
+from importlib.resources import files
+from typing import Any, ClassVar
+
+from tornado.iostream import StreamClosedError
+from tornado.web import HTTPError, RequestHandler, authenticated
+
+from nbjudge.classroom.asking import Room
+
+HEARTBEAT = 15.0  # seconds after which a page on whose board nothing happens hears that the service lives
+NOT_FOR_YOU = "The board is for those who teach this class. If you do, ask whoever runs the hub to say so."
+COLUMNS = ["lesson", "exercise", "begun", "working", "stuck", "done", "mistakes"]
+SAFE = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r")
+
+
+class ForInstructors(RequestHandler):
+    """A page of the board's. A mixin beside it says who is logged in, as the hub describes them."""
+
+    headers_of_all: ClassVar[dict[str, str]] = SAFE
+
+    def initialize(self, room: Room) -> None:
+        self.room = room
+
+    def set_default_headers(self) -> None:
+        for name, value in self.headers_of_all.items():
+            self.set_header(name, value)
+
+    def must_teach(self) -> None:
+        """Raises HTTPError 403 for everybody else."""
+        if not self.room.people.person(self.current_user).instructor:
+            raise HTTPError(403)
+
+    def write_error(self, status_code: int, **_: Any) -> None:
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(NOT_FOR_YOU if status_code == 403 else "The board failed: look at the service's log.")
+
+
+class BoardPage(ForInstructors):
+    """The page: what it shows comes as events."""
+
+    @authenticated
+    def get(self) -> None:
+        self.must_teach()
+        page = (files("nbjudge.classroom") / "templates" / "board.html").read_text("utf-8")
+        # The hub wants it of what a page asks for in the name of whoever looks at it.
+        self.finish(page.replace("{{ xsrf }}", escape(self.xsrf_token.decode())))
+
+
+class BoardEvents(ForInstructors):
+    """The whole board as one event, at once and after every change; it is small."""
+
+    @authenticated
+    async def get(self) -> None:
+        self.must_teach()
+        self.set_header("Content-Type", "text/event-stream")
+        try:
+            while True:
+                changed = self.room.changed
+                self.write(f"data: {json.dumps(self.room.board())}\n\n")
+                await self.flush()
+                try:
+                    # What is stuck depends on the time, too: the heartbeat is the board as it stands then.
+                    await asyncio.wait_for(changed.wait(), HEARTBEAT)
+                except TimeoutError:
+                    continue
+        except StreamClosedError:
+            return
+
+
+class BoardTable(ForInstructors):
+    """The same for a spreadsheet or a program."""
+
+    @authenticated
+    def get(self, name: str) -> None:
+        self.must_teach()
+        rows = self.room.board()
+        self.set_header("Content-Disposition", f'attachment; filename="{name}"')
+        if name.endswith(".json"):
+            self.set_header("Content-Type", "application/json")
+            self.finish(json.dumps(rows, ensure_ascii=False, indent=1))
+            return
+        self.set_header("Content-Type", "text/csv; charset=utf-8")
+        self.finish("\ufeff" + as_csv(rows))
+
+
+def as_csv(rows: list[dict[str, Any]]) -> str:
+    """A line an exercise; its mistakes in one field, each with the number of learners."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        mistakes = "; ".join(f"{each['name']}: {each['learners']}" for each in row["mistakes"])
+        writer.writerow([_field(each) for each in (*(row[name] for name in COLUMNS[:-1]), mistakes)])
+    return text.getvalue()
+
+
+def _field(value: Any) -> Any:
+    """What a spreadsheet would take for a formula gets an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_BEGINS) else value

@@ -1,0 +1,91 @@
+"""What happened in the class: every look at an answer, a line of a file, for as long as the course wants."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from nbjudge.errors import CourseError
+
+DAY = 86_400.0  # seconds
+
+
+@dataclass(frozen=True)
+class LookRecord:
+    """One look at one learner's answer. `code` is a digest of it, by which another try is known."""
+
+    time: float
+    learner: str
+    lesson: str
+    exercise: str
+    code: str
+    right: bool
+    mistake: str = ""  # the first that was named
+    told: str = ""  # what was measured, with the learner's own numbers
+
+
+class Looks:
+    """All of them, in memory and in a file; nothing older than `keep_days`, and no file where that is 0."""
+
+    def __init__(self, file: Path | None, keep_days: int, clock: Callable[[], float] = time.time) -> None:
+        self._file, self._seconds, self._clock = (file if keep_days else None), keep_days * DAY, clock
+        self.all: list[LookRecord] = []
+        if self._file is not None:
+            self.all = [look for look in _read(self._file) if clock() - look.time < self._seconds]
+            self._write_all()
+        elif file is not None:
+            with suppress(OSError):  # of a time when something was kept
+                file.unlink()
+
+    def add(self, look: LookRecord) -> None:
+        self.all.append(look)
+        if self._file is None:
+            return
+        try:
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(look), ensure_ascii=False) + "\n")
+        except OSError:  # a full disk is no reason to leave a class without its tutor
+            self._file = None
+
+    def forget_old(self) -> None:
+        """Let go of what is older than the course keeps it."""
+        kept = [look for look in self.all if self._clock() - look.time < (self._seconds or DAY)]
+        if len(kept) != len(self.all):
+            self.all = kept
+            self._write_all()
+
+    def _write_all(self) -> None:
+        """Whole or not at all. Raises CourseError where it cannot be written."""
+        if self._file is None:
+            return
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            new = self._file.with_suffix(".new")
+            new.write_text(
+                "".join(json.dumps(asdict(look), ensure_ascii=False) + "\n" for look in self.all), "utf-8"
+            )
+            new.chmod(0o600)
+            os.replace(new, self._file)
+        except OSError as error:
+            raise CourseError(
+                f"{self._file}, where the board keeps what it shows, cannot be written ({error.strerror}): "
+                "make room, or set Classroom.keep_days = 0."
+            ) from error
+
+
+def _read(file: Path) -> list[LookRecord]:
+    """What was kept; lines that are none, such as one that was cut off, are left out."""
+    names = {each.name for each in fields(LookRecord)}
+    found = []
+    with suppress(OSError):
+        for line in file.read_text("utf-8").splitlines():
+            with suppress(ValueError, TypeError, AttributeError):
+                said: dict[str, Any] = json.loads(line)
+                found.append(LookRecord(**{name: value for name, value in said.items() if name in names}))
+    return found

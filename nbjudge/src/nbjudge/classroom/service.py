@@ -1,0 +1,94 @@
+"""`nbjudge tutor-service`: the class's tutor and its board, as a service that a JupyterHub starts.
+
+The hub gives it a name, a path, a token and an address in its environment (JUPYTERHUB_SERVICE_PREFIX and
+others; JupyterHub's documentation, "Services").
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tornado.web import Application
+
+from nbjudge.classroom.asking import ACTIONS, AskHandler, Room
+from nbjudge.classroom.board_page import BoardEvents, BoardPage, BoardTable
+from nbjudge.classroom.looks import Looks
+from nbjudge.classroom.people import HubPeople
+from nbjudge.classroom.settings import ClassroomSettings
+from nbjudge.classroom.tutors import ClassTutors
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import find_course
+from nbjudge.errors import CourseError
+from nbjudge.tutor.material import material_of
+
+KEPT = Path(".classroom") / "looks.jsonl"  # in the course's folder
+NO_HUB = (
+    "This is a service of a JupyterHub's: let the hub start it (docs/jupyterhub.md has the lines for its "
+    "configuration). Its environment lacks {missing}."
+)
+NO_LIBRARY = "The class's tutor needs JupyterHub's library for services: pip install 'nbjudge[hub]'."
+ENVIRONMENT = ("JUPYTERHUB_API_TOKEN", "JUPYTERHUB_SERVICE_PREFIX", "JUPYTERHUB_SERVICE_URL")
+
+log = logging.getLogger("nbjudge.classroom")
+
+
+def run(course_folder: Path) -> None:
+    """Serve the course of a folder until the process is ended. Raises CourseError where that cannot be."""
+    missing = [name for name in ENVIRONMENT if not os.environ.get(name)]
+    if missing:
+        raise CourseError(NO_HUB.format(missing=", ".join(missing)))
+    try:
+        from jupyterhub.services.auth import HubOAuth  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise CourseError(NO_LIBRARY) from error
+    course = find_course(course_folder)
+    settings = ClassroomSettings.of(read_config(course.root))
+    looks = Looks(course.root / KEPT, settings.keep_days)
+    tutors = ClassTutors(material_of(course), settings, looks)
+    threading.Thread(target=_warm_up, args=(tutors,), daemon=True).start()
+    asyncio.run(_serve(tutors, HubOAuth.instance(), settings))
+
+
+def application(room: Room, prefix: str, login: type, **settings: Any) -> Application:
+    """The service under a path (`/services/tutor/`); `login` is the mixin that says who looks at a page."""
+    shared = {"room": room}
+
+    def behind_login(handler: type) -> type:
+        return type(handler.__name__, (login, handler), {})
+
+    return Application(
+        [
+            (f"{prefix}(hello|{'|'.join(ACTIONS)})", AskHandler, shared),
+            (f"{prefix}board", behind_login(BoardPage), shared),
+            (f"{prefix}board/events", behind_login(BoardEvents), shared),
+            (f"{prefix}board/(table\\.csv|table\\.json)", behind_login(BoardTable), shared),
+        ],
+        **settings,
+    )
+
+
+async def _serve(tutors: ClassTutors, auth: Any, settings: ClassroomSettings) -> None:
+    from jupyterhub.services.auth import HubOAuthCallbackHandler, HubOAuthenticated
+
+    room = Room(tutors, HubPeople(auth, settings))
+    prefix = os.environ["JUPYTERHUB_SERVICE_PREFIX"]
+    app = application(room, prefix, HubOAuthenticated, cookie_secret=os.urandom(32))
+    app.add_handlers(r".*", [(f"{prefix}oauth_callback", HubOAuthCallbackHandler)])
+    address = urlsplit(os.environ["JUPYTERHUB_SERVICE_URL"])
+    largest = settings.largest_megabytes * 2**20 + 2**20  # whoever sends more than that is cut off
+    app.listen(address.port or 80, address.hostname or "127.0.0.1", max_buffer_size=largest, xheaders=True)
+    log.info("The tutor listens at %s", address.geturl())
+    await asyncio.Event().wait()
+
+
+def _warm_up(tutors: ClassTutors) -> None:
+    try:
+        tutors.warm_up()
+    except CourseError as error:  # a lesson whose checks do not load: the others are served
+        log.warning("%s", error)

@@ -1,0 +1,137 @@
+"""A tutor for each learner of a class, in one process; what they are told makes the board, too."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nbjudge.classroom.limits import Limits
+from nbjudge.classroom.looks import LookRecord, Looks
+from nbjudge.classroom.settings import ClassroomSettings
+from nbjudge.judge.questions import Question
+from nbjudge.tutor.material import LessonMaterial, Material
+from nbjudge.tutor.tutor import Reply, Tutor
+
+LONGEST_TOLD = 600  # characters of an example on the board
+ON_THE_BOARD = (
+    "Whoever teaches this class sees {what} on a board which exercises are begun, stuck and done, and which "
+    "mistakes were met. It is no part of your grade."
+)
+
+
+class ClassTutors:
+    """Answers what a learner's kernel asks, by the paths that a local tutor has.
+
+    All learners are asked the same questions, so that these are drawn and answered once; whoever mends an
+    answer meets the numbers again that it went wrong on.
+    """
+
+    def __init__(
+        self, material: Material, settings: ClassroomSettings, looks: Looks, seed: int | None = None
+    ) -> None:
+        lessons = {name: _DrawnOnce(lesson) for name, lesson in material.lessons.items()}
+        self._material = Material(lessons, material.settings)
+        self.settings, self.looks = settings, looks
+        self.limits = Limits(settings.checks_a_minute)
+        self._seed = seed if seed is not None else time.time_ns() % 2**48
+        self._tutors: dict[str, Tutor] = {}
+        self._asked: dict[str, dict[str, Any]] = {}  # what a learner's conversation began with
+        self._told = set[str]()
+        self._changed: list[Callable[[], object]] = []
+
+    @property
+    def order(self) -> list[tuple[str, str]]:
+        """Lesson and exercise, as the course has them."""
+        return [(folder, name) for folder, lesson in self._material.lessons.items() for name in lesson.coded]
+
+    def sentence_of(self, lesson: str, exercise: str, mistake: str) -> str:
+        """What a named mistake is, as its check says it; empty where that has gone since."""
+        checks, _ = self._material.lessons[lesson].exercise(exercise)
+        return next((each.message for each in checks.mistakes if each.name == mistake), "")
+
+    def when_changed(self, call: Callable[[], object]) -> None:
+        """Call this after every look, from whichever thread it came."""
+        self._changed.append(call)
+
+    def reply(self, learner: str, path: str, said: Mapping[str, Any]) -> Reply:
+        """What a learner is answered. Raises Refused, CourseError, and KeyError for a bad request."""
+        tutor, folder = self._tutor(learner), str(said.get("folder", ""))
+        with self.limits.one_at_a_time(learner):
+            if path == "/check":
+                self.limits.count(learner)
+                self._asked[learner] = dict(said)
+                return self._noted(learner, tutor.check(str(said["exercise"]), folder))
+            if path == "/answer":
+                answered = said.get("said")
+                reply = tutor.answer(str(said["conversation"]), answered, str(said.get("lost", "")))
+                return self._noted(learner, reply)
+            if path == "/help":
+                name, step = str(said["exercise"]), said["step"]
+                return tutor.help(name, step, int(said["given"]), int(said["tries"]), folder)
+            return tutor.one_page(folder, [str(name) for name in said["right"]])
+
+    def warm_up(self, folder: str = "") -> None:
+        """Draw and answer the questions of a lesson, or of all, before the class comes."""
+        tutor = Tutor(self._material, self._seed)
+        for name, lesson in self._material.lessons.items():
+            if folder in ("", name):
+                for exercise in lesson.coded:
+                    tutor.prepare(lesson, exercise)
+
+    def _tutor(self, learner: str) -> Tutor:
+        if learner not in self._tutors:
+            self._tutors[learner] = Tutor(self._material, self._seed)
+        return self._tutors[learner]
+
+    def _noted(self, learner: str, reply: Reply) -> Reply:
+        """The reply, after what it says of an answer has come to the board."""
+        if "findings" not in reply:
+            return reply
+        asked = self._asked.get(learner, {})
+        named = next((finding for finding in reply["findings"] if finding["mistake"]), None)
+        told = named or next(iter(reply["findings"]), None) or {"said": "", "evidence": ""}
+        self.looks.add(
+            LookRecord(
+                time=time.time(),
+                learner=learner,
+                lesson=self._lesson_of(reply["exercise"], str(asked.get("folder", ""))),
+                exercise=reply["exercise"],
+                code=str(asked.get("code", ""))[:64],
+                right=reply["points"] == reply["max_points"],
+                mistake=named["mistake"] if named else "",
+                told=f"{told['said']} {told['evidence']}".strip()[:LONGEST_TOLD],
+            )
+        )
+        for call in self._changed:
+            call()
+        return reply | {"remark": " ".join(filter(None, (reply.get("remark"), self._said_once(learner))))}
+
+    def _lesson_of(self, exercise: str, folder: str) -> str:
+        return self._material.find(exercise, folder).folder
+
+    def _said_once(self, learner: str) -> str:
+        """That there is a board, with a learner's first look."""
+        if learner in self._told:
+            return ""
+        self._told.add(learner)
+        return ON_THE_BOARD.format(what="by name" if self.settings.names else "without names")
+
+
+class _DrawnOnce:
+    """A lesson whose questions are the same objects for the same seed, however many ask for them."""
+
+    def __init__(self, lesson: LessonMaterial) -> None:
+        self._lesson = lesson
+        self._drawn: dict[tuple[str, int], list[Question]] = {}
+        self._drawing = threading.Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._lesson, name)
+
+    def questions(self, name: str, seed: int) -> list[Question]:
+        with self._drawing:
+            if (name, seed) not in self._drawn:
+                self._drawn[name, seed] = self._lesson.questions(name, seed)
+            return self._drawn[name, seed]

@@ -1,0 +1,33 @@
+"""Python's parser, for one thread at a time.
+
+In CPython 3.11 two threads that parse at once may end in a SystemError ("AST constructor recursion depth
+mismatch"): all of an interpreter count in one place how deep they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from threading import RLock
+from typing import Any
+
+_one_at_a_time = RLock()
+
+
+def parsed(source: str) -> ast.Module:
+    """The tree of a program. Raises SyntaxError."""
+    with _one_at_a_time:
+        return ast.parse(source)
+
+
+def parsed_expression(source: str) -> ast.expr:
+    """The tree of an expression. Raises SyntaxError."""
+    with _one_at_a_time:
+        return ast.parse(source, mode="eval").body
+
+
+def source_of(thing: Any) -> str:
+    """The source of a function or class, at the left margin. Raises OSError where there is none."""
+    with _one_at_a_time:
+        return textwrap.dedent(inspect.getsource(thing))

@@ -1,0 +1,146 @@
+"""A real JupyterHub with its proxy on this machine, configured as docs/jupyterhub.md says."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+
+import psutil
+from waiting import wait_until_it_answers
+
+ROOT = Path(__file__).resolve().parents[2]
+PROXY = ROOT / ".venv/hub-proxy/node_modules/.bin/configurable-http-proxy"  # `make hub-proxy`
+DOCUMENTED = re.compile(r"```python\n(.*?)```", re.DOTALL)
+# What a test's hub has instead of a school's accounts and machines.
+OF_THE_TEST = """
+c.JupyterHub.bind_url = HUB
+c.JupyterHub.hub_port = {hub_port}
+c.JupyterHub.db_url = "sqlite:///{home}/hub.sqlite"
+c.JupyterHub.cookie_secret_file = "{home}/secret"
+c.ConfigurableHTTPProxy.command = ["{proxy}"]
+c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{proxy_port}"
+c.ConfigurableHTTPProxy.pid_file = "{home}/proxy.pid"
+c.JupyterHub.authenticator_class = "dummy"
+c.Authenticator.allow_all = True
+c.JupyterHub.spawner_class = "simple"
+c.SimpleLocalProcessSpawner.home_dir_template = "{home}/homes/{{username}}"
+c.Spawner.args = ["--allow-root"]
+c.Spawner.environment["OMP_NUM_THREADS"] = "1"
+c.JupyterHub.services[0]["url"] = "http://127.0.0.1:{service_port}"
+c.JupyterHub.services[0]["environment"] = {{"OMP_NUM_THREADS": "1"}}
+c.JupyterHub.services.append({{"name": "test", "api_token": "{token}"}})
+c.JupyterHub.load_roles.append({{"name": "test", "services": ["test"], "scopes": ["admin:users", "tokens"]}})
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+class Hub:
+    """Started with a course's folder; `home` is where everything lies that it writes."""
+
+    def __init__(self, home: Path, course: Path) -> None:
+        self.home, self.log = home, home / "log"
+        self.address = f"http://127.0.0.1:{free_port()}"
+        self._token = secrets.token_hex(16)
+        documented = DOCUMENTED.search((ROOT / "docs/jupyterhub.md").read_text())
+        assert documented is not None
+        ports = {f"{name}_port": free_port() for name in ("hub", "proxy", "service")}
+        self.service_port = ports["service_port"]
+        lines = (
+            documented[1]
+            .replace("/srv/attention-lab", str(course))
+            .replace("http://127.0.0.1:8000", self.address)
+        )
+        own = OF_THE_TEST.format(home=home, proxy=PROXY, token=self._token, **ports)
+        configuration = home / "jupyterhub_config.py"
+        configuration.write_text(lines + own)
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "jupyterhub", "-f", configuration],
+                cwd=home,
+                env=os.environ | {"PATH": path},
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        wait_until_it_answers(self.process, f"{self.address}/hub/health", self.log)
+        wait_until_it_answers(self.process, f"{self.address}/services/tutor/board", self.log)
+
+    def token_of(self, name: str) -> str:
+        """A token of somebody's that may ask the tutor, as the one that their server has."""
+        with suppress(HTTPError):  # who is there already
+            self._post(f"/hub/api/users/{quote(name)}", {})
+        said = {"scopes": ["access:services!service=tutor"]}
+        return str(self._post(f"/hub/api/users/{quote(name)}/tokens", said)["token"])
+
+    def ask(self, token: str, path: str, said: object) -> tuple[int, dict[str, Any]]:
+        """What a kernel asks the tutor."""
+        request = Request(f"{self.address}/services/tutor{path}", json.dumps(said).encode())
+        request.add_header("Authorization", f"token {token}")
+        return _read(request)
+
+    def board(self, token: str) -> list[dict[str, Any]]:
+        request = Request(f"{self.address}/services/tutor/board/table.json")
+        request.add_header("Authorization", f"token {token}")
+        status, rows = _read(request)
+        assert status == 200, rows
+        return rows  # type: ignore[return-value]
+
+    def give(self, name: str, folder: Path) -> Path:
+        """Put a folder into somebody's home."""
+        goal = self.home / "homes" / name / folder.name
+        shutil.copytree(folder, goal)
+        return goal
+
+    def stop(self) -> None:
+        os.killpg(self.process.pid, signal.SIGTERM)
+        try:
+            self.process.wait(60)
+        finally:
+            for process in self._left():
+                process.kill()
+
+    def _left(self) -> list[psutil.Process]:
+        """The processes that work in this hub's folders; there are none where it has stopped as it should."""
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if Path(process.cwd()).is_relative_to(self.home):
+                    found.append(process)
+        return found
+
+    def _post(self, path: str, said: object) -> dict[str, Any]:
+        request = Request(f"{self.address}{path}", json.dumps(said).encode())
+        request.add_header("Authorization", f"token {self._token}")
+        with urlopen(request, timeout=30) as response:
+            return dict(json.loads(response.read()))
+
+
+def _read(request: Request) -> tuple[int, Any]:
+    try:
+        with urlopen(request, timeout=60) as response:
+            return response.status, json.loads(response.read())
+    except OSError as error:
+        if not hasattr(error, "code"):
+            raise
+        said = error.read().decode()
+        return error.code, json.loads(said) if said.startswith("{") else {"error": said}

@@ -1,0 +1,263 @@
+"""The class's tutor: every learner is answered, nobody for another, and the board counts what was said."""
+
+import json
+import threading
+
+import pytest
+import torch
+from classroom_lab import COURSE, classroom_of
+
+from nbjudge.classroom.board_page import as_csv
+from nbjudge.classroom.limits import Limits, Refused
+from nbjudge.classroom.looks import LookRecord, Looks
+from nbjudge.classroom.people import HubPeople
+from nbjudge.classroom.settings import ClassroomSettings
+from nbjudge.errors import CourseError
+
+DOT, MASK = "01_dot_product", "03_mask"
+
+
+def right(exercise, lesson="dot_product"):
+    return COURSE.lessons[lesson].reference_answer(exercise)
+
+
+def mistaken(exercise, name, lesson="dot_product"):
+    (found,) = (each for each in COURSE.lessons[lesson].exercises[exercise].mistakes if each.name == name)
+    return found.answer
+
+
+def mistakes(exercise, lesson="dot_product"):
+    return COURSE.lessons[lesson].exercises[exercise].mistakes
+
+
+def on_the_board(room):
+    _, text, _ = room.get("prof", "/board/table.json")
+    return {row["exercise"]: row for row in json.loads(text)}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+def test_a_learner_is_answered_as_by_a_tutor_of_their_own(classroom):
+    wrong = mistakes("softmax")[0]
+    reply = classroom.check("ada", "softmax", wrong.answer, DOT)
+    assert reply["points"] < reply["max_points"] and reply["findings"][0]["mistake"] == wrong.name
+    assert "without names on a board" in reply["remark"]
+    _, helped = classroom.post(
+        "ada", "/help", {"exercise": "softmax", "step": "mistake", "given": 0, "tries": 1, "folder": DOT}
+    )
+    assert helped["parts"][0]["text"] == wrong.message
+    reply = classroom.check("ada", "softmax", right("softmax"), DOT)
+    assert reply["points"] == reply["max_points"] and not reply["remark"]
+
+
+def test_the_board_counts_who_has_begun_is_at_it_stuck_and_done(classroom):
+    first, second = mistakes("softmax")[:2]
+    for name in ("ada", "bob", "cid"):
+        classroom.check(name, "softmax", first.answer, DOT)
+    classroom.check("cid", "softmax", right("softmax"), DOT)
+    for number in range(4):
+        classroom.check("dora", "softmax", second.answer, DOT, code=f"try {number}")
+    classroom.check("dora", "causal_mask", right("causal_mask", "mask"), MASK)
+    board = on_the_board(classroom)
+    assert list(board) == ["softmax", "causal_mask"]
+    assert [board["softmax"][stand] for stand in ("begun", "working", "stuck", "done")] == [4, 2, 1, 1]
+    assert {each["name"]: each["learners"] for each in board["softmax"]["mistakes"]} == {
+        first.name: 2,
+        second.name: 1,
+    }
+    assert all(each["example"] for each in board["softmax"]["mistakes"])
+    assert {each["sentence"] for each in board["softmax"]["mistakes"]} == {first.message, second.message}
+    assert [board["causal_mask"][stand] for stand in ("begun", "done")] == [1, 1]
+
+
+def test_without_the_setting_no_name_leaves_the_service_and_with_it_learners_are_told(classroom, tmp_path):
+    classroom.check("ada lovelace", "softmax", mistakes("softmax")[0].answer, DOT)
+    assert "lovelace" not in classroom.get("prof", "/board/table.json")[1]
+    with classroom_of(tmp_path / "named", names=True) as named:
+        reply = named.check("ada lovelace", "softmax", mistakes("softmax")[0].answer, DOT)
+        assert "sees by name on a board" in reply["remark"]
+        board = on_the_board(named)["softmax"]
+        assert board["who"]["working"] == ["ada lovelace"]
+        assert board["mistakes"][0]["who"] == ["ada lovelace"]
+
+
+def test_the_board_is_for_instructors_and_a_token_for_its_owner(classroom):
+    for path in ("/board", "/board/events", "/board/table.csv"):
+        status, said, _ = classroom.get("ada", path)
+        assert status == 403 and "for those who teach" in said
+    status, said = classroom.post("", "/check", {"exercise": "softmax", "folder": DOT})
+    assert status == 403 and "does not know who is asking" in said["error"]
+    status, page, headers = classroom.get("prof", "/board")
+    assert status == 200 and "<title>The class, now</title>" in page
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+
+
+def test_one_learner_cannot_answer_for_another_or_hear_what_was_said(classroom):
+    _, asked = classroom.post("ada", "/check", {"exercise": "softmax", "folder": DOT})
+    _, reply = classroom.post("eve", "/answer", {"conversation": asked["conversation"], "said": "x"})
+    assert "This check is over" in reply["said"]
+    _, helped = classroom.post(
+        "eve", "/help", {"exercise": "softmax", "step": "mistake", "given": 0, "tries": 1, "folder": DOT}
+    )
+    assert "has not seen it" in helped["said"]
+    assert on_the_board(classroom) == {}
+
+
+def test_the_board_is_told_of_a_change_at_once(classroom):
+    from urllib.request import Request, urlopen
+
+    request = Request(f"{classroom.address}/board/events", headers={"X-Name": "prof"})
+    with urlopen(request, timeout=20) as events:
+        assert json.loads(events.readline().removeprefix(b"data: ")) == []
+        events.readline()
+        threading.Thread(target=classroom.check, args=("ada", "score", right("score"), DOT)).start()
+        (row,) = json.loads(events.readline().removeprefix(b"data: "))
+    assert (row["exercise"], row["done"]) == ("score", 1)
+
+
+def test_who_asks_too_often_waits_and_the_others_do_not(tmp_path):
+    with classroom_of(tmp_path, checks_a_minute=3) as room:
+        for _ in range(3):
+            assert room.check("eve", "score", right("score"), DOT)["points"]
+        status, said = room.post("eve", "/check", {"exercise": "score", "folder": DOT})
+        assert (
+            status == 429
+            and "3 times in the last minute" in said["error"]
+            and "Run this cell again in" in said["error"]
+        )
+        assert room.check("ada", "score", right("score"), DOT)["points"]
+
+
+def test_an_answer_that_is_too_large_is_refused_in_a_sentence(tmp_path):
+    with classroom_of(tmp_path, largest_megabytes=1) as room:
+        _, asked = room.post("eve", "/check", {"exercise": "score", "folder": DOT})
+        large = {"conversation": asked["conversation"], "said": "x" * 2**20}
+        status, said = room.post("eve", "/answer", large)
+        assert status == 413 and "larger than the 1 MB" in said["error"]
+
+
+@pytest.mark.parametrize(
+    "said", [b"no json", b"[]", b"{}", b'{"exercise": 5}', b'{"exercise": "softmax\\u0000", "folder": null}']
+)
+def test_what_is_no_request_gets_a_sentence_and_the_next_one_its_answer(classroom, said):
+    status, reply = classroom.post("eve", "/check", said)
+    assert status in (200, 400) and reply["error"]
+    assert classroom.check("eve", "score", right("score"), DOT)["points"]
+
+
+def test_a_lie_hurts_nobody_but_its_owner(classroom):
+    _, asked = classroom.post("eve", "/check", {"exercise": "score", "folder": DOT})
+    _, reply = classroom.post(
+        "eve", "/answer", {"conversation": asked["conversation"], "said": "!" * 1000, "folder": DOT}
+    )
+    while "question" in reply:
+        _, reply = classroom.post("eve", "/answer", {"conversation": reply["conversation"], "said": "{}"})
+    assert reply["points"] == 0
+    assert classroom.check("ada", "score", right("score"), DOT)["points"]
+
+
+def test_when_the_hub_is_silent_that_is_said(classroom):
+    classroom.people.silent = True
+    status, said = classroom.post("ada", "/check", {"exercise": "score", "folder": DOT})
+    assert status == 503 and "The hub does not answer" in said["error"]
+
+
+@pytest.mark.parametrize("name", ["anna maria", "o'neil", '"quoted"', "zoë", "<b>x</b>", "a;b", "../up"])
+def test_names_with_spaces_quotes_and_accents_are_names(tmp_path, name):
+    with classroom_of(tmp_path, names=True) as room:
+        room.tutors.reply(name, "/check", {"exercise": "score", "folder": DOT})
+        room.tutors.looks.add(LookRecord(1e12, name, DOT, "score", "c", False, "m", "t"))
+    again = Looks(tmp_path / "kept" / "looks.jsonl", 30)
+    assert [look.learner for look in again.all] == [name]
+
+
+def test_after_a_restart_the_board_is_as_it_was(tmp_path):
+    with classroom_of(tmp_path) as room:
+        room.check("ada", "softmax", mistakes("softmax")[0].answer, DOT)
+        before = on_the_board(room)
+    with classroom_of(tmp_path) as room:
+        assert on_the_board(room) == before
+        _, helped = room.post(
+            "ada", "/help", {"exercise": "softmax", "step": "help", "given": 0, "tries": 1, "folder": DOT}
+        )
+        assert "Run the cell with check('softmax') again first" in helped["said"]
+    file = tmp_path / "kept" / "looks.jsonl"
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_what_is_old_is_forgotten_and_off_keeps_nothing(tmp_path):
+    file = tmp_path / "kept" / "looks.jsonl"
+    now = 1_000_000.0
+    looks = Looks(file, 2, clock=lambda: now)
+    for age in (3, 1):
+        looks.add(LookRecord(now - age * 86_400, "ada", DOT, "score", "", True))
+    file.write_text(file.read_text() + '{"time": 1, "learner"')  # the disk was full
+    assert len(Looks(file, 2, clock=lambda: now).all) == 1
+    assert len(file.read_text().splitlines()) == 1
+    Looks(file, 0)
+    assert not file.exists()
+
+
+def test_a_disk_that_cannot_be_written_is_said_when_the_service_starts(tmp_path):
+    (tmp_path / "kept").write_text("a file where the folder is to be")
+    with pytest.raises(CourseError, match=r"looks\.jsonl.*cannot be written"):
+        Looks(tmp_path / "kept" / "looks.jsonl", 30)
+
+
+def test_the_rate_is_over_a_minute():
+    now = [0.0]
+    limits = Limits(2, clock=lambda: now[0])
+    limits.count("ada")
+    now[0] = 30
+    limits.count("ada")
+    with pytest.raises(Refused, match="again in 30 s"):
+        limits.count("ada")
+    now[0] = 61
+    limits.count("ada")
+
+
+def test_one_thing_at_a_time_for_each():
+    limits = Limits(2)
+    busy = pytest.raises(Refused, match="still busy")
+    with limits.one_at_a_time("ada"), limits.one_at_a_time("bob"), busy, limits.one_at_a_time("ada"):
+        pass
+    with limits.one_at_a_time("ada"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("model", "teaches"),
+    [
+        ({"name": "ada", "groups": ["students"]}, False),
+        ({"name": "root", "admin": True}, True),
+        ({"name": "grace"}, True),
+        ({"name": "linus", "groups": ["instructors"]}, True),
+    ],
+)
+def test_who_teaches_is_the_hubs_word_or_the_courses(model, teaches):
+    people = HubPeople(None, ClassroomSettings(instructors=("grace",)))
+    assert people.person(model).instructor == teaches
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"stuck_minuts": 3}, "There is no Classroom.stuck_minuts"),
+        ({"keep_days": "30"}, "Classroom.keep_days is '30'"),
+        ({"keep_days": -1}, "Classroom.keep_days is -1"),
+        ({"names": 1}, "Classroom.names is 1"),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_refused_in_a_sentence(said, message):
+    with pytest.raises(CourseError, match=message):
+        ClassroomSettings.of({"Classroom": said})
+    assert ClassroomSettings.of({"Classroom": {"instructors": ["grace"]}}).instructors == ("grace",)
+
+
+def test_a_table_for_a_spreadsheet_has_no_formulas():
+    row = {"lesson": "=1+1", "exercise": "softmax", "begun": 2, "working": 0, "stuck": 1, "done": 1}
+    row["mistakes"] = [{"name": "unshifted", "learners": 1}]
+    assert as_csv([row]).splitlines()[1] == "'=1+1,softmax,2,0,1,1,unshifted: 1"
