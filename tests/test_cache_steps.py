@@ -6,7 +6,7 @@ import pytest
 
 from attention_lab.play import cache_steps
 
-TOKENS = "the cat sat on the mat".split()
+TOKENS = ["the", "cat", "sat", "on", "the", "mat"]
 
 
 @pytest.mark.parametrize("prompt", [1, 3, 5])

@@ -48,9 +48,7 @@ def keys_of(step: int, prompt: int, cached: bool) -> tuple[int, int]:
 @matplotlib.rc_context(plots.STYLE)
 def _generation(tokens: Sequence[str], prompt: int) -> tuple[Figure, Show]:
     if not 1 <= prompt < len(tokens):
-        raise ValueError(
-            f"the prompt takes 1 to {len(tokens) - 1} of the {len(tokens)} tokens, not {prompt}."
-        )
+        raise ValueError(f"the prompt takes 1 to {len(tokens) - 1} of the tokens, not {prompt}.")
     figure = Figure((9.0, 3.2), **FIGURE)
     ax = figure.subplots()
     ax.set(xlim=(-2.3, len(tokens) + 1.6), ylim=(-0.2, 3.0))

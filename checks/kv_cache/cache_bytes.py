@@ -15,26 +15,26 @@ def _model(draw, batch=None):
     return layers, texts if batch is None else batch, draw.integer(1_001, 9_999), heads, head_size
 
 
-@cache_bytes.group("a batch of texts, two bytes a number")
+@cache_bytes.group("a batch of texts, two bytes a number", points=1)
 def two_bytes(draw):
     for _ in range(3):
         yield ask(*_model(draw))
 
 
-@cache_bytes.group("one text")
+@cache_bytes.group("one text", points=0.5)
 def one_text(draw):
     for _ in range(2):
         yield ask(*_model(draw, batch=1))
 
 
-@cache_bytes.group("numbers of four bytes, and of one")
+@cache_bytes.group("numbers of four bytes, and of one", points=1)
 def other_numbers(draw):
     for width in (4, 1, 8):
         yield ask(*_model(draw), width)
         yield ask(*_model(draw), bytes_per_number=width)
 
 
-@cache_bytes.group("one key/value head, one layer, an empty cache")
+@cache_bytes.group("one key/value head, one layer, an empty cache", points=0.5)
 def edges(draw):
     layers, batch, length, heads, head_size = _model(draw)
     yield ask(layers, batch, length, 1, head_size)

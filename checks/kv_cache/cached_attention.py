@@ -51,7 +51,7 @@ def _cache(draw, batch, heads, past, head_size, dtype=torch.float32):
     return tuple(draw.normal(batch, heads, past, head_size, dtype=dtype) for _ in range(2))
 
 
-@cached_attention.group("without a cache: one causal pass")
+@cached_attention.group("without a cache: one causal pass", points=1)
 def one_pass(draw):
     for bias, double in ((False, False), (True, False), (True, True)):
         heads, head_size, batch, length = draw.heads(2)
@@ -60,7 +60,7 @@ def one_pass(draw):
         yield ask(x, build=_made(draw, heads, head_size, bias, double))
 
 
-@cached_attention.group("one new token behind a cache")
+@cached_attention.group("one new token behind a cache", points=1)
 def one_new_token(draw):
     for double in (False, True):
         heads, head_size, batch, past = draw.heads(2)
@@ -70,7 +70,7 @@ def one_new_token(draw):
         yield ask(x, cache, build=_made(draw, heads, head_size, bias=double, double=double))
 
 
-@cached_attention.group("several new tokens behind a cache")
+@cached_attention.group("several new tokens behind a cache", points=1)
 def several_new_tokens(draw):
     for double in (False, True):
         heads, head_size, batch, past, new = draw.heads(3)
@@ -83,7 +83,7 @@ def several_new_tokens(draw):
     yield ask(draw.normal(batch, new, heads * head_size), cache, build=_made(draw, heads, head_size))
 
 
-@cached_attention.group("equal sizes: as many sentences, heads, new and old tokens")
+@cached_attention.group("equal sizes: as many sentences, heads, new and old tokens", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
     x = draw.normal(4, size, 4 * size)
@@ -116,7 +116,7 @@ def _in_pieces(draw, lengths, dtype=torch.float32, through=in_pieces, gradients=
     return ask(x, heads * head_size, heads, state, list(lengths), through=through, gradients=gradients)
 
 
-@cached_attention.group("a text in pieces, token by token too")
+@cached_attention.group("a text in pieces, token by token too", points=2)
 def pieces(draw):
     yield _in_pieces(draw, draw.shuffled((1, 4, 6)))
     yield _in_pieces(draw, draw.shuffled((2, 3, 5)), torch.float64)
@@ -139,7 +139,7 @@ def twice(answer):
     return walked
 
 
-@cached_attention.group("one cache continued twice")
+@cached_attention.group("one cache continued twice", points=1)
 def branches(draw):
     yield _in_pieces(draw, draw.shuffled((3, 4, 6)), through=twice)
     yield _in_pieces(draw, (6, 1, 1), torch.float64, through=twice)
@@ -159,7 +159,7 @@ def _large_scores(draw, past):
     return ask(x, cache, build=made)
 
 
-@cached_attention.group("gradients, also through the cache; large scores")
+@cached_attention.group("gradients, also through the cache; large scores", points=2)
 def gradients(draw):
     for double, dtype in zip((False, True), FLOATS, strict=True):
         heads, head_size, batch, past, new = draw.heads(3)
@@ -184,7 +184,7 @@ def state_of(answer):
     return named
 
 
-@cached_attention.group("its parameters, and nothing else in its state_dict")
+@cached_attention.group("its parameters, and nothing else in its state_dict", points=0.5)
 def parameters(draw):
     for bias in (False, True):
         heads, head_size, batch, length = draw.heads(2)
@@ -194,7 +194,7 @@ def parameters(draw):
         yield ask(heads * head_size, heads, x, bias, through=state_of)
 
 
-@cached_attention.group("with the weights it draws itself")
+@cached_attention.group("with the weights it draws itself", points=0.5, fresh=True)
 def own_weights(draw):
     heads, head_size, batch, past, new = draw.heads(3)
     fresh = partial(build, heads * head_size, heads, bias=True, look=("result", "state"))
@@ -203,7 +203,7 @@ def own_weights(draw):
     yield ask(draw.normal(batch, new, heads * head_size), cache, build=fresh())
 
 
-@cached_attention.group("a width that cannot be shared out")
+@cached_attention.group("a width that cannot be shared out", points=1)
 def refusals(draw):
     embed_dim, heads = draw.indivisible()
     yield ask(build=build(embed_dim, heads, look=()), refuses=(embed_dim, heads))

@@ -95,33 +95,33 @@ def _case(draw, batch, length, new_tokens, look=("result",), recording=True, tie
     return ask(step, tokens, new_tokens, list(look), recording, through=watching)
 
 
-@generate.group("one text")
+@generate.group("one text", points=1)
 def one_text(draw):
     for length, new_tokens in (draw.sizes(2), draw.sizes(2)):
         yield _case(draw, 1, length, new_tokens)
 
 
-@generate.group("a batch of texts")
+@generate.group("a batch of texts", points=1)
 def a_batch(draw):
     for batch, length, new_tokens in (draw.sizes(3), draw.sizes(3)):
         yield _case(draw, batch, length, new_tokens)
 
 
-@generate.group("the largest logit, and the first of equal ones")
+@generate.group("the largest logit, and the first of equal ones", points=1)
 def ties(draw):
     batch, length, new_tokens = draw.sizes(3)
     yield _case(draw, batch, length, new_tokens, ties=True)
     yield _case(draw, 1, length, new_tokens, ties=True)
 
 
-@generate.group("the prompt once, then token by token, and no step too many")
+@generate.group("the prompt once, then token by token, and no step too many", points=2)
 def steps(draw):
     batch, length, new_tokens = draw.sizes(3)
     yield _case(draw, batch, length, new_tokens, STEPS)
     yield _case(draw, 1, new_tokens, length, STEPS)
 
 
-@generate.group("equal sizes, a prompt of one token, one new token, none")
+@generate.group("equal sizes, a prompt of one token, one new token, none", points=1)
 def edges(draw):
     size, batch, length = draw.sizes(3)
     yield _case(draw, size, size, size, STEPS)
@@ -130,7 +130,7 @@ def edges(draw):
     yield _case(draw, batch, length, 0, STEPS)
 
 
-@generate.group("gradients off while a step runs, and afterwards as before")
+@generate.group("gradients off while a step runs, and afterwards as before", points=1)
 def gradients(draw):
     for recording in (True, False):
         batch, length, new_tokens = draw.sizes(3)

@@ -48,7 +48,7 @@ def _made(draw, heads, kv_heads, head_size, bias=False, double=False):
     return build(width, heads, kv_heads, state=state, double=double, **given)
 
 
-@grouped_query_attention.group("fewer keys and values than queries")
+@grouped_query_attention.group("fewer keys and values than queries", points=2)
 def fewer(draw):
     for bias, double, groups in ((False, False, 2), (True, False, 3), (True, True, 2)):
         heads, kv_heads, head_size, batch, length = _sizes(draw, 2, groups)
@@ -57,7 +57,7 @@ def fewer(draw):
         yield ask(x, build=_made(draw, heads, kv_heads, head_size, bias, double))
 
 
-@grouped_query_attention.group("as many keys as queries: lesson 6's layer")
+@grouped_query_attention.group("as many keys as queries: lesson 6's layer", points=1)
 def multi_head(draw):
     heads, head_size, batch, length = draw.heads(2)
     for bias in (False, True):
@@ -65,7 +65,7 @@ def multi_head(draw):
         yield ask(x, build=_made(draw, heads, heads, head_size, bias))
 
 
-@grouped_query_attention.group("one key/value head for all")
+@grouped_query_attention.group("one key/value head for all", points=1)
 def multi_query(draw):
     heads, head_size, batch, length = draw.heads(2)
     for bias in (False, True):
@@ -73,7 +73,7 @@ def multi_query(draw):
         yield ask(x, build=_made(draw, heads, 1, head_size, bias))
 
 
-@grouped_query_attention.group("masks of all three shapes")
+@grouped_query_attention.group("masks of all three shapes", points=1)
 def masks(draw):
     heads, kv_heads, head_size, batch, length = _sizes(draw, 2)
     x = draw.normal(batch, length, heads * head_size)
@@ -82,7 +82,7 @@ def masks(draw):
         yield ask(x, mask=draw.mask(*shape), build=_made(draw, heads, kv_heads, head_size))
 
 
-@grouped_query_attention.group("equal sizes: as many sentences as heads, as many tokens")
+@grouped_query_attention.group("equal sizes: as many sentences as heads, as many tokens", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
     for shape in ((4, 1, size), (4, size, size), (size, size)):
@@ -106,7 +106,7 @@ def _hidden_above(draw):
     return ask(x, mask, build=made)
 
 
-@grouped_query_attention.group("nothing to attend to, large scores, gradients")
+@grouped_query_attention.group("nothing to attend to, large scores, gradients", points=2)
 def gradients(draw):
     yield _hidden_above(draw)
     for double in (False, True):
@@ -130,7 +130,7 @@ def state_of(answer):
     return named
 
 
-@grouped_query_attention.group("its parameters, and nothing else in its state_dict")
+@grouped_query_attention.group("its parameters, and nothing else in its state_dict", points=0.5)
 def parameters(draw):
     for bias in ({}, {"bias": True}):
         heads, kv_heads, head_size = _sizes(draw, 0)
@@ -138,14 +138,14 @@ def parameters(draw):
         yield ask(heads * head_size, heads, kv_heads, bool(bias), through=state_of)
 
 
-@grouped_query_attention.group("with the weights it draws itself")
+@grouped_query_attention.group("with the weights it draws itself", points=0.5, fresh=True)
 def own_weights(draw):
     heads, kv_heads, head_size, batch, length = _sizes(draw, 2)
     fresh = build(heads * head_size, heads, kv_heads, bias=True, look=("result", "state"))
     yield ask(draw.normal(batch, length, heads * head_size), build=fresh)
 
 
-@grouped_query_attention.group("heads that cannot be shared out")
+@grouped_query_attention.group("heads that cannot be shared out", points=1)
 def refusals(draw):
     embed_dim, heads = draw.indivisible()
     yield ask(build=build(embed_dim, heads, heads, look=()), refuses=(embed_dim, heads))

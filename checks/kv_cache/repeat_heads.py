@@ -15,13 +15,13 @@ repeat_heads = Exercise(
 GROUPS = (2, 3, 4)
 
 
-@repeat_heads.group("several heads, each several times")
+@repeat_heads.group("several heads, each several times", points=2)
 def several(draw):
     for dtype, groups in zip((*FLOATS, torch.float32), GROUPS, strict=True):
         yield ask(draw.normal(*draw.sizes(4), dtype=dtype), groups)
 
 
-@repeat_heads.group("equal sizes: as many heads as tokens, groups and sentences")
+@repeat_heads.group("equal sizes: as many heads as tokens, groups and sentences", points=1)
 def equal_sizes(draw):
     size, other = draw.sizes(2)
     yield ask(draw.normal(size, size, size, size), 2)
@@ -29,7 +29,7 @@ def equal_sizes(draw):
     yield ask(draw.normal(2, other, other, 3), 3)
 
 
-@repeat_heads.group("groups of one, and a single head")
+@repeat_heads.group("groups of one, and a single head", points=1)
 def edges(draw):
     yield ask(draw.normal(*draw.sizes(4)), 1)
     batch, length, head_size = draw.sizes(3)
@@ -37,7 +37,7 @@ def edges(draw):
     yield ask(draw.normal(1, length, 1, head_size), 2)
 
 
-@repeat_heads.group("gradients, of other layouts too")
+@repeat_heads.group("gradients, of other layouts too", points=1)
 def gradients(draw):
     for dtype in FLOATS:
         yield ask(draw.normal(*draw.sizes(4), dtype=dtype), 2, gradients=True)
