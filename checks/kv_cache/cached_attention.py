@@ -17,6 +17,8 @@ from attention_lab.authoring import (
 )
 from attention_lab.authoring.not_asked import FIXED_AXES
 
+from .cached_attention_walks import in_pieces, state_of, twice
+
 cached_attention = Exercise(
     "CachedAttention",
     results=("output", "cache"),
@@ -93,22 +95,6 @@ def equal_sizes(draw):
     yield ask(draw.normal(2, 3, size), _cache(draw, 2, 1, 4, size), build=_made(draw, 1, size))  # one head
 
 
-def in_pieces(answer):
-    """The layer goes over a text piece by piece; all its outputs, and the last cache."""
-
-    def walked(x, embed_dim, heads, state, lengths):
-        layer = answer(embed_dim, heads).to(x.dtype)
-        layer.load_state_dict(state)
-        outputs, cache = [], None
-        for piece in x.split(lengths, dim=1):
-            output, cache = layer(piece, cache)
-            outputs.append(output)
-        key, value = cache
-        return torch.cat(outputs, dim=1), (key, value)
-
-    return walked
-
-
 def _in_pieces(draw, lengths, dtype=torch.float32, through=in_pieces, gradients=False):
     heads, head_size, batch = draw.heads(1)
     x = draw.normal(batch, sum(lengths), heads * head_size, dtype=dtype)
@@ -122,21 +108,6 @@ def pieces(draw):
     yield _in_pieces(draw, draw.shuffled((2, 3, 5)), torch.float64)
     yield _in_pieces(draw, (1,) * 6)
     yield _in_pieces(draw, (5, 1, 1, 1))
-
-
-def twice(answer):
-    """One cache is continued in two ways, and in the first again: three outputs, and the cache after all."""
-
-    def walked(x, embed_dim, heads, state, lengths):
-        layer = answer(embed_dim, heads).to(x.dtype)
-        layer.load_state_dict(state)
-        prompt, one, other = x.split(lengths, dim=1)
-        first, cache = layer(prompt)
-        outputs = [first, *(layer(piece, cache)[0] for piece in (one, other, one))]
-        key, value = cache
-        return torch.cat(outputs, dim=1), (key, value)
-
-    return walked
 
 
 @cached_attention.group("one cache continued twice", points=1)
@@ -170,18 +141,6 @@ def gradients(draw):
         yield _in_pieces(draw, (3, 1, 2), dtype, gradients=True)
     yield _large_scores(draw, past=0)
     yield _large_scores(draw, past=4)
-
-
-def state_of(answer):
-    """The names in a layer's state_dict, with their shapes, after it has been called."""
-
-    def named(embed_dim, heads, x, bias):
-        layer = answer(embed_dim, heads, bias=True) if bias else answer(embed_dim, heads)
-        _, cache = layer(x)
-        layer(x, cache)
-        return {name: list(entry.shape) for name, entry in layer.state_dict().items()}
-
-    return named
 
 
 @cached_attention.group("its parameters, and nothing else in its state_dict", points=0.5)

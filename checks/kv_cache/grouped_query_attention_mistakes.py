@@ -75,29 +75,14 @@ class AveragedOverTheKeyHeads(Right):
 
 
 @grouped_query_attention.mistake(
-    "`key` and `value` lead from E to E, as in lesson 6: nothing is saved. They have H_kv heads of D "
-    "numbers, so they lead from E to H_kv · D."
+    "`key` and `value` lead from E to E, as in lesson 6 (or their head size is E / H_kv): nothing is "
+    "saved. They have H_kv heads of D numbers, so they lead from E to H_kv · D."
 )
 class KeysAsWideAsQueries(Right):
     def __init__(self, embed_dim, num_heads, num_kv_heads, bias=False):
         nn.Module.__init__(self)
         self.refuse(embed_dim, num_heads, num_kv_heads)
         self.num_heads = self.num_kv_heads = num_heads
-        for name in ("query", "key", "value", "output"):
-            self.add_module(name, nn.Linear(embed_dim, embed_dim, bias=bias))
-
-
-@grouped_query_attention.mistake(
-    "The head size of the keys is E / H_kv: they are as wide as without sharing. All heads have the same "
-    "size D = E / H; there are only fewer of them, so `key` and `value` lead to H_kv · D."
-)
-class QueriesFolded(Right):
-    """Fewer, wider heads."""
-
-    def __init__(self, embed_dim, num_heads, num_kv_heads, bias=False):
-        nn.Module.__init__(self)
-        self.refuse(embed_dim, num_heads, num_kv_heads)
-        self.num_heads = self.num_kv_heads = num_kv_heads
         for name in ("query", "key", "value", "output"):
             self.add_module(name, nn.Linear(embed_dim, embed_dim, bias=bias))
 
