@@ -12,13 +12,13 @@ repeat_heads = Exercise(
     not_asked={"leading axes": FIXED_AXES, "large values": COPIES},
 )
 
-GROUPS = (2, 3, 4)
-
 
 @repeat_heads.group("several heads, each several times", points=2)
 def several(draw):
-    for dtype, groups in zip((*FLOATS, torch.float32), GROUPS, strict=True):
-        yield ask(draw.normal(*draw.sizes(4), dtype=dtype), groups)
+    for dtype in FLOATS:
+        *shape, groups = draw.sizes(5)
+        yield ask(draw.normal(*shape, dtype=dtype), groups)
+    yield ask(draw.normal(*draw.sizes(4)), 2)
 
 
 @repeat_heads.group("equal sizes: as many heads as tokens, groups and sentences", points=1)
@@ -41,8 +41,9 @@ def edges(draw):
 def gradients(draw):
     for dtype in FLOATS:
         yield ask(draw.normal(*draw.sizes(4), dtype=dtype), 2, gradients=True)
-    batch, heads, length, head_size = draw.sizes(4)  # as split_heads leaves it, out of order in memory
-    yield ask(draw.normal(batch, length, heads, head_size).transpose(1, 2), 3, gradients=True)
+    batch, heads, length, head_size, groups = draw.sizes(5)
+    x = draw.normal(batch, length, heads, head_size)
+    yield ask(x.transpose(1, 2), groups, gradients=True)  # as split_heads leaves it, out of order in memory
 
 
 @repeat_heads.mistake(
