@@ -7,7 +7,7 @@ from .cached_attention import Right, cached_attention
 
 @cached_attention.mistake(
     "The cache is joined along the wrong axis: the numbers of a head became more, not the tokens. Tokens "
-    "are the third axis of (B, H, T, D): join along `dim=2`."
+    "are the third axis of (B, H, T, D): join along that one."
 )
 class JoinsTheNumbers(Right):
     def join(self, past, new):
@@ -16,7 +16,7 @@ class JoinsTheNumbers(Right):
 
 @cached_attention.mistake(
     "The cache is joined along the axis of the heads: one with more heads comes out. Tokens are the third"
-    " axis of (B, H, T, D): join along `dim=2`."
+    " axis of (B, H, T, D): join along that one."
 )
 class JoinsTheHeads(Right):
     def join(self, past, new):
@@ -24,8 +24,8 @@ class JoinsTheHeads(Right):
 
 
 @cached_attention.mistake(
-    "The new keys and values stand before the old ones. The past comes first: `torch.cat([past, new], "
-    "dim=2)`, or the mask hides the wrong ones."
+    "The new keys and values stand before the old ones. The past comes first, or the mask hides the wrong"
+    " ones."
 )
 class NewOnesFirst(Right):
     def join(self, past, new):
@@ -110,7 +110,7 @@ class HeadsMerged(Right):
 
 @cached_attention.mistake(
     "The cache that was handed in is changed in place: whoever continues it a second time gets another "
-    "answer. Make new tensors with `torch.cat`, and leave what comes in as it is."
+    "answer. Make new tensors by joining, and leave what comes in as it is."
 )
 class ChangesTheCacheInPlace(Right):
     def forward(self, x, cache=None):
@@ -147,7 +147,7 @@ class Detached(Right):
 
 @cached_attention.mistake(
     "The new cache is right, but the old one is taken out of the graph as it is read: no gradient reaches"
-    " it. Leave out `.detach()`, `.data` and `torch.tensor(...)`."
+    " it. Leave out `.detach()` and `.data`, and make no new tensor of its numbers."
 )
 class DetachesThePast(Right):
     def join(self, past, new):

@@ -74,7 +74,7 @@ def forgets_the_cache(step, tokens, new_tokens):
 
 @generate.mistake(
     "The cache of the prompt is handed to every later step: the tokens made since are not in it. Assign "
-    "the cache anew at each step, `logits, cache = step(...)`."
+    "the cache anew at each step."
 )
 def the_first_cache_for_ever(step, tokens, new_tokens):
     ids, kept = tokens, None
@@ -126,7 +126,7 @@ def the_smallest(step, tokens, new_tokens):
 
 @generate.mistake(
     "All texts get the token of the first one. Each row of the batch has logits of its own: take the "
-    "argmax over the vocabulary, `dim=-1`, and keep the batch."
+    "argmax over the vocabulary, the last axis, and keep the batch."
 )
 def the_first_texts_token(step, tokens, new_tokens):
     def first(logits):
@@ -199,7 +199,7 @@ def none_makes_one(step, tokens, new_tokens):
 
 @generate.mistake(
     "The tokens are right, but gradients are recorded while `step` runs: autograd keeps all that every "
-    "step made, and memory grows with each token. Run the loop in `with torch.no_grad():`."
+    "step made, and memory grows with each token. Run the loop under `torch.no_grad`."
 )
 def gradients_left_on(step, tokens, new_tokens):
     ids, cache = tokens, None
@@ -211,8 +211,8 @@ def gradients_left_on(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "Gradients stay off when you are done: whoever trains afterwards learns nothing. `with "
-    "torch.no_grad():` puts back what was there before."
+    "Gradients stay off when you are done: whoever trains afterwards learns nothing. `torch.no_grad` as a"
+    " context puts back what was there before."
 )
 def gradients_off_for_good(step, tokens, new_tokens):
     torch.set_grad_enabled(False)
@@ -220,8 +220,8 @@ def gradients_off_for_good(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "Gradients are switched on afterwards even where they were off before. Put back what was there: `with"
-    " torch.no_grad():` does."
+    "Gradients are switched on afterwards even where they were off before. Put back what was there: "
+    "`torch.no_grad` as a context does."
 )
 def gradients_on_afterwards(step, tokens, new_tokens):
     result = _loop(step, tokens, new_tokens)

@@ -14,7 +14,6 @@ from attention_lab.authoring import (
     hidden_above,
 )
 from attention_lab.authoring.draw import FRESH_SMALL_SIZES
-from attention_lab.authoring.not_asked import FIXED_AXES
 
 grouped_query_attention = Exercise(
     "GroupedQueryAttention",
@@ -24,7 +23,6 @@ grouped_query_attention = Exercise(
     not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
     mistakes_from=("grouped_query_attention_mistakes",),
-    not_asked={"leading axes": FIXED_AXES},
 )
 
 

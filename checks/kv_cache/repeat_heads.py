@@ -63,20 +63,20 @@ def five_axes(x, groups):
 
 
 @repeat_heads.mistake(
-    "The sentences of the batch are repeated instead of the heads: the heads are the second axis, `dim=1`."
+    "The sentences of the batch are repeated instead of the heads: the heads are the second axis."
 )
 def the_batch(x, groups):
     return x.repeat_interleave(groups, dim=0)
 
 
-@repeat_heads.mistake("The tokens are repeated instead of the heads: the heads are the second axis, `dim=1`.")
+@repeat_heads.mistake("The tokens are repeated instead of the heads: the heads are the second axis.")
 def the_tokens(x, groups):
     return x.repeat_interleave(groups, dim=2)
 
 
 @repeat_heads.mistake(
     "The numbers within a head are repeated, so the heads became wider, not more: the heads are the "
-    "second axis, `dim=1`."
+    "second axis."
 )
 def the_numbers(x, groups):
     return x.repeat_interleave(groups, dim=-1)
