@@ -100,7 +100,7 @@ def multiplied(x, groups):
 
 @repeat_heads.mistake(
     "`x` comes back as it was: the heads have not been repeated. The second axis of the result is "
-    "`groups` times as long. (Methods return a new tensor: keep what they return.)"
+    "`groups` times as long. Methods return a new tensor: keep what they return."
 )
 def unchanged(x, groups):
     return x.clone()
