@@ -1,0 +1,96 @@
+"""Generation, step by step: which keys are computed anew, and which come from the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import ipywidgets as widgets
+import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from attention_lab import plots
+from attention_lab.play.explorer import FIGURE, Show, at, explorer
+
+ROWS = ("without a cache", "with a cache")
+INK = "black"
+NEW, KEPT, NOTHING = "new", "kept", ""
+
+
+def cache_stepper(tokens: Sequence[str], *, prompt: int) -> widgets.VBox:
+    """Generate the `tokens` behind the first `prompt` of them one by one, by slider or by buttons."""
+    figure, show = _generation(tokens, prompt)
+    slider = widgets.IntSlider(1, min=1, max=len(tokens) - prompt, description="step")
+    back = widgets.Button(description="Previous", icon="arrow-left")
+    forward = widgets.Button(description="Next", icon="arrow-right")
+
+    def show_and_stop_at_ends(step: float) -> str:
+        back.disabled, forward.disabled = step == slider.min, step == slider.max
+        return show(step)
+
+    back.on_click(lambda _: setattr(slider, "value", slider.value - 1))
+    forward.on_click(lambda _: setattr(slider, "value", slider.value + 1))
+    return explorer(figure, show_and_stop_at_ends, slider, back, forward)
+
+
+def cache_step_figure(step: int, tokens: Sequence[str], *, prompt: int) -> Figure:
+    """The keys of one step, without a cache and with one."""
+    return at(step, *_generation(tokens, prompt))
+
+
+def keys_of(step: int, prompt: int, cached: bool) -> tuple[int, int]:
+    """How many keys a step (from 1) takes from the cache, and how many it computes anew."""
+    seen = prompt + step - 1  # the step's own result is not among its keys
+    kept = seen - 1 if cached and step > 1 else 0
+    return kept, seen - kept
+
+
+@matplotlib.rc_context(plots.STYLE)
+def _generation(tokens: Sequence[str], prompt: int) -> tuple[Figure, Show]:
+    if not 1 <= prompt < len(tokens):
+        raise ValueError(f"the prompt takes 1 to {len(tokens) - 1} of the tokens, not {prompt}.")
+    figure = Figure((9.0, 3.2), **FIGURE)
+    ax = figure.subplots()
+    ax.set(xlim=(-2.3, len(tokens) + 1.6), ylim=(-0.2, 3.0))
+    ax.set_axis_off()
+    words = [ax.text(place + 0.5, 2.55, token, ha="center") for place, token in enumerate(tokens)]
+    blocks, totals = [], []
+    for row, name in enumerate(ROWS):
+        bottom = 1.3 - 1.2 * row
+        ax.text(-0.2, bottom + 0.45, name, ha="right", va="center")
+        blocks.append([])
+        for place in range(len(tokens)):
+            patch = ax.add_patch(Rectangle((place + 0.05, bottom), 0.9, 0.9, edgecolor=INK, linewidth=1.0))
+            text = ax.text(place + 0.5, bottom + 0.45, "", ha="center", va="center", fontsize=9)
+            blocks[row].append((patch, text))
+        totals.append(ax.text(len(tokens) + 0.2, bottom + 0.45, "", va="center"))
+    for artist in (*words, *totals, *(part for row in blocks for pair in row for part in pair)):
+        artist.set_animated(True)
+
+    def show(value: float) -> str:
+        step, sums = int(value), []
+        if not 1 <= step <= len(tokens) - prompt:
+            raise ValueError(f"step must be from 1 to {len(tokens) - prompt}, not {step}.")
+        seen = prompt + step - 1
+        for place, word in enumerate(words):
+            word.set_visible(place <= seen)
+            word.set_fontweight("bold" if place == seen else "normal")
+        for row, cached in enumerate((False, True)):
+            kept, _ = keys_of(step, prompt, cached)
+            for place, (patch, text) in enumerate(blocks[row]):
+                said = NOTHING if place >= seen else KEPT if place < kept else NEW
+                patch.set_visible(said != NOTHING)
+                patch.set_facecolor(plots.ACCENT if said == NEW else plots.PALE)
+                patch.set_hatch("" if said == NEW else "//")
+                text.set_text(said)
+                text.set_color("white" if said == NEW else INK)
+                text.set_bbox(None if said != KEPT else {"facecolor": "white", "edgecolor": "none", "pad": 1})
+            sums.append(sum(keys_of(each, prompt, cached)[1] for each in range(1, step + 1)))
+            totals[row].set_text(f"{sums[row]} made")
+        kept, new = keys_of(step, prompt, True)
+        return (
+            f"Step {step} makes '{tokens[seen]}'. With a cache: {kept} keys kept, {new} made anew; "
+            f"without: {seen} made anew. Keys made so far: {sums[1]} with a cache, {sums[0]} without."
+        )
+
+    return figure, show

@@ -1,0 +1,188 @@
+"""What the grader asks about `cache_bytes`, and the mistakes it can name."""
+
+import math
+
+import torch
+
+from attention_lab.authoring import Exercise, ask
+
+cache_bytes = Exercise("cache_bytes", results=("bytes",))
+
+
+def _model(draw, batch=None):
+    """Layers, batch, length, key/value heads and head size: all different, and none of them 2."""
+    layers, texts, heads, head_size = draw.sizes(4)
+    return layers, texts if batch is None else batch, draw.integer(1_001, 9_999), heads, head_size
+
+
+@cache_bytes.group("a batch of texts, two bytes a number", points=1)
+def two_bytes(draw):
+    for _ in range(3):
+        yield ask(*_model(draw))
+
+
+@cache_bytes.group("one text", points=0.5)
+def one_text(draw):
+    for _ in range(2):
+        yield ask(*_model(draw, batch=1))
+
+
+@cache_bytes.group("numbers of four bytes, and of one", points=1)
+def other_numbers(draw):
+    for width in (4, 1, 8):
+        yield ask(*_model(draw), width)
+        yield ask(*_model(draw), bytes_per_number=width)
+
+
+@cache_bytes.group("one key/value head, one layer, an empty cache", points=0.5)
+def edges(draw):
+    layers, batch, length, heads, head_size = _model(draw)
+    yield ask(layers, batch, length, 1, head_size)
+    yield ask(1, batch, length, heads, head_size)
+    yield ask(layers, batch, 0, heads, head_size)
+    yield ask(layers, batch, 10**6 * length, heads, head_size)  # exact, however large
+
+
+@cache_bytes.mistake(
+    "Half of what is right: only the keys are counted. The values are kept as well, and there are as many"
+    " of them."
+)
+def keys_only(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return layers * batch * length * num_kv_heads * head_size * bytes_per_number
+
+
+@cache_bytes.mistake(
+    "Half as much again as is right: three tensors are counted in each layer. Queries are not kept: no "
+    "later token asks for an old query. Count keys and values."
+)
+def queries_too(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 3 * layers * batch * length * num_kv_heads * head_size * bytes_per_number
+
+
+@cache_bytes.mistake(
+    "The cache of a single layer is counted. Each layer has keys and values of its own: multiply by `layers`."
+)
+def one_layer_only(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * batch * length * num_kv_heads * head_size * bytes_per_number
+
+
+@cache_bytes.mistake(
+    "The cache of a single text is counted. Each text of the batch has tokens of its own: multiply by "
+    "`batch`."
+)
+def one_text_only(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * length * num_kv_heads * head_size * bytes_per_number
+
+
+@cache_bytes.mistake(
+    "These are numbers, not bytes: each number takes `bytes_per_number` of them (2 in half precision). "
+    "Multiply by it."
+)
+def numbers_instead_of_bytes(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * batch * length * num_kv_heads * head_size
+
+
+@cache_bytes.mistake(
+    "Right for numbers of two bytes, wrong for others: `bytes_per_number` is not used. Multiply by it, "
+    "not by 2 for the bytes."
+)
+def always_two_bytes(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * batch * length * num_kv_heads * head_size * 2
+
+
+@cache_bytes.mistake(
+    "The heads do not matter in what you return: a token's key is as long as all its key/value heads "
+    "together, `num_kv_heads` times `head_size` numbers. Multiply by the number of heads."
+)
+def one_head_only(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * batch * length * head_size * bytes_per_number
+
+
+@cache_bytes.mistake(
+    "`head_size` is left out: each head of a key holds that many numbers, not one. Multiply by it."
+)
+def without_the_head_size(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * batch * length * num_kv_heads * bytes_per_number
+
+
+@cache_bytes.mistake(
+    "This grows with the square of `length`: that is the table of weights, which nobody keeps. The cache "
+    "holds one key and one value for each token, so it grows with `length` itself."
+)
+def the_square_of_the_length(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * batch * length * length * num_kv_heads * head_size * bytes_per_number
+
+
+@cache_bytes.mistake(
+    "The square of the whole width is counted: those are the weights of the projections, which are the "
+    "model's. The cache holds their results: `num_kv_heads` times `head_size` numbers for a token."
+)
+def the_projections(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * batch * length * (num_kv_heads * head_size) ** 2 * bytes_per_number
+
+
+@cache_bytes.mistake(
+    "This is in kibibytes: it was divided by 1024. Bytes are asked for, as a whole number; turn them into"
+    " larger units only where they are printed."
+)
+def kibibytes(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * batch * length * num_kv_heads * head_size * bytes_per_number // 1024
+
+
+@cache_bytes.mistake(
+    "Too small by a factor of 8: the numbers were taken for bits. `bytes_per_number` counts bytes "
+    "already: leave out the division by 8."
+)
+def bits(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2 * layers * batch * length * num_kv_heads * head_size * bytes_per_number // 8
+
+
+@cache_bytes.mistake(
+    "The number is right, but it is a float, and a large float loses its last digits. Bytes are counted "
+    "in whole numbers: multiply integers, without `/` or `2.0`."
+)
+def a_float(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return 2.0 * layers * batch * length * num_kv_heads * head_size * bytes_per_number
+
+
+@cache_bytes.also_right(
+    "From the inside out, with a name for each step: longer, and each number can be checked against a "
+    "model's description."
+)
+def from_the_inside_out(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    numbers_of_a_key = num_kv_heads * head_size
+    bytes_of_a_token = 2 * numbers_of_a_key * bytes_per_number * layers
+    return bytes_of_a_token * length * batch
+
+
+@cache_bytes.also_right("The shapes of the two tensors as they stand in the cache, multiplied out.")
+def by_the_shape(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    shape = (batch, num_kv_heads, length, head_size)
+    key = value = math.prod(shape)
+    return layers * (key + value) * bytes_per_number
+
+
+@cache_bytes.also_right
+def layer_by_layer(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    total = 0
+    for _ in range(layers):
+        for _ in ("key", "value"):
+            total += batch * num_kv_heads * length * head_size * bytes_per_number
+    return total
+
+
+@cache_bytes.also_right
+def by_a_product(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    return math.prod([2, layers, batch, length, num_kv_heads, head_size, bytes_per_number])
+
+
+@cache_bytes.also_right
+def by_empty_tensors(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    key = torch.empty(batch, num_kv_heads, length, head_size, device="meta")
+    return layers * 2 * key.numel() * bytes_per_number
+
+
+@cache_bytes.also_right
+def by_doubling(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
+    keys = layers * batch * length * num_kv_heads * head_size * bytes_per_number
+    return keys + keys

@@ -1,0 +1,219 @@
+"""What the grader asks about `CachedAttention`; its mistakes and other ways stand in files of their own."""
+
+import math
+from functools import partial
+
+import torch
+import torch.nn as nn
+
+from attention_lab.authoring import (
+    FLOATS,
+    FUSED_ATTENTION,
+    SUMS_OF_PRODUCTS,
+    Exercise,
+    ask,
+    build,
+    for_large_scores,
+)
+from attention_lab.authoring.not_asked import FIXED_AXES
+
+from .cached_attention_walks import in_pieces, state_of, twice
+
+cached_attention = Exercise(
+    "CachedAttention",
+    results=("output", "cache"),
+    axes=(("batch", "new tokens", "embedding"), ("batch", "heads", "tokens", "head size")),
+    not_allowed=(FUSED_ATTENTION,),
+    tolerance=SUMS_OF_PRODUCTS,
+    mistakes_from=("cached_attention_mistakes", "cached_attention_mistakes_in_the_cache"),
+    not_asked={"leading axes": FIXED_AXES},
+)
+
+NAMES = ("query", "key", "value", "output")
+
+
+def _state(draw, heads, head_size, bias=False, dtype=torch.float32):
+    """Weights of the judge's, small enough that no softmax saturates."""
+    embed_dim = heads * head_size
+    state = {}
+    for name in NAMES:
+        state[f"{name}.weight"] = draw.normal(embed_dim, embed_dim, dtype=dtype) / math.sqrt(embed_dim)
+        if bias:
+            state[f"{name}.bias"] = draw.normal(embed_dim, dtype=dtype)
+    return state
+
+
+def _made(draw, heads, head_size, bias=False, double=False):
+    given = {"bias": True} if bias else {}
+    state = _state(draw, heads, head_size, bias)
+    return build(heads * head_size, heads, state=state, double=double, **given)
+
+
+def _cache(draw, batch, heads, past, head_size, dtype=torch.float32):
+    return tuple(draw.normal(batch, heads, past, head_size, dtype=dtype) for _ in range(2))
+
+
+@cached_attention.group("without a cache: one causal pass", points=1)
+def one_pass(draw):
+    for bias, double in ((False, False), (True, False), (True, True)):
+        heads, head_size, batch, length = draw.heads(2)
+        dtype = torch.float64 if double else torch.float32
+        x = draw.normal(batch, length, heads * head_size, dtype=dtype)
+        yield ask(x, build=_made(draw, heads, head_size, bias, double))
+
+
+@cached_attention.group("one new token behind a cache", points=1)
+def one_new_token(draw):
+    for double in (False, True):
+        heads, head_size, batch, past = draw.heads(2)
+        dtype = torch.float64 if double else torch.float32
+        cache = _cache(draw, batch, heads, past, head_size, dtype)
+        x = draw.normal(batch, 1, heads * head_size, dtype=dtype)
+        yield ask(x, cache, build=_made(draw, heads, head_size, bias=double, double=double))
+
+
+@cached_attention.group("several new tokens behind a cache", points=1)
+def several_new_tokens(draw):
+    for double in (False, True):
+        heads, head_size, batch, past, new = draw.heads(3)
+        dtype = torch.float64 if double else torch.float32
+        cache = _cache(draw, batch, heads, past, head_size, dtype)
+        x = draw.normal(batch, new, heads * head_size, dtype=dtype)
+        yield ask(x, cache=cache, build=_made(draw, heads, head_size, bias=double, double=double))
+    heads, head_size, batch, new = draw.heads(2)
+    cache = _cache(draw, batch, heads, 1, head_size)  # a short past and a long rest
+    yield ask(draw.normal(batch, new, heads * head_size), cache, build=_made(draw, heads, head_size))
+
+
+@cached_attention.group("equal sizes: as many sentences, heads, new and old tokens", points=1)
+def equal_sizes(draw):
+    (size,) = draw.sizes(1)
+    x = draw.normal(4, size, 4 * size)
+    yield ask(x, build=_made(draw, 4, size))  # B = H, T = D
+    yield ask(x, _cache(draw, 4, 4, size, size), build=_made(draw, 4, size))
+    yield ask(draw.normal(5, 5, 25), _cache(draw, 5, 5, 5, 5), build=_made(draw, 5, 5, bias=True))
+    yield ask(draw.normal(2, 3, size), _cache(draw, 2, 1, 4, size), build=_made(draw, 1, size))  # one head
+
+
+def _in_pieces(draw, lengths, dtype=torch.float32, through=in_pieces, gradients=False):
+    heads, head_size, batch = draw.heads(1)
+    x = draw.normal(batch, sum(lengths), heads * head_size, dtype=dtype)
+    state = _state(draw, heads, head_size, dtype=dtype)
+    return ask(x, heads * head_size, heads, state, list(lengths), through=through, gradients=gradients)
+
+
+@cached_attention.group("a text in pieces, token by token too", points=2)
+def pieces(draw):
+    yield _in_pieces(draw, draw.shuffled((1, 4, 6)))
+    yield _in_pieces(draw, draw.shuffled((2, 3, 5)), torch.float64)
+    yield _in_pieces(draw, (1,) * 6)
+    yield _in_pieces(draw, (5, 1, 1, 1))
+
+
+@cached_attention.group("one cache continued twice", points=1)
+def branches(draw):
+    yield _in_pieces(draw, draw.shuffled((3, 4, 6)), through=twice)
+    yield _in_pieces(draw, (6, 1, 1), torch.float64, through=twice)
+
+
+def _large_scores(draw, past):
+    """Later keys have ever larger scores, up to 1e4: whatever is hidden is above what is seen."""
+    heads, head_size, batch, new = draw.heads(2)
+    made = _made(draw, heads, head_size)
+    for_large_scores(made.state, head_size)
+    x = draw.normal(batch, new, heads * head_size)
+    x[..., 0] = torch.linspace(0.5, 1, new)
+    if not past:
+        return ask(x, build=made)
+    cache = _cache(draw, batch, heads, past, head_size)
+    cache[0][..., 0] = 0.0
+    return ask(x, cache, build=made)
+
+
+@cached_attention.group("gradients, also through the cache; large scores", points=2)
+def gradients(draw):
+    for double, dtype in zip((False, True), FLOATS, strict=True):
+        heads, head_size, batch, past, new = draw.heads(3)
+        made = _made(draw, heads, head_size, bias=double, double=double)
+        x = draw.normal(batch, new, heads * head_size, dtype=dtype)
+        yield ask(x, build=made, gradients=True)
+        yield ask(x, _cache(draw, batch, heads, past, head_size, dtype), build=made, gradients=True)
+        yield _in_pieces(draw, (3, 1, 2), dtype, gradients=True)
+    yield _large_scores(draw, past=0)
+    yield _large_scores(draw, past=4)
+
+
+@cached_attention.group("its parameters, and nothing else in its state_dict", points=0.5)
+def parameters(draw):
+    for bias in (False, True):
+        heads, head_size, batch, length = draw.heads(2)
+        given = {"bias": True} if bias else {}
+        yield ask(build=build(heads * head_size, heads, **given, look=("parameters",)))
+        x = draw.normal(batch, length, heads * head_size)
+        yield ask(heads * head_size, heads, x, bias, through=state_of)
+
+
+@cached_attention.group("with the weights it draws itself", points=0.5, fresh=True)
+def own_weights(draw):
+    heads, head_size, batch, past, new = draw.heads(3)
+    fresh = partial(build, heads * head_size, heads, bias=True, look=("result", "state"))
+    yield ask(draw.normal(batch, new, heads * head_size), build=fresh())
+    cache = _cache(draw, batch, heads, past, head_size)
+    yield ask(draw.normal(batch, new, heads * head_size), cache, build=fresh())
+
+
+@cached_attention.group("a width that cannot be shared out", points=1)
+def refusals(draw):
+    embed_dim, heads = draw.indivisible()
+    yield ask(build=build(embed_dim, heads, look=()), refuses=(embed_dim, heads))
+
+
+class Right(nn.Module):
+    """Right as it stands; each mistake changes one thing about it."""
+
+    def __init__(self, embed_dim, num_heads, bias=False):
+        super().__init__()
+        if embed_dim % num_heads:
+            raise ValueError(f"{embed_dim} does not divide into {num_heads} heads")
+        self.num_heads = num_heads
+        for name in ("query", "key", "value", "output"):
+            self.add_module(name, nn.Linear(embed_dim, embed_dim, bias=bias))
+
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def merge(self, x):
+        return x.transpose(1, 2).flatten(2)
+
+    def join(self, past, new):
+        """(B, H, T_past, D) and (B, H, T_new, D) -> (B, H, T, D)"""
+        return torch.cat([past, new], dim=2)
+
+    def scale(self, head_size):
+        return math.sqrt(head_size)
+
+    def mask(self, new, total):
+        """True = may attend: (T_new, T)"""
+        return torch.ones(new, total, dtype=torch.bool).tril(diagonal=total - new)
+
+    def weigh(self, scores):
+        mask = self.mask(*scores.shape[-2:])
+        return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+
+    def attend(self, query, key, value):
+        scores = query @ key.transpose(-2, -1) / self.scale(query.shape[-1])
+        return self.weigh(scores) @ value
+
+    def finish(self, merged):
+        return self.output(merged)
+
+    def kept(self, new, total):
+        """The cache that is returned, of the new keys and values and of all of them."""
+        return total
+
+    def forward(self, x, cache=None):
+        query, key, value = (self.split(layer(x)) for layer in (self.query, self.key, self.value))
+        new = key, value
+        if cache is not None:
+            key, value = self.join(cache[0], key), self.join(cache[1], value)
+        return self.finish(self.merge(self.attend(query, key, value))), self.kept(new, (key, value))

@@ -1,0 +1,190 @@
+"""The mistakes that the grader can name in `CachedAttention`: what a token sees."""
+
+import math
+
+import torch
+import torch.nn as nn
+
+from .cached_attention import Right, cached_attention
+
+
+@cached_attention.mistake(
+    "Right without a cache; behind one, the mask begins at the wrong place: new token i sees the first i "
+    "+ 1 keys, as if there were no past. It may see all of the past and the new ones up to itself: shift "
+    "the diagonal by T_past."
+)
+class NoOffset(Right):
+    def mask(self, new, total):
+        return torch.ones(new, total, dtype=torch.bool).tril()
+
+
+@cached_attention.mistake(
+    "Nothing is hidden: a token sees those that come after it. Generating one token at a time hides that,"
+    " a prompt does not. New token i may see the past and the new ones up to itself."
+)
+class NoMask(Right):
+    def mask(self, new, total):
+        return torch.ones(new, total, dtype=torch.bool)
+
+
+@cached_attention.mistake(
+    "Right without a cache; with one, nothing is hidden among the new tokens. That is harmless for one "
+    "new token, and wrong for several: token i may not see the new ones behind it."
+)
+class NoMaskBehindACache(Right):
+    def mask(self, new, total):
+        mask = torch.ones(new, total, dtype=torch.bool)
+        return mask.tril() if new == total else mask
+
+
+@cached_attention.mistake(
+    "The mask is shifted one too far: each new token also sees the one after it. The diagonal of the new "
+    "tokens themselves belongs to what may be seen, and nothing to the right of it: shift by T_past."
+)
+class OneTooFar(Right):
+    def mask(self, new, total):
+        return torch.ones(new, total, dtype=torch.bool).tril(diagonal=total - new + 1)
+
+
+@cached_attention.mistake(
+    "A token does not see itself when there is a past: the mask is shifted one too little. New token i "
+    "may see the past and the new ones up to and with itself."
+)
+class NotItself(Right):
+    def mask(self, new, total):
+        return torch.ones(new, total, dtype=torch.bool).tril(diagonal=total - new - (total > new))
+
+
+@cached_attention.mistake(
+    "Behind a cache the new tokens see the past and themselves only, not the new ones before them. These "
+    "come earlier too: new token i may see new tokens 0 to i."
+)
+class NoNewTokensBefore(Right):
+    def mask(self, new, total):
+        past = total - new
+        own = torch.eye(new, dtype=torch.bool) if past else torch.ones(new, new, dtype=torch.bool).tril()
+        return torch.cat([torch.ones(new, past, dtype=torch.bool), own], dim=1)
+
+
+@cached_attention.mistake(
+    "The past is hidden: new tokens see only each other. Everything in the cache lies before them, so "
+    "each may see all of it."
+)
+class SeesNoPast(Right):
+    def mask(self, new, total):
+        past = total - new
+        hidden = torch.zeros(new, past, dtype=torch.bool)
+        return torch.cat([hidden, torch.ones(new, new, dtype=torch.bool).tril()], dim=1)
+
+
+@cached_attention.mistake(
+    "The mask is turned round: a token sees what comes after it, and nothing before. True means may "
+    "attend: on the diagonal and to its left."
+)
+class MaskTurnedRound(Right):
+    def mask(self, new, total):
+        return torch.ones(new, total, dtype=torch.bool).triu(diagonal=total - new)
+
+
+@cached_attention.mistake(
+    "The scores are not scaled, so the weights are far too sharp. Divide by the root of the head size."
+)
+class Unscaled(Right):
+    def scale(self, head_size):
+        return 1.0
+
+
+@cached_attention.mistake(
+    "The scores are divided by the root of the whole width E. A head's dot product runs over D = E / H "
+    "numbers: it is the root of D that belongs there."
+)
+class ScaledByTheWholeWidth(Right):
+    def scale(self, head_size):
+        return math.sqrt(head_size * self.num_heads)
+
+
+@cached_attention.mistake(
+    "The hidden scores are set to 0, which is a score like any other: hidden tokens still get weight. Set"
+    " them to -inf before the softmax."
+)
+class HiddenScoresOfZero(Right):
+    def weigh(self, scores):
+        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), 0.0), dim=-1)
+
+
+@cached_attention.mistake(
+    "The weights are hidden after the softmax, so the rows do not sum to 1 any more. Hide the scores "
+    "before it, with -inf."
+)
+class MasksAfterTheSoftmax(Right):
+    def weigh(self, scores):
+        return torch.softmax(scores, dim=-1).masked_fill(~self.mask(*scores.shape[-2:]), 0.0)
+
+
+@cached_attention.mistake(
+    "The merged heads are returned as they are: `self.output` is made and never used. Send them through "
+    "it before you return."
+)
+class ForgetsTheOutputProjection(Right):
+    def finish(self, merged):
+        return merged
+
+
+@cached_attention.mistake(
+    "The heads are cut with a view alone: it gives the shape (B, H, T, D) and puts the first tokens whole"
+    " into head 0. Cut E into (H, D) first, then swap T and H."
+)
+class SplitsWithoutTranspose(Right):
+    def split(self, x):
+        return x.reshape(x.shape[0], self.num_heads, x.shape[1], -1)
+
+
+@cached_attention.mistake(
+    "The cache is right, the output is not: the heads are merged without swapping T and H back. Swap "
+    "first, then join the heads."
+)
+class MergesWithoutTranspose(Right):
+    def merge(self, x):
+        return x.reshape(x.shape[0], x.shape[2], -1)
+
+
+@cached_attention.mistake(
+    "Right wherever E can be shared out among the heads, but an E that cannot is not refused. Test it in "
+    "`__init__` and raise a ValueError that names `embed_dim` and `num_heads`."
+)
+class RefusesNothing(Right):
+    def __init__(self, embed_dim, num_heads, bias=False):
+        nn.Module.__init__(self)
+        self.num_heads = num_heads
+        for name in ("query", "key", "value", "output"):
+            self.add_module(name, nn.Linear(embed_dim, embed_dim, bias=bias))
+
+
+@cached_attention.mistake(
+    "`bias=True` changes nothing: the projections are made without one. Hand `bias` on to all four."
+)
+class BiasIgnored(Right):
+    def __init__(self, embed_dim, num_heads, bias=False):
+        super().__init__(embed_dim, num_heads)
+
+
+@cached_attention.mistake(
+    "The projections have a bias although none was asked for: `nn.Linear` makes one unless it is told not"
+    " to. Hand `bias` on to all four, False by default."
+)
+class BiasAlways(Right):
+    def __init__(self, embed_dim, num_heads, bias=True):
+        super().__init__(embed_dim, num_heads, bias=True)
+
+
+@cached_attention.mistake(
+    "A mask or table stands in the `state_dict`, so weights from elsewhere do not fit. It belongs to no "
+    "checkpoint: make it in `forward`, or register it with `persistent=False`."
+)
+class MaskInTheState(Right):
+    def __init__(self, embed_dim, num_heads, bias=False):
+        super().__init__(embed_dim, num_heads, bias)
+        self.register_buffer("hidden", torch.ones(256, 256, dtype=torch.bool).triu(1))
+
+    def load_state_dict(self, state, strict=True):
+        return super().load_state_dict(state, strict=False)

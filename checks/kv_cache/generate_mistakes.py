@@ -1,0 +1,229 @@
+"""The mistakes that the grader can name in `generate`."""
+
+import torch
+
+from .generate import generate
+
+
+def _largest(logits):
+    return logits[:, -1].argmax(dim=-1, keepdim=True)
+
+
+def _loop(step, tokens, new_tokens, choose=_largest):
+    """Right but for what `choose` takes."""
+    ids, cache = tokens, None
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = step(ids, cache)
+            ids = choose(logits)
+            tokens = torch.cat([tokens, ids], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "Every step gets the whole text again, and no cache: the tokens are right, and all the work is done "
+    "anew. Hand on the cache that the step returned, and behind the prompt only the newest token."
+)
+def everything_anew(step, tokens, new_tokens):
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, _ = step(tokens, None)
+            tokens = torch.cat([tokens, _largest(logits)], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "The whole text is passed at every step together with the cache, which holds it already: so each "
+    "token is seen several times. Behind the prompt, pass the newest token alone."
+)
+def whole_text_and_the_cache(step, tokens, new_tokens):
+    cache = None
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = step(tokens, cache)
+            tokens = torch.cat([tokens, _largest(logits)], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "The prompt is passed again at every step, behind what the cache holds: pass it once, with the cache "
+    "None. After that the step gets the token that was just chosen."
+)
+def the_prompt_at_every_step(step, tokens, new_tokens):
+    prompt, cache = tokens, None
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = step(prompt, cache)
+            tokens = torch.cat([tokens, _largest(logits)], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "The cache is thrown away: each new token is passed alone and with None, so the model has forgotten "
+    "all before it. Keep the second thing that `step` returns and hand it to the next step."
+)
+def forgets_the_cache(step, tokens, new_tokens):
+    ids = tokens
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, _ = step(ids, None)
+            ids = _largest(logits)
+            tokens = torch.cat([tokens, ids], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "The cache of the prompt is handed to every later step: the tokens made since are not in it. Assign "
+    "the cache anew at each step."
+)
+def the_first_cache_for_ever(step, tokens, new_tokens):
+    ids, kept = tokens, None
+    with torch.no_grad():
+        for number in range(new_tokens):
+            logits, cache = step(ids, kept)
+            kept = cache if number == 0 else kept
+            ids = _largest(logits)
+            tokens = torch.cat([tokens, ids], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "The next token is drawn at random from the softmax of the logits: that is sampling. Greedy is asked "
+    "for: take the place of the largest logit."
+)
+def samples(step, tokens, new_tokens):
+    generator = torch.Generator().manual_seed(0)
+
+    def drawn(logits):
+        return torch.multinomial(torch.softmax(logits[:, -1].float(), -1), 1, generator=generator)
+
+    return _loop(step, tokens, new_tokens, drawn)
+
+
+@generate.mistake(
+    "Among equal maxima the last is taken, as sorting does. The first is asked for: `argmax` gives it."
+)
+def the_last_of_equals(step, tokens, new_tokens):
+    def last(logits):
+        row = logits[:, -1]
+        return row.shape[-1] - 1 - row.flip(-1).argmax(dim=-1, keepdim=True)
+
+    return _loop(step, tokens, new_tokens, last)
+
+
+@generate.mistake(
+    "The logits of the first place are read: they say what follows the first token. What comes next "
+    "stands in the last row, `logits[:, -1]`."
+)
+def the_first_row(step, tokens, new_tokens):
+    return _loop(step, tokens, new_tokens, lambda logits: logits[:, 0].argmax(dim=-1, keepdim=True))
+
+
+@generate.mistake("The smallest logit wins. The likeliest token has the largest one: take `argmax`.")
+def the_smallest(step, tokens, new_tokens):
+    return _loop(step, tokens, new_tokens, lambda logits: logits[:, -1].argmin(dim=-1, keepdim=True))
+
+
+@generate.mistake(
+    "All texts get the token of the first one. Each row of the batch has logits of its own: take the "
+    "argmax over the vocabulary, the last axis, and keep the batch."
+)
+def the_first_texts_token(step, tokens, new_tokens):
+    def first(logits):
+        return logits[:1, -1].argmax(dim=-1, keepdim=True).expand(len(logits), 1)
+
+    return _loop(step, tokens, new_tokens, first)
+
+
+@generate.mistake("Only the new tokens come back. The result begins with the prompt, (B, T + new_tokens).")
+def without_the_prompt(step, tokens, new_tokens):
+    return _loop(step, tokens, new_tokens)[:, tokens.shape[1] :]
+
+
+@generate.mistake(
+    "The tokens are right, but `step` runs once more than there are tokens to make: the last logits are "
+    "computed and never read. Each step makes one token, so `new_tokens` steps are enough, and none for "
+    "none."
+)
+def one_step_too_many(step, tokens, new_tokens):
+    made = [tokens]
+    with torch.no_grad():
+        logits, cache = step(tokens, None)
+        for _ in range(new_tokens):
+            made.append(_largest(logits))
+            logits, cache = step(made[-1], cache)
+    return torch.cat(made, dim=1)
+
+
+@generate.mistake(
+    "One token too many comes back. The first step, with the prompt, already makes one: `new_tokens` "
+    "counts it."
+)
+def one_token_too_many(step, tokens, new_tokens):
+    return _loop(step, tokens, new_tokens + 1)
+
+
+@generate.mistake(
+    "One token too few comes back. The step with the prompt makes a token, too, and so does each later "
+    "one: take `new_tokens` steps."
+)
+def one_token_too_few(step, tokens, new_tokens):
+    return _loop(step, tokens, max(new_tokens - 1, 0))
+
+
+@generate.mistake(
+    "The prompt is fed one token at a time: as many steps as it is long, where one is enough. Pass the "
+    "whole prompt at once; the causal layer computes all its places side by side."
+)
+def the_prompt_token_by_token(step, tokens, new_tokens):
+    cache, made = None, [tokens]
+    if new_tokens == 0:
+        return tokens
+    with torch.no_grad():
+        for ids in tokens.split(1, dim=1):
+            logits, cache = step(ids, cache)
+        for number in range(new_tokens):
+            made.append(_largest(logits))
+            if number < new_tokens - 1:
+                logits, cache = step(made[-1], cache)
+    return torch.cat(made, dim=1)
+
+
+@generate.mistake(
+    "For no new tokens, one is made. `new_tokens=0` returns the prompt, and no step runs: test for it "
+    "before the first step, or let the loop do all steps."
+)
+def none_makes_one(step, tokens, new_tokens):
+    return _loop(step, tokens, max(new_tokens, 1))
+
+
+@generate.mistake(
+    "The tokens are right, but gradients are recorded while `step` runs: autograd keeps all that every "
+    "step made, and memory grows with each token. Run the loop under `torch.no_grad`."
+)
+def gradients_left_on(step, tokens, new_tokens):
+    ids, cache = tokens, None
+    for _ in range(new_tokens):
+        logits, cache = step(ids, cache)
+        ids = _largest(logits)
+        tokens = torch.cat([tokens, ids], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "Gradients stay off when you are done: whoever trains afterwards learns nothing. `torch.no_grad` as a"
+    " context puts back what was there before."
+)
+def gradients_off_for_good(step, tokens, new_tokens):
+    torch.set_grad_enabled(False)
+    return _loop(step, tokens, new_tokens)
+
+
+@generate.mistake(
+    "Gradients are switched on afterwards even where they were off before. Put back what was there: "
+    "`torch.no_grad` as a context does."
+)
+def gradients_on_afterwards(step, tokens, new_tokens):
+    result = _loop(step, tokens, new_tokens)
+    torch.set_grad_enabled(True)
+    return result

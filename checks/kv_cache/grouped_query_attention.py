@@ -1,0 +1,216 @@
+"""What the grader asks about `GroupedQueryAttention`; its mistakes stand in a file of their own."""
+
+import math
+
+import torch
+import torch.nn as nn
+
+from attention_lab.authoring import (
+    FUSED_ATTENTION,
+    SUMS_OF_PRODUCTS,
+    Exercise,
+    ask,
+    build,
+    hidden_above,
+)
+from attention_lab.authoring.draw import FRESH_SMALL_SIZES
+
+grouped_query_attention = Exercise(
+    "GroupedQueryAttention",
+    results=("output", "weights"),
+    axes=(("batch", "queries", "embedding"), ("batch", "queries", "keys")),
+    weights=1,
+    not_allowed=(FUSED_ATTENTION,),
+    tolerance=SUMS_OF_PRODUCTS,
+    mistakes_from=("grouped_query_attention_mistakes",),
+)
+
+
+def _sizes(draw, count, groups=2):
+    """Query heads, key/value heads, head size and `count` more: all different."""
+    kv_heads, *_ = draw.heads()
+    heads = groups * kv_heads
+    others = [size for size in draw.shuffled(FRESH_SMALL_SIZES) if size not in (heads, kv_heads)]
+    return heads, kv_heads, *others[: 1 + count]
+
+
+def _made(draw, heads, kv_heads, head_size, bias=False, double=False):
+    """The layer with weights of the judge's, small enough that no softmax saturates."""
+    width, kv_width = heads * head_size, kv_heads * head_size
+    state = {}
+    for name, rows in (("query", width), ("key", kv_width), ("value", kv_width), ("output", width)):
+        state[f"{name}.weight"] = draw.normal(rows, width) / math.sqrt(width)
+        if bias:
+            state[f"{name}.bias"] = draw.normal(rows)
+    given = {"bias": True} if bias else {}
+    return build(width, heads, kv_heads, state=state, double=double, **given)
+
+
+@grouped_query_attention.group("fewer keys and values than queries", points=2)
+def fewer(draw):
+    for bias, double, groups in ((False, False, 2), (True, False, 3), (True, True, 2)):
+        heads, kv_heads, head_size, batch, length = _sizes(draw, 2, groups)
+        dtype = torch.float64 if double else torch.float32
+        x = draw.normal(batch, length, heads * head_size, dtype=dtype)
+        yield ask(x, build=_made(draw, heads, kv_heads, head_size, bias, double))
+
+
+@grouped_query_attention.group("as many keys as queries: lesson 6's layer", points=1)
+def multi_head(draw):
+    heads, head_size, batch, length = draw.heads(2)
+    for bias in (False, True):
+        x = draw.normal(batch, length, heads * head_size)
+        yield ask(x, build=_made(draw, heads, heads, head_size, bias))
+
+
+@grouped_query_attention.group("one key/value head for all", points=1)
+def multi_query(draw):
+    heads, head_size, batch, length = draw.heads(2)
+    for bias in (False, True):
+        x = draw.normal(batch, length, heads * head_size)
+        yield ask(x, build=_made(draw, heads, 1, head_size, bias))
+
+
+@grouped_query_attention.group("masks of all three shapes", points=1)
+def masks(draw):
+    heads, kv_heads, head_size, batch, length = _sizes(draw, 2)
+    x = draw.normal(batch, length, heads * head_size)
+    x[1] = x[0]  # the same text twice, under masks of their own
+    for shape in ((length, length), (batch, 1, length), (batch, length, length)):
+        yield ask(x, mask=draw.mask(*shape), build=_made(draw, heads, kv_heads, head_size))
+
+
+@grouped_query_attention.group("equal sizes: as many sentences as heads, as many tokens", points=1)
+def equal_sizes(draw):
+    (size,) = draw.sizes(1)
+    for shape in ((4, 1, size), (4, size, size), (size, size)):
+        yield ask(draw.normal(4, size, 4 * size), draw.mask(*shape), build=_made(draw, 4, 2, size))
+    yield ask(draw.normal(2, 4, 16), draw.mask(2, 4, 4), build=_made(draw, 4, 2, 4, bias=True))
+    yield ask(draw.normal(4, 3, 8 * size), build=_made(draw, 8, 4, size))
+    yield ask(draw.normal(2, size, size), build=_made(draw, 1, 1, size))  # one head
+
+
+def _hidden_above(draw):
+    """Scores of ±1e4, the largest where the mask hides; each head's by the first number of its keys."""
+    heads, kv_heads, head_size, batch, length = _sizes(draw, 2)
+    query, key, mask = hidden_above(draw, batch, length, heads * head_size, queries=length)
+    made = _made(draw, heads, kv_heads, head_size)
+    root = math.sqrt(1e4 * math.sqrt(head_size))
+    for name, column in (("query", 0), ("key", 1)):
+        made.state[f"{name}.weight"][::head_size] = 0.0
+        made.state[f"{name}.weight"][::head_size, column] = root
+    x = query.clone()
+    x[..., 1] = key[..., 0]
+    return ask(x, mask, build=made)
+
+
+@grouped_query_attention.group("nothing to attend to, large scores, gradients", points=2)
+def gradients(draw):
+    yield _hidden_above(draw)
+    for double in (False, True):
+        heads, kv_heads, head_size, batch, length = _sizes(draw, 2)
+        x = draw.normal(batch, length, heads * head_size, dtype=torch.float64 if double else torch.float32)
+        mask = draw.mask(batch, length, length)
+        yield ask(x, mask=mask, build=_made(draw, heads, kv_heads, head_size, double=double), gradients=True)
+        mask = mask.clone()
+        mask[draw.integer(0, batch - 1), draw.integer(0, length - 1)] = False
+        made = _made(draw, heads, kv_heads, head_size, True, double)
+        yield ask(x, mask=mask, build=made, gradients=True)
+
+
+def state_of(answer):
+    """The names in a layer's state_dict, with their shapes."""
+
+    def named(embed_dim, heads, kv_heads, bias):
+        layer = answer(embed_dim, heads, kv_heads, **({"bias": True} if bias else {}))
+        return {name: list(entry.shape) for name, entry in layer.state_dict().items()}
+
+    return named
+
+
+@grouped_query_attention.group("its parameters, and nothing else in its state_dict", points=0.5)
+def parameters(draw):
+    for bias in ({}, {"bias": True}):
+        heads, kv_heads, head_size = _sizes(draw, 0)
+        yield ask(build=build(heads * head_size, heads, kv_heads, **bias, look=("parameters",)))
+        yield ask(heads * head_size, heads, kv_heads, bool(bias), through=state_of)
+
+
+@grouped_query_attention.group("with the weights it draws itself", points=0.5, fresh=True)
+def own_weights(draw):
+    heads, kv_heads, head_size, batch, length = _sizes(draw, 2)
+    fresh = build(heads * head_size, heads, kv_heads, bias=True, look=("result", "state"))
+    yield ask(draw.normal(batch, length, heads * head_size), build=fresh)
+
+
+@grouped_query_attention.group("heads that cannot be shared out", points=1)
+def refusals(draw):
+    embed_dim, heads = draw.indivisible()
+    yield ask(build=build(embed_dim, heads, heads, look=()), refuses=(embed_dim, heads))
+    heads, kv_heads = draw.indivisible()
+    (head_size,) = draw.sizes(1)
+    yield ask(build=build(heads * head_size, heads, kv_heads, look=()), refuses=(heads, kv_heads))
+
+
+class Right(nn.Module):
+    """Right as it stands; each mistake changes one thing about it."""
+
+    def __init__(self, embed_dim, num_heads, num_kv_heads, bias=False):
+        super().__init__()
+        self.refuse(embed_dim, num_heads, num_kv_heads)
+        self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
+        kv_width = embed_dim // num_heads * num_kv_heads
+        for name, width in (
+            ("query", embed_dim),
+            ("key", kv_width),
+            ("value", kv_width),
+            ("output", embed_dim),
+        ):
+            self.add_module(name, nn.Linear(embed_dim, width, bias=bias))
+
+    def refuse(self, embed_dim, num_heads, num_kv_heads):
+        if embed_dim % num_heads:
+            raise ValueError(f"{embed_dim} does not divide into {num_heads} heads")
+        if num_heads % num_kv_heads:
+            raise ValueError(f"{num_heads} heads cannot share {num_kv_heads} keys and values evenly")
+
+    def split(self, x, heads):
+        return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+    def share(self, x):
+        """(B, H_kv, T, D) -> (B, H, T, D)"""
+        return x.repeat_interleave(self.num_heads // self.num_kv_heads, dim=1)
+
+    def merge(self, x):
+        return x.transpose(1, 2).flatten(2)
+
+    def scale(self, head_size):
+        return math.sqrt(head_size)
+
+    def lift(self, mask):
+        return mask.unsqueeze(-3)
+
+    def clear(self, weights, mask):
+        return weights.masked_fill(~mask, 0.0)
+
+    def attend(self, query, key, value, mask):
+        scores = query @ key.transpose(-2, -1) / self.scale(query.shape[-1])
+        if mask is None:
+            weights = torch.softmax(scores, dim=-1)
+        else:
+            mask = self.lift(mask)
+            weights = self.clear(torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1), mask)
+        return weights @ value, weights
+
+    def finish(self, merged):
+        return self.output(merged)
+
+    def over_heads(self, weights):
+        return weights.mean(dim=1)
+
+    def forward(self, x, mask=None):
+        query = self.split(self.query(x), self.num_heads)
+        key = self.share(self.split(self.key(x), self.num_kv_heads))
+        value = self.share(self.split(self.value(x), self.num_kv_heads))
+        outputs, weights = self.attend(query, key, value, mask)
+        return self.finish(self.merge(outputs)), self.over_heads(weights)

@@ -1,0 +1,214 @@
+"""The mistakes that the grader can name in `GroupedQueryAttention`."""
+
+import math
+
+import torch.nn as nn
+
+from .grouped_query_attention import Right, grouped_query_attention
+
+
+@grouped_query_attention.mistake(
+    "The heads are shared in the wrong order: query head h uses key/value head h % H_kv, as `repeat` lays"
+    " them out. It should be h // groups, neighbours together: repeat each head by itself "
+    "(`repeat_interleave`)."
+)
+class RepeatsWholeRows(Right):
+    def share(self, x):
+        return x.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)
+
+
+@grouped_query_attention.mistake(
+    "The keys are shared out in one order and the values in another, so a head weighs by one key/value "
+    "head and reads another. Query head h uses head h // groups of both."
+)
+class ValuesInAnotherOrder(Right):
+    def forward(self, x, mask=None):
+        query = self.split(self.query(x), self.num_heads)
+        key = self.share(self.split(self.key(x), self.num_kv_heads))
+        value = self.split(self.value(x), self.num_kv_heads)
+        value = value.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)
+        outputs, weights = self.attend(query, key, value, mask)
+        return self.finish(self.merge(outputs)), self.over_heads(weights)
+
+
+@grouped_query_attention.mistake(
+    "All query heads use the first key/value head; the others are made and never asked. Query head h uses"
+    " head h // groups."
+)
+class FirstHeadForAll(Right):
+    def share(self, x):
+        return x[:, :1].expand(-1, self.num_heads, -1, -1)
+
+
+@grouped_query_attention.mistake(
+    "`weights` are the sum over the heads, so their rows sum to H instead of 1. The average was asked "
+    "for: `mean`."
+)
+class WeightsSummed(Right):
+    def over_heads(self, weights):
+        return weights.sum(dim=1)
+
+
+@grouped_query_attention.mistake(
+    "`weights` are those of head 0 only. Their average over all heads was asked for."
+)
+class WeightsOfTheFirstHead(Right):
+    def over_heads(self, weights):
+        return weights[:, 0]
+
+
+@grouped_query_attention.mistake(
+    "`weights` of all heads come back, (B, H, T, T). Their average over the heads was asked for, (B, T, T)."
+)
+class WeightsOfAllHeads(Right):
+    def over_heads(self, weights):
+        return weights
+
+
+@grouped_query_attention.mistake(
+    "The sum of the weights over the heads is divided by the number of key/value heads. It is the query "
+    "heads that are averaged over: divide by `num_heads`."
+)
+class AveragedOverTheKeyHeads(Right):
+    def over_heads(self, weights):
+        return weights.sum(dim=1) / self.num_kv_heads
+
+
+@grouped_query_attention.mistake(
+    "`key` and `value` lead from E to E, as in lesson 6 (or their head size is E / H_kv): nothing is "
+    "saved. They have H_kv heads of D numbers, so they lead from E to H_kv · D."
+)
+class KeysAsWideAsQueries(Right):
+    def __init__(self, embed_dim, num_heads, num_kv_heads, bias=False):
+        nn.Module.__init__(self)
+        self.refuse(embed_dim, num_heads, num_kv_heads)
+        self.num_heads = self.num_kv_heads = num_heads
+        for name in ("query", "key", "value", "output"):
+            self.add_module(name, nn.Linear(embed_dim, embed_dim, bias=bias))
+
+
+@grouped_query_attention.mistake(
+    "The scores are not scaled, so the weights are far too sharp. Divide by the root of the head size."
+)
+class Unscaled(Right):
+    def scale(self, head_size):
+        return 1.0
+
+
+@grouped_query_attention.mistake(
+    "The scores are divided by the root of the whole width E. A head's dot product runs over D = E / H "
+    "numbers: divide by the root of D."
+)
+class ScaledByTheWholeWidth(Right):
+    def scale(self, head_size):
+        return math.sqrt(head_size * self.num_heads)
+
+
+@grouped_query_attention.mistake(
+    "The scores are divided by the root of the keys' whole width, H_kv · D. A head's dot product runs "
+    "over D numbers, whoever shares them: divide by the root of D."
+)
+class ScaledByTheKeysWidth(Right):
+    def scale(self, head_size):
+        return math.sqrt(head_size * self.num_kv_heads)
+
+
+@grouped_query_attention.mistake(
+    "The mask is not used: hidden keys get weight. Set their scores to -inf before the softmax."
+)
+class NoMask(Right):
+    def forward(self, x, mask=None):
+        return super().forward(x, None)
+
+
+@grouped_query_attention.mistake(
+    "A mask of three axes meets the wrong axes of the scores: (B, T, T) against (B, H, T, T) puts its "
+    "sentences beside the heads. Lift it over the heads: a new axis in front of its last two."
+)
+class MaskNotLifted(Right):
+    def lift(self, mask):
+        return mask
+
+
+@grouped_query_attention.mistake(
+    "A query with nothing to attend to gets NaN: a softmax over nothing but -inf. Set the hidden weights "
+    "to 0 after the softmax."
+)
+class NaNInEmptyRows(Right):
+    def clear(self, weights, mask):
+        return weights
+
+
+@grouped_query_attention.mistake(
+    "The weights are hidden after the softmax, so the rows do not sum to 1. Hide the scores before it, "
+    "with -inf."
+)
+class MasksAfterTheSoftmax(Right):
+    def attend(self, query, key, value, mask):
+        _, weights = super().attend(query, key, value, None)
+        if mask is not None:
+            weights = weights.masked_fill(~self.lift(mask), 0.0)
+        return weights @ value, weights
+
+
+@grouped_query_attention.mistake(
+    "The heads are cut with a view alone: it gives the shape (B, H, T, D) and puts the first tokens whole"
+    " into head 0. Cut into (heads, D) first, then swap T and the heads."
+)
+class SplitsWithoutTranspose(Right):
+    def split(self, x, heads):
+        return x.reshape(x.shape[0], heads, x.shape[1], -1)
+
+
+@grouped_query_attention.mistake(
+    "`weights` are right, `output` is not: the heads are merged without swapping T and H back. Swap "
+    "first, then join the heads."
+)
+class MergesWithoutTranspose(Right):
+    def merge(self, x):
+        return x.reshape(x.shape[0], x.shape[2], -1)
+
+
+@grouped_query_attention.mistake(
+    "The merged heads are returned as they are: `self.output` is made and never used. Send them through it."
+)
+class ForgetsTheOutputProjection(Right):
+    def finish(self, merged):
+        return merged
+
+
+@grouped_query_attention.mistake(
+    "Query heads that cannot be shared out among the keys are not refused. Where `num_heads % "
+    "num_kv_heads` is not 0, raise a ValueError that names both."
+)
+class RefusesNoGroups(Right):
+    def refuse(self, embed_dim, num_heads, num_kv_heads):
+        if embed_dim % num_heads:
+            raise ValueError(f"{embed_dim} does not divide into {num_heads} heads")
+
+
+@grouped_query_attention.mistake(
+    "A width that cannot be shared out among the heads is not refused. Where `embed_dim % num_heads` is "
+    "not 0, raise a ValueError that names both."
+)
+class RefusesNoWidth(Right):
+    def refuse(self, embed_dim, num_heads, num_kv_heads):
+        if num_heads % num_kv_heads:
+            raise ValueError(f"{num_heads} heads cannot share {num_kv_heads} keys and values evenly")
+
+
+@grouped_query_attention.mistake(
+    "`bias=True` changes nothing: the projections are made without one. Hand `bias` on to all four."
+)
+class BiasIgnored(Right):
+    def __init__(self, embed_dim, num_heads, num_kv_heads, bias=False):
+        super().__init__(embed_dim, num_heads, num_kv_heads)
+
+
+@grouped_query_attention.mistake(
+    "The numbers are right, but keys and values are taken out of the graph before they are shared out, so"
+    " `key` and `value` never learn. Leave out `.detach()` and `.data`."
+)
+class SharesDetached(Right):
+    def share(self, x):
+        return super().share(x.detach())

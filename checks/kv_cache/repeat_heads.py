@@ -1,0 +1,191 @@
+"""What the grader asks about `repeat_heads`, and the mistakes it can name."""
+
+import torch
+
+from attention_lab.authoring import FLOATS, Exercise, ask
+from attention_lab.authoring.not_asked import COPIES, FIXED_AXES
+
+repeat_heads = Exercise(
+    "repeat_heads",
+    results=("repeated heads",),
+    axes=(("batch", "heads", "tokens", "head size"),),
+    not_asked={"leading axes": FIXED_AXES, "large values": COPIES},
+)
+
+
+@repeat_heads.group("several heads, each several times", points=2)
+def several(draw):
+    for dtype in FLOATS:
+        *shape, groups = draw.sizes(5)
+        yield ask(draw.normal(*shape, dtype=dtype), groups)
+    yield ask(draw.normal(*draw.sizes(4)), 2)
+
+
+@repeat_heads.group("equal sizes: as many heads as tokens, groups and sentences", points=1)
+def equal_sizes(draw):
+    size, other = draw.sizes(2)
+    yield ask(draw.normal(size, size, size, size), 2)
+    yield ask(draw.normal(4, 4, 4, 4), 4)
+    yield ask(draw.normal(2, other, other, 3), 3)
+
+
+@repeat_heads.group("groups of one, and a single head", points=1)
+def edges(draw):
+    yield ask(draw.normal(*draw.sizes(4)), 1)
+    batch, length, head_size = draw.sizes(3)
+    yield ask(draw.normal(batch, 1, length, head_size), 3)
+    yield ask(draw.normal(1, length, 1, head_size), 2)
+
+
+@repeat_heads.group("gradients, of other layouts too", points=1)
+def gradients(draw):
+    for dtype in FLOATS:
+        yield ask(draw.normal(*draw.sizes(4), dtype=dtype), 2, gradients=True)
+    batch, heads, length, head_size, groups = draw.sizes(5)
+    x = draw.normal(batch, length, heads, head_size)
+    yield ask(x.transpose(1, 2), groups, gradients=True)  # as split_heads leaves it, out of order in memory
+
+
+@repeat_heads.mistake(
+    "The heads come as 0, 1, 2, …, 0, 1, 2, …: `repeat` (and `torch.cat` of copies) puts the whole row of"
+    " heads behind itself. Head h should be h // groups, so 0, 0, …, 1, 1, …: repeat each head by itself."
+)
+def whole_rows(x, groups):
+    return x.repeat(1, groups, 1, 1)
+
+
+@repeat_heads.mistake(
+    "The copies became an axis of their own, (B, H_kv, groups, T, D). Five axes are not asked for: join "
+    "the heads and their copies into one axis."
+)
+def five_axes(x, groups):
+    return x.unsqueeze(2).expand(-1, -1, groups, -1, -1)
+
+
+@repeat_heads.mistake(
+    "The sentences of the batch are repeated instead of the heads: the heads are the second axis."
+)
+def the_batch(x, groups):
+    return x.repeat_interleave(groups, dim=0)
+
+
+@repeat_heads.mistake("The tokens are repeated instead of the heads: the heads are the second axis.")
+def the_tokens(x, groups):
+    return x.repeat_interleave(groups, dim=2)
+
+
+@repeat_heads.mistake(
+    "The numbers within a head are repeated, so the heads became wider, not more: the heads are the "
+    "second axis."
+)
+def the_numbers(x, groups):
+    return x.repeat_interleave(groups, dim=-1)
+
+
+@repeat_heads.mistake(
+    "All axes are repeated into one long row: `repeat_interleave` flattens where no axis is named. Name "
+    "the axis of the heads."
+)
+def flattened(x, groups):
+    return x.repeat_interleave(groups)
+
+
+@repeat_heads.mistake(
+    "Each head is added to its copies or multiplied by their number: the shape is (B, H_kv, T, D) as "
+    "before. Each head should stand there `groups` times, unchanged."
+)
+def multiplied(x, groups):
+    return x * groups
+
+
+@repeat_heads.mistake(
+    "`x` comes back as it was: the heads have not been repeated. The second axis of the result is "
+    "`groups` times as long. Methods return a new tensor: keep what they return."
+)
+def unchanged(x, groups):
+    return x.clone()
+
+
+@repeat_heads.mistake(
+    "Only two copies of each head are made, whatever `groups` is. Use `groups` for the number of copies."
+)
+def always_two(x, groups):
+    return x.repeat_interleave(2, dim=1)
+
+
+@repeat_heads.mistake(
+    "The shape is right and the numbers are mixed up: the copies were laid beside the tokens, or behind "
+    "the numbers of a head, and a view cut them anew. Put the new axis right behind the heads before you "
+    "join it."
+)
+def joined_at_the_wrong_place(x, groups):
+    batch, heads, length, head_size = x.shape
+    pile = x.unsqueeze(3).expand(batch, heads, length, groups, head_size)
+    return pile.reshape(batch, heads * groups, length, head_size)
+
+
+@repeat_heads.mistake(
+    "The result is not a head repeated but one that stands first and zeros behind it: each of the "
+    "`groups` query heads needs the keys. Fill every copy."
+)
+def zeros_between(x, groups):
+    result = x.new_zeros(x.shape[0], x.shape[1] * groups, *x.shape[2:])
+    result[:, ::groups] = x
+    return result
+
+
+@repeat_heads.mistake(
+    "`groups` was taken for the number of heads of the result. It says how often each head is repeated: "
+    "the result has H_kv times `groups` heads."
+)
+def groups_as_the_number_of_heads(x, groups):
+    return x.repeat_interleave(groups, dim=1)[:, :groups]
+
+
+@repeat_heads.mistake(
+    "The numbers are right, but no gradient comes back: the keys left the graph through `.data`, "
+    "`.detach()` or NumPy. The key projection has to learn from every copy, so repeat the tensor itself."
+)
+def detached(x, groups):
+    return x.detach().repeat_interleave(groups, dim=1)
+
+
+@repeat_heads.also_right(
+    "A new axis behind the heads, expanded without copying, then joined: this is `repeat_kv` of the Llama"
+    " code in Hugging Face's transformers."
+)
+def by_expanding(x, groups):
+    batch, heads, length, head_size = x.shape
+    return x[:, :, None].expand(batch, heads, groups, length, head_size).flatten(1, 2)
+
+
+@repeat_heads.also_right(
+    "Says which head stands where: the rule h // groups, written as it is. It works for any other rule as"
+    " well."
+)
+def by_index(x, groups):
+    return x[:, torch.arange(x.shape[1] * groups) // groups]
+
+
+@repeat_heads.also_right
+def by_stacking(x, groups):
+    return torch.stack([x] * groups, dim=2).flatten(1, 2)
+
+
+@repeat_heads.also_right
+def by_a_loop(x, groups):
+    return torch.cat([x[:, head : head + 1] for head in range(x.shape[1]) for _ in range(groups)], dim=1)
+
+
+@repeat_heads.also_right
+def by_a_product(x, groups):
+    copies = torch.ones(groups, dtype=x.dtype)
+    return torch.einsum("bhtd,g->bhgtd", x, copies).flatten(1, 2)
+
+
+@repeat_heads.also_right
+def by_filling(x, groups):
+    result = x.new_empty(x.shape[0], x.shape[1] * groups, *x.shape[2:])
+    for copy in range(groups):
+        result[:, copy::groups] = x
+    return result
