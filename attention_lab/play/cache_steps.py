@@ -8,6 +8,7 @@ import ipywidgets as widgets
 import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 
 from attention_lab import plots
 from attention_lab.play.explorer import FIGURE, Show, at, explorer
@@ -54,7 +55,8 @@ def _generation(tokens: Sequence[str], prompt: int) -> tuple[Figure, Show]:
     ax.set(xlim=(-2.3, len(tokens) + 1.6), ylim=(-0.2, 3.0))
     ax.set_axis_off()
     words = [ax.text(place + 0.5, 2.55, token, ha="center") for place, token in enumerate(tokens)]
-    blocks, totals = [], []
+    blocks: list[list[tuple[Rectangle, Text]]] = []
+    totals = []
     for row, name in enumerate(ROWS):
         bottom = 1.3 - 1.2 * row
         ax.text(-0.2, bottom + 0.45, name, ha="right", va="center")
