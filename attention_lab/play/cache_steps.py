@@ -62,7 +62,8 @@ def _generation(tokens: Sequence[str], prompt: int) -> tuple[Figure, Show]:
         ax.text(-0.2, bottom + 0.45, name, ha="right", va="center")
         blocks.append([])
         for place in range(len(tokens)):
-            patch = ax.add_patch(Rectangle((place + 0.05, bottom), 0.9, 0.9, edgecolor=INK, linewidth=1.0))
+            patch = Rectangle((place + 0.05, bottom), 0.9, 0.9, edgecolor=INK, linewidth=1.0)
+            ax.add_patch(patch)
             text = ax.text(place + 0.5, bottom + 0.45, "", ha="center", va="center", fontsize=9)
             blocks[row].append((patch, text))
         totals.append(ax.text(len(tokens) + 0.2, bottom + 0.45, "", va="center"))
