@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lab build bench bundle site chromium bubblewrap postgresql iproute2 hub-proxy
+.PHONY: help demo test test-all lab build bench bundle site chromium bubblewrap postgresql iproute2 hub-proxy r-base-core
 .DELETE_ON_ERROR:
 
 bin   := .venv/bin
@@ -46,7 +46,7 @@ selection = not long
 # pytest's summary is the last line printed. One thread for each worker: torch would start one a core.
 # Three workers keep two cores busy, as many tests wait for limits and for browsers.
 test: export OMP_NUM_THREADS = 1
-test: $(ready) chromium bubblewrap postgresql iproute2 hub-proxy
+test: $(ready) chromium bubblewrap postgresql iproute2 hub-proxy r-base-core
 	$(bin)/ruff check
 	$(bin)/ruff format --check
 	$(bin)/mypy
@@ -103,6 +103,11 @@ bubblewrap:
 postgresql:
 	@$(call package,/usr/lib/postgresql/*/bin/postgres,postgresql) \
 	|| { echo "No PostgreSQL: the test of a gradebook in it is left out."; test -z "$$CI"; }
+
+# The lessons' other language: tests run what the site shows of it.
+r-base-core:
+	@$(call package,Rscript,r-base-core) \
+	|| { echo "No R: the tests of the lessons' cells in R are left out."; test -z "$$CI"; }
 
 # JupyterHub's proxy is a program of npm's.
 hub-proxy: .venv/hub-proxy/package.json

@@ -16,7 +16,7 @@ TYPED_ELSEWHERE = {
     "test-all": "takes hours; its one difference is below",
     "bench": "takes an hour; its programs are below",
 }
-SYSTEM_PACKAGES = {"chromium", "bubblewrap", "postgresql", "iproute2", "help"}
+SYSTEM_PACKAGES = {"chromium", "bubblewrap", "postgresql", "iproute2", "hub-proxy", "r-base-core", "help"}
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 
 from attention_lab.errors import CourseError
 from attention_lab.site.alt_texts import ALT_TEXTS, alt_texts_of
+from attention_lab.site.r_cells import r_cells, tabs_of
 from attention_lab.site.stand_ins import html_of, run_cell, stand_ins
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
@@ -55,7 +56,7 @@ def page_of(lesson: Lesson) -> Page:
         )
     page = Page(new_notebook(metadata=release.metadata), _given_files(lesson))
     solved = _Solved(lesson, release, solution, page.files)
-    alt_texts = alt_texts_of(lesson.folder)
+    alt_texts, in_r = alt_texts_of(lesson.folder), r_cells(lesson)
     for place, cell in enumerate(release.cells):
         shown = copy.deepcopy(cell)
         shown.metadata = NotebookNode(tags=_tags(release.cells, place))
@@ -64,6 +65,8 @@ def page_of(lesson: Lesson) -> Page:
             if any("image/png" in output.get("data", {}) for output in shown.outputs):
                 shown.metadata["mystnb"] = {"image": {"alt": _alt_text(alt_texts, lesson, cell.id)}}
         page.notebook.cells.append(shown)
+        if cell.id in in_r:
+            page.notebook.cells.append(tabs_of(cell, in_r[cell.id]))
     page.notebook.cells.insert(1, _downloads(lesson, page.files))
     return page
 

@@ -17,8 +17,10 @@ language = "en"
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx_design",
     "attention_lab.site.mathml",
     "attention_lab.site.landmarks",
+    "attention_lab.site.language_tabs",
 ]
 html_math_renderer = "mathml"
 
