@@ -188,7 +188,16 @@ def _course() -> Course:
 def _add_the_graders_commands() -> None:
     """Those of the grader's commands that a course's author and instructor type; students are told so."""
     try:
-        from nbjudge.cli import add_exercise, add_lesson, grade, questions, report, try_checks, visible
+        from nbjudge.cli import (
+            add_exercise,
+            add_lesson,
+            grade,
+            questions,
+            regrade_answer,
+            report,
+            try_checks,
+            visible,
+        )
     except ModuleNotFoundError:
         for name in ("grade", "report", "try", "visible", "questions", "new-lesson", "new-exercise"):
             app.command(name, hidden=True, context_settings={"ignore_unknown_options": True})(_not_here)

@@ -35,12 +35,12 @@ def twice(answer):
 
 
 def state_of(answer):
-    """The names in a layer's state_dict, with their shapes, after it has been called."""
+    """The names in a layer's state_dict, with their shapes in words, after it has been called."""
 
     def named(embed_dim, heads, x, bias):
         layer = answer(embed_dim, heads, bias=True) if bias else answer(embed_dim, heads)
         _, cache = layer(x)
         layer(x, cache)
-        return {name: list(entry.shape) for name, entry in layer.state_dict().items()}
+        return {name: f"shape {tuple(entry.shape)}" for name, entry in layer.state_dict().items()}
 
     return named

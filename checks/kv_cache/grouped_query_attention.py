@@ -119,11 +119,11 @@ def gradients(draw):
 
 
 def state_of(answer):
-    """The names in a layer's state_dict, with their shapes."""
+    """The names in a layer's state_dict, with their shapes in words."""
 
     def named(embed_dim, heads, kv_heads, bias):
         layer = answer(embed_dim, heads, kv_heads, **({"bias": True} if bias else {}))
-        return {name: list(entry.shape) for name, entry in layer.state_dict().items()}
+        return {name: f"shape {tuple(entry.shape)}" for name, entry in layer.state_dict().items()}
 
     return named
 

@@ -159,6 +159,31 @@ def visible(
     raise typer.Exit(show_visible(find_course(Path.cwd()), lesson, console))
 
 
+@app.command("regrade")
+def regrade_answer(
+    exercise: Annotated[str, typer.Argument(help="The exercise, such as softmax.")],
+    student: Annotated[str, typer.Argument(help="Whoever gave the answer that you looked at.")],
+    reason: Annotated[str, typer.Option(help="Why: the students read it on their feedback page.")] = "",
+    points: Annotated[
+        float | None, typer.Option(help="What the answer is worth; all points by default.")
+    ] = None,
+    withdraw: Annotated[
+        bool, typer.Option("--withdraw", help="Take back what was decided for this answer.")
+    ] = False,
+) -> None:
+    """Decide what an answer is worth, for everybody who gave the same one, and grade them anew.
+
+    It is kept in `regrades/` and holds for every later grading. Ends as `grade` does.
+    """
+    from nbjudge.course.course import find_course
+    from nbjudge.regrade import command
+
+    course = find_course(Path.cwd())
+    if withdraw:
+        raise typer.Exit(command.withdraw(course, exercise, student, console))
+    raise typer.Exit(command.regrade(course, exercise, student, points, reason, console))
+
+
 @app.command("tutor-service")
 def tutor_service(
     course: Annotated[Path, typer.Argument(help="The course's folder.")] = Path(),

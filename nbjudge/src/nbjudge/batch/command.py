@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ LOG_FILE = "nbgrader.log"
 class Options:
     """What the command line says besides the lesson."""
 
-    students: str = "*"
+    students: str | Collection[str] = "*"  # a pattern, or names
     workers: int | None = None
     scheduler: str | None = None
     force: bool = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -33,8 +33,10 @@ class Plan:
     unchanged: int
 
 
-def make_plan(folders: CourseFolders, assignment: str, students: str = "*", force: bool = False) -> Plan:
-    """Which of the students that match the pattern are to be graded.
+def make_plan(
+    folders: CourseFolders, assignment: str, students: str | Collection[str] = "*", force: bool = False
+) -> Plan:
+    """Which of the students that match the pattern, or are named in a collection, are to be graded.
 
     Raises CourseError where the lesson is missing, nobody handed it in, or nobody matches.
     """
@@ -52,7 +54,7 @@ def make_plan(folders: CourseFolders, assignment: str, students: str = "*", forc
             f"Nobody has handed in {assignment}: there is no folder {where}. Collect it with "
             f"`nbgrader collect {assignment}`, or put each student's files into such a folder."
         )
-    chosen = [student for student in handed_in if fnmatchcase(student, students)]
+    chosen = [student for student in handed_in if _is_chosen(student, students)]
     if not chosen:
         raise CourseError(
             f"None of the {len(handed_in)} students who handed in {assignment} matches {students!r}; "
@@ -62,6 +64,10 @@ def make_plan(folders: CourseFolders, assignment: str, students: str = "*", forc
     reasons = {student: _why(folders, assignment, notebooks, student, force) for student in chosen}
     todo = {student: why for student, why in reasons.items() if why is not None}
     return Plan(folders, assignment, todo, len(chosen) - len(todo))
+
+
+def _is_chosen(student: str, students: str | Collection[str]) -> bool:
+    return fnmatchcase(student, students) if isinstance(students, str) else student in students
 
 
 def _why(

@@ -13,7 +13,11 @@ from nbjudge.course.configuration import CONFIG_FILE, read_config
 from nbjudge.errors import CourseError
 from nbjudge.read.files import CACHE_FOLDERS
 
-CHECKS, REPORTS = "checks", "reports"  # this package's own; nbgrader has no settings for them
+CHECKS, REPORTS, REGRADES = (
+    "checks",
+    "reports",
+    "regrades",
+)  # this package's own; nbgrader has no settings for them
 _ANY_STUDENT = "\N{OBJECT REPLACEMENT CHARACTER}"  # stands for a student's id where paths are searched
 
 
@@ -53,6 +57,10 @@ class CourseFolders:
     @property
     def reports(self) -> Path:
         return self.root / REPORTS
+
+    @property
+    def regrades(self) -> Path:
+        return self.root / REGRADES
 
     def submitted(self, student: str, assignment: str) -> Path:
         """The folder of a submission as it was handed in."""

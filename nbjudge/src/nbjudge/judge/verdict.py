@@ -37,16 +37,34 @@ class GroupVerdict:
 
 
 @dataclass(frozen=True)
+class Regrade:
+    """What an instructor decided in the judge's place, why, and on which day (as 2026-11-23)."""
+
+    points: float
+    reason: str
+    day: str
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """The judgement of one exercise; `seed` brings back the very inputs it was judged on."""
+    """The judgement of one exercise; `seed` brings back the very inputs it was judged on.
+
+    With a `regrade` its points are the instructor's; groups and findings stay the judge's.
+    """
 
     exercise: str
     seed: int
     groups: tuple[GroupVerdict, ...]
     findings: tuple[Finding, ...] = ()
+    regrade: Regrade | None = None
 
     @property
     def points(self) -> float:
+        return self.judged_points if self.regrade is None else self.regrade.points
+
+    @property
+    def judged_points(self) -> float:
+        """What the judge gave, whatever an instructor decided since."""
         return sum(group.points for group in self.groups if group.agrees)
 
     @property
@@ -56,6 +74,8 @@ class Verdict:
     @property
     def message(self) -> str:
         """The first sentence a student should read."""
+        if self.regrade is not None:
+            return f"Your instructor changed this verdict: {self.regrade.reason}"
         if self.findings:
             return self.findings[0].sentence
         return "Right in every case."

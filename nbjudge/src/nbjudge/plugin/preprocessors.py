@@ -44,6 +44,7 @@ from nbjudge.rebuild.rebuild import rebuild
 from nbjudge.record.graded_notebook import read_record, write_record
 from nbjudge.record.schema import NotebookRecord
 from nbjudge.record.status import Status
+from nbjudge.regrade.apply import apply_regrades
 from nbjudge.run.kernel_process import KernelEnvironment
 
 EXCHANGE_SECRET = "submission_secret.txt"  # nbgrader's name for it
@@ -91,9 +92,10 @@ class RunAndJudge(JudgingSettings):
             raise SystemExit(f"Grading stopped at {student}. {error} {GRADES_ARE_KEPT}") from error
         if result.warning:
             self.log.warning("%s: %s", student, result.warning)
-        for exercise, points, most in result.points:
-            self.log.info("%s: %g of %g", exercise, points, most)
         graded_notebook = notebook_from_json(result.notebook)
+        decided = apply_regrades(graded_notebook, lesson)
+        for exercise, points, most in result.points:
+            self.log.info("%s: %g of %g", exercise, decided.get(exercise, points), most)
         write_record(graded_notebook, replace(read_record(graded_notebook), seconds=result.seconds))
         return graded_notebook, resources
 

@@ -9,13 +9,14 @@ metadata of the cell, which come from the lesson; a kernel has no way to them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import own_metadata, update_own_metadata
-from nbjudge.judge.verdict import Verdict
+from nbjudge.judge.verdict import Regrade, Verdict
 from nbjudge.plain_text import without_terminal_codes
 from nbjudge.record.schema import ExerciseRecord
 from nbjudge.record.status import Status, read_status
@@ -32,12 +33,26 @@ def write_verdict(cell: NotebookNode, verdict: Verdict, status: Status = Status.
     """
     update_own_metadata(cell, **{_EXERCISE: ExerciseRecord(verdict, status).as_data()})
     cell.outputs = [_harmless(output) for output in cell.outputs]
-    cell.outputs.append(
-        nbformat.v4.new_output(
-            "execute_result",
-            data={"text/plain": f"{verdict.points:g}", "text/html": as_html(verdict)},
-            execution_count=None,
-        )
+    cell.outputs.append(_result(verdict))
+
+
+def write_regrade(cell: NotebookNode, regrade: Regrade) -> Verdict:
+    """Put an instructor's decision into a cell with a verdict, in place of an earlier one."""
+    record = read_exercise(cell)
+    if record is None:
+        raise ValueError("the cell holds no verdict")
+    decided = replace(record.verdict, regrade=regrade)
+    update_own_metadata(cell, **{_EXERCISE: ExerciseRecord(decided, record.status).as_data()})
+    cell.outputs[-1] = _result(decided)
+    return decided
+
+
+def _result(verdict: Verdict) -> NotebookNode:
+    """The one output that nbgrader reads points from."""
+    return nbformat.v4.new_output(
+        "execute_result",
+        data={"text/plain": f"{verdict.points:g}", "text/html": as_html(verdict)},
+        execution_count=None,
     )
 
 

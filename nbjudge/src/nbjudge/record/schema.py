@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
+from nbjudge.judge.verdict import Finding, GroupVerdict, Regrade, Verdict
 from nbjudge.record import version_1
 from nbjudge.record.status import Status, read_status
 
@@ -86,7 +86,14 @@ def _verdict(data: Mapping[str, Any]) -> Verdict:
             )
             for finding in data["findings"]
         ),
+        regrade=_regrade(data.get("regrade")),
     )
+
+
+def _regrade(data: Any) -> Regrade | None:
+    if data is None:
+        return None
+    return Regrade(_points(data["points"]), _text(data["reason"]), _text(data["day"]))
 
 
 def _version(data: Mapping[str, Any]) -> int:

@@ -19,7 +19,11 @@ def as_html(verdict: Verdict) -> str:
         f"{CELL}{group.points if group.agrees else 0:g} of {group.points:g}</td></tr>"
         for group in verdict.groups
     )
-    findings = "".join(_finding(finding) for finding in verdict.findings) or f"<p>{verdict.message}</p>"
+    findings = "".join(_finding(finding) for finding in verdict.findings)
+    if verdict.regrade is not None:
+        judged = f"The judge gave {verdict.judged_points:g}, and said:" if findings else ""
+        findings = f"{_finding(Finding(verdict.message, evidence=judged))}{findings}"
+    findings = findings or f"<p>{verdict.message}</p>"
     points = f"{verdict.points:g} of {verdict.max_points:g} points"
     return f"{FRAME}<h4>{html.escape(verdict.exercise)}: {points}</h4>{findings}<table>{rows}</table></div>"
 
@@ -27,6 +31,7 @@ def as_html(verdict: Verdict) -> str:
 def as_text(verdict: Verdict) -> str:
     """The verdict in plain text."""
     lines = [f"{verdict.exercise}: {verdict.points:g} of {verdict.max_points:g} points"]
+    lines += [f"  {verdict.message}"] if verdict.regrade is not None else []
     lines += [f"  {finding.sentence} {finding.evidence}".rstrip() for finding in verdict.findings]
     lines += [f"  {_outcome(group)}: {_with_note(group)}" for group in verdict.groups]
     return "\n".join(lines)

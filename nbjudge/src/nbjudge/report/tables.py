@@ -104,6 +104,8 @@ def findings(lesson: LessonClass) -> tuple[Table, Table]:
     judged = Counter[Key]()
     for submission, key, verdict in lesson.verdicts():
         judged[key] += 1
+        if verdict.regrade is not None and verdict.points >= verdict.max_points:
+            continue  # an instructor found nothing wrong
         for finding in dict.fromkeys(verdict.findings):
             where = named if finding.mistake else other
             found = (key, finding.mistake or finding.sentence)
