@@ -199,7 +199,8 @@ def _add_the_graders_commands() -> None:
             visible,
         )
     except ModuleNotFoundError:
-        for name in ("grade", "report", "try", "visible", "questions", "new-lesson", "new-exercise"):
+        checking = ("try", "visible", "questions", "new-lesson", "new-exercise")
+        for name in ("grade", "regrade", "report", *checking):
             app.command(name, hidden=True, context_settings={"ignore_unknown_options": True})(_not_here)
         return
     app.command("new-lesson")(add_lesson)
@@ -208,6 +209,7 @@ def _add_the_graders_commands() -> None:
     app.command()(questions)
     app.command()(visible)
     app.command()(grade)
+    app.command("regrade")(regrade_answer)
     app.command()(report)
 
 

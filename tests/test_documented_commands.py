@@ -27,6 +27,7 @@ ELSEWHERE = {
     "attention-lab start": "tests/test_start.py",
     "attention-lab grade 02_scaling --scheduler": "tests/whole_class/test_cluster.py",
     "attention-lab report 01_dot_product --compare": "tests/report/test_earlier_classes.py",
+    "attention-lab regrade": "tests/regrade/test_regrade.py",
     "jupyter": "tests/browser/test_formgrader.py",
     "dask": "tests/whole_class/test_cluster.py",
     "apt-get": "tests/grading/sandbox/test_bubblewrap.py",

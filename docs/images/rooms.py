@@ -27,6 +27,7 @@ ROWS: dict[str, tuple[Room, ...]] = {
         Room("cli.py", ("the command", "nbjudge")),
         Room("batch/", ("a whole class, on all", "cores or a cluster")),
         Room("report/", ("what the class", "has understood")),
+        Room("regrade/", ("what a person", "decides instead")),
         Room("preflight/", ("checks, tried before", "a class meets them")),
         Room("skeletons/", ("init, new lessons", "and exercises")),
     ),

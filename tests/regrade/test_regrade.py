@@ -1,0 +1,196 @@
+"""A verdict changed by an instructor: for all who gave that answer, for good, with its reason."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from nbgrader.api import Gradebook
+from nbgrader_command import run as nbgrader
+from nbgrader_command import run_program
+from rich.console import Console
+from tiny_course import FOLDER, NAME, ROOT, GradedClass, after, answered, hand_in, make_course
+from typer.testing import CliRunner
+
+from nbjudge.course.course import open_course
+from nbjudge.course.folders import CourseFolders, read_folders
+from nbjudge.errors import CourseError
+from nbjudge.regrade.command import regrade
+from nbjudge.regrade.decisions import read_decisions
+from nbjudge.regrade.same_answer import answers_of
+from nbjudge.report import write_report
+
+HALF = "def double(x):\n    return x * 1"
+THE_SAME = "def double(x):  # mine\n\n    return (x   *   1)"
+REASON = "The statement could be read as `x` itself."
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """Four students, graded: two with one wrong answer, one with another, one with a right one."""
+    root = tmp_path_factory.mktemp("regraded")
+    make_course(root)
+    for student, answer in {
+        "ada": HALF,
+        "Zoë O'Brien": THE_SAME,
+        "ben": "def double(x):\n    return x + 0",
+        "eve": "def double(x):\n    return x + x",
+    }.items():
+        hand_in(root, student, answered(double=answer))
+    return root
+
+
+@pytest.fixture
+def typed(graded):
+    def run(*arguments):
+        return run_program(graded, "nbjudge", *map(str, arguments))
+
+    return run
+
+
+def said_by(done):
+    return " ".join(done.stdout.split())
+
+
+def doubles(root):
+    return {
+        student: GradedClass(root).points(student)["double"]
+        for student in ("ada", "Zoë O'Brien", "ben", "eve")
+    }
+
+
+def test_everybody_who_gave_that_answer_is_regraded_and_it_holds_at_the_next_grading(graded, typed):
+    done = typed("grade", FOLDER)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert doubles(graded) == {"ada": 0, "Zoë O'Brien": 0, "ben": 0, "eve": 2}
+
+    said = typed("regrade", "double", "ada", "--points", 1.5, "--reason", REASON)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "double: this answer gets 1.5 of 2. Given by 2: Zoë O'Brien, ada." in said_by(said)
+    regraded = {"ada": 1.5, "Zoë O'Brien": 1.5, "ben": 0, "eve": 2}
+    assert doubles(graded) == regraded
+
+    assert typed("grade", FOLDER, "--force").returncode == 0
+    assert doubles(graded) == regraded
+    done = nbgrader(graded, "autograde", FOLDER, "--force")  # and by nbgrader's own command
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert doubles(graded) == regraded
+
+    # Another answer of the same student's is judged as anybody's.
+    hand_in(graded, "ada", answered(double="def double(x):\n    return x - 0"))
+    assert typed("grade", FOLDER).returncode == 0
+    assert doubles(graded) == regraded | {"ada": 0}
+    hand_in(graded, "ada", answered(double=HALF))
+    assert typed("grade", FOLDER).returncode == 0
+    assert doubles(graded) == regraded
+
+
+def test_the_student_reads_the_reason_and_the_judges_own_words_stay(graded, typed):
+    assert nbgrader(graded, "generate_feedback", FOLDER, "--force").returncode == 0
+    for student, told in (("ada", True), ("Zoë O'Brien", True), ("ben", False)):
+        page = (graded / "feedback" / student / FOLDER / f"{NAME}.html").read_text()
+        assert ("Your instructor changed this verdict: The statement could be read as" in page) == told
+        assert ("By the groups alone it would be 0 of 2 points" in page) == told
+        assert "Not one quagga was doubled" in page
+    cell = GradedClass(graded).verdict("ada", "double")
+    assert cell["regrade"]["reason"] == REASON and cell["points"] == 1.5
+
+
+def test_whoever_got_all_points_by_it_made_no_mistake_in_the_report(graded, typed, monkeypatch):
+    def who_made_it():
+        monkeypatch.chdir(graded)
+        write_report(read_folders(graded), FOLDER, graded / "out", False, Console(quiet=True), ())
+        tables = json.loads((graded / "out" / "report.json").read_text())["tables"]
+        return [row["students"] for row in tables["mistakes"] if row["exercise"] == "double"]
+
+    assert who_made_it() == [3]
+    assert typed("regrade", "double", "ada", "--reason", REASON).returncode == 0
+    assert doubles(graded)["ada"] == doubles(graded)["Zoë O'Brien"] == 2
+    assert who_made_it() == [1]
+
+
+def test_a_decision_is_taken_back(graded, typed):
+    said = typed("regrade", "double", "Zoë O'Brien", "--withdraw")
+    assert said.returncode == 0 and "gets what the judge gives" in said_by(said)
+    assert doubles(graded) == {"ada": 0, "Zoë O'Brien": 0, "ben": 0, "eve": 2}
+    assert not (graded / "regrades" / f"{FOLDER}.json").exists()
+    assert "Nothing was decided" in said_by(typed("regrade", "double", "ada", "--withdraw"))
+
+
+def test_a_grade_given_by_hand_stands_above_it(graded, typed):
+    with Gradebook(f"sqlite:///{graded / 'gradebook.db'}") as gradebook:
+        grade = gradebook.find_grade("test_double", NAME, FOLDER, "ben")
+        grade.manual_score = 0.5
+        gradebook.db.commit()
+    assert typed("regrade", "double", "ben", "--reason", REASON).returncode == 0
+    with Gradebook(f"sqlite:///{graded / 'gradebook.db'}") as gradebook:
+        grade = gradebook.find_grade("test_double", NAME, FOLDER, "ben")
+        assert (grade.auto_score, grade.manual_score, grade.score) == (2, 0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("treble", "ada", None, REASON), "has an exercise called 'treble'"),
+        (("double", "nobody", None, REASON), "no graded answer of nobody to double"),
+        (("double", "../ada", None, REASON), "no graded answer of ../ada to double"),
+        (("double", "ada", None, ""), "Say why, with --reason"),
+        (("double", "ada", None, "  "), "Say why, with --reason"),
+        (("double", "ada", 3, REASON), "worth 0 to 2 points, not 3"),
+        (("double", "ada", float("nan"), REASON), "worth 0 to 2 points, not nan"),
+    ],
+)
+def test_what_cannot_be_decided_is_said_and_nothing_is_written(graded, arguments, said):
+    before = {path: path.read_bytes() for path in (graded / "regrades").glob("*")}
+    with pytest.raises(CourseError, match=re.escape(said)):
+        regrade(open_course(graded), *arguments, Console(quiet=True))
+    assert {path: path.read_bytes() for path in (graded / "regrades").glob("*")} == before
+
+
+@pytest.mark.parametrize("text", ["{", "[{}]", '[{"exercise": 1}]', "[[1]]", "3"])
+def test_a_broken_file_of_decisions_is_said_with_its_place(tmp_path, text):
+    (tmp_path / "regrades").mkdir()
+    file = tmp_path / "regrades" / f"{FOLDER}.json"
+    file.write_text(text)
+    with pytest.raises(CourseError, match=f"The regrades in {re.escape(str(file))} cannot be read"):
+        read_decisions(CourseFolders(tmp_path), FOLDER)
+
+
+def test_a_broken_file_of_decisions_stops_the_grading_and_what_was_graded_is_kept(graded, typed):
+    file = graded / "regrades" / f"{FOLDER}.json"
+    kept = file.read_bytes() if file.exists() else None
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("{")
+    try:
+        done = typed("grade", FOLDER, "--force", "--students", "eve")
+        assert done.returncode != 0
+        assert f"The regrades in {file} cannot be read" in said_by(done), done.stdout + done.stderr
+    finally:
+        file.unlink() if kept is None else file.write_bytes(kept)
+    assert doubles(graded)["eve"] == 2
+
+
+def test_helpers_of_their_own_are_part_of_an_answer():
+    calling = "def double(x):\n    return helper(x)"
+
+    def answer(*helpers):
+        notebook = after(answered(double=calling), "setup", *helpers)
+        for cell in notebook.cells:
+            if cell.source in helpers:
+                cell.id = f"own-{cell.id}"  # as `rebuild` names what a student added
+            if cell.id.startswith("test_"):
+                cell.metadata["nbjudge"] = {"check": cell.id.removeprefix("test_")}
+        return answers_of(notebook.cells)["double"]
+
+    twice, once = "def helper(x):\n    return 2 * x", "def helper(x):\n    return x"
+    assert answer(twice) == answer("def helper(x):\n    return (2*x)  # two")
+    assert len({answer(twice), answer(once), answer()}) == 3
+
+
+def test_the_course_has_the_command_too():
+    from attention_lab.cli import app as course_app
+
+    said = CliRunner().invoke(course_app, ["regrade", "--help"])
+    assert said.exit_code == 0 and "--withdraw" in said.output
+    assert (ROOT / "docs" / "instructors.md").read_text().count("attention-lab regrade")
