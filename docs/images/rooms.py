@@ -27,7 +27,6 @@ ROWS: dict[str, tuple[Room, ...]] = {
         Room("cli.py", ("the command", "nbjudge")),
         Room("batch/", ("a whole class, on all", "cores or a cluster")),
         Room("report/", ("what the class", "has understood")),
-        Room("regrade/", ("what a person", "decides instead")),
         Room("preflight/", ("checks, tried before", "a class meets them")),
         Room("skeletons/", ("init, new lessons", "and exercises")),
     ),
@@ -42,6 +41,7 @@ ROWS: dict[str, tuple[Room, ...]] = {
     ),
     "one notebook": (
         Room("pipeline/", ("a job, data in and data out: the stages below, one after another",)),
+        Room("regrade/", ("what a person decides instead",)),
     ),
     "an extra": (
         Room("torch/", ("tensors and modules: their kind of value, what watches them, what draws them",)),

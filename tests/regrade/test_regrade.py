@@ -13,17 +13,25 @@ from rich.console import Console
 from tiny_course import FOLDER, NAME, ROOT, GradedClass, after, answered, hand_in, make_course
 from typer.testing import CliRunner
 
+from nbjudge.batch.regrade import regrade
 from nbjudge.course.course import open_course
 from nbjudge.course.folders import CourseFolders, read_folders
 from nbjudge.errors import CourseError
-from nbjudge.regrade.command import regrade
 from nbjudge.regrade.decisions import read_decisions
 from nbjudge.regrade.same_answer import answers_of
 from nbjudge.report import write_report
 
 HALF = "def double(x):\n    return x * 1"
 THE_SAME = "def double(x):  # mine\n\n    return (x   *   1)"
+JUDGED = {"ada": 0, "Zoë O'Brien": 0, "ben": 0, "eve": 2}
 REASON = "The statement could be read as `x` itself."
+
+
+def doubles(root):
+    return {
+        student: GradedClass(root).points(student)["double"]
+        for student in ("ada", "Zoë O'Brien", "ben", "eve")
+    }
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +46,9 @@ def graded(tmp_path_factory):
         "eve": "def double(x):\n    return x + x",
     }.items():
         hand_in(root, student, answered(double=answer))
+    done = run_program(root, "nbjudge", "grade", FOLDER)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert doubles(root) == JUDGED
     return root
 
 
@@ -53,18 +64,7 @@ def said_by(done):
     return " ".join(done.stdout.split())
 
 
-def doubles(root):
-    return {
-        student: GradedClass(root).points(student)["double"]
-        for student in ("ada", "Zoë O'Brien", "ben", "eve")
-    }
-
-
 def test_everybody_who_gave_that_answer_is_regraded_and_it_holds_at_the_next_grading(graded, typed):
-    done = typed("grade", FOLDER)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert doubles(graded) == {"ada": 0, "Zoë O'Brien": 0, "ben": 0, "eve": 2}
-
     said = typed("regrade", "double", "ada", "--points", 1.5, "--reason", REASON)
     assert said.returncode == 0, said.stdout + said.stderr
     assert "double: this answer gets 1.5 of 2. Given by 2: Zoë O'Brien, ada." in said_by(said)
@@ -87,6 +87,7 @@ def test_everybody_who_gave_that_answer_is_regraded_and_it_holds_at_the_next_gra
 
 
 def test_the_student_reads_the_reason_and_the_judges_own_words_stay(graded, typed):
+    assert typed("regrade", "double", "ada", "--points", 1.5, "--reason", REASON).returncode == 0
     assert nbgrader(graded, "generate_feedback", FOLDER, "--force").returncode == 0
     for student, told in (("ada", True), ("Zoë O'Brien", True), ("ben", False)):
         page = (graded / "feedback" / student / FOLDER / f"{NAME}.html").read_text()
@@ -104,6 +105,7 @@ def test_whoever_got_all_points_by_it_made_no_mistake_in_the_report(graded, type
         tables = json.loads((graded / "out" / "report.json").read_text())["tables"]
         return [row["students"] for row in tables["mistakes"] if row["exercise"] == "double"]
 
+    typed("regrade", "double", "ada", "--points", 1.5, "--reason", REASON)
     assert who_made_it() == [3]
     assert typed("regrade", "double", "ada", "--reason", REASON).returncode == 0
     assert doubles(graded)["ada"] == doubles(graded)["Zoë O'Brien"] == 2
@@ -111,9 +113,11 @@ def test_whoever_got_all_points_by_it_made_no_mistake_in_the_report(graded, type
 
 
 def test_a_decision_is_taken_back(graded, typed):
+    assert typed("regrade", "double", "ada", "--reason", REASON).returncode == 0
+    assert doubles(graded) == JUDGED | {"ada": 2, "Zoë O'Brien": 2}
     said = typed("regrade", "double", "Zoë O'Brien", "--withdraw")
     assert said.returncode == 0 and "gets what the judge gives" in said_by(said)
-    assert doubles(graded) == {"ada": 0, "Zoë O'Brien": 0, "ben": 0, "eve": 2}
+    assert doubles(graded) == JUDGED
     assert not (graded / "regrades" / f"{FOLDER}.json").exists()
     assert "Nothing was decided" in said_by(typed("regrade", "double", "ada", "--withdraw"))
 
@@ -127,6 +131,7 @@ def test_a_grade_given_by_hand_stands_above_it(graded, typed):
     with Gradebook(f"sqlite:///{graded / 'gradebook.db'}") as gradebook:
         grade = gradebook.find_grade("test_double", NAME, FOLDER, "ben")
         assert (grade.auto_score, grade.manual_score, grade.score) == (2, 0.5, 0.5)
+    assert typed("regrade", "double", "ben", "--withdraw").returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def visible(
 
 @app.command("regrade")
 def regrade_answer(
-    exercise: Annotated[str, typer.Argument(help="The exercise, such as softmax.")],
+    exercise: Annotated[str, typer.Argument(help="The exercise, by its name.")],
     student: Annotated[str, typer.Argument(help="Whoever gave the answer that you looked at.")],
     reason: Annotated[str, typer.Option(help="Why: the students read it on their feedback page.")] = "",
     points: Annotated[
@@ -175,13 +175,13 @@ def regrade_answer(
 
     It is kept in `regrades/` and holds for every later grading. Ends as `grade` does.
     """
+    from nbjudge.batch import regrade
     from nbjudge.course.course import find_course
-    from nbjudge.regrade import command
 
     course = find_course(Path.cwd())
     if withdraw:
-        raise typer.Exit(command.withdraw(course, exercise, student, console))
-    raise typer.Exit(command.regrade(course, exercise, student, points, reason, console))
+        raise typer.Exit(regrade.withdraw(course, exercise, student, console))
+    raise typer.Exit(regrade.regrade(course, exercise, student, points, reason, console))
 
 
 @app.command("tutor-service")
