@@ -1,0 +1,72 @@
+"""A query and a key on a dial each, turned by their positions: what moves, and what stays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ipywidgets as widgets
+import matplotlib
+import torch
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+
+from attention_lab import plots
+from attention_lab.play.explorer import FIGURE, Show, at, explorer
+
+ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.012}
+FARTHEST = 60  # the last place of the query on the slider
+
+
+def dials_slider(query: plots.Values, key: plots.Values, *, distance: int) -> widgets.VBox:
+    """Move a query `(2,)` and a key `(2,)` through a text, `distance` places apart, a radian a place."""
+    span = {"value": distance, "min": distance, "max": FARTHEST, "step": 1}
+    slider = widgets.IntSlider(description="the query's place", **span)
+    return explorer(*_dials(query, key, distance), slider, widgets.BoundedIntText(description="type", **span))
+
+
+def dials_figure(place: int, query: plots.Values, key: plots.Values, *, distance: int) -> Figure:
+    """The two dials with the query at one place, and the key `distance` places before it."""
+    return at(place, *_dials(query, key, distance))
+
+
+@matplotlib.rc_context(plots.STYLE)
+def _dials(query: plots.Values, key: plots.Values, distance: int) -> tuple[Figure, Show]:
+    arrows = [torch.as_tensor(arrow).detach().double() for arrow in (query, key)]
+    if any(arrow.shape != (2,) for arrow in arrows):
+        shapes = " and ".join(str(tuple(arrow.shape)) for arrow in arrows)
+        raise ValueError(f"query and key must be (2,), an arrow each, not {shapes}.")
+    figure = Figure((9.0, 3.6), **FIGURE)
+    reach = 1.25 * max(float(arrow.norm()) for arrow in arrows)
+    hands = []
+    for ax, name in zip(figure.subplots(1, 3), ("query", "key", "both"), strict=True):
+        ax.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title=name)
+        ax.set_axis_off()
+        ax.add_patch(Circle((0, 0), reach / 1.1, fill=False, color="0.7"))
+        for colour in {"query": ["black"], "key": [plots.ACCENT]}.get(name, ["black", plots.ACCENT]):
+            hands.append(ax.quiver(0, 0, 1, 0, color=colour, **ARROW))
+    for hand in hands:
+        hand.set_animated(True)
+
+    def show(place: float) -> str:
+        if place < distance:
+            raise ValueError(
+                f"the key stands {distance} places before the query, not at {place - distance:g}."
+            )
+        turned = [_turned(arrows[0], place), _turned(arrows[1], place - distance)]
+        for hand, arrow in zip(hands, (*turned, *turned), strict=True):
+            hand.set_UVC([float(arrow[0])], [float(arrow[1])])
+        directions = [math.degrees(math.atan2(float(arrow[1]), float(arrow[0]))) for arrow in turned]
+        between = (directions[0] - directions[1]) % 360
+        return (
+            f"Query at place {place:g}: {directions[0]:.0f}°. Key at place {place - distance:g}: "
+            f"{directions[1]:.0f}°. From the key to the query: {between:.0f}°. "
+            f"Score: {float(turned[0] @ turned[1]):.4f}."
+        )
+
+    return figure, show
+
+
+def _turned(arrow: torch.Tensor, place: float) -> torch.Tensor:
+    cosine, sine = math.cos(place), math.sin(place)
+    return torch.tensor([[cosine, -sine], [sine, cosine]], dtype=torch.float64) @ arrow

@@ -1,0 +1,223 @@
+"""What the grader asks about `rotary_angles`, and the mistakes it can name."""
+
+import math
+
+import torch
+
+from attention_lab.authoring import Exercise, Tolerance, ask
+
+rotary_angles = Exercise(
+    "rotary_angles",
+    results=("angles",),
+    axes=(("positions", "pairs"),),
+    # Right formulas differ in float32's last digits, which grow with the position.
+    tolerance=Tolerance(float32=(1e-4, 1e-4), float64=(1e-4, 1e-4)),
+)
+
+
+@rotary_angles.group("angles of the usual base", points=1)
+def usual_base(draw):
+    for length, width in zip(draw.sizes(3), draw.even_sizes(3), strict=True):
+        yield ask(length, width)
+
+
+@rotary_angles.group("another base", points=1)
+def another_base(draw):
+    for base in (500.0, 500000.0):
+        (length,), (width,) = draw.sizes(1), draw.even_sizes(1)
+        yield ask(length, width, base)
+        yield ask(length, width, base=base + draw.integer(1, 99))
+
+
+@rotary_angles.group("one position, 256 of them, a single pair", points=1)
+def edges(draw):
+    width, other = draw.even_sizes(2)
+    yield ask(1, width)
+    yield ask(256, other)
+    yield ask(256, 2)
+
+
+@rotary_angles.group("equal sizes: as many positions as pairs, and as numbers", points=1)
+def equal_sizes(draw):
+    (width,) = draw.even_sizes(1)
+    yield ask(width // 2, width)
+    yield ask(width, width)
+
+
+@rotary_angles.group("an odd head size is refused", points=1)
+def refusals(draw):
+    (length,), (width,) = draw.sizes(1), draw.even_sizes(1)
+    yield ask(length, width + 1, refuses=(width + 1,))
+    yield ask(length, 1, refuses=(1,))
+
+
+def _even(head_size):
+    if head_size % 2:
+        raise ValueError(f"a head of {head_size} numbers cannot be cut into pairs")
+
+
+def _right(length, head_size, base, first=0, power=2.0, divided_by=None):
+    """Right as it stands; most mistakes below change one thing about it."""
+    _even(head_size)
+    pair = torch.arange(head_size // 2, dtype=torch.float64)
+    rates = base ** (-power * pair / (divided_by or head_size))
+    positions = torch.arange(first, first + length, dtype=torch.float64)
+    return torch.outer(positions, rates).to(torch.get_default_dtype())
+
+
+@rotary_angles.mistake(
+    "The pairs slow down half as fast as they should: the exponent grows by 1/D from one pair to the next. "
+    "Pair i has the exponent 2i/D; if you count 0, 1, 2, … multiply by 2, or count 0, 2, 4, …"
+)
+def exponent_halved(length, head_size, base=10000.0):
+    return _right(length, head_size, base, power=1.0)
+
+
+@rotary_angles.mistake(
+    "The pairs slow down twice as fast as they should: the exponent grows by 4/D. If your index counts 0, "
+    "2, 4, … the 2 of the formula is in it already."
+)
+def exponent_doubled(length, head_size, base=10000.0):
+    return _right(length, head_size, base, power=4.0)
+
+
+@rotary_angles.mistake(
+    "Row 0 is turned by one step already, and every row is one ahead. Positions count from 0, so row 0 is "
+    "all zeros."
+)
+def positions_from_one(length, head_size, base=10000.0):
+    return _right(length, head_size, base, first=1)
+
+
+@rotary_angles.mistake(
+    "Right with the usual base, but another one changes nothing: `base` is taken and not used. Put it where "
+    "10000 stands."
+)
+def base_ignored(length, head_size, base=10000.0):
+    return _right(length, head_size, 10000.0)
+
+
+@rotary_angles.mistake(
+    "The angles follow a base of 1000 where none is given: count the zeros of the default, 10000."
+)
+def base_of_a_thousand(length, head_size, base=1000.0):
+    return _right(length, head_size, base)
+
+
+@rotary_angles.mistake(
+    "Later pairs turn faster instead of slower: the position is multiplied by the power of the base. Divide "
+    "by it."
+)
+def faster_and_faster(length, head_size, base=10000.0):
+    return _right(length, head_size, base, power=-2.0)
+
+
+@rotary_angles.mistake(
+    "There are D columns, one for each number, where one for each *pair* is asked for: (T, D/2). Both "
+    "numbers of a pair turn by the same angle."
+)
+def an_angle_for_each_number(length, head_size, base=10000.0):
+    return _right(length, head_size, base).repeat_interleave(2, dim=1)
+
+
+@rotary_angles.mistake(
+    "There are D columns, the angles twice side by side, as some libraries keep them for halves. Asked for "
+    "is one column for each pair: (T, D/2)."
+)
+def twice_side_by_side(length, head_size, base=10000.0):
+    angles = _right(length, head_size, base)
+    return torch.cat([angles, angles], dim=1)
+
+
+@rotary_angles.mistake(
+    "Pairs and positions have changed places: the result is (D/2, T). One row for each position is asked for."
+)
+def transposed(length, head_size, base=10000.0):
+    return _right(length, head_size, base).T
+
+
+@rotary_angles.mistake(
+    "The angles are rounded: they went through a half-precision dtype on the way, where far positions lose "
+    "their digits. Make positions and rates in float32 or better."
+)
+def in_half_precision(length, head_size, base=10000.0):
+    _even(head_size)
+    rates = base ** (-torch.arange(0, head_size, 2) / head_size)
+    return torch.outer(torch.arange(length).bfloat16(), rates.bfloat16()).float()
+
+
+@rotary_angles.mistake(
+    "All pairs turn equally fast: the exponent 2i/D came out as 0. Is it an integer division? `//` drops "
+    "the fraction."
+)
+def integer_division(length, head_size, base=10000.0):
+    return _right(length, head_size, base, power=0.0)
+
+
+@rotary_angles.mistake(
+    "What comes back are whole numbers: the angles were cut off behind the point, perhaps by a tensor made "
+    "of integers. Angles are fractions; keep a floating dtype."
+)
+def whole_numbers(length, head_size, base=10000.0):
+    return _right(length, head_size, base).long()
+
+
+@rotary_angles.mistake(
+    "The exponent is divided by the number of pairs less one, as `linspace` with both ends does, so that "
+    "the last pair is slowed by the whole base. The formula divides 2i by D."
+)
+def both_ends(length, head_size, base=10000.0):
+    return _right(length, head_size, base, divided_by=max(head_size - 2, 1))
+
+
+@rotary_angles.mistake(
+    "Right where the head size is even, but an odd one is not refused: one number would have no partner. "
+    "Raise a ValueError that names the size."
+)
+def odd_sizes_accepted(length, head_size, base=10000.0):
+    return torch.outer(torch.arange(length).float(), base ** (-torch.arange(0, head_size, 2) / head_size))
+
+
+@rotary_angles.mistake(
+    "An odd head size is stopped by `assert`, which vanishes under `python -O`. Raise a ValueError that "
+    "names the size."
+)
+def asserts(length, head_size, base=10000.0):
+    assert head_size % 2 == 0
+    return _right(length, head_size, base)
+
+
+@rotary_angles.also_right("One line of broadcasting: a column of positions times a row of rates.")
+def by_broadcasting(length, head_size, base=10000.0):
+    _even(head_size)
+    rates = 1.0 / base ** (torch.arange(0, head_size, 2) / head_size)
+    return torch.arange(length)[:, None] * rates
+
+
+@rotary_angles.also_right("The power through a logarithm, as much published code has it.")
+def by_exponential(length, head_size, base=10000.0):
+    _even(head_size)
+    rates = torch.exp(torch.arange(0, head_size, 2) * (-math.log(base) / head_size))
+    return torch.einsum("t,i->ti", torch.arange(length).float(), rates)
+
+
+@rotary_angles.also_right
+def entry_by_entry(length, head_size, base=10000.0):
+    _even(head_size)
+    rows = [[place / base ** (2 * i / head_size) for i in range(head_size // 2)] for place in range(length)]
+    return torch.tensor(rows)
+
+
+@rotary_angles.also_right
+def divided(length, head_size, base=10000.0):
+    _even(head_size)
+    slow = torch.pow(torch.tensor(base), torch.arange(0, head_size, 2).float() / head_size)
+    return torch.arange(length).float().unsqueeze(1) / slow
+
+
+@rotary_angles.also_right
+def by_adding_up(length, head_size, base=10000.0):
+    return (
+        _right(2, head_size, base)[1].double().expand(length, -1).cumsum(0).float()
+        - _right(2, head_size, base)[1]
+    )

@@ -1,0 +1,205 @@
+"""What the grader asks about `RotaryAttention`, and the mistakes it can name."""
+
+import math
+
+import torch
+import torch.nn as nn
+
+from attention_lab.authoring import (
+    FUSED_ATTENTION,
+    SUMS_OF_PRODUCTS,
+    Exercise,
+    Tolerance,
+    ask,
+    build,
+    for_large_scores,
+)
+
+from .rotary_attention_walks import state_of
+
+rotary_attention = Exercise(
+    "RotaryAttention",
+    results=("output", "cache"),
+    axes=(("batch", "tokens", "embedding"),),
+    not_allowed=(FUSED_ATTENTION,),
+    # Angles made in float32 are right, whatever the dtype of x.
+    tolerance=Tolerance(float32=SUMS_OF_PRODUCTS.float32, float64=SUMS_OF_PRODUCTS.float32),
+    mistakes_from=("rotary_attention_mistakes", "rotary_attention_mistakes_in_the_cache"),
+)
+
+
+def _sizes(draw):
+    """Heads, head size (even), batch, tokens and past tokens: all different."""
+    return draw.shuffled((7, 9))[0], 14, *draw.shuffled((11, 13, 15, 17))[:3]
+
+
+def _made(draw, heads, head_size, double=False, **given):
+    """The layer with weights of the judge's, small enough that no softmax saturates."""
+    width = heads * head_size
+    names = ("query", "key", "value", "output")
+    state = {f"{name}.weight": draw.normal(width, width) / math.sqrt(width) for name in names}
+    return build(width, heads, state=state, double=double, **given)
+
+
+def _asked(draw, past=False, hidden=False, double=False, gradients=False, **given):
+    heads, head_size, batch, length, before = _sizes(draw)
+    dtype = torch.float64 if double else torch.float32
+    x = draw.normal(batch, length, heads * head_size, dtype=dtype)
+    asked = {}
+    if past:
+        shape = (batch, heads, before, head_size)
+        asked["cache"] = tuple(draw.normal(*shape, dtype=dtype) for _ in range(2))
+    if hidden:
+        asked["mask"] = _causal(length, before if past else 0)
+    made = _made(draw, heads, head_size, double, **given)
+    return ask(x, **asked, build=made, gradients=gradients)
+
+
+def _causal(length, before):
+    return torch.ones(length, before + length, dtype=torch.bool).tril(before)
+
+
+@rotary_attention.group("its parameters, and nothing else in its state_dict", points=0.5)
+def parameters(draw):
+    heads, head_size, batch, length, _ = _sizes(draw)
+    yield ask(build=build(heads * head_size, heads, look=("parameters",)))
+    x = draw.normal(batch, length, heads * head_size)
+    yield ask(heads * head_size, heads, x, through=state_of)
+
+
+@rotary_attention.group("with the weights it draws itself", points=0.5, fresh=True)
+def own_weights(draw):
+    heads, head_size, batch, length, _ = _sizes(draw)
+    fresh = build(heads * head_size, heads, look=("result", "state"))
+    yield ask(draw.normal(batch, length, heads * head_size), build=fresh)
+
+
+@rotary_attention.group("a text at once, without a mask", points=1)
+def without_a_mask(draw):
+    for double in (False, True):
+        yield _asked(draw, double=double)
+    yield ask(draw.normal(11, 1, 98), build=_made(draw, 7, 14))
+
+
+@rotary_attention.group("masks of all three shapes", points=1)
+def masks(draw):
+    yield _asked(draw, hidden=True)
+    heads, head_size, batch, length, _ = _sizes(draw)
+    for shape in ((length, length), (batch, 1, length), (batch, length, length)):
+        x = draw.normal(batch, length, heads * head_size)
+        yield ask(x, mask=draw.mask(*shape), build=_made(draw, heads, head_size))
+
+
+@rotary_attention.group("behind a cache", points=2)
+def behind_a_cache(draw):
+    for hidden in (True, False):
+        yield _asked(draw, past=True, hidden=hidden)
+    yield _asked(draw, past=True, hidden=True, double=True)
+    heads, head_size, batch, _, before = _sizes(draw)
+    cache = tuple(draw.normal(batch, heads, before, head_size) for _ in range(2))
+    mask = draw.mask(batch, 1, before + 1)
+    yield ask(draw.normal(batch, 1, heads * head_size), mask, cache, build=_made(draw, heads, head_size))
+
+
+@rotary_attention.group("equal sizes: as many texts as heads, as many tokens", points=1)
+def equal_sizes(draw):
+    (heads,) = draw.shuffled((7, 9))[:1]
+    for shape in ((heads, 1, heads), (heads, heads, heads)):
+        x = draw.normal(heads, heads, 14 * heads)
+        yield ask(x, mask=draw.mask(*shape), build=_made(draw, heads, 14))  # B = H = T
+    x, cache = draw.normal(14, 14, 14), tuple(draw.normal(14, 1, 14, 14) for _ in range(2))
+    yield ask(x, mask=_causal(14, 14), cache=cache, build=_made(draw, 1, 14))  # one head
+
+
+@rotary_attention.group("another base", points=1)
+def another_base(draw):
+    for base in (100.0, 500.0):
+        yield _asked(draw, past=True, hidden=True, base=base)
+
+
+@rotary_attention.group("nothing to attend to, and large scores", points=1)
+def nothing_to_attend_to(draw):
+    heads, head_size, batch, length, _ = _sizes(draw)
+    mask = draw.mask(batch, length, length)
+    mask[draw.integer(0, batch - 1), draw.integer(0, length - 1)] = False
+    yield ask(draw.normal(batch, length, heads * head_size), mask=mask, build=_made(draw, heads, head_size))
+    made = _made(draw, heads, head_size)
+    for_large_scores(made.state, head_size)
+    x = draw.normal(batch, 1, heads * head_size)  # one token: whatever its score, it sees itself
+    yield ask(x, mask=torch.ones(1, 1, dtype=torch.bool), build=made)
+
+
+@rotary_attention.group("widths and head sizes that cannot be", points=1)
+def refusals(draw):
+    width, heads = draw.indivisible()
+    yield ask(build=build(width, heads, look=()), refuses=(width, heads))
+    heads, size = draw.shuffled((7, 9))[0], draw.shuffled((11, 13, 15))[0]
+    yield ask(build=build(heads * size, heads, look=()), refuses=(size,))
+
+
+@rotary_attention.group("gradients", points=1)
+def gradients(draw):
+    for past in (False, True):
+        yield _asked(draw, past=past, hidden=True, double=True, gradients=True)
+
+
+class Right(nn.Module):
+    """Right as it stands; each mistake changes one thing about it."""
+
+    def __init__(self, embed_dim, num_heads, base=10000.0):
+        super().__init__()
+        self.refuse(embed_dim, num_heads)
+        self.num_heads, self.base = num_heads, base
+        for name in ("query", "key", "value", "output"):
+            self.add_module(name, nn.Linear(embed_dim, embed_dim, bias=False))
+
+    def refuse(self, embed_dim, num_heads):
+        if embed_dim % num_heads:
+            raise ValueError(f"{embed_dim} does not divide into {num_heads} heads")
+        if embed_dim // num_heads % 2:
+            raise ValueError(f"a head of {embed_dim // num_heads} numbers has no pairs")
+
+    def split(self, x):
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+    def angles(self, x, first):
+        """(T, D/2) for x (..., T, D), whose first position this is."""
+        width = x.shape[-1]
+        rates = self.base ** (-torch.arange(0, width, 2, dtype=x.dtype) / width)
+        return torch.outer(torch.arange(first, first + x.shape[-2], dtype=x.dtype), rates)
+
+    def turn(self, x, first=0):
+        angles = self.angles(x, first)
+        a, b = x[..., 0::2], x[..., 1::2]
+        turned = a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()
+        return torch.stack(turned, -1).flatten(-2)
+
+    def project(self, x, past):
+        """Query, key and value (B, H, T, D), the first two turned."""
+        query, key, value = (self.split(part(x)) for part in (self.query, self.key, self.value))
+        return self.turn(query, past), self.turn(key, past), value
+
+    def extend(self, cache, key, value):
+        if cache is None:
+            return key, value
+        return torch.cat([cache[0], key], dim=2), torch.cat([cache[1], value], dim=2)
+
+    def scale(self, head_size):
+        return math.sqrt(head_size)
+
+    def weights(self, scores, mask):
+        if mask is None:
+            return scores.softmax(-1)
+        mask = mask.unsqueeze(-3)
+        return scores.masked_fill(~mask, -math.inf).softmax(-1).masked_fill(~mask, 0.0)
+
+    def attend(self, query, key, value, mask):
+        return self.weights(query @ key.mT / self.scale(query.shape[-1]), mask) @ value
+
+    def finish(self, merged):
+        return self.output(merged)
+
+    def forward(self, x, mask=None, cache=None):
+        query, key, value = self.project(x, 0 if cache is None else cache[0].shape[2])
+        key, value = cache = self.extend(cache, key, value)
+        return self.finish(self.attend(query, key, value, mask).transpose(1, 2).flatten(2)), cache

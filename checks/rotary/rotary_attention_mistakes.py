@@ -1,0 +1,194 @@
+"""The mistakes that the grader can name in a `RotaryAttention`: what is turned, and how."""
+
+import torch
+
+from attention_lab.authoring.mask_sentences import AFTER_THE_SOFTMAX, EMPTY_ROW_IS_UNIFORM
+
+from .rotary_attention import Right, rotary_attention
+
+
+@rotary_attention.mistake(
+    "The values are turned as well. They are what is handed on, and should say the same wherever the word "
+    "stands: turn queries and keys only."
+)
+class ValuesTurned(Right):
+    def project(self, x, past):
+        query, key, value = super().project(x, past)
+        return query, key, self.turn(value, past)
+
+
+@rotary_attention.mistake(
+    "The queries are turned and the keys are not, so a score knows the query's place instead of the "
+    "distance. Turn both."
+)
+class KeysNotTurned(Right):
+    def project(self, x, past):
+        return super().project(x, past)[0], self.split(self.key(x)), self.split(self.value(x))
+
+
+@rotary_attention.mistake(
+    "The keys are turned and the queries are not, so a score knows the key's place instead of the distance. "
+    "Turn both."
+)
+class QueriesNotTurned(Right):
+    def project(self, x, past):
+        return self.split(self.query(x)), *super().project(x, past)[1:]
+
+
+@rotary_attention.mistake(
+    "Nothing is turned: this is attention without positions. Turn queries and keys before the scores, and "
+    "keep what `rotate` returns."
+)
+class NothingTurned(Right):
+    def turn(self, x, first=0):
+        return x
+
+
+@rotary_attention.mistake(
+    "The tokens were turned before the projections. A projection mixes the pairs, and the distance is lost: "
+    "project first, then turn queries and keys."
+)
+class TokensTurned(Right):
+    def project(self, x, past):
+        turned = self.turn(x, past)
+        return tuple(
+            self.split(part(y)) for part, y in ((self.query, turned), (self.key, turned), (self.value, x))
+        )
+
+
+@rotary_attention.mistake(
+    "The whole width was turned before it was cut into heads, so each head has other speeds. Cut first: "
+    "every head has all D/2 speeds of its own."
+)
+class TurnedBeforeTheCut(Right):
+    def project(self, x, past):
+        query, key = (self.split(self.turn(part(x), past)) for part in (self.query, self.key))
+        return query, key, self.split(self.value(x))
+
+
+@rotary_attention.mistake(
+    "Halves were turned, pairs (i, i + D/2), where neighbours are asked for: (2i, 2i+1). Use `rotate`, not "
+    "`rotate_halves`."
+)
+class Halves(Right):
+    def turn(self, x, first=0):
+        angles = self.angles(x, first)
+        a, b = x.chunk(2, dim=-1)
+        return torch.cat([a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()], -1)
+
+
+@rotary_attention.mistake(
+    "Queries and keys turn the wrong way round. The scores among themselves stay right, but not with a "
+    "cache turned as asked: (a cos − b sin, a sin + b cos)."
+)
+class TheOtherWayRound(Right):
+    def angles(self, x, first):
+        return -super().angles(x, first)
+
+
+@rotary_attention.mistake("Later pairs turn too fast: the exponent is i/D where 2i/D is asked for.")
+class ExponentHalved(Right):
+    def angles(self, x, first):
+        rates = self.base ** (-torch.arange(x.shape[-1] // 2, dtype=x.dtype) / x.shape[-1])
+        return torch.outer(torch.arange(first, first + x.shape[-2], dtype=x.dtype), rates)
+
+
+@rotary_attention.mistake(
+    "The turn follows the heads instead of the tokens: head h is turned by h steps. Bring the heads before "
+    "the tokens, `(B, H, T, D)`, so that the angles `(T, D/2)` meet the tokens."
+)
+class ByTheHeads(Right):
+    def turn(self, x, first=0):
+        return super().turn(x.transpose(1, 2), first).transpose(1, 2)
+
+
+@rotary_attention.mistake(
+    "`base` changes nothing: the layer takes it and always turns with 10000. Hand it on to the angles."
+)
+class BaseIgnored(Right):
+    def __init__(self, embed_dim, num_heads, base=10000.0):
+        super().__init__(embed_dim, num_heads)
+
+
+@rotary_attention.mistake(
+    "The scores are not scaled. Turning leaves their size as it was: divide by √D, as before."
+)
+class NotScaled(Right):
+    def scale(self, head_size):
+        return 1.0
+
+
+@rotary_attention.mistake(
+    "The scores are divided by √E, the width of all heads together. Each head's dot product has D terms: √D."
+)
+class ScaledByTheWidth(Right):
+    def scale(self, head_size):
+        return (head_size * self.num_heads) ** 0.5
+
+
+@rotary_attention.mistake("`mask` changes nothing: hide the scores where it is False, before the softmax.")
+class MaskIgnored(Right):
+    def weights(self, scores, mask):
+        return scores.softmax(-1)
+
+
+@rotary_attention.mistake(
+    "A causal mask is used even where none was handed in. Without a mask every key is seen; who wants a "
+    "causal one hands it in."
+)
+class AlwaysCausal(Right):
+    def weights(self, scores, mask):
+        queries, keys = scores.shape[-2:]
+        causal = torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries)
+        return super().weights(scores, causal if mask is None else mask)
+
+
+@rotary_attention.mistake(AFTER_THE_SOFTMAX.replace("the rows of `weights` sum", "the weights of a row sum"))
+class MaskedAfterTheSoftmax(Right):
+    def weights(self, scores, mask):
+        weights = scores.softmax(-1)
+        return weights if mask is None else weights.masked_fill(~mask.unsqueeze(-3), 0.0)
+
+
+@rotary_attention.mistake(EMPTY_ROW_IS_UNIFORM.replace("Such a row of `weights`", "Its row of weights"))
+class EmptyRowIsUniform(Right):
+    def weights(self, scores, mask):
+        return (scores if mask is None else scores.masked_fill(~mask.unsqueeze(-3), -1e9)).softmax(-1)
+
+
+@rotary_attention.mistake(
+    "A query with nothing to attend to gives NaN: the softmax of a row of minus infinities. Clear the "
+    "hidden weights after the softmax."
+)
+class EmptyRowIsNotANumber(Right):
+    def weights(self, scores, mask):
+        return (scores if mask is None else scores.masked_fill(~mask.unsqueeze(-3), -torch.inf)).softmax(-1)
+
+
+@rotary_attention.mistake(
+    "`output` is made and not used: what comes back are the heads' results side by side. Send them through "
+    "it."
+)
+class OutputNotApplied(Right):
+    def finish(self, merged):
+        return merged
+
+
+@rotary_attention.mistake(
+    "A head of odd size is accepted when the layer is made. One number would have no partner: raise a "
+    "ValueError that names the head size."
+)
+class OddHeadsAccepted(Right):
+    def refuse(self, embed_dim, num_heads):
+        if embed_dim % num_heads:
+            raise ValueError(f"{embed_dim} does not divide into {num_heads} heads")
+
+
+@rotary_attention.mistake(
+    "A width that the heads cannot share out is accepted. Raise a ValueError with both numbers when the "
+    "layer is made."
+)
+class AnyWidthAccepted(Right):
+    def refuse(self, embed_dim, num_heads):
+        if embed_dim % num_heads == 0:
+            super().refuse(embed_dim, num_heads)

@@ -1,0 +1,183 @@
+"""What the grader asks about `to_halves`, and the mistakes it can name."""
+
+import torch
+
+from attention_lab.authoring import FLOATS, Exercise, ask
+from attention_lab.authoring.not_asked import COPIES, FIXED_AXES
+
+to_halves = Exercise(
+    "to_halves",
+    results=("weight",),
+    axes=(("rows", "inputs"),),
+    not_asked={"leading axes": FIXED_AXES, "large values": COPIES},
+)
+HEAD_SIZES = (26, 38, 44)
+
+
+def _weight(draw, dtype=torch.float32, square=False):
+    """The weight of several heads `(E, E_in)`, and how many they are."""
+    heads, inputs = draw.sizes(2)
+    width = heads * draw.shuffled(HEAD_SIZES)[0]
+    return draw.normal(width, width if square else inputs, dtype=dtype), heads
+
+
+@to_halves.group("one head", points=1)
+def one_head(draw):
+    for dtype in FLOATS:
+        (inputs,) = draw.sizes(1)
+        yield ask(draw.normal(draw.shuffled(HEAD_SIZES)[0], inputs, dtype=dtype), 1)
+
+
+@to_halves.group("several heads", points=1)
+def several_heads(draw):
+    for dtype in FLOATS:
+        yield ask(*_weight(draw, dtype))
+
+
+@to_halves.group("equal sizes: square weights, as many heads as numbers a head", points=1)
+def equal_sizes(draw):
+    weight, heads = _weight(draw, square=True)
+    yield ask(weight, heads)
+    (inputs,) = draw.sizes(1)
+    yield ask(draw.normal(14 * 14, inputs), 14)
+
+
+@to_halves.group("heads of a single pair, and of two", points=1)
+def small_heads(draw):
+    heads, inputs = draw.sizes(2)
+    yield ask(draw.normal(4 * heads, inputs), heads)
+    yield ask(draw.normal(2 * heads, inputs), heads)
+
+
+@to_halves.group("gradients", points=1)
+def gradients(draw):
+    for dtype in FLOATS:
+        weight, heads = _weight(draw, dtype)
+        yield ask(weight, heads, gradients=True)
+
+
+@to_halves.mistake(
+    "The permutation is the inverse of the one asked for: it leads from halves to neighbours. Of each "
+    "head's rows the even ones come first, then the odd ones."
+)
+def inverted(weight, num_heads):
+    return weight.unflatten(0, (num_heads, 2, -1)).transpose(1, 2).flatten(0, 2)
+
+
+@to_halves.mistake(
+    "The rows were sorted across all heads: the even rows of the whole weight came first, so heads are "
+    "mixed. Cut the rows into heads, and sort within each."
+)
+def across_heads(weight, num_heads):
+    return torch.cat([weight[0::2], weight[1::2]])
+
+
+@to_halves.mistake(
+    "The rows are in their old order: this is the weight that came in. Each head's even rows have to come "
+    "first, then its odd ones."
+)
+def unchanged(weight, num_heads):
+    return weight.clone()
+
+
+@to_halves.mistake(
+    "The odd rows of each head come first, then the even ones: the pairs' two numbers have changed places, "
+    "and the turn goes the other way round. Even rows first."
+)
+def odd_rows_first(weight, num_heads):
+    return weight.unflatten(0, (num_heads, -1, 2)).flip(2).transpose(1, 2).flatten(0, 2)
+
+
+@to_halves.mistake(
+    "The inverse permutation was applied, and to all rows as one head. It is even rows first, then odd "
+    "ones, within each head."
+)
+def inverted_across_heads(weight, num_heads):
+    return weight.unflatten(0, (2, -1)).transpose(0, 1).flatten(0, 1)
+
+
+@to_halves.mistake(
+    "Heads have moved: the rows were cut into (D, H) instead of (H, D), so one head's rows come from all of "
+    "them. Head 0 owns the first D rows."
+)
+def interleaved_heads(weight, num_heads):
+    cut = weight.unflatten(0, (-1, 2, num_heads)).permute(2, 1, 0, 3)
+    return cut.flatten(0, 2)
+
+
+@to_halves.mistake(
+    "The number of heads was taken for the size of each: the rows were cut into groups of `num_heads` or "
+    "so. There are `num_heads` groups, of E / num_heads rows."
+)
+def heads_for_head_size(weight, num_heads):
+    groups = weight.split(num_heads)
+    return torch.cat([torch.cat([group[0::2], group[1::2]]) for group in groups])
+
+
+@to_halves.mistake(
+    "The result has lost its two axes: heads stay apart, `(H, D, E_in)`. A projection's weight is `(E, "
+    "E_in)`; join heads and rows again."
+)
+def heads_left_apart(weight, num_heads):
+    return weight.unflatten(0, (num_heads, -1, 2)).transpose(1, 2).flatten(1, 2)
+
+
+@to_halves.mistake(
+    "The result is transposed, `(E_in, E)`. A Linear keeps its weight as (out, in), and only the rows "
+    "change places."
+)
+def transposed(weight, num_heads):
+    return weight.unflatten(0, (num_heads, -1, 2)).transpose(1, 2).flatten(0, 2).T
+
+
+@to_halves.mistake(
+    "The numbers are right, but no gradient reaches the weight: it left the graph through `.data`, "
+    "`.detach()` or a new Parameter. Reorder the tensor itself."
+)
+def detached(weight, num_heads):
+    return weight.detach().unflatten(0, (num_heads, -1, 2)).transpose(1, 2).flatten(0, 2)
+
+
+@to_halves.also_right("Says what happens in words: of each head, the even rows, then the odd ones.")
+def head_by_head(weight, num_heads):
+    heads = weight.chunk(num_heads)
+    return torch.cat([rows for head in heads for rows in (head[0::2], head[1::2])])
+
+
+@to_halves.also_right("A list of row numbers: print it, and you see the permutation itself.")
+def by_row_numbers(weight, num_heads):
+    size = weight.shape[0] // num_heads
+    order = [*range(0, size, 2), *range(1, size, 2)]
+    return weight[[head * size + row for head in range(num_heads) for row in order]]
+
+
+@to_halves.also_right
+def by_a_view(weight, num_heads):
+    rows, inputs = weight.shape
+    pairs = weight.reshape(num_heads, rows // num_heads // 2, 2, inputs)
+    return pairs.permute(0, 2, 1, 3).reshape(rows, inputs)
+
+
+@to_halves.also_right
+def by_einsum(weight, num_heads):
+    cut = weight.unflatten(0, (num_heads, -1, 2))
+    return torch.einsum("hpti->htpi", cut).reshape(weight.shape)
+
+
+@to_halves.also_right
+def into_a_new_tensor(weight, num_heads):
+    size = weight.shape[0] // num_heads
+    result = torch.empty_like(weight)
+    for head in range(num_heads):
+        own = weight[head * size : (head + 1) * size]
+        result[head * size : head * size + size // 2] = own[0::2]
+        result[head * size + size // 2 : (head + 1) * size] = own[1::2]
+    return result
+
+
+@to_halves.also_right
+def by_a_matrix(weight, num_heads):
+    size = weight.shape[0] // num_heads
+    order = torch.arange(size).view(-1, 2).T.flatten()
+    chosen = torch.eye(size, dtype=weight.dtype)[order]
+    return torch.block_diag(*[chosen] * num_heads) @ weight
