@@ -67,7 +67,7 @@ def _right(length, head_size, base, first=0, power=2.0, divided_by=None):
 
 @rotary_angles.mistake(
     "The pairs slow down half as fast as they should: the exponent grows by 1/D from one pair to the next. "
-    "Pair i has the exponent 2i/D; if you count 0, 1, 2, … multiply by 2, or count 0, 2, 4, …"
+    "Pair i has the exponent 2i/D; if you count 0, 1, 2, … multiply by 2, or count 0, 2, 4 and so on."
 )
 def exponent_halved(length, head_size, base=10000.0):
     return _right(length, head_size, base, power=1.0)

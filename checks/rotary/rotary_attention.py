@@ -30,7 +30,8 @@ rotary_attention = Exercise(
 
 def _sizes(draw):
     """Heads, head size (even), batch, tokens and past tokens: all different."""
-    return draw.shuffled((7, 9))[0], 14, *draw.shuffled((11, 13, 15, 17))[:3]
+    (length, batch), (before, _) = draw.shuffled((11, 13)), draw.shuffled((15, 17))
+    return draw.shuffled((7, 9))[0], 14, batch, length, before
 
 
 def _made(draw, heads, head_size, double=False, **given):

@@ -12,6 +12,7 @@ to_halves = Exercise(
     not_asked={"leading axes": FIXED_AXES, "large values": COPIES},
 )
 HEAD_SIZES = (26, 38, 44)
+ODD_SIZES = (11, 13, 15, 17)
 
 
 def _weight(draw, dtype=torch.float32, square=False):
@@ -38,13 +39,12 @@ def several_heads(draw):
 def equal_sizes(draw):
     weight, heads = _weight(draw, square=True)
     yield ask(weight, heads)
-    (inputs,) = draw.sizes(1)
-    yield ask(draw.normal(14 * 14, inputs), 14)
+    yield ask(draw.normal(14 * 14, draw.shuffled(ODD_SIZES)[0]), 14)
 
 
 @to_halves.group("heads of a single pair, and of two", points=1)
 def small_heads(draw):
-    heads, inputs = draw.sizes(2)
+    heads, inputs = draw.shuffled((7, 9))[0], draw.shuffled(ODD_SIZES)[0]
     yield ask(draw.normal(4 * heads, inputs), heads)
     yield ask(draw.normal(2 * heads, inputs), heads)
 
