@@ -1,0 +1,139 @@
+"""Parts of one row of attention, merged block by block: maximum, total and output on their way."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import ipywidgets as widgets
+import matplotlib
+import torch
+from matplotlib.figure import Figure
+
+from attention_lab import plots
+from attention_lab.play.explorer import FIGURE, Show, at, explorer
+
+WAITING = "0.88"
+
+
+@dataclass
+class Merged:
+    """One row of attention over some keys: mean, largest score, sum of exp(score − maximum)."""
+
+    output: float = 0.0
+    maximum: float = -math.inf
+    total: float = 0.0
+
+    def and_block(self, scores: torch.Tensor, values: torch.Tensor) -> Merged:
+        """With one block of keys more: scores `(B,)` and values `(B,)`."""
+        maximum = max(self.maximum, float(scores.max()))
+        old, new = self.total * math.exp(self.maximum - maximum), (scores - maximum).exp()
+        total = old + float(new.sum())
+        return Merged((self.output * old + float(new @ values)) / total, maximum, total)
+
+
+def merge_stepper(scores: plots.Values, values: plots.Values, *, block_size: int) -> widgets.VBox:
+    """Merge a row of scores `(T,)` and values `(T,)` block by block, in one order or another."""
+    order: list[int] = []
+    figure, show = _row(scores, values, block_size, order)
+    orders = itertools.cycle(_orders(len(order)))
+    order[:] = next(orders)
+    slider = widgets.IntSlider(0, min=0, max=len(order), description="blocks merged")
+    back = widgets.Button(description="Previous", icon="arrow-left")
+    forward = widgets.Button(description="Next", icon="arrow-right")
+    another = widgets.Button(description="Other order", icon="random")
+
+    def show_and_stop_at_ends(step: float) -> str:
+        back.disabled, forward.disabled = step == slider.min, step == slider.max
+        return show(step)
+
+    def begin_again(_: widgets.Button) -> None:
+        order[:] = next(orders)
+        slider.value = slider.max  # so that it moves, wherever it stood
+        slider.value = slider.min
+
+    back.on_click(lambda _: setattr(slider, "value", slider.value - 1))
+    forward.on_click(lambda _: setattr(slider, "value", slider.value + 1))
+    another.on_click(begin_again)
+    return explorer(figure, show_and_stop_at_ends, slider, back, forward, another)
+
+
+def merge_figure(step: int, scores: plots.Values, values: plots.Values, *, block_size: int) -> Figure:
+    """The row after so many blocks, merged as they stand."""
+    return at(step, *_row(scores, values, block_size, []))
+
+
+def _orders(blocks: int) -> list[list[int]]:
+    """As they stand, backwards, and every other block first."""
+    every = list(range(blocks))
+    return [every, every[::-1], every[1::2] + every[0::2]]
+
+
+@matplotlib.rc_context(plots.STYLE)
+def _row(
+    scores: plots.Values, values: plots.Values, block_size: int, order: list[int]
+) -> tuple[Figure, Show]:
+    """The figure, and what brings it to a step; `order` is looked at anew each time, and filled if empty."""
+    rows = [torch.as_tensor(each).detach().double() for each in (scores, values)]
+    if any(row.dim() != 1 or row.shape != rows[0].shape for row in rows) or not 1 <= block_size < len(
+        rows[0]
+    ):
+        shapes = " and ".join(str(tuple(row.shape)) for row in rows)
+        raise ValueError(
+            f"scores and values must be rows (T,) of one length, with blocks of 1 to T - 1, not {shapes} "
+            f"with blocks of {block_size}."
+        )
+    blocks = list(zip(*(row.split(block_size) for row in rows), strict=True))
+    order[:] = order or range(len(blocks))
+    figure = Figure((9.0, 3.4), **FIGURE)
+    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+    left.set(title="scores, in blocks", ylim=(min(0.0, float(rows[0].min())), 1.25 * float(rows[0].max())))
+    places = [index + index // block_size for index in range(len(rows[0]))]  # a gap behind each block
+    bars = left.bar(places, rows[0].tolist(), animated=True, edgecolor="black", linewidth=0.8)
+    starts = range(0, len(places), block_size)
+    middles = [sum(some := places[first : first + block_size]) / len(some) for first in starts]
+    left.set_xticks(middles, [f"block {number}" for number in range(len(blocks))])
+    left.tick_params(axis="x", length=0)
+    line = left.axhline(0.0, color=plots.ACCENT, linestyle="--", animated=True)
+    right.set_axis_off()
+    names = ("maximum", "total", "output")
+    for place, name in enumerate(names):
+        right.text(0.1, 0.8 - 0.3 * place, name, fontsize=12)
+    numbers = [right.text(0.95, 0.8 - 0.3 * place, "", fontsize=14, ha="right") for place in range(3)]
+    for artist in numbers:
+        artist.set_animated(True)
+
+    def show(value: float) -> str:
+        step, merged, said = int(value), Merged(), ""
+        if not 0 <= step <= len(blocks):
+            raise ValueError(f"of {len(blocks)} blocks 0 to {len(blocks)} can be merged, not {step}.")
+        for number in order[:step]:
+            before, merged = merged, merged.and_block(*blocks[number])
+            said = _in_words(number, before, merged)
+        for index, bar in enumerate(bars):
+            number = index // block_size
+            seen, newest = number in order[:step], step > 0 and number == order[step - 1]
+            bar.set_facecolor(plots.ACCENT if newest else plots.PALE if seen else WAITING)
+            bar.set_hatch("//" if seen and not newest else "")
+        line.set_ydata([merged.maximum] * 2)
+        line.set_visible(step > 0)
+        for text, number in zip(numbers, (merged.maximum, merged.total, merged.output), strict=True):
+            text.set_text(f"{number:.3f}" if step else "0.000" if text is not numbers[0] else "-inf")
+        left_over = ", ".join(map(str, order[step:]))
+        return said + (f" Still to come: {left_over}." if left_over else " That is all of them.")
+
+    return figure, show
+
+
+def _in_words(number: int, before: Merged, after: Merged) -> str:
+    now = f"Maximum {after.maximum:.3f}, total {after.total:.3f}, output {after.output:.3f}."
+    if before.total == 0:
+        return f"Block {number} is the first. {now}"
+    if after.maximum > before.maximum:
+        factor = math.exp(before.maximum - after.maximum)
+        return (
+            f"Block {number} has a larger score: the old total {before.total:.3f} is multiplied by "
+            f"exp({before.maximum:.3f} − {after.maximum:.3f}) = {factor:.3f}. {now}"
+        )
+    return f"Block {number} has no larger score: the old total stays, the new block's shrinks. {now}"

@@ -1,0 +1,143 @@
+"""What the grader asks about `flash_attention`; mistakes and other ways stand in files of their own."""
+
+import torch
+
+from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask
+from nbjudge.torch.memory import memory_of, multiplications_of
+
+from . import memory
+
+flash_attention = Exercise(
+    "flash_attention",
+    results=("output", "logsumexp"),
+    axes=(("queries", "numbers of a value"), ("queries",)),
+    not_allowed=(FUSED_ATTENTION,),
+    tolerance=SUMS_OF_PRODUCTS,
+    mistakes_from=(
+        "flash_attention_mistakes",
+        "flash_attention_mistakes_in_causal",
+        "flash_attention_mistakes_in_memory",
+    ),
+)
+
+
+def _inputs(draw, *leading, queries, keys=None, widths=None, dtype=torch.float32):
+    """Query (..., T_q, d_k), key (..., T_k, d_k) and value (..., T_k, d_v)."""
+    width, value_width = widths or draw.shuffled((7, 9))
+    keys = queries if keys is None else keys
+    return (
+        draw.normal(*leading, queries, width, dtype=dtype),
+        draw.normal(*leading, keys, width, dtype=dtype),
+        draw.normal(*leading, keys, value_width, dtype=dtype),
+    )
+
+
+@flash_attention.group("blocks that divide the text", points=1)
+def that_divide(draw):
+    for dtype in FLOATS:
+        (block,) = draw.sizes(1)
+        yield ask(*_inputs(draw, queries=2 * block, keys=3 * block, dtype=dtype), block)
+
+
+@flash_attention.group("a last block that is shorter", points=1)
+def shorter(draw):
+    for dtype in FLOATS:
+        block, queries, keys = draw.shuffled(((7, 17, 26), (9, 34, 13), (11, 26, 36)))[0]
+        yield ask(*_inputs(draw, queries=queries, keys=keys, dtype=dtype), block)
+
+
+@flash_attention.group("blocks of one, and larger than the text", points=1)
+def extremes(draw):
+    queries, keys, block = sorted(draw.sizes(3))
+    for size in (1, block, keys):
+        yield ask(*_inputs(draw, queries=queries, keys=keys), size)
+    yield ask(*_inputs(draw, queries=1, keys=keys), 7)
+    yield ask(*_inputs(draw, queries=queries, keys=1), 7, causal=False)
+
+
+@flash_attention.group("batches, and batches with heads", points=1)
+def batches(draw):
+    batch, heads = draw.shuffled((9, 11))
+    for dtype in FLOATS:
+        yield ask(*_inputs(draw, batch, queries=17, keys=15, dtype=dtype), 7)
+        yield ask(*_inputs(draw, batch, heads, queries=13, dtype=dtype), 7, causal=True)
+    yield ask(*_inputs(draw, 13, 13, queries=13, widths=(13, 13)), 7)
+
+
+@flash_attention.group("causal", points=2)
+def causal(draw):
+    for dtype in FLOATS:
+        for length, block in draw.shuffled(((26, 7), (36, 9), (34, 17), (28, 11))):
+            yield ask(*_inputs(draw, queries=length, dtype=dtype), block, causal=True)
+    (length,) = draw.sizes(1)
+    for block in (1, length, 2 * length):
+        yield ask(*_inputs(draw, queries=length), block, True)
+    yield ask(*_inputs(draw, queries=1), 7, True)
+
+
+@flash_attention.group("large scores", points=1)
+def large(draw):
+    for factor in (1e2, 2e3):
+        for hides in (False, True):
+            query, key, value = _inputs(draw, queries=26, dtype=torch.float64)
+            yield ask(factor * query, key, value, 7, hides)
+    query, key, value = _inputs(draw, queries=17, keys=26, dtype=torch.float64)
+    yield ask(query.abs(), -2e3 * key.abs(), value, 9)
+
+
+@flash_attention.group("gradients", points=1)
+def gradients(draw):
+    for dtype in FLOATS:
+        yield ask(*_inputs(draw, queries=17, keys=13, dtype=dtype), 7, gradients=True)
+        yield ask(*_inputs(draw, 9, queries=17, dtype=dtype), 7, causal=True, gradients=True)
+
+
+def _is_small(cases, values):
+    """None, a mistake's name or a sentence: what is held at once, of all cases."""
+    for case, told in zip(cases, values, strict=True):
+        query, _, _, block_size = case.args
+        length = query.shape[-2]
+        sentence, where = memory.within("flash_attention", length, block_size, case.args[:3], told)
+        if where == "largest":
+            return "a_mask_of_all" if case.kwargs else "the_whole_matrix"  # the first case has no mask
+        if where == "most":
+            return "keeps_every_block"
+        if sentence:
+            return sentence
+    return None
+
+
+@flash_attention.group("memory for a few blocks, not for the matrix", 2, verify=_is_small, needs_values=True)
+def memory_at_once(draw):
+    for given in ({}, {"causal": True}):
+        length, block, *widths = memory.sizes(draw)
+        yield ask(*_inputs(draw, queries=length, widths=widths), block, **given, through=memory_of)
+
+
+def _leaves_out(cases, values):
+    """None, a mistake's name or a sentence: how many scores were computed for a causal text."""
+    for case, multiplications in zip(cases, values, strict=True):
+        query, _, value, block_size = case.args
+        length, widths = query.shape[-2], (query.shape[-1], value.shape[-1])
+        ends = [min(first + block_size, length) for first in range(0, length, block_size)]
+        needed = sum(end * (end - first) for first, end in zip([0, *ends], ends, strict=False))
+        if not isinstance(multiplications, int):
+            return "How many scores `flash_attention` computes could not be counted."
+        # Each score takes d_k multiplications, and d_v where its weight meets the value.
+        scores = multiplications / sum(widths)
+        if scores > length * (length + 2 * block_size) / 2:
+            if multiplications == sum(widths) * length**2:
+                return "computes_hidden_blocks"
+            if multiplications == (widths[0] + sum(widths)) * needed:
+                return "every_score_twice"
+            return (
+                f"For {length} tokens in blocks of {block_size}, causal, {scores:,.0f} scores were "
+                f"computed (twice is two); without the hidden blocks {needed:,} are enough."
+            )
+    return None
+
+
+@flash_attention.group("no scores for hidden blocks", 1, verify=_leaves_out, needs_values=True)
+def hidden_blocks(draw):
+    for length, block in ((88, 7), (98, 9)):
+        yield ask(*_inputs(draw, queries=length), block, causal=True, through=multiplications_of)

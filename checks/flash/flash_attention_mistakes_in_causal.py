@@ -1,0 +1,92 @@
+"""What people get wrong in `flash_attention` where later keys are hidden."""
+
+import torch
+
+from .blocks import ahead, hidden, in_blocks
+from .flash_attention import flash_attention
+
+
+@flash_attention.mistake("`causal` changes nothing: with it, a query sees no key behind its own place.")
+def causal_left_out(query, key, value, block_size, causal=False):
+    return in_blocks(query, key, value, block_size)
+
+
+@flash_attention.mistake(
+    "Every block hides its own upper triangle, also those far below the diagonal: places were compared "
+    "within the block. Compare places in the *text*: first of the block + place in it."
+)
+def places_within_the_block(query, key, value, block_size, causal=False):
+    def own(first_query, queries, first_key, keys):
+        return hidden(0, queries, 0, keys)
+
+    return in_blocks(query, key, value, block_size, causal, hidden=own)
+
+
+@flash_attention.mistake(
+    "The block on the diagonal is seen as a whole: later blocks are left out, and nothing is hidden within "
+    "it. Its queries see keys that come after them."
+)
+def diagonal_seen_whole(query, key, value, block_size, causal=False):
+    def nothing(_, queries, __, keys):
+        return torch.zeros(queries, keys, dtype=torch.bool)
+
+    return in_blocks(query, key, value, block_size, causal, hidden=nothing)
+
+
+@flash_attention.mistake(
+    "A query does not see its own place: hidden is what is *later*, key > query, and not key >= query."
+)
+def own_place_hidden(query, key, value, block_size, causal=False):
+    return in_blocks(query, key, value, block_size, causal, hidden=lambda *block: ahead(*block) >= 0)
+
+
+@flash_attention.mistake(
+    "A query sees one key too many, the one right behind it: hidden is all with key > query."
+)
+def one_key_too_many(query, key, value, block_size, causal=False):
+    def all_but_one(*block):
+        return ahead(*block) > 1
+
+    return in_blocks(query, key, value, block_size, causal, hidden=all_but_one, last_seen=None)
+
+
+@flash_attention.mistake(
+    "Hidden is the wrong side: each query sees only what comes behind it and itself. Hide where key > query."
+)
+def the_wrong_side(query, key, value, block_size, causal=False):
+    def earlier(*block):
+        return ahead(*block) < 0
+
+    return in_blocks(query, key, value, block_size, causal, hidden=earlier, last_seen=None)
+
+
+@flash_attention.mistake(
+    "The block on the diagonal is left out with those behind it: each query misses its own place and its "
+    "neighbours. Leave out only blocks whose *first* key is behind the *last* query."
+)
+def diagonal_left_out(query, key, value, block_size, causal=False):
+    return in_blocks(query, key, value, block_size, causal, last_seen=lambda first_query, _: first_query)
+
+
+@flash_attention.mistake(
+    "NaN appears where a block is hidden from a query as a whole: its maximum is -inf, and -inf − (-inf) is "
+    "not a number. Leave hidden blocks out, or take 0 off such rows."
+)
+def minus_infinity_from_itself(query, key, value, block_size, causal=False):
+    def added(state, scores, some):
+        own = scores.amax(dim=-1)
+        exponentials = (scores - own[..., None]).exp()  # this block's own, before it is merged
+        new = torch.maximum(state[1], own)
+        old, factor = (state[1] - new).exp(), (own - new).exp()
+        sums = state[0] * old[..., None] + exponentials @ some * factor[..., None]
+        return sums, new, state[2] * old + exponentials.sum(dim=-1) * factor
+
+    return in_blocks(query, key, value, block_size, causal, add=added, last_seen=None)
+
+
+@flash_attention.mistake(
+    "Blocks that are hidden as a whole were computed all the same. Half of them are: end the loop over keys "
+    "behind the last query of the block."
+)
+def computes_hidden_blocks(query, key, value, block_size, causal=False):
+    return in_blocks(query, key, value, block_size, causal, last_seen=None)

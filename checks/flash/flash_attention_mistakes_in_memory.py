@@ -1,0 +1,61 @@
+"""What people get wrong in `flash_attention` although every number is right: what is held at once."""
+
+import math
+
+import torch
+
+from .blocks import hidden, in_blocks, plainly, scores_of
+from .flash_attention import flash_attention
+
+
+@flash_attention.mistake(
+    "Somewhere the whole matrix of scores is made, T_q × T_k numbers: the one thing that this function is "
+    "to avoid. Compute the scores of one block of queries and one of keys."
+)
+def the_whole_matrix(query, key, value, block_size, causal=False):
+    return plainly(query, key, value, causal)
+
+
+@flash_attention.mistake(
+    "The scores go block by block, but the causal *mask* is made for the whole text: T × T again. Make it "
+    "for a block, from the places of its queries and keys."
+)
+def a_mask_of_all(query, key, value, block_size, causal=False):
+    length = query.shape[-2] if causal else 1
+    every = torch.ones(length, length, dtype=torch.bool).triu(1)
+
+    def of_all(first_query, queries, first_key, keys):
+        return every[first_query : first_query + queries, first_key : first_key + keys]
+
+    return in_blocks(query, key, value, block_size, causal, hidden=of_all)
+
+
+@flash_attention.mistake(
+    "No tensor is large, but the blocks' scores or weights are all kept (in a list, say) until the end: "
+    "together they are the matrix again. Merge each block at once and let go of it."
+)
+def keeps_every_block(query, key, value, block_size, causal=False):
+    kept = []
+
+    def kept_scores(some_queries, some_keys):
+        kept.append(scores_of(some_queries, some_keys))
+        return kept[-1]
+
+    return in_blocks(query, key, value, block_size, causal, scores_of=kept_scores)
+
+
+@flash_attention.mistake(
+    "Every score is computed twice: once for maximum or total, once for the weights. Carry both on, and "
+    "rescale: one pass over the keys."
+)
+def every_score_twice(query, key, value, block_size, causal=False):
+    output, _ = in_blocks(query, key, value, block_size, causal)
+    logarithms = []
+    for first in range(0, query.shape[-2], block_size):
+        block = query[..., first : first + block_size, :]
+        seen = first + block.shape[-2] if causal else key.shape[-2]
+        scores = scores_of(block, key[..., :seen, :])
+        if causal:
+            scores = scores.masked_fill(hidden(first, block.shape[-2], 0, seen), -math.inf)
+        logarithms.append(scores.logsumexp(dim=-1))
+    return output, torch.cat(logarithms, dim=-1)

@@ -1,0 +1,165 @@
+"""What the grader asks about `flash_backward`; mistakes and other ways stand in files of their own."""
+
+import math
+
+import torch
+
+from attention_lab.authoring import (
+    AUTOMATIC_DIFFERENTIATION,
+    FLOATS,
+    FUSED_ATTENTION,
+    SUMS_OF_PRODUCTS,
+    Exercise,
+    ask,
+)
+from nbjudge.torch.memory import memory_of
+
+from . import memory
+from .blocks import hidden, plainly, scores_of
+
+AXES = (("queries", "numbers of a query"), ("keys", "numbers of a key"), ("keys", "numbers of a value"))
+flash_backward = Exercise(
+    "flash_backward",
+    results=("gradient of query", "gradient of key", "gradient of value"),
+    axes=AXES,
+    not_allowed=(FUSED_ATTENTION, AUTOMATIC_DIFFERENTIATION),
+    tolerance=SUMS_OF_PRODUCTS,
+    mistakes_from=("flash_backward_mistakes", "flash_backward_mistakes_in_blocks"),
+    not_asked={"gradients": "it returns them, and is called without recording"},
+)
+
+
+def behind_a_forward_pass(answer):
+    """Hands over the output and logsumexp that belong to the numbers."""
+
+    def called(query, key, value, grad_output, block_size, causal=False):
+        output, logsumexp = plainly(query, key, value, causal)
+        return answer(query, key, value, output, logsumexp, grad_output, block_size, causal)
+
+    return called
+
+
+def _case(draw, *leading, queries, keys=None, block, causal=(), dtype=torch.float32, widths=None, large=1.0):
+    """A case as the adapter takes it: without output and logsumexp."""
+    width, value_width = widths or draw.shuffled((7, 9))
+    keys = queries if keys is None else keys
+    query = large * draw.normal(*leading, queries, width, dtype=dtype)
+    key = draw.normal(*leading, keys, width, dtype=dtype)
+    value = draw.normal(*leading, keys, value_width, dtype=dtype)
+    grad_output = draw.normal(*leading, queries, value_width, dtype=dtype)
+    return ask(query, key, value, grad_output, block, *causal, through=behind_a_forward_pass)
+
+
+@flash_backward.group("blocks that divide the text", points=1)
+def that_divide(draw):
+    for dtype in FLOATS:
+        (block,) = draw.sizes(1)
+        yield _case(draw, queries=2 * block, keys=3 * block, block=block, dtype=dtype)
+
+
+@flash_backward.group("a last block that is shorter", points=1)
+def shorter(draw):
+    for dtype in FLOATS:
+        block, queries, keys = draw.shuffled(((7, 17, 26), (9, 34, 13), (11, 26, 36)))[0]
+        yield _case(draw, queries=queries, keys=keys, block=block, dtype=dtype)
+
+
+@flash_backward.group("blocks of one, and larger than the text", points=1)
+def extremes(draw):
+    queries, keys, block = sorted(draw.sizes(3))
+    for size in (1, block, 2 * block):
+        yield _case(draw, queries=queries, keys=keys, block=size)
+    yield _case(draw, queries=1, keys=keys, block=7)
+    yield _case(draw, queries=queries, keys=1, block=7)
+
+
+@flash_backward.group("batches, and batches with heads", points=1)
+def batches(draw):
+    batch, heads = draw.shuffled((9, 11))
+    for dtype in FLOATS:
+        yield _case(draw, batch, queries=17, keys=15, block=7, dtype=dtype)
+        yield _case(draw, batch, heads, queries=13, block=7, causal=(True,), dtype=dtype)
+    yield _case(draw, 13, 13, queries=13, block=7, widths=(13, 13))
+
+
+@flash_backward.group("causal", points=2)
+def causal(draw):
+    for dtype in FLOATS:
+        for length, block in draw.shuffled(((26, 7), (36, 9), (34, 17), (28, 11))):
+            yield _case(draw, queries=length, block=block, causal=(True,), dtype=dtype)
+    (length,) = draw.sizes(1)
+    for block in (1, length, 2 * length):
+        yield _case(draw, queries=length, block=block, causal=(True,))
+
+
+@flash_backward.group("large scores", points=1)
+def large(draw):
+    for factor in (1e2, 2e3):
+        for hides in ((), (True,)):
+            yield _case(draw, queries=26, block=7, causal=hides, dtype=torch.float64, large=factor)
+
+
+def _is_small(cases, values):
+    """None, a mistake's name or a sentence: what is held at once, of all cases."""
+    for case, told in zip(cases, values, strict=True):
+        query, *_, block_size = case.args
+        sentence, where = memory.within("flash_backward", len(query), block_size, case.args[:6], told)
+        if where == "largest":
+            return "the_whole_matrix"
+        if where == "most":
+            return "keeps_every_block"
+        if sentence:
+            return sentence
+    return None
+
+
+@flash_backward.group("memory for a few blocks, not for the matrix", 2, verify=_is_small, needs_values=True)
+def memory_at_once(draw):
+    for given in ({}, {"causal": True}):
+        length, block, width, value_width = memory.sizes(draw)
+        query, key = draw.normal(length, width), draw.normal(length, width)
+        value, grad_output = draw.normal(length, value_width), draw.normal(length, value_width)
+        output, logsumexp = plainly(query, key, value, **given)
+        yield ask(query, key, value, output, logsumexp, grad_output, block, **given, through=memory_of)
+
+
+def backward(
+    query,
+    key,
+    value,
+    output,
+    logsumexp,
+    grad_output,
+    block_size,
+    causal=False,
+    *,
+    scores_of=scores_of,
+    hidden=hidden,
+    weights_of=lambda scores, logsumexp: (scores - logsumexp[..., None]).exp(),
+    rows_of=lambda output, grad_output: (output * grad_output).sum(dim=-1, keepdim=True),
+    scaled=(True, True),
+):
+    """The three gradients, right as it stands: a mistake changes one step.
+
+    weights_of: the weights of a block again; rows_of: what is taken off in each row of a softmax's gradient.
+    scaled: whether the gradients of query and of key are.
+    """
+    gradients = [torch.zeros_like(each) for each in (query, key, value)]
+    scale = query.shape[-1] ** -0.5
+    rows = rows_of(output, grad_output)
+    for first in range(0, query.shape[-2], block_size):
+        some = slice(first, min(first + block_size, query.shape[-2]))
+        for first_key in range(0, key.shape[-2], block_size):
+            keys = slice(first_key, min(first_key + block_size, key.shape[-2]))
+            scores = scores_of(query[..., some, :], key[..., keys, :])
+            if causal:
+                over = hidden(first, some.stop - first, first_key, keys.stop - first_key)
+                scores = scores.masked_fill(over, -math.inf)
+            weights = weights_of(scores, logsumexp[..., some])
+            of_weights = grad_output[..., some, :] @ value[..., keys, :].mT
+            of_scores = weights * (of_weights - rows[..., some, :])
+            of_query, of_key = (of_scores * scale if each else of_scores for each in scaled)
+            gradients[0][..., some, :] += of_query @ key[..., keys, :]
+            gradients[1][..., keys, :] += of_key.mT @ query[..., some, :]
+            gradients[2][..., keys, :] += weights.mT @ grad_output[..., some, :]
+    return tuple(gradients)

@@ -1,0 +1,197 @@
+"""What the grader asks about `merge`; its mistakes stand in a file of their own."""
+
+import math
+
+import torch
+
+from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, ask
+
+merge = Exercise(
+    "merge",
+    results=("output", "maximum", "total"),
+    axes=(("queries", "numbers of a value"), ("queries",), ("queries",)),
+    tolerance=SUMS_OF_PRODUCTS,
+    mistakes_from=("merge_mistakes", "merge_mistakes_in_empty_parts"),
+)
+
+
+def _part(draw, *shape, dtype=torch.float32, apart=1.0, empty=()):
+    """A part (output, maximum, total) for queries `shape[:-1]`; those at `empty` see no key."""
+    output, maximum = draw.normal(*shape, dtype=dtype), apart * draw.normal(*shape[:-1], dtype=dtype)
+    total = 1 + 5 * draw.uniform(*shape[:-1], dtype=dtype)
+    for place in empty:
+        output[..., place, :], maximum[..., place], total[..., place] = 0.0, -math.inf, 0.0
+    return output, maximum, total
+
+
+@merge.group("two parts of one text", points=1)
+def one_text(draw):
+    for dtype in FLOATS:
+        shape = draw.sizes(2)
+        yield ask(_part(draw, *shape, dtype=dtype), _part(draw, *shape, dtype=dtype))
+
+
+@merge.group("batches, and batches with heads", points=1)
+def batches(draw):
+    for dtype in FLOATS:
+        for shape in (draw.sizes(3), draw.sizes(4)):
+            yield ask(_part(draw, *shape, dtype=dtype), _part(draw, *shape, dtype=dtype))
+
+
+@merge.group("equal sizes, a single query", points=1)
+def edges(draw):
+    (size,) = draw.sizes(1)
+    for shape in ((size, size), (size, size, size), (1, size), (1, 1), (size, 1)):
+        yield ask(_part(draw, *shape), _part(draw, *shape))
+
+
+@merge.group("maxima far apart, and large ones", points=1)
+def far_apart(draw):
+    for dtype in FLOATS:
+        shape = draw.sizes(2)
+        yield ask(_part(draw, *shape, dtype=dtype, apart=30), _part(draw, *shape, dtype=dtype, apart=30))
+    # Beside a maximum of thousands float32 has no digits left for the logarithm of a total.
+    one, other = (_part(draw, *shape, dtype=torch.float64) for _ in range(2))
+    for shift in (5e3, -5e3):
+        yield ask((one[0], one[1] + shift, one[2]), (other[0], other[1] + shift, other[2]))
+    yield ask(*(_part(draw, *shape, dtype=torch.float64, apart=4e3) for _ in range(2)))
+
+
+@merge.group("queries that see nothing in one part, or in both", points=1)
+def empty_rows(draw):
+    for dtype in FLOATS:
+        shape = draw.sizes(3)
+        first, second, both = draw.shuffled(range(shape[-2]))[:3]
+        one = _part(draw, *shape, dtype=dtype, empty=(first, both))
+        other = _part(draw, *shape, dtype=dtype, empty=(second, both))
+        yield ask(one, other)
+        nothing = _part(draw, *shape, dtype=dtype, empty=range(shape[-2]))
+        yield ask(one, nothing)
+        yield ask(nothing, other)
+
+
+def from_scores(answer):
+    """The parts of two sets of scores, merged: the output, and the maximum + log(total) of both."""
+
+    def part_of(scores, value):
+        maximum = scores.amax(dim=-1)
+        exponentials = (scores - maximum.masked_fill(maximum == -math.inf, 0.0)[..., None]).exp()
+        total = exponentials.sum(dim=-1)
+        return exponentials @ value / total.masked_fill(total == 0, 1.0)[..., None], maximum, total
+
+    def called(scores, value, other_scores, other_value, seen, other_seen):
+        scores, other_scores = (
+            each.masked_fill(~visible[..., None], -math.inf)
+            for each, visible in ((scores, seen), (other_scores, other_seen))
+        )
+        output, maximum, total = answer(part_of(scores, value), part_of(other_scores, other_value))
+        empty = total == 0
+        return output, maximum.masked_fill(empty, 0.0) + total.masked_fill(empty, 1.0).log()
+
+    return called
+
+
+def as_logarithm(answer):
+    """Of the merged part the output, and maximum + log(total); both 0 where it is empty."""
+
+    def called(one, other):
+        output, maximum, total = answer(one, other)
+        empty = total == 0
+        return output.masked_fill(empty[..., None], 0.0), maximum.masked_fill(empty, 0.0) + total.masked_fill(
+            empty, 1.0
+        ).log()
+
+    return called
+
+
+@merge.group("gradients", points=1)
+def gradients(draw):
+    for dtype in FLOATS:
+        shape = draw.sizes(3)
+        one, other = (_part(draw, *shape, dtype=dtype, empty=places) for places in ((0, 1), (1, 2)))
+        yield ask(one, other, through=as_logarithm, gradients=True)
+        batch, queries, keys, others, width = draw.sizes(5)
+        seen = [torch.ones(batch, queries, dtype=torch.bool) for _ in range(2)]
+        for places, visible in zip(((0, 1), (1, 2)), seen, strict=True):
+            visible[:, list(places)] = False
+        yield ask(
+            draw.normal(batch, queries, keys, dtype=dtype),
+            draw.normal(batch, keys, width, dtype=dtype),
+            draw.normal(batch, queries, others, dtype=dtype),
+            draw.normal(batch, others, width, dtype=dtype),
+            *seen,
+            through=from_scores,
+            gradients=True,
+        )
+
+
+def larger(one, other):
+    """The larger maximum, and the same with 0 for -inf, which can be taken off."""
+    maximum = torch.maximum(one[1], other[1])
+    return maximum, maximum.masked_fill(maximum == -math.inf, 0.0)
+
+
+def weighed(one, other, first, second, maximum):
+    """The part of both, whose shares of the total are `first` and `second`."""
+    total = first + second
+    sums = one[0] * first[..., None] + other[0] * second[..., None]
+    return sums / total.masked_fill(total == 0, 1.0)[..., None], maximum, total
+
+
+def right(one, other):
+    maximum, shift = larger(one, other)
+    first, second = (each[2] * (each[1] - shift).exp() for each in (one, other))
+    return weighed(one, other, first, second, maximum)
+
+
+@merge.also_right("Both parts stacked in a new axis: the same lines would merge three of them, or a hundred.")
+def stacked(one, other):
+    outputs, maxima, totals = (torch.stack(pair) for pair in zip(one, other, strict=True))
+    maximum = maxima.amax(dim=0)
+    totals = totals * (maxima - maximum.masked_fill(maximum == -math.inf, 0.0)).exp()
+    total = totals.sum(dim=0)
+    shares = totals / total.masked_fill(total == 0, 1.0)
+    return (shares[..., None] * outputs).sum(dim=0), maximum, total
+
+
+@merge.also_right(
+    "By the logsumexp of each part, with a sigmoid for the share: what ring attention does between machines."
+)
+def by_logarithms(one, other):
+    maximum, shift = larger(one, other)
+    totals = [each[2] * (each[1] - shift).exp() for each in (one, other)]
+    first, second = (
+        (each[1].masked_fill(each[2] == 0, 0.0) + each[2].masked_fill(each[2] == 0, 1.0).log()).masked_fill(
+            each[2] == 0, -1e30
+        )
+        for each in (one, other)
+    )
+    share = torch.sigmoid(second - first)[..., None]
+    return one[0] + share * (other[0] - one[0]), maximum, totals[0] + totals[1]
+
+
+@merge.also_right
+def by_where(one, other):
+    maximum = torch.where(one[1] > other[1], one[1], other[1])
+    shift = torch.where(maximum.isinf(), 0.0, maximum)
+    first, second = torch.exp(one[1] - shift) * one[2], torch.exp(other[1] - shift) * other[2]
+    total = first + second
+    divisor = torch.where(total > 0, total, 1.0)
+    return one[0] * (first / divisor)[..., None] + other[0] * (second / divisor)[..., None], maximum, total
+
+
+@merge.also_right
+def the_other_way_round(one, other):
+    return [*right(other, one)]
+
+
+@merge.also_right
+def in_a_wider_tensor(one, other):
+    maximum, shift = larger(one, other)
+    both = sum(
+        torch.cat([each[0] * each[2][..., None], each[2][..., None]], dim=-1)
+        * (each[1] - shift).exp()[..., None]
+        for each in (one, other)
+    )
+    total = both[..., -1]
+    return both[..., :-1] / (total + (total == 0))[..., None], maximum, total
