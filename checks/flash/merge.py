@@ -12,6 +12,7 @@ merge = Exercise(
     axes=(("queries", "numbers of a value"), ("queries",), ("queries",)),
     tolerance=SUMS_OF_PRODUCTS,
     mistakes_from=("merge_mistakes", "merge_mistakes_in_empty_parts"),
+    not_asked={"empty rows": "parts that see nothing come in as they are, without a mask"},
 )
 
 
