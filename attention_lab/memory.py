@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from typing import Any
@@ -10,11 +11,12 @@ from torch.autograd.profiler import profile
 
 
 def peak_bytes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
-    """The most bytes that torch holds at once while `function(*args, **kwargs)` runs, beside what was there before.
+    """The most bytes that torch holds at once while `function(*args, **kwargs)` runs.
 
-    Tensors of the result count, and what operators need within themselves. Gradients are as the caller has them:
-    with them, whatever the backward pass will need is held to the end.
+    What was there before does not count; results do, and what operators need within themselves. Gradients
+    are as the caller has them: with them, whatever the backward pass will need is held to the end.
     """
+    gc.collect()  # what is freed meanwhile would be missed, with a warning
     os.environ["KINETO_LOG_LEVEL"] = "99"  # or the profiler says on stderr that it begins and ends
     with profile(use_cpu=True, profile_memory=True) as watched:
         result = function(*args, **kwargs)

@@ -118,8 +118,8 @@ def _row(
             bar.set_hatch("//" if seen and not newest else "")
         line.set_ydata([merged.maximum] * 2)
         line.set_visible(step > 0)
-        for text, number in zip(numbers, (merged.maximum, merged.total, merged.output), strict=True):
-            text.set_text(f"{number:.3f}" if step else "0.000" if text is not numbers[0] else "-inf")
+        for text, result in zip(numbers, (merged.maximum, merged.total, merged.output), strict=True):
+            text.set_text(f"{result:.3f}")  # before the first block -inf, 0 and 0
         left_over = ", ".join(map(str, order[step:]))
         return said + (f" Still to come: {left_over}." if left_over else " That is all of them.")
 

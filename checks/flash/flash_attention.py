@@ -107,7 +107,9 @@ def _is_small(cases, values):
     return None
 
 
-@flash_attention.group("memory for a few blocks, not for the matrix", 2, verify=_is_small, needs_values=True)
+@flash_attention.group(
+    "memory for a few blocks, not for the matrix", 2, verify=_is_small, needs_values=True, said_last=True
+)
 def memory_at_once(draw):
     for given in ({}, {"causal": True}):
         length, block, *widths = memory.sizes(draw)
@@ -137,7 +139,9 @@ def _leaves_out(cases, values):
     return None
 
 
-@flash_attention.group("no scores for hidden blocks", 1, verify=_leaves_out, needs_values=True)
+@flash_attention.group(
+    "no scores for hidden blocks", 1, verify=_leaves_out, needs_values=True, said_last=True
+)
 def hidden_blocks(draw):
     for length, block in ((88, 7), (98, 9)):
         yield ask(*_inputs(draw, queries=length), block, causal=True, through=multiplications_of)

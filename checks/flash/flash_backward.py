@@ -113,7 +113,9 @@ def _is_small(cases, values):
     return None
 
 
-@flash_backward.group("memory for a few blocks, not for the matrix", 2, verify=_is_small, needs_values=True)
+@flash_backward.group(
+    "memory for a few blocks, not for the matrix", 2, verify=_is_small, needs_values=True, said_last=True
+)
 def memory_at_once(draw):
     for given in ({}, {"causal": True}):
         length, block, width, value_width = memory.sizes(draw)

@@ -70,7 +70,7 @@ def row_sum_left_out(query, key, value, output, logsumexp, grad_output, block_si
 
 @flash_backward.mistake(
     "What is taken off in a row is the *mean* of output · grad_output. It is the sum over the numbers of "
-    "the value: `.sum(dim=-1)`."
+    "the value."
 )
 def mean_for_the_row_sum(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     def mean(output, grad_output):

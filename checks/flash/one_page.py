@@ -60,16 +60,16 @@ def flash_backward(query, key, value, output, logsumexp, grad_output, block_size
         last = queries.stop if causal else key.shape[-2]
         for first_key in range(0, last, block_size):
             keys = slice(first_key, min(first_key + block_size, last))
-            scores = query[..., queries, :] @ key[..., keys, :].transpose(-2, -1) * scale
+            scores = query[..., queries, :] @ key[..., keys, :].mT * scale  # (..., block, block)
             if causal:
                 seen = block_mask(first, queries.stop, first_key, keys.stop)
                 scores = scores.masked_fill(~seen, -math.inf)
             weights = torch.exp(scores - logsumexp[..., queries, None])  # (..., block, block): computed again
-            grad_weights = grad_output[..., queries, :] @ value[..., keys, :].transpose(-2, -1)
+            grad_weights = grad_output[..., queries, :] @ value[..., keys, :].mT  # (..., block, block)
             grad_scores = weights * (grad_weights - rows[..., queries, :]) * scale  # (..., block, block)
-            grad_query[..., queries, :] += grad_scores @ key[..., keys, :]
-            grad_key[..., keys, :] += grad_scores.transpose(-2, -1) @ query[..., queries, :]
-            grad_value[..., keys, :] += weights.transpose(-2, -1) @ grad_output[..., queries, :]
+            grad_query[..., queries, :] += grad_scores @ key[..., keys, :]  # (..., block, d_k)
+            grad_key[..., keys, :] += grad_scores.mT @ query[..., queries, :]  # (..., block, d_k)
+            grad_value[..., keys, :] += weights.mT @ grad_output[..., queries, :]  # (..., block, d_v)
     return grad_query, grad_key, grad_value
 
 

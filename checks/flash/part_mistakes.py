@@ -83,7 +83,7 @@ def maximum_before_scaling(query, key, value, mask=None):
 
 @part.mistake(
     "One maximum for all queries was taken off. Each query has its own: the largest score over the keys, "
-    "`dim=-1`."
+    "the last axis."
 )
 def one_maximum_for_all(query, key, value, mask=None):
     scores = scaled_scores(query, key, mask)

@@ -44,6 +44,6 @@ def test_the_course_has_a_model_answer_and_questions_for_each(pytestconfig):
         for name in lesson.names
         if (question := lesson.written(name)) is not None
     }
-    assert set(found) == {"why_the_root", "second_head", "order", "serving", "why_turn"}
+    assert set(found) == {"why_the_root", "second_head", "order", "serving", "why_turn", "two_numbers"}
     for question in found.values():
         assert len(question.model_answer.split()) > 50 and "?**" in question.scheme

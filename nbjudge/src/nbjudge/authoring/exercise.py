@@ -118,6 +118,9 @@ class Group:
     # For what can be right without any work and does not look it (see `nbjudge.judge.work_required`):
     # such a group counts where one that compares results agrees, too.
     needs_values: bool = False
+    # For what is told of right values alone (how much memory they took): what `verify` says comes behind
+    # what is wrong with values elsewhere.
+    said_last: bool = False
 
     def cases(self, draw: Any) -> list[Case]:
         return list(self.make(draw))
@@ -195,6 +198,7 @@ class Exercise:
         verify: Verify | None = None,
         fresh: bool = False,
         needs_values: bool = False,
+        said_last: bool = False,
     ) -> Callable[..., Any]:
         """Add a case group: the decorated generator function takes a `Draw` and yields cases.
 
@@ -202,11 +206,12 @@ class Exercise:
         comparing them, for answers that no reference predicts: given the group's cases and the values, it
         returns None, the name of a mistake, or a sentence. `fresh` asks a module on the weights that it
         drew itself, `build(..., look=("result", "state"))`. `needs_values` says that the group can be right
-        without any work: it counts where another one agrees, too.
+        without any work: it counts where another one agrees, too. `said_last` puts what `verify` says behind
+        what is wrong with the values of other groups.
         """
 
         def add(make: Callable[[Any], Iterable[Case]]) -> Callable[[Draw], Iterable[Case]]:
-            self.groups.append(Group(name, points, make, verify, fresh, needs_values))
+            self.groups.append(Group(name, points, make, verify, fresh, needs_values, said_last))
             return make
 
         return add

@@ -27,12 +27,11 @@ def diagnose(exercise: Exercise, reference: Callable[..., Any], runs: list[Group
     # Who is wrong on given weights is wrong on weights of their own, too, and for the same reason.
     explained = any(run.wrong and run.question.expected for run in rest)
     objections = [
-        (run.group.needs_values and any(each.question.expected for each in failing), run.objection)
+        (run.group.said_last and any(each.question.expected for each in failing), run.objection)
         for run in objected
         if run.objection is not None and not (explained and run.group.fresh and run.objection.mistake is None)
     ]
     compared = [(False, finding) for finding in _from_comparisons(exercise, reference, runs, rest)]
-    # What is said of right values comes behind what is wrong with them.
     findings = sorted(
         [*objections, *compared],
         key=lambda said: (said[1].mistake != "not_allowed", said[0], said[1].mistake is None),

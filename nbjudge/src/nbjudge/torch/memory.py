@@ -1,8 +1,8 @@
 """What an answer takes while it is asked: bytes held in memory, and multiplications. Counted, not timed.
 
 Both run in the student's kernel, between a case and the answer (see `nbjudge.authoring.ask`), and call it
-without gradients. What they report is compared in the `verify` of a case group, with ``needs_values``: wrong
-answers can be small.
+without gradients. What they report is compared in the `verify` of a case group, with ``needs_values`` and
+``said_last``: wrong answers can be small.
 """
 
 from __future__ import annotations
