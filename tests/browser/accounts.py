@@ -1,0 +1,90 @@
+"""A hub on a machine where everybody has an account, as a school's: its folders are where the page says.
+
+The hub runs as root in a mount namespace of its own, in which /etc, /home and /srv are folders of the test: the
+machine itself is as it was. Everything else is real: the system's accounts, the rights of files, LocalProcessSpawner.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+from hub import OF_THE_TEST, ROOT, Hub, documented
+from school import ask_about_no_news
+from written_question import write_course
+
+GRADER = "grader-attention-lab"
+EXCHANGE = "srv/nbgrader/exchange"
+FIRST_NUMBER = 20_001  # of the accounts
+PLACES = ("etc", "home", "root", "srv")  # these are the test's own folders
+KEPT = sorted({ROOT, Path(sys.base_prefix), Path(sys.prefix)})
+
+
+class HubWithAccounts(Hub):
+    """`names` are those of the accounts beside the grader's; `home` holds the machine's folders."""
+
+    def __init__(self, home: Path, *names: str) -> None:
+        self.numbers = {name: FIRST_NUMBER + place for place, name in enumerate((GRADER, *names))}
+        self._make_the_machine(home)
+        super().__init__(home, home / "srv/attention-lab")
+
+    def _make_the_machine(self, home: Path) -> None:
+        shutil.copytree("/etc", home / "etc", symlinks=True, ignore_dangling_symlinks=True)
+        (home / "etc/jupyter").mkdir(exist_ok=True)
+        (everybodys,) = documented("/etc/jupyter/nbgrader_config.py")
+        (home / "etc/jupyter/nbgrader_config.py").write_text(everybodys)
+        with (home / "etc/passwd").open("a") as accounts:
+            for name, number in self.numbers.items():
+                accounts.write(f"{name}:x:{number}:{number}::/home/{name}:/bin/sh\n")
+        for name in self.numbers:
+            ask_about_no_news(self.folder(name, home) / ".jupyter")
+            self.belongs_to(name, self.folder(name, home))
+        write_course(home / "srv/attention-lab", 'c.Exchange.root = "/srv/nbgrader/exchange"\n')
+        self.belongs_to(GRADER, home / "srv/attention-lab")
+        (home / "root").mkdir()
+        (home / EXCHANGE).mkdir(parents=True)
+        (home / EXCHANGE).chmod(0o777)
+
+    def belongs_to(self, name: str, folder: Path) -> None:
+        """Give a folder to somebody alone."""
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, self.numbers[name], self.numbers[name])
+        folder.chmod(0o700)
+
+    def folder(self, name: str, home: Path | None = None) -> Path:
+        return (home or self.home) / "home" / name
+
+    def configuration(self) -> str:
+        """The page's blocks as they stand there, but for addresses and passwords."""
+        lines = "\n".join(documented("jupyterhub_config.py"))
+        return self.at_free_ports(lines) + OF_THE_TEST.format(**self.own)
+
+    def command(self, *words: str) -> list[str]:
+        mounts = []
+        for place in PLACES:
+            for kept in KEPT:
+                if kept.is_relative_to(f"/{place}"):  # a clone in somebody's home stays in sight
+                    (self.home / kept.relative_to("/")).mkdir(parents=True, exist_ok=True)
+                    mounts.append(["mount", "--bind", str(kept), str(self.home / kept.relative_to("/"))])
+            mounts.append(["mount", "--rbind", str(self.home / place), f"/{place}"])
+        script = " && ".join([*map(shlex.join, mounts), 'exec "$@"'])
+        return ["unshare", "--mount", "sh", "-c", script, "sh", *words]
+
+    def run_as(self, name: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """What becomes of a command that somebody types on the machine."""
+        number = str(self.numbers[name])
+        become = ["setpriv", "--reuid", number, "--regid", number, "--clear-groups"]
+        return subprocess.run(self.command(*become, *words), capture_output=True, text=True, cwd="/")
+
+    def _left(self) -> list[psutil.Process]:
+        """Whoever still runs under one of the accounts."""
+        return [
+            process
+            for process in psutil.process_iter(["uids"])
+            if process.info["uids"] and process.info["uids"].real in self.numbers.values()
+        ]
