@@ -12,6 +12,9 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.parse import quote
+from urllib.request import Request, urlopen
 
 import psutil
 from hub import OF_THE_TEST, ROOT, Hub, documented
@@ -80,6 +83,19 @@ class HubWithAccounts(Hub):
         number = str(self.numbers[name])
         become = ["setpriv", "--reuid", number, "--regid", number, "--clear-groups"]
         return subprocess.run(self.command(*become, *words), capture_output=True, text=True, cwd="/")
+
+    def own_token_of(self, name: str) -> str:
+        """A token with which somebody may do whatever they may do at all."""
+        return str(self._post(f"/hub/api/users/{quote(name)}/tokens", {})["token"])
+
+    def status_of(self, path: str, token: str) -> int:
+        """What a program is answered that asks with somebody's token."""
+        request = Request(f"{self.address}{path}", headers={"Authorization": f"token {token}"})
+        try:
+            with urlopen(request, timeout=60) as response:
+                return int(response.status)
+        except HTTPError as error:
+            return error.code
 
     def _left(self) -> list[psutil.Process]:
         """Whoever still runs under one of the accounts."""
