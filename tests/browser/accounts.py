@@ -1,7 +1,8 @@
 """A hub on a machine where everybody has an account, as a school's: its folders are where the page says.
 
-The hub runs as root in a mount namespace of its own, in which /etc, /home and /srv are folders of the test: the
-machine itself is as it was. Everything else is real: the system's accounts, the rights of files, LocalProcessSpawner.
+The hub runs as root in a mount namespace of its own, in which /etc, /home, /root and /srv are folders of the
+test: the machine itself is as it was. Everything else is real: the system's accounts, the rights of files, the
+spawner that becomes its users.
 """
 
 from __future__ import annotations
@@ -17,10 +18,23 @@ from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 import psutil
-from hub import OF_THE_TEST, ROOT, Hub, documented
+import pytest
+from hub import OF_THE_TEST, PROXY, ROOT, Hub, documented
+from playwright.sync_api import Page
 from school import ask_about_no_news
 from written_question import write_course
 
+# Marks of the tests that use it.
+NEEDS = [
+    pytest.mark.browser,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not PROXY.exists(), reason="no proxy for a hub: `make hub-proxy` needs npm"),
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not shutil.which("unshare"),
+        reason="a hub that starts servers under other accounts is started by root",
+    ),
+]
+FORMGRADER = "/services/attention-lab/formgrader"
 GRADER = "grader-attention-lab"
 EXCHANGE = "srv/nbgrader/exchange"
 FIRST_NUMBER = 20_001  # of the accounts
@@ -104,3 +118,19 @@ class HubWithAccounts(Hub):
             for process in psutil.process_iter(["uids"])
             if process.info["uids"] and process.info["uids"].real in self.numbers.values()
         ]
+
+
+class OnTheHub:
+    """Somebody with an account, logged in at the hub in a browser of their own."""
+
+    def __init__(self, hub: HubWithAccounts, page: Page, name: str) -> None:
+        self.hub, self.page, self.name = hub, page, name
+        self.folder = hub.folder(name)
+        page.goto(f"{hub.address}/hub/login")
+        page.get_by_label("Username").fill(name)
+        page.get_by_label("Password").fill("anything")
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**/user/**/lab**", timeout=120_000)
+
+    def url(self, path: str) -> str:
+        return f"{self.hub.address}/user/{quote(self.name)}/{path}"

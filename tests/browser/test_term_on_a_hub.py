@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from urllib.parse import quote
 
 import pytest
-from accounts import EXCHANGE, HubWithAccounts
+from accounts import EXCHANGE, FORMGRADER, NEEDS, HubWithAccounts, OnTheHub
 from assignment_list import AssignmentList
 from formgrader import COMMENT, FormgraderInATab, mark_the_question
-from hub import PROXY
 from lesson_page import LessonPage
 from playwright.sync_api import expect
 from tiny_course import FOLDER, NAME
 from written_question import ANSWERS
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.timeout(600),
-    pytest.mark.skipif(not PROXY.exists(), reason="no proxy for a hub: `make hub-proxy` needs npm"),
-    pytest.mark.skipif(
-        os.geteuid() != 0 or not shutil.which("unshare"),
-        reason="a hub that starts servers under accounts is started by root",
-    ),
-]
-FORMGRADER = "/services/attention-lab"
+pytestmark = NEEDS
 ADA, ZOE = "ada", "zoë o'neil"
 MISTAKE = "Not one quagga was doubled"
 TRIED = {ADA: ANSWERS, ZOE: ANSWERS | {"double": "def double(x):\n    return x"}}
@@ -39,25 +27,9 @@ def hub(tmp_path):
     hub.stop()
 
 
-class OnTheHub:
-    """Somebody with an account, logged in at the hub in a browser of their own."""
-
-    def __init__(self, hub, page, name):
-        self.hub, self.page, self.name = hub, page, name
-        self.folder = hub.folder(name)
-        page.goto(f"{hub.address}/hub/login")
-        page.get_by_label("Username").fill(name)
-        page.get_by_label("Password").fill("anything")
-        page.get_by_role("button", name="Sign in").click()
-        page.wait_for_url("**/user/**/lab**", timeout=120_000)
-
-    def url(self, path):
-        return f"{self.hub.address}/user/{quote(self.name)}/{path}"
-
-
 def test_a_term_is_pressed_from_the_release_to_the_feedback(hub, own_page, picture):
     prof = OnTheHub(hub, own_page(), "prof")
-    formgrader = FormgraderInATab(prof.page, f"{hub.address}{FORMGRADER}/formgrader")
+    formgrader = FormgraderInATab(prof.page, f"{hub.address}{FORMGRADER}")
     formgrader.press(FOLDER, "assign")
     formgrader.press(FOLDER, "release")
     picture(prof.page, "hub-formgrader")
@@ -122,11 +94,11 @@ def read_feedback(student, assignments, picture):
 def nothing_of_others_is_given(hub, student):
     """Not in the browser, not by token, not from the exchange."""
     other = ZOE if student.name == ADA else ADA
-    for address in (f"{FORMGRADER}/formgrader", f"{FORMGRADER}/lab", f"/user/{quote(other)}/lab"):
+    for address in (FORMGRADER, "/services/attention-lab/lab", f"/user/{quote(other)}/lab"):
         shown = student.page.context.new_page().goto(f"{hub.address}{address}")
         assert shown.status in (403, 404), (student.name, address, shown.status)
     token = hub.own_token_of(student.name)
-    for address in (f"{FORMGRADER}/formgrader/api/assignments", f"/user/{quote(other)}/api/contents"):
+    for address in (f"{FORMGRADER}/api/assignments", f"/user/{quote(other)}/api/contents"):
         assert hub.status_of(address, token) in (403, 404)
     for place in ("feedback", "inbound"):
         listed = hub.run_as(student.name, "ls", f"/{EXCHANGE}/attention-lab/{place}")
