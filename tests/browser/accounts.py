@@ -1,17 +1,7 @@
-"""A hub on a machine where everybody has an account, as a school's: its folders are where the page says.
-
-The hub runs as root in a mount namespace of its own, in which /etc, /home, /root and /srv are folders of the
-test: the machine itself is as it was. Everything else is real: the system's accounts, the rights of files, the
-spawner that becomes its users.
-"""
+"""A hub whose people have accounts, on a machine where everything lies as docs/jupyterhub.md says."""
 
 from __future__ import annotations
 
-import os
-import shlex
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import quote
@@ -19,7 +9,8 @@ from urllib.request import Request, urlopen
 
 import psutil
 import pytest
-from hub import OF_THE_TEST, PROXY, ROOT, Hub, documented
+from hub import OF_THE_TEST, PROXY, Hub, documented
+from machine import REFUSED, Machine
 from playwright.sync_api import Page
 from school import ask_about_no_news
 from written_question import write_course
@@ -29,52 +20,30 @@ NEEDS = [
     pytest.mark.browser,
     pytest.mark.timeout(600),
     pytest.mark.skipif(not PROXY.exists(), reason="no proxy for a hub: `make hub-proxy` needs npm"),
-    pytest.mark.skipif(
-        os.geteuid() != 0 or not shutil.which("unshare"),
-        reason="a hub that starts servers under other accounts is started by root",
-    ),
+    pytest.mark.skipif(bool(REFUSED), reason=REFUSED),
 ]
 FORMGRADER = "/services/attention-lab/formgrader"
 GRADER = "grader-attention-lab"
 EXCHANGE = "srv/nbgrader/exchange"
-FIRST_NUMBER = 20_001  # of the accounts
-PLACES = ("etc", "home", "root", "srv")  # these are the test's own folders
-KEPT = sorted({ROOT, Path(sys.base_prefix), Path(sys.prefix)})
 
 
 class HubWithAccounts(Hub):
     """`names` are those of the accounts beside the grader's; `home` holds the machine's folders."""
 
     def __init__(self, home: Path, *names: str) -> None:
-        self.numbers = {name: FIRST_NUMBER + place for place, name in enumerate((GRADER, *names))}
-        self._make_the_machine(home)
-        super().__init__(home, home / "srv/attention-lab")
-
-    def _make_the_machine(self, home: Path) -> None:
-        shutil.copytree("/etc", home / "etc", symlinks=True, ignore_dangling_symlinks=True)
-        (home / "etc/jupyter").mkdir(exist_ok=True)
+        self.machine = Machine(home, GRADER, *names)
         (everybodys,) = documented("/etc/jupyter/nbgrader_config.py")
+        (home / "etc/jupyter").mkdir(exist_ok=True)
         (home / "etc/jupyter/nbgrader_config.py").write_text(everybodys)
-        with (home / "etc/passwd").open("a") as accounts:
-            for name, number in self.numbers.items():
-                accounts.write(f"{name}:x:{number}:{number}::/home/{name}:/bin/sh\n")
-        for name in self.numbers:
-            ask_about_no_news(self.folder(name, home) / ".jupyter")
-            self.belongs_to(name, self.folder(name, home))
+        for name in names:
+            ask_about_no_news(self.machine.home(name) / ".jupyter")
+            self.machine.give(name, self.machine.home(name))
         write_course(home / "srv/attention-lab", 'c.Exchange.root = "/srv/nbgrader/exchange"\n')
-        self.belongs_to(GRADER, home / "srv/attention-lab")
-        (home / "root").mkdir()
+        self.machine.give(GRADER, home / "srv/attention-lab")
+        self.exchange = home / EXCHANGE / "attention-lab"
         (home / EXCHANGE).mkdir(parents=True)
         (home / EXCHANGE).chmod(0o777)
-
-    def belongs_to(self, name: str, folder: Path) -> None:
-        """Give a folder to somebody alone."""
-        for path in (folder, *folder.rglob("*")):
-            os.chown(path, self.numbers[name], self.numbers[name])
-        folder.chmod(0o700)
-
-    def folder(self, name: str, home: Path | None = None) -> Path:
-        return (home or self.home) / "home" / name
+        super().__init__(home, home / "srv/attention-lab")
 
     def configuration(self) -> str:
         """The page's blocks as they stand there, but for addresses and passwords."""
@@ -82,21 +51,7 @@ class HubWithAccounts(Hub):
         return self.at_free_ports(lines) + OF_THE_TEST.format(**self.own)
 
     def command(self, *words: str) -> list[str]:
-        mounts = []
-        for place in PLACES:
-            for kept in KEPT:
-                if kept.is_relative_to(f"/{place}"):  # a clone in somebody's home stays in sight
-                    (self.home / kept.relative_to("/")).mkdir(parents=True, exist_ok=True)
-                    mounts.append(["mount", "--bind", str(kept), str(self.home / kept.relative_to("/"))])
-            mounts.append(["mount", "--rbind", str(self.home / place), f"/{place}"])
-        script = " && ".join([*map(shlex.join, mounts), 'exec "$@"'])
-        return ["unshare", "--mount", "sh", "-c", script, "sh", *words]
-
-    def run_as(self, name: str, *words: str) -> subprocess.CompletedProcess[str]:
-        """What becomes of a command that somebody types on the machine."""
-        number = str(self.numbers[name])
-        become = ["setpriv", "--reuid", number, "--regid", number, "--clear-groups"]
-        return subprocess.run(self.command(*become, *words), capture_output=True, text=True, cwd="/")
+        return self.machine.command(*words)
 
     def own_token_of(self, name: str) -> str:
         """A token with which somebody may do whatever they may do at all."""
@@ -112,12 +67,7 @@ class HubWithAccounts(Hub):
             return error.code
 
     def _left(self) -> list[psutil.Process]:
-        """Whoever still runs under one of the accounts."""
-        return [
-            process
-            for process in psutil.process_iter(["uids"])
-            if process.info["uids"] and process.info["uids"].real in self.numbers.values()
-        ]
+        return self.machine.running(*self.machine.numbers)
 
 
 class OnTheHub:
@@ -125,7 +75,7 @@ class OnTheHub:
 
     def __init__(self, hub: HubWithAccounts, page: Page, name: str) -> None:
         self.hub, self.page, self.name = hub, page, name
-        self.folder = hub.folder(name)
+        self.folder = hub.machine.home(name)
         page.goto(f"{hub.address}/hub/login")
         page.get_by_label("Username").fill(name)
         page.get_by_label("Password").fill("anything")

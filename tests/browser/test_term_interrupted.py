@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from datetime import timedelta
 
-import psutil
 import pytest
-from accounts import EXCHANGE, FORMGRADER, GRADER, NEEDS, HubWithAccounts, OnTheHub
+from accounts import FORMGRADER, GRADER, NEEDS, HubWithAccounts, OnTheHub
 from formgrader import FormgraderInATab
 from lesson_page import write_answers
 from nbgrader.utils import parse_utc
@@ -65,7 +63,7 @@ def test_of_two_submissions_the_one_with_the_later_time_is_graded_even_from_a_cl
     expect(formgrader.row("ada")).to_contain_text("0 / 7")
     # As docs/jupyterhub.md says: the early one is taken out of the exchange, and what was collected away.
     early, _ = inbound(hub, "ada")[::-1]
-    hub.run_as(GRADER, "rm", "-r", f"/srv/attention-lab/submitted/ada/{FOLDER}")
+    hub.machine.typed(GRADER, "rm", "-r", f"/srv/attention-lab/submitted/ada/{FOLDER}")
     early.rename(hub.home / early.name)
     formgrader.open("Manage Assignments")
     formgrader.press(FOLDER, "collect")
@@ -83,22 +81,20 @@ def released(hub, prof):
 
 def hand_in(hub, name, answers):
     """What a student does in a terminal of their own server."""
-    if not (hub.folder(name) / FOLDER).exists():
+    if not (hub.machine.home(name) / FOLDER).exists():
         nbgrader(hub, name, "fetch_assignment")
-    write_answers(hub.folder(name) / FOLDER / f"{NAME}.ipynb", answers)
+    write_answers(hub.machine.home(name) / FOLDER / f"{NAME}.ipynb", answers)
     nbgrader(hub, name, "submit")
 
 
 def nbgrader(hub, name, command):
-    home = f"/home/{name}"
-    program = ["env", f"HOME={home}", "--chdir", home, sys.executable, "-m", "nbgrader", command, FOLDER]
-    run = hub.run_as(name, *program)
+    run = hub.machine.typed(name, "python", "-m", "nbgrader", command, FOLDER)
     assert run.returncode == 0, run.stderr[-3000:]
 
 
 def inbound(hub, name):
     """What somebody has handed in, by its time."""
-    return sorted((hub.home / EXCHANGE / "attention-lab/inbound").glob(f"{name}+*"))
+    return sorted((hub.exchange / "inbound").glob(f"{name}+*"))
 
 
 def put_forward(hub, name, ahead):
@@ -112,9 +108,7 @@ def put_forward(hub, name, ahead):
 
 def running_as_grader(hub):
     """The names of the programs that run under the grader's account."""
-    number = hub.numbers[GRADER]
-    running = psutil.process_iter(["name", "uids"])
-    return [each.info["name"] for each in running if each.info["uids"] and each.info["uids"].real == number]
+    return [process.info["name"] for process in hub.machine.running(GRADER)]
 
 
 def wait_until(there):

@@ -101,8 +101,10 @@ def nothing_of_others_is_given(hub, student):
     for address in (f"{FORMGRADER}/api/assignments", f"/user/{quote(other)}/api/contents"):
         assert hub.status_of(address, token) in (403, 404)
     for place in ("feedback", "inbound"):
-        listed = hub.run_as(student.name, "ls", f"/{EXCHANGE}/attention-lab/{place}")
+        listed = hub.machine.typed(student.name, "ls", f"/{EXCHANGE}/attention-lab/{place}")
         assert "Permission denied" in listed.stderr
     for place in ("/srv/attention-lab", f"/home/{other}"):
-        assert "Permission denied" in hub.run_as(student.name, "ls", place).stderr
-    assert hub.run_as(student.name, "ls", f"/{EXCHANGE}/attention-lab/outbound").stdout == f"{FOLDER}\n"
+        assert "Permission denied" in hub.machine.typed(student.name, "ls", place).stderr
+    assert (
+        hub.machine.typed(student.name, "ls", f"/{EXCHANGE}/attention-lab/outbound").stdout == f"{FOLDER}\n"
+    )
