@@ -50,6 +50,7 @@ def test_a_term_is_pressed_from_the_release_to_the_feedback(hub, own_page, pictu
     formgrader.press(FOLDER, "generate-feedback")
     formgrader.press(FOLDER, "release-feedback")
 
+    assert hub.status_of(f"{FORMGRADER}/api/assignments", hub.own_token_of("prof")) == 200
     for student in students:
         read_feedback(student, lists[student.name], picture)
         nothing_of_others_is_given(hub, student)

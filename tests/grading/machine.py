@@ -1,7 +1,7 @@
 """A machine where everybody has an account, as a school's, without a change to this one.
 
-Its /etc, /home, /root and /srv are folders of the test, seen in a mount namespace. The rest is real: accounts,
-the rights of files, whoever becomes another user.
+Its /etc, /home, /root and /srv are folders of the test, seen in a mount namespace. The rest is real:
+accounts, the rights of files, whoever becomes another user.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ FIRST_NUMBER = 20_001  # of the accounts
 PLACES = ("etc", "home", "root", "srv")
 # A clone in somebody's home, and the Python that it uses, stay in sight.
 KEPT = sorted({ROOT.resolve(), Path(sys.base_prefix), Path(sys.prefix)})
-REFUSED = (
-    "accounts are root's to become" if os.geteuid() != 0 or not shutil.which("unshare") else ""
-)  # why there is no such machine here
+# Why there is no such machine here; nothing if there can be one.
+REFUSED = "" if os.geteuid() == 0 and shutil.which("unshare") else "other accounts are root's to become"
 
 
 class Machine:
