@@ -16,7 +16,8 @@ from pathlib import Path
 import psutil
 from tiny_course import ROOT
 
-FIRST_NUMBER = 20_001  # of the accounts
+# The accounts' numbers: those of tests that run at the same time differ.
+FIRST_NUMBER, MOST = 20_000 + 8 * (os.getpid() % 5_000), 8
 PLACES = ("etc", "home", "root", "srv")
 # A clone in somebody's home, and the Python that it uses, stay in sight.
 KEPT = sorted({ROOT.resolve(), Path(sys.base_prefix), Path(sys.prefix)})
@@ -28,6 +29,7 @@ class Machine:
     """Everything of it lies in `folder`."""
 
     def __init__(self, folder: Path, *names: str) -> None:
+        assert len(names) <= MOST
         self.place = folder
         self.numbers = {name: FIRST_NUMBER + place for place, name in enumerate(names)}
         shutil.copytree("/etc", folder / "etc", symlinks=True, ignore_dangling_symlinks=True)
