@@ -126,3 +126,19 @@ def picture():
 def readme_picture(picture):
     """Keeps a picture that the README shows; in docs/images/ when that is asked for."""
     return functools.partial(picture, folder=README_PICTURES)
+
+
+@pytest.fixture
+def own_page(browser):
+    """A browser of their own for each student."""
+    contexts = []
+
+    def open_page():
+        context = browser.new_context(viewport={"width": 1340, "height": 900})
+        context.set_default_timeout(60_000)
+        contexts.append(context)
+        return context.new_page()
+
+    yield open_page
+    for context in contexts:
+        context.close()

@@ -23,8 +23,7 @@ from waiting import wait_until_it_answers
 
 ROOT = Path(__file__).resolve().parents[2]
 PROXY = ROOT / ".venv/hub-proxy/node_modules/.bin/configurable-http-proxy"  # `make hub-proxy`
-DOCUMENTED = re.compile(r"```python\n(.*?)```", re.DOTALL)
-# What a test's hub has instead of a school's accounts and machines.
+# What a test's hub has instead of a school's passwords and machines.
 OF_THE_TEST = """
 c.JupyterHub.bind_url = HUB
 c.JupyterHub.hub_port = {hub_port}
@@ -35,15 +34,24 @@ c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{proxy_port}"
 c.ConfigurableHTTPProxy.pid_file = "{home}/proxy.pid"
 c.JupyterHub.authenticator_class = "dummy"
 c.Authenticator.allow_all = True
-c.JupyterHub.spawner_class = "simple"
-c.SimpleLocalProcessSpawner.home_dir_template = "{home}/homes/{{username}}"
-c.Spawner.args = ["--allow-root"]
 c.Spawner.environment["OMP_NUM_THREADS"] = "1"
-c.JupyterHub.services[0]["url"] = "http://127.0.0.1:{service_port}"
-c.JupyterHub.services[0]["environment"] = {{"OMP_NUM_THREADS": "1"}}
+for service in c.JupyterHub.services:
+    service["environment"] = {{"OMP_NUM_THREADS": "1"}}
 c.JupyterHub.services.append({{"name": "test", "api_token": "{token}"}})
 c.JupyterHub.load_roles.append({{"name": "test", "services": ["test"], "scopes": ["admin:users", "tokens"]}})
 """
+# Where nobody has an account, every server belongs to whoever runs the test.
+WITHOUT_ACCOUNTS = """
+c.JupyterHub.spawner_class = "simple"
+c.SimpleLocalProcessSpawner.home_dir_template = "{home}/homes/{{username}}"
+c.Spawner.args = ["--allow-root"]
+"""
+
+
+def documented(file: str) -> list[str]:
+    """What docs/jupyterhub.md says to write into a file; the first line of each block names the file."""
+    page = (ROOT / "docs/jupyterhub.md").read_text()
+    return re.findall(rf"```python\n(# {re.escape(file)}\n.*?)```", page, re.DOTALL)
 
 
 def free_port() -> int:
@@ -56,26 +64,38 @@ class Hub:
     """Started with a course's folder; `home` is where everything lies that it writes."""
 
     def __init__(self, home: Path, course: Path) -> None:
-        self.home, self.log = home, home / "log"
+        self.home, self.course, self.log = home, course, home / "log"
         self.address = f"http://127.0.0.1:{free_port()}"
         self._token = secrets.token_hex(16)
-        documented = DOCUMENTED.search((ROOT / "docs/jupyterhub.md").read_text())
-        assert documented is not None
-        ports = {f"{name}_port": free_port() for name in ("hub", "proxy", "service")}
-        self.service_port = ports["service_port"]
-        lines = (
-            documented[1]
-            .replace("/srv/attention-lab", str(course))
-            .replace("http://127.0.0.1:8000", self.address)
-        )
-        own = OF_THE_TEST.format(home=home, proxy=PROXY, token=self._token, **ports)
-        configuration = home / "jupyterhub_config.py"
-        configuration.write_text(lines + own)
+        self.own = {"home": home, "proxy": PROXY, "token": self._token}
+        self.own |= {f"{name}_port": free_port() for name in ("hub", "proxy")}
+        # Where the services listen, behind the proxy.
+        self.listen = {f"127.0.0.1:{port}": f"127.0.0.1:{free_port()}" for port in (8500, 8501)}
+        (home / "jupyterhub_config.py").write_text(self.configuration())
+        self.start()
+
+    def configuration(self) -> str:
+        """The first block of the page, with this test's folders and addresses."""
+        lines = documented("jupyterhub_config.py")[0].replace("/srv/attention-lab", str(self.course))
+        return self.at_free_ports(lines) + (OF_THE_TEST + WITHOUT_ACCOUNTS).format(**self.own)
+
+    def at_free_ports(self, lines: str) -> str:
+        for written, free in self.listen.items():
+            lines = lines.replace(written, free)
+        return lines.replace("http://127.0.0.1:8000", self.address)
+
+    def command(self, *words: str) -> list[str]:
+        """How a program is started where the hub is."""
+        return list(words)
+
+    def start(self) -> None:
+        """Start the hub, or start it anew with everything that it remembers."""
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        with self.log.open("w") as log:
+        configuration = str(self.home / "jupyterhub_config.py")
+        with self.log.open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "jupyterhub", "-f", configuration],
-                cwd=home,
+                self.command(sys.executable, "-m", "jupyterhub", "-f", configuration),
+                cwd=self.home,
                 env=os.environ | {"PATH": path},
                 stdout=log,
                 stderr=log,

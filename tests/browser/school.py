@@ -32,7 +32,7 @@ c.Execute.timeout = 300
 """
 # JupyterLab asks its first visitor whether it may fetch news, and covers the page with the question.
 NO_NEWS = {"fetchNews": "false", "checkForUpdates": False}
-NOTIFICATIONS = "config/lab/user-settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings"
+NOTIFICATIONS = "lab/user-settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings"
 PASSWD = "root:x:0:0:root:/root:/bin/sh\n{name}:x:{number}:{number}::{home}:/bin/sh\n"
 
 
@@ -50,6 +50,12 @@ def instructor(course: Path) -> NbGraderAPI:
     return NbGraderAPI(CourseDirectory(config=config), config=config)
 
 
+def ask_about_no_news(config: Path) -> None:
+    """Answer JupyterLab's question beforehand, in somebody's folder for settings."""
+    (config / NOTIFICATIONS).parent.mkdir(parents=True)
+    (config / NOTIFICATIONS).write_text(json.dumps(NO_NEWS))
+
+
 class Person:
     """Somebody with a name, a home folder and a JupyterLab of their own that is started with `with`.
 
@@ -62,8 +68,7 @@ class Person:
         self.folder = folder or self.home / "work"
         self.log = self.home / "log"
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.home / NOTIFICATIONS).parent.mkdir(parents=True)
-        (self.home / NOTIFICATIONS).write_text(json.dumps(NO_NEWS))
+        ask_about_no_news(self.home / "config")
         (self.home / "config/nbgrader_config.py").write_text(
             FOR_EVERYBODY.format(exchange=school / "exchange")
         )

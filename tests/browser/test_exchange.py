@@ -8,8 +8,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from assignment_list import AssignmentList
 from lesson_page import LessonPage, write_answers
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 from school import Person, instructor, make_school
 from tiny_course import FOLDER, NAME, succeed
 from written_question import ANSWERS, MARK_SCHEME
@@ -19,46 +20,10 @@ pytestmark = [pytest.mark.long, pytest.mark.browser]
 MISTAKE = "Not one quagga was doubled"
 
 
-class AssignmentList:
-    """nbgrader's list of assignments, as a student opens it from JupyterLab's menu."""
-
-    def __init__(self, page: Page, person: Person):
-        self.page, self.person = page, person
-        page.goto(person.url("lab"))
-        page.get_by_role("menuitem", name="Nbgrader").click()
-        page.get_by_role("menuitem", name="Assignment List").click()
-
-    def row(self, kind: str) -> Locator:
-        """The lesson among the `released`, `fetched` or `submitted` ones."""
-        return self.page.locator(f"#{kind}_assignments_list .list_item", has_text=FOLDER).first
-
-    def press(self, kind: str, button: str) -> None:
-        self.row(kind).get_by_role("button", name=button, exact=True).click()
-
-    def refresh(self) -> None:
-        self.page.locator("#refresh_assignments_list").click()
-
-
 @pytest.fixture
 def school(tmp_path):
     make_school(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def own_page(browser):
-    """A browser of their own for each student."""
-    contexts = []
-
-    def open_page() -> Page:
-        context = browser.new_context(viewport={"width": 1340, "height": 900})
-        context.set_default_timeout(60_000)
-        contexts.append(context)
-        return context.new_page()
-
-    yield open_page
-    for context in contexts:
-        context.close()
 
 
 def test_two_students_fetch_work_validate_submit_and_read_their_feedback(school, own_page, picture):
@@ -70,7 +35,7 @@ def test_two_students_fetch_work_validate_submit_and_read_their_feedback(school,
         lists = {}
         for person in (ada, bob):
             person.wait_until_jupyterlab_answers()
-            lists[person] = AssignmentList(own_page(), person)
+            lists[person] = AssignmentList(own_page(), person.url("lab"))
             lists[person].press("released", "Fetch")
             expect(lists[person].row("fetched")).to_be_visible()
             nothing_is_given_away(person.folder / FOLDER / f"{NAME}.ipynb")
@@ -99,7 +64,7 @@ def test_two_students_fetch_work_validate_submit_and_read_their_feedback(school,
         for person in (ada, bob):
             lists[person].refresh()
             lists[person].press("submitted", "Fetch Feedback")
-            shown = open_feedback(lists[person])
+            shown = lists[person].open_feedback()
             expect(shown).to_contain_text(f"Feedback for {person.name}")
             picture(lists[person].page, f"exchange-feedback-{person.name}")
             expect(shown).to_contain_text("5 of 7" if person is ada else "3 of 7")
@@ -127,11 +92,3 @@ def work_and_validate(page: Page, person: Person, answers: dict[str, str], pictu
     lesson.close_dialog()
     lesson.save()
     return said
-
-
-def open_feedback(assignments: AssignmentList) -> Locator:
-    """The feedback page, opened as a student does: from the list, through the file browser."""
-    page = assignments.page
-    assignments.row("submitted").get_by_text("view feedback").click()
-    page.locator(".jp-DirListing-item", has_text=f"{NAME}.html").dblclick()
-    return page.frame_locator(".jp-HTMLViewer iframe").locator("body")

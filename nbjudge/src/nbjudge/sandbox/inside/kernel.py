@@ -74,7 +74,18 @@ def limit(limits: dict[str, int]) -> None:
         most = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
         resource.setrlimit(what, (most, most))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # too large a file is an error, not a death
+    be_the_first_to_go()
+
+
+def be_the_first_to_go() -> None:
+    """Where the machine's memory runs out, this process is ended before any other.
+
+    What nobody may look at belongs to the machine's root in /proc, and only a grader who is root could write
+    there. Nobody else is in this process's namespace to look meanwhile.
+    """
+    system.let_others_look(True)
     Path("/proc/self/oom_score_adj").write_text("1000")
+    system.let_others_look(False)
 
 
 def leave_the_parents_things() -> None:
