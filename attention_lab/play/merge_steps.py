@@ -105,7 +105,7 @@ def _row(
         artist.set_animated(True)
 
     def show(value: float) -> str:
-        step, merged, said = int(value), Merged(), ""
+        step, merged, said = int(value), Merged(), "No block is merged yet."
         if not 0 <= step <= len(blocks):
             raise ValueError(f"of {len(blocks)} blocks 0 to {len(blocks)} can be merged, not {step}.")
         for number in order[:step]:
