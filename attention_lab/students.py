@@ -9,6 +9,7 @@ LESSON_MODULES = (
     "corpus",
     "examples",
     "heads",
+    "memory",
     "play",
     "plots",
     "positions",
@@ -17,8 +18,8 @@ LESSON_MODULES = (
     "tutor",
     "words",
 )
-# `attention-lab start`, and what it takes.
-START_MODULES = ("__init__", "cli", "errors", "lab", "start", "students")
+# `attention-lab start`, the model of the last page (which no grading runs), and what they take.
+START_MODULES = ("__init__", "characters", "cli", "errors", "lab", "start", "students")
 STUDENT_MODULES = (*LESSON_MODULES, *START_MODULES)
 # By their full names, for `c.RunAndJudge.helpers` in nbgrader_config.py.
 HELPERS = tuple(f"attention_lab.{name}" for name in LESSON_MODULES)

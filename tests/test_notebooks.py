@@ -10,6 +10,7 @@ import pytest
 
 from attention_lab.authoring.draw import FRESH_HEAD_COUNTS, FRESH_SMALL_SIZES, Draw
 from attention_lab.build import canonical
+from attention_lab.students import LESSON_MODULES, STUDENT_MODULES
 from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
 
@@ -110,6 +111,23 @@ def test_the_set_up_cell_comes_first_and_imports_what_answers_may_rely_on(lesson
         for alias in node.names
     }
     assert imported.items() >= SET_UP_IMPORTS.items()
+
+
+def modules_imported(cells):
+    """Of this package: "plots" for `from attention_lab.plots import curves`."""
+    nodes = [node for cell in cells for node in ast.walk(ast.parse(code_of(cell)))]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    return {name.split(".")[1] for name in names if name.startswith("attention_lab.")}
+
+
+@every_notebook
+def test_what_it_imports_students_have_and_what_is_graded_the_sandbox_shows(lesson):
+    cells = [cell for cell in read_notebook(lesson.source_path).cells if cell.cell_type == "code"]
+    assert modules_imported(cells) <= set(STUDENT_MODULES)
+    if lesson in LESSONS:
+        graded = [cell for cell in cells if "left-out-of-grading" not in cell.metadata.get("tags", [])]
+        assert modules_imported(graded) <= set(LESSON_MODULES)
 
 
 @every_notebook
