@@ -70,7 +70,9 @@ def _start(root: Path, grader: str, config: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         # nbgrader calls alembic by its name; it is installed beside the interpreter.
-        env=os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+        env=os.environ
+        | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        | {"IPYTHONDIR": str(root / "ipython")},
     )
 
 
