@@ -122,7 +122,8 @@ def test_the_script_trains_and_writes_in_a_folder_of_lessons(lessons):
     ],
 )
 def test_the_script_says_what_is_wrong_in_a_sentence(tmp_path, words, said):
-    done = run(*words, folder=tmp_path)
+    (tmp_path / "empty").mkdir()
+    done = run(*words, folder=tmp_path / "empty")
     assert done.returncode and said in done.stderr and "Traceback" not in done.stderr
 
 

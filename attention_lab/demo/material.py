@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
@@ -13,7 +14,8 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
 
-SIBLING_IMPORT = re.compile(r"^from \.(\w+) import (?:\([^)]*\)|.*)$", re.MULTILINE)
+# Without a name it is a module that is imported as one, which is what case groups do.
+SIBLING_IMPORT = re.compile(r"^from \.(\w*) import (?:\([^)]*\)|.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -86,17 +88,23 @@ def _uses(release: NotebookNode, name: str) -> int:
 
 
 def _checks_texts(lesson: Lesson) -> list[str]:
-    """The text of each checks file, after that of the file beside it which it builds on."""
+    """The text of each checks file, after those of the files beside it which it builds on."""
     checks = lesson.checks_path
     files = sorted(checks.glob("*.py")) if checks.is_dir() else [checks.with_suffix(".py")]
     texts = {file.stem: file.read_text(encoding="utf-8") for file in files}
-    bases = {name: SIBLING_IMPORT.findall(text) for name, text in texts.items()}
+    bases = {name: [*filter(None, SIBLING_IMPORT.findall(text))] for name, text in texts.items()}
     built_upon = {base for found in bases.values() for base in found}
     return [
-        "\n".join([*(texts[base] for base in bases[name]), SIBLING_IMPORT.sub("", text)])
-        for name, text in texts.items()
+        "\n".join(SIBLING_IMPORT.sub("", texts[each]) for each in _in_order(name, bases))
+        for name in texts
         if name not in built_upon
     ]
+
+
+def _in_order(name: str, bases: Mapping[str, list[str]]) -> list[str]:
+    """A file after all that it builds on, each once."""
+    before = [each for base in bases[name] for each in _in_order(base, bases)]
+    return [*dict.fromkeys(before), name]
 
 
 def _given_names(release: NotebookNode) -> frozenset[str]:

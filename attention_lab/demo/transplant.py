@@ -99,7 +99,10 @@ class ChecksFile:
             is_vocabulary = isinstance(statement, ast.ImportFrom) and statement.module == AUTHORING
             if not is_group and not is_vocabulary:
                 bare = self._undecorated(statement) if isinstance(statement, Definition) else statement
-                helpers |= dict.fromkeys(_bound_by(bare), bare)
+                found = dict.fromkeys(_bound_by(bare), bare)
+                # Files that build on each other import the same things: all uses come after the first.
+                is_import = isinstance(bare, (ast.Import, ast.ImportFrom))
+                helpers = found | helpers if is_import else helpers | found
         return {
             name: statement
             for name, statement in helpers.items()

@@ -108,7 +108,9 @@ def read_lessons(folder: Path) -> list[SavedLesson]:
 
 def _read(path: Path) -> SavedLesson:
     try:
-        return SavedLesson(path, nbformat.read(path, as_version=4))
+        lesson = SavedLesson(path, nbformat.read(path, as_version=4))
+        _ = lesson.untouched  # nbformat lets pass what has no cells, or marks that are none
+        return lesson
     except Exception as error:  # a file can fail to be a notebook in many ways
         reason = str(error).partition("\n")[0][:120] or type(error).__name__
         advice = "take it from a backup, or rename it and run `attention-lab start` again"

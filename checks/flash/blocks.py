@@ -51,30 +51,30 @@ def in_blocks(
     block_size,
     causal=False,
     *,
-    scores_of=scores_of,
-    hidden=hidden,
-    last_seen=last_seen,
+    score=scores_of,
+    hides=hidden,
+    seen=last_seen,
     length_of=int,
-    add=add,
-    finish=finish,
+    adds=add,
+    ends=finish,
 ):
     """Output and logsumexp.
 
-    hidden: which scores of a block are hidden; last_seen: how many keys the loop goes through, None for all.
+    hides: which scores of a block are hidden; seen: how many keys the loop goes through, None for all.
     length_of: how many of the keys are attended to.
     """
     length, outputs, logarithms = length_of(key.shape[-2]), [], []
     for first_query in range(0, query.shape[-2], block_size):
         block = query[..., first_query : first_query + block_size, :]
         state, queries = start_of(block, value), block.shape[-2]
-        limit = length if last_seen is None or not causal else min(length, last_seen(first_query, queries))
+        limit = length if seen is None or not causal else min(length, seen(first_query, queries))
         for first in range(0, limit, block_size):
             end = min(first + block_size, limit)
-            scores = scores_of(block, key[..., first:end, :])
+            scores = score(block, key[..., first:end, :])
             if causal:
-                scores = scores.masked_fill(hidden(first_query, queries, first, end - first), -math.inf)
-            state = add(state, scores, value[..., first:end, :])
-        output, logsumexp = finish(state)
+                scores = scores.masked_fill(hides(first_query, queries, first, end - first), -math.inf)
+            state = adds(state, scores, value[..., first:end, :])
+        output, logsumexp = ends(state)
         outputs.append(output)
         logarithms.append(logsumexp)
     return torch.cat(outputs, dim=-2), torch.cat(logarithms, dim=-1)

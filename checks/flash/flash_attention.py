@@ -35,7 +35,7 @@ def _inputs(draw, *leading, queries, keys=None, widths=None, dtype=torch.float32
 @flash_attention.group("blocks that divide the text", points=1)
 def that_divide(draw):
     for dtype in FLOATS:
-        block = draw.shuffled((11, 13, 15))[0]
+        block = draw.shuffled((11, 13, 17))[0]
         yield ask(*_inputs(draw, queries=2 * block, keys=3 * block, dtype=dtype), block)
 
 

@@ -12,7 +12,7 @@ from .flash_attention import flash_attention
     "The scores are not scaled: each block's are query · key / √d_k, as in all lessons since the second."
 )
 def not_scaled(query, key, value, block_size, causal=False):
-    return in_blocks(query, key, value, block_size, causal, scores_of=lambda q, k: scores_of(q, k, 1.0))
+    return in_blocks(query, key, value, block_size, causal, score=lambda q, k: scores_of(q, k, 1.0))
 
 
 @flash_attention.mistake(
@@ -23,7 +23,7 @@ def scaled_by_the_block(query, key, value, block_size, causal=False):
     def scaled(q, k):
         return scores_of(q, k, block_size**-0.5)
 
-    return in_blocks(query, key, value, block_size, causal, scores_of=scaled)
+    return in_blocks(query, key, value, block_size, causal, score=scaled)
 
 
 @flash_attention.mistake(
@@ -38,7 +38,7 @@ def a_softmax_in_each_block(query, key, value, block_size, causal=False):
     def done(state):
         return state[0], state[1] + state[2].log()
 
-    return in_blocks(query, key, value, block_size, causal, add=added, finish=done)
+    return in_blocks(query, key, value, block_size, causal, adds=added, ends=done)
 
 
 @flash_attention.mistake(
@@ -55,7 +55,7 @@ def blocks_averaged(query, key, value, block_size, causal=False):
     def done(state):
         return state[0], state[1] + state[2].log()
 
-    return in_blocks(query, key, value, block_size, causal, add=added, finish=done)
+    return in_blocks(query, key, value, block_size, causal, adds=added, ends=done)
 
 
 def _add(state, scores, value, of_sums=True, of_total=True, keep=torch.maximum):
@@ -76,7 +76,7 @@ def nothing_rescaled(query, key, value, block_size, causal=False):
     def added(state, scores, some):
         return _add(state, scores, some, of_sums=False, of_total=False)
 
-    return in_blocks(query, key, value, block_size, causal, add=added)
+    return in_blocks(query, key, value, block_size, causal, adds=added)
 
 
 @flash_attention.mistake(
@@ -87,7 +87,7 @@ def output_not_rescaled(query, key, value, block_size, causal=False):
     def added(state, scores, some):
         return _add(state, scores, some, of_sums=False)
 
-    return in_blocks(query, key, value, block_size, causal, add=added)
+    return in_blocks(query, key, value, block_size, causal, adds=added)
 
 
 @flash_attention.mistake(
@@ -98,7 +98,7 @@ def total_not_rescaled(query, key, value, block_size, causal=False):
     def added(state, scores, some):
         return _add(state, scores, some, of_total=False)
 
-    return in_blocks(query, key, value, block_size, causal, add=added)
+    return in_blocks(query, key, value, block_size, causal, adds=added)
 
 
 @flash_attention.mistake(
@@ -107,7 +107,7 @@ def total_not_rescaled(query, key, value, block_size, causal=False):
 )
 def maximum_not_carried(query, key, value, block_size, causal=False):
     return in_blocks(
-        query, key, value, block_size, causal, add=lambda *told: _add(*told, keep=lambda _, new: new)
+        query, key, value, block_size, causal, adds=lambda *told: _add(*told, keep=lambda _, new: new)
     )
 
 
@@ -120,7 +120,7 @@ def without_the_maximum(query, key, value, block_size, causal=False):
         exponentials = scores.exp()
         return state[0] + exponentials @ some, state[1].clamp(0, 0), state[2] + exponentials.sum(dim=-1)
 
-    return in_blocks(query, key, value, block_size, causal, add=added)
+    return in_blocks(query, key, value, block_size, causal, adds=added)
 
 
 @flash_attention.mistake(
@@ -128,7 +128,7 @@ def without_the_maximum(query, key, value, block_size, causal=False):
     "not their mean."
 )
 def not_divided(query, key, value, block_size, causal=False):
-    return in_blocks(query, key, value, block_size, causal, finish=lambda state: (state[0], finish(state)[1]))
+    return in_blocks(query, key, value, block_size, causal, ends=lambda state: (state[0], finish(state)[1]))
 
 
 @flash_attention.mistake(
@@ -150,7 +150,7 @@ def logarithm_without_the_maximum(query, key, value, block_size, causal=False):
     def done(state):
         return finish(state)[0], state[2].log()
 
-    return in_blocks(query, key, value, block_size, causal, finish=done)
+    return in_blocks(query, key, value, block_size, causal, ends=done)
 
 
 @flash_attention.mistake(
@@ -170,7 +170,7 @@ def total_for_the_logarithm(query, key, value, block_size, causal=False):
     def done(state):
         return finish(state)[0], state[2]
 
-    return in_blocks(query, key, value, block_size, causal, finish=done)
+    return in_blocks(query, key, value, block_size, causal, ends=done)
 
 
 @flash_attention.mistake(
@@ -180,7 +180,7 @@ def maximum_for_the_logarithm(query, key, value, block_size, causal=False):
     def done(state):
         return finish(state)[0], state[1]
 
-    return in_blocks(query, key, value, block_size, causal, finish=done)
+    return in_blocks(query, key, value, block_size, causal, ends=done)
 
 
 @flash_attention.mistake(

@@ -19,7 +19,7 @@ def places_within_the_block(query, key, value, block_size, causal=False):
     def own(first_query, queries, first_key, keys):
         return hidden(0, queries, 0, keys)
 
-    return in_blocks(query, key, value, block_size, causal, hidden=own)
+    return in_blocks(query, key, value, block_size, causal, hides=own)
 
 
 @flash_attention.mistake(
@@ -30,14 +30,14 @@ def diagonal_seen_whole(query, key, value, block_size, causal=False):
     def nothing(_, queries, __, keys):
         return torch.zeros(queries, keys, dtype=torch.bool)
 
-    return in_blocks(query, key, value, block_size, causal, hidden=nothing)
+    return in_blocks(query, key, value, block_size, causal, hides=nothing)
 
 
 @flash_attention.mistake(
     "A query does not see its own place: hidden is what is *later*, key > query, and not key >= query."
 )
 def own_place_hidden(query, key, value, block_size, causal=False):
-    return in_blocks(query, key, value, block_size, causal, hidden=lambda *block: ahead(*block) >= 0)
+    return in_blocks(query, key, value, block_size, causal, hides=lambda *block: ahead(*block) >= 0)
 
 
 @flash_attention.mistake(
@@ -47,7 +47,7 @@ def one_key_too_many(query, key, value, block_size, causal=False):
     def all_but_one(*block):
         return ahead(*block) > 1
 
-    return in_blocks(query, key, value, block_size, causal, hidden=all_but_one, last_seen=None)
+    return in_blocks(query, key, value, block_size, causal, hides=all_but_one, seen=None)
 
 
 @flash_attention.mistake(
@@ -57,7 +57,7 @@ def the_wrong_side(query, key, value, block_size, causal=False):
     def earlier(*block):
         return ahead(*block) < 0
 
-    return in_blocks(query, key, value, block_size, causal, hidden=earlier, last_seen=None)
+    return in_blocks(query, key, value, block_size, causal, hides=earlier, seen=None)
 
 
 @flash_attention.mistake(
@@ -65,7 +65,7 @@ def the_wrong_side(query, key, value, block_size, causal=False):
     "neighbours. Leave out only blocks whose *first* key is behind the *last* query."
 )
 def diagonal_left_out(query, key, value, block_size, causal=False):
-    return in_blocks(query, key, value, block_size, causal, last_seen=lambda first_query, _: first_query)
+    return in_blocks(query, key, value, block_size, causal, seen=lambda first_query, _: first_query)
 
 
 @flash_attention.mistake(
@@ -81,7 +81,7 @@ def minus_infinity_from_itself(query, key, value, block_size, causal=False):
         sums = state[0] * old[..., None] + exponentials @ some * factor[..., None]
         return sums, new, state[2] * old + exponentials.sum(dim=-1) * factor
 
-    return in_blocks(query, key, value, block_size, causal, add=added, last_seen=None)
+    return in_blocks(query, key, value, block_size, causal, adds=added, seen=None)
 
 
 @flash_attention.mistake(
@@ -89,4 +89,4 @@ def minus_infinity_from_itself(query, key, value, block_size, causal=False):
     "behind the last query of the block."
 )
 def computes_hidden_blocks(query, key, value, block_size, causal=False):
-    return in_blocks(query, key, value, block_size, causal, last_seen=None)
+    return in_blocks(query, key, value, block_size, causal, seen=None)

@@ -27,7 +27,7 @@ def a_mask_of_all(query, key, value, block_size, causal=False):
     def of_all(first_query, queries, first_key, keys):
         return every[first_query : first_query + queries, first_key : first_key + keys]
 
-    return in_blocks(query, key, value, block_size, causal, hidden=of_all)
+    return in_blocks(query, key, value, block_size, causal, hides=of_all)
 
 
 @flash_attention.mistake(
@@ -41,7 +41,7 @@ def keeps_every_block(query, key, value, block_size, causal=False):
         kept.append(scores_of(some_queries, some_keys))
         return kept[-1]
 
-    return in_blocks(query, key, value, block_size, causal, scores_of=kept_scores)
+    return in_blocks(query, key, value, block_size, causal, score=kept_scores)
 
 
 @flash_attention.mistake(

@@ -91,7 +91,7 @@ def by_logarithms(query, key, value, block_size, causal=False):
         old = (logarithm - known).exp()[..., None]
         return mean * old + (scores - known[..., None]).exp() @ some, both, both
 
-    return in_blocks(query, key, value, block_size, causal, add=add, finish=lambda state: state[:2])
+    return in_blocks(query, key, value, block_size, causal, adds=add, ends=lambda state: state[:2])
 
 
 @flash_attention.also_right

@@ -135,8 +135,8 @@ def backward(
     block_size,
     causal=False,
     *,
-    scores_of=scores_of,
-    hidden=hidden,
+    score=scores_of,
+    hides=hidden,
     weights_of=lambda scores, logsumexp: (scores - logsumexp[..., None]).exp(),
     rows_of=lambda output, grad_output: (output * grad_output).sum(dim=-1, keepdim=True),
     scaled=(True, True),
@@ -153,9 +153,9 @@ def backward(
         some = slice(first, min(first + block_size, query.shape[-2]))
         for first_key in range(0, key.shape[-2], block_size):
             keys = slice(first_key, min(first_key + block_size, key.shape[-2]))
-            scores = scores_of(query[..., some, :], key[..., keys, :])
+            scores = score(query[..., some, :], key[..., keys, :])
             if causal:
-                over = hidden(first, some.stop - first, first_key, keys.stop - first_key)
+                over = hides(first, some.stop - first, first_key, keys.stop - first_key)
                 scores = scores.masked_fill(over, -math.inf)
             weights = weights_of(scores, logsumexp[..., some])
             of_weights = grad_output[..., some, :] @ value[..., keys, :].mT

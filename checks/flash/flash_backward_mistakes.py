@@ -54,7 +54,7 @@ def scores_not_scaled(query, key, value, output, logsumexp, grad_output, block_s
     def plain(some_queries, some_keys):
         return some_queries @ some_keys.mT
 
-    return backward(query, key, value, output, logsumexp, grad_output, block_size, causal, scores_of=plain)
+    return backward(query, key, value, output, logsumexp, grad_output, block_size, causal, score=plain)
 
 
 @flash_backward.mistake(
@@ -128,7 +128,7 @@ def another_order(query, key, value, output, logsumexp, grad_output, block_size,
 
 @flash_backward.mistake(
     "The numbers are right in float32, but float64 comes back as float32: a tensor was made without a "
-    "dtype, or something casts. `torch.zeros_like(query)` takes it from the query."
+    "dtype, or something casts. What is made like the query takes it from the query."
 )
 def always_float32(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     told = (each.float() for each in (query, key, value, output, logsumexp, grad_output))

@@ -45,7 +45,7 @@ def written_over(query, key, value, output, logsumexp, grad_output, block_size, 
         return hidden(first + first_query, *block)
 
     _, of_key, of_value = backward(
-        last[0], key, value, last[1], logsumexp[..., first:], last[2], block_size, causal, hidden=from_there
+        last[0], key, value, last[1], logsumexp[..., first:], last[2], block_size, causal, hides=from_there
     )
     return backward(*told)[0], of_key, of_value
 
@@ -62,7 +62,7 @@ def query_written_over(query, key, value, output, logsumexp, grad_output, block_
         return hidden(first_query, queries, first + first_key, keys)
 
     last = (query, key[..., first:, :], value[..., first:, :], *told[3:])
-    return backward(*last, hidden=from_there)[0], *backward(*told)[1:]
+    return backward(*last, hides=from_there)[0], *backward(*told)[1:]
 
 
 @flash_backward.mistake(
@@ -93,7 +93,7 @@ def places_within_the_block(query, key, value, output, logsumexp, grad_output, b
     def own(first_query, queries, first_key, keys):
         return hidden(0, queries, 0, keys) if first_key <= first_query else torch.ones(queries, keys).bool()
 
-    return backward(query, key, value, output, logsumexp, grad_output, block_size, causal, hidden=own)
+    return backward(query, key, value, output, logsumexp, grad_output, block_size, causal, hides=own)
 
 
 @flash_backward.mistake(
@@ -102,7 +102,7 @@ def places_within_the_block(query, key, value, output, logsumexp, grad_output, b
 )
 def own_place_hidden(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
-    return backward(*told, hidden=lambda *block: ahead(*block) >= 0)
+    return backward(*told, hides=lambda *block: ahead(*block) >= 0)
 
 
 @flash_backward.mistake(
@@ -126,7 +126,7 @@ def keeps_every_block(query, key, value, output, logsumexp, grad_output, block_s
         return kept[-1]
 
     told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
-    return backward(*told, scores_of=kept_scores)
+    return backward(*told, score=kept_scores)
 
 
 @flash_backward.mistake(

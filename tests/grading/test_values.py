@@ -7,7 +7,9 @@ import base64
 import importlib
 import inspect
 import json
+import sys
 import time
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -53,6 +55,13 @@ VALUES = {
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 def test_what_arrives_is_what_was_sent(value):
     assert same_value(unpack(pack(value)), value, EXACT, equal_nan=True)
+
+
+@pytest.mark.parametrize("library", ["numpy", "pandas"])
+def test_a_value_is_told_while_another_thread_is_importing_a_library(library, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, ModuleType(library))
+    assert kind_of("a text") is None
+    assert kind_of(VALUES["a tensor"]) is not None
 
 
 @pytest.mark.parametrize("name", [name for name in VALUES if name != "all together"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,8 @@ from nbjudge.classroom.people import HUB_IS_SILENT, NOT_KNOWN, HubIsSilent, Peop
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.errors import CourseError
 from nbjudge.tutor.service import VERSION
+
+log = logging.getLogger("nbjudge.classroom")
 
 WORKERS = 4  # threads in which the judge works
 ACTIONS = ("check", "answer", "help", "one_page")
@@ -75,6 +78,7 @@ class AskHandler(RequestHandler):
         except CourseError as error:
             return self._send(200, {"error": str(error)})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
+            log.warning("A request to %s was not understood.", action, exc_info=True)
             return self._send(400, {"error": f"The tutor cannot read this request ({type(error).__name__})."})
         self._send(200, reply)
 

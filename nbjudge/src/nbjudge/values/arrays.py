@@ -71,8 +71,7 @@ class NumpyArrays(ArrayKind):
     noun = "array"
 
     def owns(self, value: Any) -> bool:
-        numpy = self.imported()
-        return numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic))
+        return isinstance(value, self.classes("ndarray", "generic"))
 
     def as_numbers(self, value: Any) -> Any:
         return value

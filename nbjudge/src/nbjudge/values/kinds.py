@@ -31,6 +31,11 @@ class Kind:
         """Its library, where somebody has imported it already: before that there is no value of it."""
         return sys.modules.get(self.library)
 
+    def classes(self, *names: str) -> tuple[type, ...]:
+        """Those of its library that are there: another thread may be in the middle of importing it."""
+        found = (getattr(self.imported(), name, None) for name in names)
+        return tuple(each for each in found if each is not None)
+
     def owns(self, value: Any) -> bool:
         raise NotImplementedError
 

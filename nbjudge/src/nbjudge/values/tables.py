@@ -120,8 +120,7 @@ class Columns(PandasKind):
     noun = "Series"
 
     def owns(self, value: Any) -> bool:
-        pandas = self.imported()
-        return pandas is not None and isinstance(value, pandas.Series)
+        return isinstance(value, self.classes("Series"))
 
     def to_tree(self, value: Any, message: Any) -> dict[str, Any] | None:
         column, index = self._column_tree(value, message), self._index_tree(value.index, message)
@@ -166,8 +165,7 @@ class Tables(PandasKind):
     noun = "DataFrame"
 
     def owns(self, value: Any) -> bool:
-        pandas = self.imported()
-        return pandas is not None and isinstance(value, pandas.DataFrame)
+        return isinstance(value, self.classes("DataFrame"))
 
     def to_tree(self, value: Any, message: Any) -> dict[str, Any] | None:
         names = [name for name in value.columns if isinstance(name, str)]
