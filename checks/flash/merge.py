@@ -12,6 +12,7 @@ merge = Exercise(
     axes=(("queries", "numbers of a value"), ("queries",), ("queries",)),
     tolerance=SUMS_OF_PRODUCTS,
     mistakes_from=("merge_mistakes", "merge_mistakes_in_empty_parts"),
+    asked_again_times=2.0,  # the total of a part with a key is at least 1
     not_asked={"empty rows": "parts that see nothing come in as they are, without a mask"},
 )
 
@@ -196,3 +197,12 @@ def in_a_wider_tensor(one, other):
     )
     total = both[..., -1]
     return both[..., :-1] / (total + (total == 0))[..., None], maximum, total
+
+
+@merge.also_right
+def clamped(one, other):
+    """A part with a key has a total of at least 1, and only an empty one has less."""
+    maximum, shift = larger(one, other)
+    first, second = (each[2] * (each[1] - shift).exp() for each in (one, other))
+    sums = one[0] * first[..., None] + other[0] * second[..., None]
+    return sums / (first + second).clamp(min=1.0)[..., None], maximum, first + second

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from nbjudge.ask.answers import read_reply
 from nbjudge.ask.program import respond
+from nbjudge.authoring.exercise import Exercise, ask
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge
 
@@ -63,6 +65,37 @@ def test_a_result_that_is_kept_by_its_shape_is_seen(name):
     verdict = verdict_on(name, by_shape(reference(name)))
     assert verdict.points == 0
     assert "it keeps something of an earlier call" in verdict.message
+
+
+def test_what_is_right_by_luck_is_not_called_kept():
+    exercise = Exercise("doubled", results=("result",))
+    exercise.group("small numbers", points=1)(lambda draw: [ask(np.array([1.0]))])
+    exercise.group("large numbers", points=1)(lambda draw: [ask(np.array([3.0]))])
+
+    def wrong_below_two(x):
+        return 2 * x if x[0] >= 2 else x
+
+    def put(_name, calls, watch):
+        return read_reply(respond.answer_calls(wrong_below_two, calls, watch), len(calls))
+
+    verdict = judge(exercise, lambda x: 2 * x, put, seed=5)
+    assert verdict.points == 0
+    said = [finding.sentence for finding in verdict.findings]
+    assert "“large numbers” came out right on the numbers that were drawn" in said[-1]
+    assert len(said) == 2 and "keeps something" not in " ".join(said)
+
+
+def test_numbers_that_cannot_come_up_are_not_asked():
+    exercise = Exercise("root", results=("result",), asked_again_times=2.0)
+    exercise.group("from one on", points=1)(lambda draw: [ask(np.array([1.0, 4.0]))])
+
+    def right_from_one_on(x):
+        return np.sqrt(np.maximum(x, 1.0))
+
+    def put(_name, calls, watch):
+        return read_reply(respond.answer_calls(right_from_one_on, calls, watch), len(calls))
+
+    assert judge(exercise, np.sqrt, put, seed=5).points == 1
 
 
 def test_a_mask_that_is_kept_is_seen():

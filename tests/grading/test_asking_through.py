@@ -158,7 +158,7 @@ def helped(x):
 
 def test_code_for_the_kernel_brings_what_it_uses_of_its_own_file():
     received = packing.unpack(packing.pack(made_by(Doubled)), with_code=True)
-    assert respond._make(received)(torch.ones(2)).tolist() == [3.0, 3.0]
+    assert respond.make(received)(torch.ones(2)).tolist() == [3.0, 3.0]
 
 
 def test_code_for_the_kernel_that_uses_what_cannot_come_along_is_said_to_its_author():

@@ -40,7 +40,7 @@ WAYS = list(itertools.product(range(3), range(2), range(3)))
 
 def function(obfuscation, first, inner, second):
     made = obfuscation.made({"first": first, "inner": inner, "second": second}, {"w": 1})
-    return respond._make(unpack(pack(made), with_code=True))
+    return respond.make(unpack(pack(made), with_code=True))
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -80,4 +80,4 @@ def test_a_name_that_is_given_is_never_the_name_of_something_else():
     for seed in range(60):
         obfuscation = Obfuscation(Draw(seed), "def made(x):\n    <way>\n", choices)
         for way in range(2):
-            assert respond._make(obfuscation.made({"way": way}, {"w": 2.0}))(1.0) == 2.0 + way
+            assert respond.make(obfuscation.made({"way": way}, {"w": 2.0}))(1.0) == 2.0 + way

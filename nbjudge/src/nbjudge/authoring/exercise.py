@@ -155,6 +155,8 @@ class Exercise:
     region does not say ``check("NAME")`` itself: whatever the region holds is not run then.
     The first mistake that explains an answer is named: those of one file are looked for as they stand
     there, and where several files hold mistakes, `mistakes_from` lists these files in their order.
+    `asked_again_times` is what its floating numbers are multiplied by when it is asked once more: a power of
+    two, so that nothing is rounded, and one that leaves numbers which can come up.
     `not_asked` says why a relation of the table of questions (`nbjudge.preflight.relations`) is not asked.
     `groups`, `mistakes`, `right_answers` and `other_ways` are filled by the decorators.
     """
@@ -167,6 +169,7 @@ class Exercise:
     draw: type[Draw] = Draw
     cell: str = ""
     mistakes_from: tuple[str, ...] = ()
+    asked_again_times: float = 0.5
     not_asked: Mapping[str, str] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from nbjudge.ask.answers import Answer, Ask, answers_of
@@ -42,12 +43,13 @@ def asked_again(exercise: Exercise, runs: Sequence[GroupRun], ask: Ask) -> list[
     agreeing = [run for run in reversed(runs) if run.agrees and run.question.expected]
     rounds = [second for run in agreeing if (second := _second_round(run)).calls]
     answered = ask_all(exercise, rounds, ask, watched=False)
-    objections = {
-        second.run: finding
+    all_agree = all(run.agrees for run in runs)
+    found = {
+        second.run: objected
         for second, answers in zip(rounds, answered, strict=True)
-        if (finding := _objection(exercise, second, answers)) is not None
+        if (objected := _objected(exercise, second, answers, all_agree)) is not None
     }
-    return [replace(run, objection=objections[run]) if run in objections else run for run in runs]
+    return [found.get(run, run) for run in runs]
 
 
 def second_round_calls(asked: Question) -> list[Call]:
@@ -90,7 +92,8 @@ def _anew(asked: Question, first: Call) -> Iterator[tuple[Call, Answer]]:
         ]
     builds = [None] if build is None else BUILDERS[build["builder"]].modes(build)
     for form in (form | {"build": each} for each in builds for form in forms):
-        other = {"args": _each(form["args"], _halved), "kwargs": _each(form["kwargs"], _halved)}
+        change = partial(_times, factor=asked.asked_again_times)
+        other = {"args": _each(form["args"], change), "kwargs": _each(form["kwargs"], change)}
         call = form | other | {"before": earlier}
         answer = _answer_to(asked.reference, call)
         if answer is not None:
@@ -130,9 +133,9 @@ def _each(value: Any, change: Callable[[ArrayKind, Any], Any]) -> Any:
     return change(kind, value) if isinstance(kind, ArrayKind) else value
 
 
-def _halved(kind: ArrayKind, value: Any) -> Any:
-    # Exact, and whatever holds for the numbers holds for their halves: signs, infinities, what is large.
-    return value / 2 if kind.is_floating(value) else value
+def _times(kind: ArrayKind, value: Any, factor: float) -> Any:
+    # Exact, and what holds for the numbers mostly holds for their halves: signs, infinities, what is large.
+    return value * factor if kind.is_floating(value) else value
 
 
 def _shorter(_kind: ArrayKind, value: Any) -> Any:
@@ -141,12 +144,24 @@ def _shorter(_kind: ArrayKind, value: Any) -> Any:
     )
 
 
-def _objection(exercise: Exercise, second: SecondRound, answers: Sequence[Answer]) -> Finding | None:
+def _objected(
+    exercise: Exercise, second: SecondRound, answers: Sequence[Answer], all_agreed: bool
+) -> GroupRun | None:
+    """The run with what is said of the answers; where others were wrong at once, it may have been luck."""
     for call, answer, expected in zip(second.calls, answers, second.expected, strict=True):
-        answer = answer.beside(expected)
-        if answer.status == "value" and not answer.changed:
-            if same_value(answer.value, expected.value, exercise.tolerance):
-                continue
-            return Finding(wording.keeps_something(exercise, bool(call["before"])))
-        return Finding(wording.stops_when_asked_again(exercise, answer, bool(call["before"])))
+        answer, by_object = answer.beside(expected), bool(call["before"])
+        if answer.status != "value" or answer.changed:
+            stops = wording.stops_when_asked_again(exercise, answer, by_object)
+            return replace(second.run, objection=Finding(stops))
+        if same_value(answer.value, expected.value, exercise.tolerance):
+            continue
+        if all_agreed or _is_an_earlier_one(exercise, answer, second.run.answers):
+            return replace(second.run, objection=Finding(wording.keeps_something(exercise, by_object)))
+        luck = wording.right_by_chance(exercise, second.run.group.name)
+        return replace(second.run, objection=Finding(luck), by_chance=True)
     return None
+
+
+def _is_an_earlier_one(exercise: Exercise, answer: Answer, earlier: Sequence[Answer]) -> bool:
+    values = [each.value for each in earlier if each.status == "value"]
+    return any(same_value(answer.value, value, exercise.tolerance) for value in values)

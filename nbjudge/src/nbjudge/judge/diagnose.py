@@ -26,8 +26,9 @@ def diagnose(exercise: Exercise, reference: Callable[..., Any], runs: list[Group
     rest = [run for run in failing if run not in objected]
     # Who is wrong on given weights is wrong on weights of their own, too, and for the same reason.
     explained = any(run.wrong and run.question.expected for run in rest)
+    compares = any(each.question.expected for each in failing)
     objections = [
-        (run.group.said_last and any(each.question.expected for each in failing), run.objection)
+        ((run.group.said_last and compares) or (run.by_chance and explained), run.objection)
         for run in objected
         if run.objection is not None and not (explained and run.group.fresh and run.objection.mistake is None)
     ]

@@ -10,6 +10,7 @@ from nbjudge.ask.answers import Answer, answers_of, calls_for
 from nbjudge.ask.program.building import SIDES
 from nbjudge.authoring.exercise import Case, Exercise
 from nbjudge.judge import wording
+from nbjudge.judge.arguments import argument_names, receiver
 from nbjudge.judge.compare import same_gradients, same_value
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
@@ -28,11 +29,11 @@ def measure(
     if case.refuses is not None:
         return wording.should_refuse(exercise, case)
     if answer.changed:
-        return wording.changed_arguments(exercise, reference, answer.changed)
+        return wording.changed_arguments(exercise, receiver(reference, case), answer.changed)
     if expected.status != "value" or not same_value(answer.value, expected.value, exercise.tolerance):
         return _wrong_value(exercise, reference, case, answer.value, expected.value)
     if case.gradients and not same_gradients(answer, expected, exercise.tolerance):
-        return wording.wrong_gradients(exercise, reference, answer, expected)
+        return wording.wrong_gradients(exercise, receiver(reference, case), answer, expected)
     return f"`{exercise.name}` does not behave as the exercise asks."
 
 
@@ -136,7 +137,7 @@ def _argument_measurements(
     exercise: Exercise, reference: Callable[..., Any], case: Case, mine: Any, index: int, name: str
 ) -> Iterator[str]:
     """Does the answer equal the right one for fewer arguments? Then the argument is not used."""
-    names = wording.argument_names(reference)
+    names = argument_names(receiver(reference, case))
     for position in range(len(case.args) - 1, 0, -1):
         shorter = replace(case, args=case.args[:position], kwargs={}, gradients=False)
         if _gives(reference, shorter, index, mine, exercise):

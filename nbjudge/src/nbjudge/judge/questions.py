@@ -35,6 +35,7 @@ class Question:
     calls: list[dict[str, Any]]
     expected: list[Answer]  # empty where no comparison is made
     requires_work: bool  # whether nobody answers it right without work
+    asked_again_times: float = 0.5  # see `Exercise`
     # Filled by `nbjudge.judge.again`: the calls of a second round, and what the reference answers.
     second_round: list[tuple[list[dict[str, Any]], list[Answer]]] = field(default_factory=list)
     _mistaken: dict[tuple[str, int], Answer] = field(default_factory=dict)
@@ -58,6 +59,7 @@ class GroupRun:
     # What a rule other than the comparison says against it: a forbidden step, a verifier.
     objection: Finding | None
     wrong: tuple[int, ...]  # the indices of the cases whose answers are wrong
+    by_chance: bool = False  # whether the objection is that it agreed on its first numbers only
 
     @property
     def group(self) -> Group:
@@ -96,7 +98,8 @@ def question(exercise: Exercise, group: Group, reference: Callable[..., Any], se
     calls = calls_for(cases, cotangents)
     expected = answers_of(reference, calls) if group.verify is None and not group.fresh else []
     _refuse_broken_cases(exercise, group, cases, expected)
-    return Question(group, reference, cases, calls, expected, requires_work(group, cases, expected))
+    needs_work = requires_work(group, cases, expected)
+    return Question(group, reference, cases, calls, expected, needs_work, exercise.asked_again_times)
 
 
 def run_of(exercise: Exercise, asked: Question, answers: list[Answer]) -> GroupRun:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbjudge.ask.answers import Answer
 from nbjudge.authoring.exercise import Case, Exercise
+from nbjudge.judge.arguments import argument_name
 from nbjudge.judge.compare import same_gradient
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
@@ -79,6 +79,14 @@ def keeps_something(exercise: Exercise, by_object: bool) -> str:
     return (
         f"`{exercise.name}` gives what is right when {who} once, and something else when {who} again with "
         "other numbers: it keeps something of an earlier call."
+    )
+
+
+def right_by_chance(exercise: Exercise, group: str) -> str:
+    """An answer that is wrong elsewhere, and here only with other numbers."""
+    return (
+        f"“{group}” came out right on the numbers that were drawn; asked once more with others, "
+        f"`{exercise.name}` gives something else than is right."
     )
 
 
@@ -274,13 +282,6 @@ def listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}" if words else ""
 
 
-def argument_names(function: Callable[..., Any]) -> list[str]:
-    """The parameters of a function, or of a module's `forward`."""
-    if inspect.isclass(function):
-        return list(inspect.signature(function.forward).parameters)[1:]  # type: ignore[attr-defined]
-    return list(inspect.signature(function).parameters)
-
-
 def _part(reference: Callable[..., Any], place: str) -> str:
     """An object's part in words: "/args/0._modules.embedding._parameters.weight"."""
     argument, *inner = place.split(".")
@@ -288,13 +289,3 @@ def _part(reference: Callable[..., Any], place: str) -> str:
     owner = f"`{argument_name(reference, argument)}`"
     said = f"`{'.'.join(names)}` of {owner}" if names else owner
     return f"the gradient of {said}" if inner[-1] == "grad" else said
-
-
-def argument_name(function: Callable[..., Any], path: str) -> str:
-    """The parameter behind a path of the protocol, such as "/args/0" or "/kwargs/axis"."""
-    parts, names = path.split("/"), argument_names(function)
-    if len(parts) < 3:
-        return path  # nothing that the protocol knows
-    if parts[1] == "args" and parts[2].isdecimal() and int(parts[2]) < len(names):
-        return names[int(parts[2])]
-    return parts[2]

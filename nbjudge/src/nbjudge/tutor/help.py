@@ -12,6 +12,7 @@ from typing import Any, Literal
 from nbjudge.ask.answers import Answer, Ask
 from nbjudge.authoring.exercise import Case, Exercise
 from nbjudge.judge import wording
+from nbjudge.judge.arguments import argument_names, receiver
 from nbjudge.judge.judge import Examination
 from nbjudge.tutor.levels import Level
 from nbjudge.tutor.material import LessonMaterial
@@ -116,11 +117,14 @@ def _shown(exercise: Exercise, reference: Callable[..., Any], difference: Differ
 
 
 def _inputs(exercise: Exercise, reference: Callable[..., Any], case: Case) -> list[str]:
-    names, lines = wording.argument_names(reference), list[str]()
+    called = receiver(reference, case)
+    names, lines = argument_names(called), list[str]()
     positional = [names[i] if i < len(names) else f"argument_{i + 1}" for i in range(len(case.args))]
     for name, value in [*zip(positional, case.args, strict=True), *case.kwargs.items()]:
         lines.append(f"{name} = {written(value)}")
     call = ", ".join([*positional, *(f"{name}={name}" for name in case.kwargs)])
+    if called is not reference:  # the rest is made of these
+        return [*lines, f"# {exercise.name}, with what else it takes from these"]
     if case.build is None:
         return [*lines, f"{exercise.name}({call})"]
     made = [written(value) for value in case.build.args]

@@ -18,8 +18,8 @@ from nbjudge.authoring.exercise import Case
 from nbjudge.course.course import Course
 from nbjudge.errors import CourseError
 from nbjudge.judge.again import second_round_of
+from nbjudge.judge.arguments import argument_names
 from nbjudge.judge.questions import Question
-from nbjudge.judge.wording import argument_names
 from nbjudge.tutor.material import LessonMaterial, Material, TutoredLesson, material_of
 from nbjudge.tutor.recorded import RecordedExercise, RecordedGroup, RecordedLesson
 from nbjudge.values.kinds import kind_of

@@ -75,7 +75,7 @@ def _answer(
             taken = _copy(given, needs_gradients)
             handed_in = HandedIn(dict(taken))
             if call.get("through") is not None:
-                function = _make(call["through"])(function)
+                function = make(call["through"])(function)
         with recording.answering():
             if call.get("build") is None:
                 value = function(*taken["args"], **taken["kwargs"])
@@ -142,7 +142,7 @@ def _libraries() -> tuple[str, ...]:
 
 def _copy(value: Any, needs_gradients: bool) -> Any:
     if isinstance(value, MadeInKernel):
-        return _make(value)
+        return make(value)
     if isinstance(value, (list, tuple)):
         return type(value)(_copy(entry, needs_gradients) for entry in value)
     if isinstance(value, dict):
@@ -169,8 +169,8 @@ def _snapshot(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _make(value: MadeInKernel) -> Any:
-    """Run the judge's own code for an argument that is no plain value: a callable, an object."""
+def make(value: MadeInKernel) -> Any:
+    """Run the judge's own code for what is no plain value: an argument, what stands before an answer."""
     code = value.code_object()
     known = {name: module for kind in KINDS for name, module in kind.names.items()} | {"math": "math"}
     space: dict[str, Any] = {
