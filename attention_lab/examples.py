@@ -122,6 +122,17 @@ def same(title: str, result: Any, expected: Any) -> None:
     print(f"✓ {title}")
 
 
+@_at_its_own_line
+def at_most(title: str, amount: float, limit: float, unit: str = "") -> None:
+    """See that an amount, such as the bytes held at once, is no more than a limit.
+
+    Raises ExampleFailed with both numbers where it is more.
+    """
+    __tracebackhide__ = True
+    assert amount <= limit, f"{title}: {f'{limit:,} {unit}'.strip()} at most; yours takes {amount:,}."
+    print(f"✓ {title}: {f'{amount:,} {unit}'.strip()}")
+
+
 def with_weights(layer: torch.nn.Module, **weights: Any) -> torch.nn.Module:
     """The layer, with these numbers as its parameters: ``query=[[1.0, 0.0]]`` is those of ``query.weight``.
 
@@ -234,7 +245,7 @@ def _compare_one(asked: str, result: Any, gives: Any, dtype: torch.dtype | None)
     if result.is_floating_point():
         assert not result.isnan().any(), f"{asked}: NaN stands in the result, {_shown(result)}."
     equal = torch.allclose(result.double(), expected.double(), rtol=TOLERANCE, atol=TOLERANCE)
-    assert equal, f"{asked}: {_shown(expected)} is right, not {_shown(result)}."
+    assert equal, f"{asked}: {_difference(result.detach(), expected.detach())}."
 
 
 def _close(result: Any, gives: Any) -> bool:
@@ -280,6 +291,21 @@ def _is_floating(value: Any) -> bool:
 
 def _several(results: Any) -> Sequence[Any]:
     return results if isinstance(results, (tuple, list)) else [results]
+
+
+def _difference(result: torch.Tensor, expected: torch.Tensor) -> str:
+    """All numbers of small tensors; of large ones, and of those that look alike, the first that differs."""
+    shown = _shown(expected), _shown(result)
+    if expected.numel() <= MOST_NUMBERS and shown[0] != shown[1]:
+        return f"{shown[0]} is right, not {shown[1]}"
+    apart = ~torch.isclose(result.double(), expected.double(), rtol=TOLERANCE, atol=TOLERANCE)
+    place = apart.nonzero()[0].tolist()
+    right, yours = (float(each[tuple(place)]) for each in (expected, result))
+    digits = next((d for d in range(4, 17) if f"{right:.{d}g}" != f"{yours:.{d}g}"), 17)
+    return (
+        f"at {place} {right:.{digits}g} is right, not {yours:.{digits}g} "
+        f"({int(apart.sum())} of {apart.numel()} numbers differ)"
+    )
 
 
 def _shown(value: Any) -> str:

@@ -53,7 +53,8 @@ def own_answers(folder: Path | str = ".") -> OwnAnswers:
         if notebook not in lessons:
             raise NoAnswerYet(
                 f"There is no notebook {notebook}.ipynb in the lesson folders of {Path(folder).resolve()}: "
-                f"the model needs your answers of {called}. Say where they are: --lessons FOLDER."
+                f"the model needs your answers of {called}. Say where they are: `--lessons FOLDER`, or in a "
+                'notebook `own_answers("FOLDER")`.'
             )
         found |= _defined(lessons[notebook], called, names)
     return OwnAnswers(found["RotaryAttention"], found["generate"])

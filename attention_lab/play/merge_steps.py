@@ -93,8 +93,11 @@ def _row(
     bars = left.bar(places, rows[0].tolist(), animated=True, edgecolor="black", linewidth=0.8)
     starts = range(0, len(places), block_size)
     middles = [sum(some := places[first : first + block_size]) / len(some) for first in starts]
-    left.set_xticks(middles, [f"block {number}" for number in range(len(blocks))])
-    left.tick_params(axis="x", length=0)
+    left.set_xticks(places, [f"{value:g}" for value in rows[1].tolist()])
+    left.set_xticks(middles, [f"block {number}" for number in range(len(blocks))], minor=True)
+    left.tick_params(axis="x", which="both", length=0)
+    left.tick_params(axis="x", which="minor", pad=18)
+    left.set_xlabel("under each bar its key's value")
     line = left.axhline(0.0, color=plots.ACCENT, linestyle="--", animated=True)
     right.set_axis_off()
     names = ("maximum", "total", "output")

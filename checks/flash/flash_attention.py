@@ -134,7 +134,7 @@ def _leaves_out(cases, values):
                 return "every_score_twice"
             return (
                 f"For {length} tokens in blocks of {block_size}, causal, {scores:,.0f} scores were "
-                f"computed (twice is two); without the hidden blocks {needed:,} are enough."
+                f"computed (computed twice counts twice); without the hidden blocks {needed:,} are enough."
             )
     return None
 

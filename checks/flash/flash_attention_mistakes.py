@@ -143,6 +143,15 @@ def last_keys_left_out(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
+    "The loop over keys ends at the number of queries. There can be more keys than queries, or fewer: it "
+    "ends at the length of `key`."
+)
+def as_many_keys_as_queries(query, key, value, block_size, causal=False):
+    length = query.shape[-2]
+    return in_blocks(query, key[..., :length, :], value[..., :length, :], block_size, causal)
+
+
+@flash_attention.mistake(
     "`logsumexp` is the logarithm of the total alone. The total is a sum of exp(score − maximum): add the "
     "maximum, and it is that of the scores themselves."
 )

@@ -41,6 +41,21 @@ def own_place_hidden(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
+    "A query does not see its own place: hidden is what is *later*, key > query, and not key >= query. The "
+    "first query sees nothing then, and comes out as 0."
+)
+def own_place_hidden_by_parts(query, key, value, block_size, causal=False):
+    def done(state):
+        sums, maximum, total = state
+        return sums / total.masked_fill(total == 0, 1.0)[..., None], maximum + total.log()
+
+    def too_many(*block):
+        return ahead(*block) >= 0
+
+    return in_blocks(query, key, value, block_size, causal, hides=too_many, ends=done)
+
+
+@flash_attention.mistake(
     "A query sees one key too many, the one right behind it: hidden is all with key > query."
 )
 def one_key_too_many(query, key, value, block_size, causal=False):

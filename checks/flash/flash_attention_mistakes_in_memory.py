@@ -9,8 +9,8 @@ from .flash_attention import flash_attention
 
 
 @flash_attention.mistake(
-    "Somewhere the whole matrix of scores is made, T_q × T_k numbers: the one thing that this function is "
-    "to avoid. Compute the scores of one block of queries and one of keys."
+    "Somewhere a tensor of T_q × T_k numbers is made: all the scores, or a mask for all of them. It is the "
+    "one thing that this function is to avoid. Take one block of queries and one of keys."
 )
 def the_whole_matrix(query, key, value, block_size, causal=False):
     return plainly(query, key, value, causal)

@@ -140,11 +140,12 @@ def backward(
     weights_of=lambda scores, logsumexp: (scores - logsumexp[..., None]).exp(),
     rows_of=lambda output, grad_output: (output * grad_output).sum(dim=-1, keepdim=True),
     scaled=(True, True),
+    taken_off=lambda weights, of_weights, rows: rows,
 ):
     """The three gradients, right as it stands: a mistake changes one step.
 
     weights_of: the weights of a block again; rows_of: what is taken off in each row of a softmax's gradient.
-    scaled: whether the gradients of query and of key are.
+    scaled: whether the gradients of query and of key are; taken_off: the rows as a block sees them.
     """
     gradients = [torch.zeros_like(each) for each in (query, key, value)]
     scale = query.shape[-1] ** -0.5
@@ -159,7 +160,7 @@ def backward(
                 scores = scores.masked_fill(over, -math.inf)
             weights = weights_of(scores, logsumexp[..., some])
             of_weights = grad_output[..., some, :] @ value[..., keys, :].mT
-            of_scores = weights * (of_weights - rows[..., some, :])
+            of_scores = weights * (of_weights - taken_off(weights, of_weights, rows[..., some, :]))
             of_query, of_key = (of_scores * scale if each else of_scores for each in scaled)
             gradients[0][..., some, :] += of_query @ key[..., keys, :]
             gradients[1][..., keys, :] += of_key.mT @ query[..., some, :]

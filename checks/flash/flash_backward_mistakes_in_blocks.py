@@ -33,6 +33,30 @@ def weights_not_normalised(query, key, value, output, logsumexp, grad_output, bl
 
 
 @flash_backward.mistake(
+    "What is taken off in a row was summed within the block. It is a sum over *all* keys, which no block "
+    "knows: take the sum of output · grad_output, known before the first block."
+)
+def row_sum_of_the_block(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
+    def within(weights, of_weights, _):
+        return (weights * of_weights).sum(dim=-1, keepdim=True)
+
+    told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
+    return backward(*told, taken_off=within)
+
+
+@flash_backward.mistake(
+    "The block on the diagonal is seen as a whole: later blocks are left out, and nothing is hidden within "
+    "it. Its queries send gradients to keys that come after them."
+)
+def diagonal_seen_whole(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
+    def behind_the_block(first_query, queries, first_key, keys):
+        return (first_key >= first_query + queries) | torch.zeros(queries, keys, dtype=torch.bool)
+
+    told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
+    return backward(*told, hides=behind_the_block)
+
+
+@flash_backward.mistake(
     "The gradients of key and value are those of the last block of queries alone: each block wrote over "
     "what was there. Every query that sees a key adds to its gradient: `+=`."
 )

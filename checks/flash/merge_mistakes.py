@@ -105,6 +105,15 @@ def one_maximum_for_all(one, other):
     return weighed(one, other, first, second, maximum)
 
 
+@merge.mistake(
+    "`maximum` and `total` are right, but the outputs are mixed by the totals as they came. Use for the "
+    "outputs, too, what each total is with the new maximum."
+)
+def output_by_old_totals(one, other):
+    _, maximum, total = right(one, other)
+    return weighed(one, other, one[2], other[2], maximum)[0], maximum, total
+
+
 @merge.mistake("The maxima were added. The largest score over all keys is the larger of the two maxima.")
 def maxima_added(one, other):
     output, _, total = right(one, other)
