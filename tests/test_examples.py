@@ -1,0 +1,37 @@
+"""The sentences of the examples under an answer, where one does not come out."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from attention_lab.examples import ExampleFailed, at_most, same
+
+
+def test_small_tensors_are_shown_whole():
+    with pytest.raises(ExampleFailed, match=r"doubled: \[2\.0, 4\.0\] is right, not \[2\.0, 5\.0\]\."):
+        same("doubled", torch.tensor([2.0, 5.0]), torch.tensor([2.0, 4.0]))
+
+
+def test_of_large_tensors_the_first_number_that_differs_is_shown():
+    expected = torch.arange(24.0).view(2, 3, 4)
+    wrong = expected.clone()
+    wrong[1, 0, 2:] = 0.5
+    with pytest.raises(
+        ExampleFailed, match=r"at \[1, 0, 2\] 14 is right, not 0\.5 \(2 of 24 numbers differ\)"
+    ):
+        same("counted", wrong, expected)
+
+
+def test_numbers_that_look_alike_get_as_many_digits_as_it_takes():
+    with pytest.raises(ExampleFailed, match=r"at \[0\] 2 is right, not 2\.0004 \(1 of 2 numbers differ\)"):
+        same("totals", torch.tensor([2.0004, 6.0]), torch.tensor([2.0, 6.0]))
+    with pytest.raises(ExampleFailed, match=r"at \[\] 1000 is right, not 1000\.2"):
+        same("alone", torch.tensor(1000.21), torch.tensor(1000.0))
+
+
+def test_an_amount_is_held_against_its_limit(capsys):
+    at_most("held at once", 1_200, 2_000, "bytes")
+    assert capsys.readouterr().out == "✓ held at once: 1,200 bytes\n"
+    with pytest.raises(ExampleFailed, match=r"held at once: 2,000 bytes at most; yours takes 1,000,000\."):
+        at_most("held at once", 1_000_000, 2_000, "bytes")
