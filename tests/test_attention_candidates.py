@@ -46,7 +46,7 @@ def styles(module):
 
 def callable_of(made):
     """The function as the student's process gets it: from the compiled code that was sent."""
-    return respond._make(unpack(pack(made), with_code=True))
+    return respond.make(unpack(pack(made), with_code=True))
 
 
 def points_in_lesson_3(function):
@@ -135,7 +135,7 @@ def test_no_name_and_no_text_in_a_function_tells_its_label(module):
             for candidate in module.drawn_candidates(Draw(seed), family):
                 sent = unpack(pack(candidate.made), with_code=True)
                 assert sent.code == ""
-                function = respond._make(sent)
+                function = respond.make(sent)
                 assert function.__doc__ is None
                 assert (function.__name__, function.__qualname__) == ("attention", "attention")
                 assert telling(function.__code__) == set(), candidate.made.code
@@ -146,7 +146,7 @@ def test_no_name_and_no_text_in_a_function_tells_its_label(module):
 
 def test_a_name_that_tells_would_be_found():
     made = MadeInKernel("def attention(query):\n    unscaled = query\n    return unscaled\nmade = attention")
-    assert telling(respond._make(made).__code__) == {"unscaled"}
+    assert telling(respond.make(made).__code__) == {"unscaled"}
 
 
 @every_family
