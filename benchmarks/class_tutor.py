@@ -16,6 +16,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,9 @@ from rich.table import Table
 
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import find_course
+from nbjudge.tutor import wire
+
+Message = tuple[str, dict[str, Any]]  # a path, and what is posted to it
 
 ROOT = Path(__file__).resolve().parents[1]
 EXERCISES = {
@@ -33,7 +38,9 @@ EXERCISES = {
     "mask": ["masked_attention"],
     "multi_head": ["MultiHeadAttention"],
 }
-WRONG_EVERY = 3  # of the learners one in so many has a mistake, a different one each time
+# Of the learners one in so many has a mistake, a different one each time; the others have all right ways that
+# the checks know.
+WRONG_EVERY = 3
 
 
 def main() -> None:
@@ -50,14 +57,14 @@ def main() -> None:
     torch.set_num_threads(1)
     out = results.console()
     machine = results.surroundings(out)
-    command = [sys.executable, __file__, "--serve"]
-    service = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert service.stdout is not None
-    try:
-        port = int(service.stdout.readline())
-        rows = [_at_once(port, *each, options.learners, out) for each in _exercises()]
-    finally:
-        service.kill()
+    exercises = _exercises()
+    with _service() as port:  # of its own: the other one has heard none of this before
+        rehearsed = [_rehearsed(port, *each, options.learners) for each in exercises]
+    with _service() as port:
+        rows = [
+            _at_once(port, exercise.name, learners, out)
+            for (_, exercise, _), learners in zip(exercises, rehearsed, strict=True)
+        ]
     table = Table("exercise", "learners", "median", "95 %", "slowest")
     for row in rows:
         seconds = (row["median"], row["percentile 95"], row["slowest"])
@@ -79,62 +86,109 @@ def _exercises() -> list[tuple[str, Exercise, Any]]:
     ]
 
 
-def _at_once(
-    port: int, folder: str, exercise: Exercise, right: Any, learners: int, out: Any
-) -> dict[str, Any]:
-    """Every learner checks the same exercise in the same moment; seconds each waited."""
+@contextmanager
+def _service() -> Iterator[int]:
+    """A service on a port of its own."""
+    service = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
+    assert service.stdout is not None
+    try:
+        yield int(service.stdout.readline())
+    finally:
+        service.kill()
+        service.wait()
+
+
+def _rehearsed(port: int, folder: str, exercise: Exercise, right: Any, learners: int) -> list[list[Message]]:
+    """What each learner's kernel will send, one message after the other."""
+    ways = [right, *exercise.right_answers]
     answers = [
-        exercise.mistakes[number % len(exercise.mistakes)].answer if number % WRONG_EVERY == 0 else right
+        exercise.mistakes[number // WRONG_EVERY % len(exercise.mistakes)].answer
+        if number % WRONG_EVERY == 0
+        else ways[number % len(ways)]
         for number in range(learners)
     ]
-    known: dict[tuple[int, str], str] = {}  # what an answer says to a question, worked out beforehand
-    for answer in {id(each): each for each in answers}.values():
-        _check(port, "rehearsal", folder, exercise.name, answer, known)
-    seconds, together = [0.0] * learners, threading.Barrier(learners)
+    messages: dict[int, list[Message]] = {}
+    for answer in answers:
+        if id(answer) not in messages:
+            messages[id(answer)] = _rehearsal(port, folder, exercise.name, answer)
+    return [messages[id(answer)] for answer in answers]
+
+
+def _rehearsal(port: int, folder: str, exercise: str, answer: Any) -> list[Message]:
+    path, message = "/check", {"exercise": exercise, "folder": folder, "code": "code"}
+    sent = list[Message]()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
+    while True:
+        connection.request("POST", f"/tutor{path}", b"".join(wire.write(message)), _headers("rehearsal"))
+        reply = wire.read(connection.getresponse().read())
+        sent.append((path, {**message, "conversation": ""}))
+        if "question" not in reply:
+            break
+        setattr(sys.modules["__main__"], exercise, answer)
+        path = "/answer"
+        message = {
+            "conversation": reply["conversation"],
+            "said": eval(reply["question"], {}),
+            "folder": folder,
+        }
+    connection.close()
+    if "points" not in reply:
+        raise SystemExit(f"{exercise}: {reply}")
+    return sent
+
+
+def _at_once(port: int, exercise: str, learners: list[list[Message]], out: Any) -> dict[str, Any]:
+    """Every learner checks the same exercise in the same moment; seconds each waited."""
+    seconds, together = [0.0] * len(learners), threading.Barrier(len(learners))
 
     def learner(number: int) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
+        connection.connect()
         together.wait()
         began = time.perf_counter()
-        _check(port, f"learner {number}", folder, exercise.name, answers[number], known)
+        reply: dict[str, Any] = {"conversation": ""}
+        for path, message in learners[number]:
+            said = message | {"conversation": reply["conversation"]}
+            reply = _heard(connection, path, said, f"learner {number}")
         seconds[number] = time.perf_counter() - began
+        if "points" not in reply:
+            out.print(f"{exercise}: {reply}")
+        connection.close()
 
-    threads = [threading.Thread(target=learner, args=(number,)) for number in range(learners)]
+    threads = [threading.Thread(target=learner, args=(number,)) for number in range(len(learners))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    out.print(f"{exercise.name}: {learners} at once")
+    different = len({id(messages) for messages in learners})
+    out.print(f"{exercise}: {len(learners)} at once, {different} answers")
     return {
-        "exercise": exercise.name,
-        "learners": learners,
+        "exercise": exercise,
+        "learners": len(learners),
+        "answers that differ": different,
         "median": statistics.median(seconds),
         "percentile 95": statistics.quantiles(seconds, n=20, method="inclusive")[-1],
         "slowest": max(seconds),
     }
 
 
-def _check(
-    port: int, name: str, folder: str, exercise: str, answer: Any, known: dict[tuple[int, str], str]
-) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
-    reply = _post(connection, name, "/check", {"exercise": exercise, "folder": folder, "code": name})
-    while "question" in reply:
-        key = id(answer), reply["question"]
-        if key not in known:
-            setattr(sys.modules["__main__"], exercise, answer)
-            known[key] = eval(reply["question"], {})
-        said = {"conversation": reply["conversation"], "said": known[key], "folder": folder}
-        reply = _post(connection, name, "/answer", said)
-    connection.close()
-    if "points" not in reply:
-        raise SystemExit(f"{exercise}: {reply}")
-
-
-def _post(
-    connection: http.client.HTTPConnection, name: str, path: str, said: dict[str, Any]
+def _heard(
+    connection: http.client.HTTPConnection, path: str, message: dict[str, Any], name: str
 ) -> dict[str, Any]:
-    connection.request("POST", f"/tutor{path}", json.dumps(said), {"Authorization": f"token {name}"})
-    return dict(json.loads(connection.getresponse().read()))
+    """A reply without its long text, which is read away: what a kernel does with it is its machine's work."""
+    parts = wire.write(message)
+    length = {"Content-Length": str(sum(map(len, parts)))}
+    connection.request("POST", f"/tutor{path}", iter(parts), _headers(name) | length)
+    response = connection.getresponse()
+    head = json.loads(response.readline())
+    buffer = bytearray(2**18)
+    while response.readinto(buffer):
+        pass
+    return dict(head)
+
+
+def _headers(name: str) -> dict[str, str]:
+    return {"Authorization": f"token {name}"}
 
 
 async def _serve() -> None:

@@ -26,7 +26,7 @@ class Answered:
     notes: list[str] = field(default_factory=list)
 
 
-def answer(expression: str, seconds: float = SECONDS) -> Answered:
+def answer(expression: str | bytes, seconds: float = SECONDS) -> Answered:
     """Evaluate a question. An answer that does not end is interrupted.
 
     Raises KeyboardInterrupt where the learner does that.

@@ -21,6 +21,8 @@ from urllib.request import Request, urlopen
 import psutil
 from waiting import wait_until_it_answers
 
+from nbjudge.tutor import wire
+
 ROOT = Path(__file__).resolve().parents[2]
 PROXY = ROOT / ".venv/hub-proxy/node_modules/.bin/configurable-http-proxy"  # `make hub-proxy`
 # What a test's hub has instead of a school's passwords and machines.
@@ -112,9 +114,9 @@ class Hub:
         said = {"scopes": ["access:services!service=tutor"]}
         return str(self._post(f"/hub/api/users/{quote(name)}/tokens", said)["token"])
 
-    def ask(self, token: str, path: str, said: object) -> tuple[int, dict[str, Any]]:
+    def ask(self, token: str, path: str, said: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """What a kernel asks the tutor."""
-        request = Request(f"{self.address}/services/tutor{path}", json.dumps(said).encode())
+        request = Request(f"{self.address}/services/tutor{path}", b"".join(wire.write(said)))
         request.add_header("Authorization", f"token {token}")
         return _read(request)
 
@@ -158,7 +160,8 @@ class Hub:
 def _read(request: Request) -> tuple[int, Any]:
     try:
         with urlopen(request, timeout=60) as response:
-            return response.status, json.loads(response.read())
+            tutors = response.headers.get_content_type() == "text/plain"  # the board's table is JSON
+            return response.status, (wire.read if tutors else json.loads)(response.read())
     except OSError as error:
         if not hasattr(error, "code"):
             raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from nbjudge.classroom.service import application
 from nbjudge.classroom.settings import ClassroomSettings
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.course import open_course
+from nbjudge.tutor import wire
 from nbjudge.tutor.material import Material, TutoredLesson
 
 COURSE = open_course(Path(__file__).parents[2])
@@ -61,8 +61,8 @@ class Classroom:
         assert ready.wait(20)
         self.address = f"http://127.0.0.1:{self.port}{PREFIX.rstrip('/')}"
 
-    def post(self, name: str, path: str, said: object) -> tuple[int, dict[str, Any]]:
-        data = said if isinstance(said, bytes) else json.dumps(said).encode()
+    def post(self, name: str, path: str, said: dict[str, Any] | bytes) -> tuple[int, dict[str, Any]]:
+        data = b"".join(wire.write(said)) if isinstance(said, dict) else said
         request = Request(f"{self.address}{path}", data, {"Authorization": f"token {name}"})
         return self._read(request)
 
@@ -108,11 +108,11 @@ class Classroom:
     def _read(self, request: Request) -> tuple[int, dict[str, Any]]:
         try:
             with urlopen(request, timeout=60) as response:
-                return response.status, json.loads(response.read())
+                return response.status, wire.read(response.read())
         except OSError as error:
             if not hasattr(error, "code"):
                 raise
-            return error.code, json.loads(error.read())
+            return error.code, wire.read(error.read())
 
 
 _answers = threading.Lock()  # kernels have a process each; here they share one module

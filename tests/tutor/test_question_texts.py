@@ -12,7 +12,7 @@ def test_the_text_is_the_questions_and_made_once(monkeypatch):
     monkeypatch.setattr(question_texts, "question", lambda *asked: made.append(asked) or question(*asked))
     texts = QuestionTexts()
     first = texts.text("answer", CALLS, {})
-    assert first == question("answer", CALLS, {})
+    assert first == question("answer", CALLS, {}).encode()
     assert texts.text("answer", list(CALLS), {}) == first and len(made) == 1
     for other in (("other", CALLS, {}), ("answer", CALLS[:1], {}), ("answer", CALLS, {"a": "b"})):
         texts.text(*other)
@@ -23,7 +23,7 @@ def test_the_text_is_the_questions_and_made_once(monkeypatch):
 def test_what_was_asked_longest_ago_goes_first(monkeypatch):
     asked = [[{"args": [number], "kwargs": {}}] for number in range(4)]
     size = len(question("answer", asked[0], {}))
-    monkeypatch.setattr(question_texts, "MOST_CHARACTERS", 3 * size)
+    monkeypatch.setattr(question_texts, "MOST_BYTES", 3 * size)
     texts = QuestionTexts()
     for calls in (*asked[:3], asked[0], asked[3]):
         texts.text("answer", calls, {})

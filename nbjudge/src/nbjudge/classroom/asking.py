@@ -1,10 +1,10 @@
-"""The class's tutor over HTTP, under the hub's proxy: kernels post JSON, with their server's token."""
+"""The class's tutor over HTTP, under the hub's proxy: kernels post with their server's token."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
+import sys
 import time
 from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,11 +17,15 @@ from nbjudge.classroom.limits import TOO_LARGE, Refused
 from nbjudge.classroom.people import HUB_IS_SILENT, NOT_KNOWN, HubIsSilent, People, Person
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.errors import CourseError
-from nbjudge.tutor.service import VERSION
+from nbjudge.tutor import wire
+from nbjudge.tutor.service import CONTENT_TYPE, VERSION
 
 log = logging.getLogger("nbjudge.classroom")
 
-WORKERS = 4  # threads in which the judge works
+WORKERS = 2  # threads in which the judge works: more of them only wait for each other
+# Seconds until a thread that computes lets another one run. A message of some megabytes goes out in many
+# pieces: with Python's own 5 ms between them, all of a class would wait for whoever is judged.
+SWITCH_SECONDS = 0.0002
 ACTIONS = ("check", "answer", "help", "one_page")
 
 
@@ -30,6 +34,7 @@ class Room:
 
     def __init__(self, tutors: ClassTutors, people: People) -> None:
         self.tutors, self.people = tutors, people
+        sys.setswitchinterval(SWITCH_SECONDS)
         self.workers = ThreadPoolExecutor(WORKERS, "judge")
         self.loop = asyncio.get_running_loop()
         self.changed = asyncio.Event()
@@ -48,7 +53,7 @@ class Room:
 
 
 class AskHandler(RequestHandler):
-    """A learner's kernel asks: JSON in, JSON out, errors as sentences."""
+    """A learner's kernel asks: a message in, a message out, errors as sentences."""
 
     def initialize(self, room: Room) -> None:
         self.room = room
@@ -69,7 +74,7 @@ class AskHandler(RequestHandler):
         if action == "hello":
             return self._send(200, {"version": VERSION})
         try:
-            said = json.loads(self.request.body)
+            said = wire.read(self.request.body)
             reply = await self.room.loop.run_in_executor(
                 self.room.workers, self.room.tutors.reply, person.name, f"/{action}", said
             )
@@ -88,8 +93,13 @@ class AskHandler(RequestHandler):
 
     def _send(self, status: int, content: dict[str, Any]) -> None:
         self.set_status(status)
-        self.set_header("Content-Type", "application/json")
-        self.finish(json.dumps(content))
+        self.set_header("Content-Type", CONTENT_TYPE)
+        parts = wire.write(content)
+        self.set_header("Content-Length", sum(map(len, parts)))
+        for part in parts:
+            self.write(part)
+            self.flush()
+        self.finish()
 
     def write_error(self, status_code: int, **_: Any) -> None:
         self._send(status_code, {"error": "The tutor itself failed: please tell whoever teaches this class."})

@@ -10,6 +10,7 @@ from typing import Any
 from nbjudge.classroom.limits import Limits
 from nbjudge.classroom.looks import LookRecord, Looks
 from nbjudge.classroom.settings import ClassroomSettings
+from nbjudge.classroom.transcripts import Transcripts
 from nbjudge.judge.questions import Question
 from nbjudge.tutor.material import LessonMaterial, Material
 from nbjudge.tutor.tutor import Reply, Tutor
@@ -24,8 +25,8 @@ ON_THE_BOARD = (
 class ClassTutors:
     """Answers what a learner's kernel asks, by the paths that a local tutor has.
 
-    All learners are asked the same questions, so that these are drawn and answered once; whoever mends an
-    answer meets the numbers again that it went wrong on.
+    All learners are asked the same questions, so that these are drawn and answered once, and what several say
+    is judged once; whoever mends an answer meets the numbers again that it went wrong on.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class ClassTutors:
         self._seed = seed if seed is not None else time.time_ns() % 2**48
         self._tutors: dict[str, Tutor] = {}
         self._asked: dict[str, dict[str, Any]] = {}  # what a learner's conversation began with
+        self._transcripts = Transcripts()
         self._told = set[str]()
         self._changed: list[Callable[[], object]] = []
 
@@ -73,16 +75,17 @@ class ClassTutors:
             return tutor.one_page(folder, [str(name) for name in said["right"]])
 
     def warm_up(self, folder: str = "") -> None:
-        """Draw and answer the questions of a lesson, or of all, before the class comes."""
+        """Draw the questions of a lesson, or of all, and answer them as the reference and the mistakes do."""
         tutor = Tutor(self._material, self._seed)
         for name, lesson in self._material.lessons.items():
             if folder in ("", name):
                 for exercise in lesson.coded:
                     tutor.prepare(lesson, exercise)
+                    _make_mistakes(lesson, exercise, self._seed)
 
     def _tutor(self, learner: str) -> Tutor:
         if learner not in self._tutors:
-            self._tutors[learner] = Tutor(self._material, self._seed)
+            self._tutors[learner] = Tutor(self._material, self._seed, self._transcripts.conversation)
         return self._tutors[learner]
 
     def _noted(self, learner: str, reply: Reply) -> Reply:
@@ -117,6 +120,15 @@ class ClassTutors:
             return ""
         self._told.add(learner)
         return ON_THE_BOARD.format(what="by name" if self.settings.names else "without names")
+
+
+def _make_mistakes(lesson: LessonMaterial, name: str, seed: int) -> None:
+    """What each mistake answers to the first case of a group: most differ there from what a learner says."""
+    exercise, _ = lesson.exercise(name)
+    for question in lesson.questions(name, seed):
+        if question.expected:
+            for mistake in exercise.mistakes:
+                question.mistaken(mistake, 0)
 
 
 class _DrawnOnce:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import CourseError
 
+_alone = threading.RLock()
 REFERENCE_ERROR = (
     "The reference answers in {path} do not run: {error}. Mend the source notebook, and make the solution "
     "from it again: `nbgrader generate_solution --force {assignment}`."
@@ -28,7 +30,7 @@ def load_checks(checks: Path) -> list[ModuleType]:
         file = checks.with_suffix(".py")
         sys.modules.pop(name, None)
         return [_load(file, name)] if file.exists() else []
-    for loaded in [other for other in sys.modules if other.startswith(f"{name}.")]:
+    for loaded in [other for other in list(sys.modules) if other.startswith(f"{name}.")]:
         del sys.modules[loaded]
     package = ModuleType(name)
     package.__path__ = [str(checks)]
@@ -90,9 +92,13 @@ def run_solution(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def importing_from(folder: Path) -> Iterator[None]:
-    """Lessons may bring files of their own, which their set-up cell imports."""
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(folder))
+    """Lessons may bring files of their own, which their set-up cell imports.
+
+    One lesson at a time: where to look is the same for all threads, and a service loads lessons in several.
+    """
+    with _alone:
+        sys.path.insert(0, str(folder))
+        try:
+            yield
+        finally:
+            sys.path.remove(str(folder))

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Empty, Queue
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from nbjudge.ask.answers import Answer, Ask, Reply, read_reply
 from nbjudge.ask.program.watching import Watch
@@ -28,9 +28,9 @@ class Abandoned(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """A question for the kernel: an expression, whose value is what is to be sent back."""
+    """A question for the kernel: an expression in UTF-8, whose value is what is to be sent back."""
 
-    expression: str
+    expression: bytes
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,16 @@ class Lost:
     """Why there is no answer to a question: "late" or "died"."""
 
     status: str
+
+
+class Talk(Protocol):
+    """What a conversation is to the tutor."""
+
+    def next(self) -> Any:
+        """The next question, or the result. Raises what the work raised."""
+
+    def answer(self, said: str | Lost) -> None:
+        """What the kernel gave to the last question."""
 
 
 class Conversation(Generic[Result]):

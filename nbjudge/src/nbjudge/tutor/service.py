@@ -1,4 +1,4 @@
-"""The tutor over HTTP: JSON in, JSON out, one address for each thing that can be asked.
+"""The tutor over HTTP: a message in, a message out (`nbjudge.tutor.wire`), one address for each thing to ask.
 
 Whoever asks shows a token. Errors are sentences, with the status that fits.
 """
@@ -6,16 +6,17 @@ Whoever asks shows a token. Errors are sentences, with the status that fits.
 from __future__ import annotations
 
 import hmac
-import json
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from nbjudge.errors import CourseError
+from nbjudge.tutor import wire
 from nbjudge.tutor.tutor import Tutor
 
 LARGEST_REQUEST = 80 * 2**20  # bytes
-VERSION = 1  # of what is said over the wire
+CONTENT_TYPE = "text/plain; charset=utf-8"
+VERSION = 2  # of what is said over the wire
 
 
 def serve(tutor: Tutor, token: str, port: int = 0) -> ThreadingHTTPServer:
@@ -58,12 +59,13 @@ def _handler(tutor: Tutor, token: str) -> type[BaseHTTPRequestHandler]:
                 self._send(*_acted(actions[self.path], body))
 
         def _send(self, status: int, content: dict[str, Any]) -> None:
-            data = json.dumps(content).encode()
+            parts = wire.write(content)
             self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
+            self.send_header("Content-Type", CONTENT_TYPE)
+            self.send_header("Content-Length", str(sum(map(len, parts))))
             self.end_headers()
-            self.wfile.write(data)
+            for part in parts:
+                self.wfile.write(part)
 
         def log_message(self, format: str, *args: Any) -> None:
             """Nothing: what learners ask is nobody else's."""
@@ -73,7 +75,7 @@ def _handler(tutor: Tutor, token: str) -> type[BaseHTTPRequestHandler]:
 
 def _acted(action: Callable[[dict[str, Any]], dict[str, Any]], body: bytes) -> tuple[int, dict[str, Any]]:
     try:
-        return 200, action(json.loads(body))
+        return 200, action(wire.read(body))
     except CourseError as error:
         return 200, {"error": str(error)}
     except (ValueError, KeyError, TypeError) as error:

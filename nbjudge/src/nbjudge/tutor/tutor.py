@@ -9,7 +9,7 @@ import secrets
 import threading
 from collections.abc import Callable, Collection
 from datetime import date
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from nbjudge.ask.answers import Ask
 from nbjudge.ask.protocol import LARGEST_REPLY
@@ -17,7 +17,7 @@ from nbjudge.errors import CourseError
 from nbjudge.judge.again import second_round_of
 from nbjudge.judge.judge import Examination, examine_with
 from nbjudge.judge.verdict import Finding
-from nbjudge.tutor.conversation import Asked, Conversation, Lost
+from nbjudge.tutor.conversation import Asked, Conversation, Lost, Talk
 from nbjudge.tutor.help import (
     Part,
     Step,
@@ -32,7 +32,8 @@ from nbjudge.tutor.levels import Level, level_of
 from nbjudge.tutor.material import LessonMaterial, Material
 
 Reply = dict[str, Any]
-Result = TypeVar("Result")
+# Begins a check: of which lesson and exercise, and what examines the answer.
+Converse = Callable[[tuple[str, str], Callable[[Ask], Examination]], Talk]
 MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
 ONLY_EXAMPLES = "In this lesson the tutor is not asked yet: the examples above test your answer."
 CHECK_FIRST = "Run the cell with check({name!r}) again first: the tutor was started anew and has not seen it."
@@ -42,14 +43,19 @@ TOO_LATE = "This check is over: run its cell again."
 class Tutor:
     """Talks with one kernel. Each method returns a reply; one with a "question" wants `answer` next."""
 
-    def __init__(self, material: Material, seed: int | None = None) -> None:
-        self._material = material
+    def __init__(
+        self,
+        material: Material,
+        seed: int | None = None,
+        converse: Converse = lambda _, work: Conversation(work),
+    ) -> None:
+        self._material, self._converse = material, converse
         # One seed for as long as the tutor runs: whoever mends an answer meets the numbers again that it
         # went wrong on. The seed itself is known to nobody before.
         self._seed = secrets.randbits(48) if seed is None else seed
         self._examined: dict[str, Examination] = {}
         self._case_shown: dict[str, bool] = {}  # as the first help on the last examination
-        self._open: dict[str, tuple[Conversation[Any], Callable[[Any], Reply]]] = {}
+        self._open: dict[str, tuple[Talk, Callable[[Any], Reply]]] = {}
         self._preparing = threading.Lock()
         self.asking = ""  # the exercise that the kernel is being asked about
 
@@ -77,7 +83,7 @@ class Tutor:
             self._prepare_next(lesson, name)
             return _verdict_reply(examination, level) | {"remark": lesson.remark(name)}
 
-        return self._begin(name, look, finish)
+        return self._begin(name, self._converse((lesson.folder, name), look), finish)
 
     def help(self, name: str, step: Step, given: int, tries: int, folder: str = "") -> Reply:
         """A step of help on the last examination; `given` helps were shown before. The reply has "parts"."""
@@ -103,7 +109,7 @@ class Tutor:
             self._case_shown[name] = bool(case)
             return _parts_reply(case or hint(lesson, name, 0))
 
-        return self._begin(name, lambda ask: smallest_case(lesson, current, ask), finish)
+        return self._begin(name, Conversation(lambda ask: smallest_case(lesson, current, ask)), finish)
 
     def one_page(self, folder: str, right: Collection[str]) -> Reply:
         """All the code of a lesson, for whoever has these exercises of it right. The reply has "parts".
@@ -129,12 +135,12 @@ class Tutor:
             for question in lesson.questions(name, self._seed):
                 second_round_of(question)
 
-    def _begin(self, name: str, work: Callable[[Ask], Result], finish: Callable[[Result], Reply]) -> Reply:
+    def _begin(self, name: str, talk: Talk, finish: Callable[[Any], Reply]) -> Reply:
         while len(self._open) >= MOST_CONVERSATIONS:
             del self._open[next(iter(self._open))]
         conversation = secrets.token_hex(8)
         self.asking = name
-        self._open[conversation] = Conversation(work), cast(Callable[[Any], Reply], finish)
+        self._open[conversation] = talk, finish
         return self._go_on(conversation)
 
     def _go_on(self, conversation: str) -> Reply:

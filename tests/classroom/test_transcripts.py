@@ -1,0 +1,92 @@
+"""Who says the same is told the same, and the judge has worked once; others have a judge of their own."""
+
+import pytest
+
+from nbjudge.ask.answers import Answer, Reply
+from nbjudge.classroom import transcripts
+from nbjudge.classroom.transcripts import Transcripts
+from nbjudge.tutor.conversation import Asked, Lost
+
+ABOUT = ("01_dot_product", "softmax")
+CALLS = [{"args": [1], "kwargs": {}}]
+
+
+@pytest.fixture
+def judged():
+    return []
+
+
+@pytest.fixture
+def work(judged):
+    """A judge that asks again what was answered first, and is done with the second answer."""
+
+    def examine(ask):
+        first: Reply = ask("softmax", CALLS, {})
+        second = ask("softmax", [CALLS[0] | {"again": first.lost}], {})
+        judged.append((first, second))
+        return f"result {len(judged)}"
+
+    return examine
+
+
+def talked(conversation, *answers):
+    for answer in answers:
+        assert isinstance(conversation.next(), Asked)
+        conversation.answer(answer)
+    return conversation.next()
+
+
+def test_the_same_words_are_judged_once(work, judged):
+    kept = Transcripts()
+    first = talked(kept.conversation(ABOUT, work), "a", "b")
+    assert talked(kept.conversation(ABOUT, work), "a", "b") is first
+    assert len(judged) == 1
+
+
+@pytest.mark.parametrize("answers", [("a", "c"), ("c", "b"), ("ab", ""), ("", "ab")])
+def test_other_words_are_judged_anew(work, judged, answers):
+    kept = Transcripts()
+    talked(kept.conversation(ABOUT, work), "a", "b")
+    assert talked(kept.conversation(ABOUT, work), *answers) == "result 2"
+
+
+def test_the_same_words_about_something_else_are_judged_anew(work, judged):
+    kept = Transcripts()
+    for about in (ABOUT, ("01_dot_product", "score"), ("02_scaling", "softmax")):
+        talked(kept.conversation(about, work), "a", "b")
+    assert len(judged) == 3
+
+
+@pytest.mark.parametrize("lost", ["late", "died"])
+def test_what_was_lost_holds_for_nobody_else(work, judged, lost):
+    kept = Transcripts()
+    assert talked(kept.conversation(ABOUT, work), "a", Lost(lost)) == "result 1"
+    assert talked(kept.conversation(ABOUT, work), "a", Lost(lost)) == "result 2"
+    assert talked(kept.conversation(ABOUT, work), Lost(lost), "b") == "result 3"
+    assert talked(kept.conversation(ABOUT, work), Lost(lost), "b") == "result 4"
+    assert judged[1][1].answers == [Answer("died" if lost == "died" else "late")]
+
+
+def test_a_judge_that_fails_is_asked_again():
+    kept = Transcripts()
+
+    def fail(ask):
+        raise ValueError("no such lesson")
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no such lesson"):
+            kept.conversation(ABOUT, fail).next()
+
+
+def test_what_was_met_longest_ago_is_forgotten_first(monkeypatch, work, judged):
+    monkeypatch.setattr(
+        transcripts, "MOST", 5
+    )  # a conversation has three places, of which all share the first
+    kept = Transcripts()
+    for answers in ("ab", "cd", "ab", "ef"):
+        talked(kept.conversation(ABOUT, work), *answers)
+    assert len(judged) == 3
+    talked(kept.conversation(ABOUT, work), *"ab")
+    assert len(judged) == 3
+    talked(kept.conversation(ABOUT, work), *"cd")
+    assert len(judged) == 4

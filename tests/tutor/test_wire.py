@@ -1,0 +1,55 @@
+"""Messages between kernels and tutors: the long text stands below the JSON, on both sides alike."""
+
+import json
+
+import pytest
+
+from attention_lab.tutor import connection
+from nbjudge.tutor import wire
+
+LONG = "'\"\\\n ä " * 1000
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"points": 5.0, "said": None, "groups": [{"name": "a\nb"}]},
+        {"conversation": "1", "question": LONG},
+        {"conversation": "1", "folder": "01_dot_product", "said": LONG, "lost": ""},
+        {"said": "", "lost": "late"},
+    ],
+)
+def test_what_is_written_is_read(message):
+    assert wire.read(b"".join(wire.write(message))) == message
+
+
+def test_a_long_text_is_sent_as_it_is():
+    _, text = wire.write({"conversation": "1", "question": LONG.encode()})
+    assert text == LONG.encode()
+
+
+def test_plain_json_is_read_as_well():
+    assert wire.read(json.dumps({"exercise": "softmax", "said": LONG}).encode())["said"] == LONG
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"<html>\n</html>", b'{"a": 1}\ntext', b"[1]\ntext", b'{"below": "a"}\ntext']
+)
+def test_anything_else_is_refused(body):
+    with pytest.raises(ValueError):
+        wire.read(body)
+    with pytest.raises(ValueError):
+        connection._read(body)
+
+
+def test_a_kernel_writes_and_reads_the_same():
+    said = {"folder": "01_dot_product", "conversation": "1", "said": LONG, "lost": ""}
+    assert wire.read(connection._written(dict(said))) == said
+    late = {"folder": "01_dot_product", "conversation": "1", "said": None, "lost": "late"}
+    assert wire.read(connection._written(dict(late))) == late | {"said": None}
+    asked = connection._read(b"".join(wire.write({"conversation": "1", "question": LONG})))
+    assert (asked["conversation"], asked["question"].decode()) == ("1", LONG)
+
+
+def test_what_no_text_can_hold_goes_over_the_wire_as_something():
+    assert wire.read(connection._written({"said": "\ud800"})) == {"said": "?"}
