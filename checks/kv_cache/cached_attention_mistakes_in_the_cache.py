@@ -155,6 +155,19 @@ class DetachesThePast(Right):
 
 
 @cached_attention.mistake(
+    "The cache that comes back holds the queries as well. No later token asks them, and whoever reads the "
+    "cache expects a pair: (key, value)."
+)
+class KeepsTheQueries(Right):
+    def attend(self, query, key, value):
+        self.asked = query
+        return super().attend(query, key, value)
+
+    def kept(self, new, total):
+        return *total, self.asked
+
+
+@cached_attention.mistake(
     "Only the output comes back. A pair is asked for, (output, cache), also where no cache was handed in."
 )
 class OutputOnly(Right):

@@ -308,3 +308,38 @@ def test_what_is_nan_in_every_call_is_told_as_that():
         spoilt(lambda output, weights: (output * math.nan, weights * math.nan)), two_texts
     ).sentence
     assert "NaN" in said
+
+
+def cached(token):
+    """A pair, of which the second is a pair itself."""
+    return token, (token, 2 * token)
+
+
+CACHES = {
+    "one too many": (lambda token, kept: (token, (*kept, token)), "cache is a tuple of 3, and a tuple of 2"),
+    "another shape": (lambda token, kept: (token, (kept[0], kept[1][:1])), "entry 1 of cache has shape"),
+    "changed places": (lambda token, kept: (token, kept[::-1]), "entry 0 of cache is 2 times|2 times what"),
+    "a list in it": (
+        lambda token, kept: (token, (kept[0].tolist(), kept[1])),
+        "entry 0 of cache is a list of",
+    ),
+    "one number": (
+        lambda token, kept: (token, (kept[0], put(kept[1], (1, 0), 99.0))),
+        r"entry 1 of cache .*at \[1, 0\] yours is 99, and",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CACHES)
+def test_of_a_result_that_holds_arrays_the_one_that_differs_is_named(name):
+    spoil, sentence = CACHES[name]
+    exercise = Exercise("cached", results=("output", "cache"))
+    exercise.group("a token", points=1)(lambda draw: [ask(draw.normal(*draw.sizes(2)))])
+
+    def in_process(_name, calls, watch):
+        reply = respond.answer_calls(lambda *given: spoil(*cached(*given)), calls, watch)
+        return read_reply(reply, len(calls))
+
+    (found,) = judge(exercise, cached, in_process, seed=1).findings
+    assert re.search(sentence, found.sentence), found.sentence
+    assert found.sentence.endswith("The output agrees.")

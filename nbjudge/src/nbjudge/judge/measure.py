@@ -117,6 +117,8 @@ def _measurements(
             several = len(exercise.results) > 1
             yield wording.wrong_kind(name if several else f"`{exercise.name}`", mine, right, several)
         both = (mine, right)
+        if all(isinstance(value, (list, tuple)) for value in both) and any(map(kind_of, right)):
+            yield _wrong_entry(exercise, reference, case, name, mine, right)
         plain = all(isinstance(value, float) for value in both)
         yours, other = wording.told_apart(*both) if plain else map(wording.short, both)
         yield f"`{exercise.name}` gives {yours}, and {other} is right."
@@ -131,6 +133,21 @@ def _measurements(
     else:
         yield from _argument_measurements(exercise, reference, case, mine, index, name)
         yield from kind.differences(name, mine, right)
+
+
+def _wrong_entry(
+    exercise: Exercise, reference: Callable[..., Any], case: Case, name: str, mine: Any, right: Any
+) -> str:
+    """What is wrong with a result that holds arrays itself: the first of them that is."""
+    if len(mine) != len(right):
+        return wording.wrong_length(name, mine, right)
+    number = next(
+        number
+        for number, each in enumerate(zip(mine, right, strict=True))
+        if not same_value(*each, exercise.tolerance)
+    )
+    entry, beyond = f"entry {number} of {name}", len(exercise.results)  # whose axes have no names
+    return next(_measurements(exercise, reference, case, beyond, entry, mine[number], right[number]))
 
 
 def _argument_measurements(

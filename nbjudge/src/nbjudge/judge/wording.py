@@ -155,6 +155,11 @@ def wrong_kind(what: str, value: Any, expected: Any, is_part: bool) -> str:
     return f"{what} {'is' if is_part else 'returns'} {kind(value)}, and {kind(expected)} was asked for."
 
 
+def wrong_length(what: str, value: Any, expected: Any) -> str:
+    """A pair where three things were asked for, or the like."""
+    return f"{what} is {kind(value)}, and {kind(expected)} was asked for."
+
+
 def wrong_order(exercise: Exercise) -> str:
     returned, asked = (", ".join(names) for names in (exercise.results[::-1], exercise.results))
     return f"`{exercise.name}` returns ({returned}); ({asked}) was asked for, in this order."

@@ -55,7 +55,8 @@ class ArrayKind(Kind):
         return bool(np.allclose(mine, theirs, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
     def describe(self, value: Any) -> str:
-        return f"a {self.dtype(value)} {self.noun} of shape {tuple(value.shape)}"
+        dtype = self.dtype(value)
+        return f"{'an' if dtype[0] == 'i' else 'a'} {dtype} {self.noun} of shape {tuple(value.shape)}"
 
     def kind_and_shape(self, value: Any) -> str:
         article = "an" if self.noun[0] in "aeiou" else "a"
