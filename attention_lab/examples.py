@@ -88,27 +88,34 @@ def example(
 
 @_at_its_own_line
 def refuses(
-    title: str, answer: Callable[..., Any], *args: Any, naming: Sequence[int] = (), **kwargs: Any
+    title: str,
+    answer: Callable[..., Any],
+    *args: Any,
+    naming: Sequence[int] = (),
+    or_naming: Sequence[int] = (),
+    **kwargs: Any,
 ) -> None:
-    """See that `answer` raises a ValueError whose sentence holds the numbers `naming`.
+    """See that `answer` raises a ValueError whose sentence holds the numbers `naming`, or those `or_naming`.
 
     Raises ExampleFailed with a sentence where it does not.
     """
     __tracebackhide__ = True
     asked = f"{_name(answer)}, {title}"
+    wanted = ", or ".join(_listed(numbers) for numbers in (naming, or_naming) if numbers)
+    wanted = wanted or "what does not fit"
     try:
         answer(*args, **kwargs)
     except ValueError as error:
-        missing = [number for number in naming if str(number) not in str(error)]
-        assert not missing, f"{asked}: name {_listed(naming)} in the sentence; yours says “{error}”."
+        named = any(_names(error, numbers) for numbers in (naming, or_naming) if numbers or not naming)
+        assert named, f"{asked}: name {wanted} in the sentence; yours says “{error}”."
         print(f"✓ {title}: {error}")
     except Exception as error:
         said = (
-            f"raise a ValueError whose sentence names {_listed(naming)}, not {type(error).__name__}: {error}"
+            f"raise a ValueError whose sentence names {wanted}, not {type(error).__name__}: {error}"
         )
         raise AssertionError(f"{asked}: {said}") from None
     else:
-        raise AssertionError(f"{asked}: raise a ValueError whose sentence names {_listed(naming)}.")
+        raise AssertionError(f"{asked}: raise a ValueError whose sentence names {wanted}.")
 
 
 @_at_its_own_line
@@ -323,11 +330,16 @@ def _rounded(numbers: Any) -> Any:
 
 
 def _listed(numbers: Sequence[int]) -> str:
-    return " and ".join(map(str, numbers)) or "what does not fit"
+    return " and ".join(map(str, numbers))
+
+
+def _names(error: Exception, numbers: Sequence[int]) -> bool:
+    return all(str(number) in str(error) for number in numbers)
 
 
 def _kind(value: Any) -> str:
-    return f"a {type(value).__name__}" if not isinstance(value, torch.Tensor) else "a tensor"
+    kind = "tensor" if isinstance(value, torch.Tensor) else type(value).__name__
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def _name(answer: Any) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 
-from attention_lab.examples import ExampleFailed, at_most, same
+from attention_lab.examples import ExampleFailed, at_most, refuses, same
 
 
 def test_small_tensors_are_shown_whole():
@@ -35,3 +37,29 @@ def test_an_amount_is_held_against_its_limit(capsys):
     assert capsys.readouterr().out == "✓ held at once: 1,200 bytes\n"
     with pytest.raises(ExampleFailed, match=r"held at once: 2,000 bytes at most; yours takes 1,000,000\."):
         at_most("held at once", 1_000_000, 2_000, "bytes")
+
+
+def broken(sentence):
+    def answer(*_args):
+        raise ValueError(sentence)
+
+    return answer
+
+
+@pytest.mark.parametrize("sentence", ["5 is odd", "10 / 2 is odd"])
+def test_a_refusal_may_name_one_or_the_other(sentence, capsys):
+    refuses("odd", broken(sentence), naming=(5,), or_naming=(10, 2))
+    assert sentence in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (broken("10 is odd"), "odd: name 5, or 10 and 2 in the sentence; yours says “10 is odd”."),
+        (int, "odd: raise a ValueError whose sentence names 5, or 10 and 2."),
+        ([].pop, "names 5, or 10 and 2, not IndexError: pop from empty list"),
+    ],
+)
+def test_a_refusal_says_which_numbers_are_wanted(answer, said):
+    with pytest.raises(AssertionError, match=re.escape(said)):
+        refuses("odd", answer, naming=(5,), or_naming=(10, 2))

@@ -135,7 +135,7 @@ def refusals(draw):
     width, heads = draw.indivisible()
     yield ask(build=build(width, heads, look=()), refuses=(width, heads))
     heads, size = draw.shuffled((7, 9))[0], draw.shuffled((11, 13, 15))[0]
-    yield ask(build=build(heads * size, heads, look=()), refuses=(size,))
+    yield ask(build=build(heads * size, heads, look=()), refuses=(size,), or_naming=(heads * size, heads))
 
 
 @rotary_attention.group("gradients", points=1)

@@ -58,6 +58,10 @@ def clashing(draw):
     yield ask(draw.normal(length, width), draw.normal(length, other), refuses=(width, other))
 
 
+def clashing_or_else(draw):
+    yield ask(draw.normal(3, 5), draw.normal(3, 4), refuses=(5,), or_naming=(10, 2))
+
+
 def finding(answer, cases, seed=3, ask_kernel=None):
     """The one finding that the judge has about an answer to these cases."""
     exercise = Exercise(
@@ -231,6 +235,8 @@ SENTENCES = {
     "not refused": (clashing, lambda q, k: (q, q), f"returns an answer .* {REFUSED}"),
     "refused by assert": (clashing, raising(AssertionError("widths 3")), f"AssertionError.* {REFUSED}"),
     "refused by torch": (clashing, multiplied, f"RuntimeError.* {REFUSED}"),
+    "refused, neither": (clashing_or_else, raising(ValueError("10 is odd")), r"odd.* hold 5, or 10 and 2\.$"),
+    "not refused, neither": (clashing_or_else, lambda q, k: (q, q), r"sentence that holds 5, or 10 and 2\.$"),
     "refused, no numbers": (clashing, raising(ValueError("they clash")), r"they clash.* \d+ and \d+"),
 }
 
@@ -343,3 +349,12 @@ def test_of_a_result_that_holds_arrays_the_one_that_differs_is_named(name):
     (found,) = judge(exercise, cached, in_process, seed=1).findings
     assert re.search(sentence, found.sentence), found.sentence
     assert found.sentence.endswith("The output agrees.")
+
+
+@pytest.mark.parametrize("sentence", ["5 is odd", "10 / 2 is odd"])
+def test_other_numbers_may_say_as_much(sentence):
+    exercise = Exercise("attend", results=("output", "weights"), weights=1)
+    exercise.group("the cases", points=1)(clashing_or_else)
+    (case,) = clashing_or_else(Draw(3))
+    reply = asked(raising(ValueError(sentence)), case)
+    assert right(exercise, case, reply, reply)

@@ -74,3 +74,12 @@ def test_most_mistakes_have_one(course, name, least):
     for each in filter(None, found):
         sizes = [size for arg in each.case.args if kind_of(arg) is not None for size in arg.shape]
         assert max(sizes, default=0) <= 4
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake"), [("rotate", "halves_for_pairs"), ("rotate_halves", "pairs_for_halves")]
+)
+def test_sizes_that_hang_together_do_not_come_apart_when_they_shrink(course, name, mistake):
+    found = smallest(course, name, mistake)
+    vectors, angles = found.case.args
+    assert vectors.shape[-1] == 2 * angles.shape[-1]

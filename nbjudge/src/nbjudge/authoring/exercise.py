@@ -63,7 +63,8 @@ class Case:
     `gradients` asks for the gradient of every floating tensor argument (and parameter) as well;
     NumPy's arrays have none.
     `refuses` says that the call cannot work: the answer must raise `ValueError` with a
-    sentence that holds each of these numbers. `build` is there when the answer is a class.
+    sentence that holds each of these numbers, or each of those in `or_naming`. `build` is there
+    when the answer is a class.
     `through` is code of the judge's that stands between the call and the answer, see `ask`.
     """
 
@@ -73,6 +74,7 @@ class Case:
     refuses: tuple[int, ...] | None = None
     build: Build | None = None
     through: MadeInKernel | None = None
+    or_naming: tuple[int, ...] = ()
 
 
 def ask(
@@ -81,9 +83,13 @@ def ask(
     refuses: Sequence[int] | None = None,
     build: Build | None = None,
     through: Callable[..., Any] | MadeInKernel | None = None,
+    or_naming: Sequence[int] = (),
     **kwargs: Any,
 ) -> Case:
     """Write a case the way the call itself is written: ``ask(sample, weights=weights)``.
+
+    `refuses` are the numbers that the sentence of a ValueError has to hold, where the call cannot work;
+    `or_naming` are others that say as much (a whole and the number of its parts, for the size of a part).
 
     Where an answer takes or returns what cannot travel (an optimizer, an open file), `through` is a
     function that runs in the kernel: given the answer, it returns the callable that gets the arguments
@@ -93,7 +99,7 @@ def ask(
     """
     refused = tuple(refuses) if refuses is not None else None
     between = None if through is None else stands_between(through)
-    return Case(args, kwargs, gradients, refused, build, between)
+    return Case(args, kwargs, gradients, refused, build, between, tuple(or_naming))
 
 
 __all__ = ["SUMS_OF_PRODUCTS", "Build", "Case", "Exercise", "Group", "MadeInKernel", "Mistake", "Tolerance"]

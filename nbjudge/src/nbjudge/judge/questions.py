@@ -124,7 +124,7 @@ def group_seed(seed: int, exercise: str, group: str) -> int:
 def right(exercise: Exercise, case: Case, answer: Answer, expected: Answer) -> bool:
     """Whether one answer is what the contract asks for."""
     if case.refuses is not None:
-        return refuses_well(case.refuses, answer)
+        return refuses_well(case, answer)
     if answer.status != "value" or answer.changed:
         return False
     if not same_value(answer.value, expected.value, exercise.tolerance):
@@ -137,15 +137,20 @@ def changes_values(answer: Answer) -> bool:
     return any("." not in place for place in answer.changed)
 
 
-def refuses_well(numbers: Sequence[int], answer: Answer) -> bool:
+def refuses_well(case: Case, answer: Answer) -> bool:
     """A ValueError whose sentence holds the clashing numbers."""
+    enough = [case.refuses or (), *([case.or_naming] if case.or_naming else [])]
     return (
         answer.status == "raised"
         and answer.error == "ValueError"
-        and all(re.search(rf"(?<!\d){number}(?!\d)", answer.message) for number in numbers)
+        and any(all(_holds(answer.message, number) for number in numbers) for numbers in enough)
         # A sentence that holds every number names none: two whole shapes are the most it may say.
         and len(set(re.findall(r"\d+", answer.message))) <= MOST_NUMBERS
     )
+
+
+def _holds(sentence: str, number: int) -> bool:
+    return re.search(rf"(?<!\d){number}(?!\d)", sentence) is not None
 
 
 def _cotangents(reference: Callable[..., Any], call: dict[str, Any], draw: Any) -> list[Any]:
@@ -167,7 +172,7 @@ def _refuse_broken_cases(
     for number, (case, answer) in enumerate(zip(cases, expected, strict=False), 1):
         said = f"{answer.error}: {answer.message}" if answer.status == "raised" else f"“{answer.status}”"
         if case.refuses is not None:
-            if refuses_well(case.refuses, answer):
+            if refuses_well(case, answer):
                 continue
             problem = (
                 "is to be refused, and the solution does not raise a ValueError with the numbers "

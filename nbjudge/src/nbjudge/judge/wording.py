@@ -54,8 +54,14 @@ def asked_for(exercise: Exercise, case: Case, answer: Answer, wanted: Any) -> st
     return f" Called with {describe_call(case)}, it is to return {'; '.join(named)}." if named else ""
 
 
+def _clashing(case: Case) -> str:
+    """The numbers that a refusal has to hold: “5, or 10 and 2”."""
+    enough = [numbers for numbers in (case.refuses, case.or_naming) if numbers]
+    return ", or ".join(listed([str(number) for number in numbers]) for numbers in enough)
+
+
 def should_refuse(exercise: Exercise, case: Case) -> str:
-    numbers = listed([str(number) for number in case.refuses or ()])
+    numbers = _clashing(case)
     return (
         f"`{exercise.name}` returns an answer for {describe_call(case)}, which cannot work: "
         f"raise a ValueError with a sentence that holds {numbers}."
@@ -63,7 +69,7 @@ def should_refuse(exercise: Exercise, case: Case) -> str:
 
 
 def refuses_badly(exercise: Exercise, case: Case, answer: Answer) -> str:
-    numbers = listed([str(number) for number in case.refuses or ()])
+    numbers = _clashing(case)
     if answer.error == "ValueError":
         said = answer.message.rstrip(".") or "nothing"
         return f"The ValueError of `{exercise.name}` says “{said}”: its sentence has to hold {numbers}."
