@@ -110,9 +110,7 @@ def refuses(
         assert named, f"{asked}: name {wanted} in the sentence; yours says “{error}”."
         print(f"✓ {title}: {error}")
     except Exception as error:
-        said = (
-            f"raise a ValueError whose sentence names {wanted}, not {type(error).__name__}: {error}"
-        )
+        said = f"raise a ValueError whose sentence names {wanted}, not {type(error).__name__}: {error}"
         raise AssertionError(f"{asked}: {said}") from None
     else:
         raise AssertionError(f"{asked}: raise a ValueError whose sentence names {wanted}.")

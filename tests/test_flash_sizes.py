@@ -2,11 +2,12 @@
 
 import runpy
 from itertools import product
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from conftest import ROOT
 
+ROOT = Path(__file__).parents[1]
 MEMORY = SimpleNamespace(**runpy.run_path(str(ROOT / "checks/flash/memory.py")))
 
 
