@@ -10,6 +10,7 @@ from attention_lab.authoring import Exercise, ask
 from nbjudge.ask.answers import Answer, Reply, read_reply
 from nbjudge.ask.program import respond
 from nbjudge.judge.judge import judge
+from nbjudge.judge.questions import right
 
 
 def attend(query, key=None, value=None, mask=None):
@@ -62,8 +63,8 @@ def clashing_or_else(draw):
     yield ask(draw.normal(3, 5), draw.normal(3, 4), refuses=(5,), or_naming=(10, 2))
 
 
-def findings(answer, cases, seed=3, ask_kernel=None):
-    """What the judge has to say about an answer to these cases."""
+def finding(answer, cases, seed=3, ask_kernel=None):
+    """The one finding that the judge has about an answer to these cases."""
     exercise = Exercise(
         "attend",
         results=("output", "weights"),
@@ -75,12 +76,7 @@ def findings(answer, cases, seed=3, ask_kernel=None):
     def in_process(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    return judge(exercise, attend, ask_kernel or in_process, seed).findings
-
-
-def finding(answer, cases, seed=3, ask_kernel=None):
-    """The one finding, which is no named mistake."""
-    (found,) = findings(answer, cases, seed, ask_kernel)
+    (found,) = judge(exercise, attend, ask_kernel or in_process, seed).findings
     assert found.mistake is None
     return found
 
@@ -358,4 +354,5 @@ def test_of_a_result_that_holds_arrays_the_one_that_differs_is_named(name):
 
 @pytest.mark.parametrize("sentence", ["5 is odd", "10 / 2 is odd"])
 def test_other_numbers_may_say_as_much(sentence):
-    assert not findings(raising(ValueError(sentence)), clashing_or_else)
+    said = Answer("raised", error="ValueError", message=sentence)
+    assert right(Exercise("attend", results=("output",)), ask(refuses=(5,), or_naming=(10, 2)), said, said)
