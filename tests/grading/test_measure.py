@@ -356,3 +356,10 @@ def test_of_a_result_that_holds_arrays_the_one_that_differs_is_named(name):
 def test_other_numbers_may_say_as_much(sentence):
     said = Answer("raised", error="ValueError", message=sentence)
     assert right(Exercise("attend", results=("output",)), ask(refuses=(5,), or_naming=(10, 2)), said, said)
+
+
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_the_evidence_shows_the_first_row_that_differs(row):
+    found = finding(spoilt(lambda o, w: (o, put(w, (slice(row, None), 0), 7.5))), unequal)
+    assert f"your weights{f' at [{row}]' if row else ''}: [7.5, " in found.evidence
+    assert "your output: [" in found.evidence  # right, so from its beginning

@@ -12,7 +12,7 @@ from nbjudge.judge.array_patterns import closeness, constant_difference, origin,
 from nbjudge.judge.wording import told_apart
 from nbjudge.values.arrays import DOUBLE, ArrayKind
 
-__all__ = ["differences", "other_numbers", "patterns", "place", "told_apart"]
+__all__ = ["differences", "other_numbers", "patterns", "place", "row_that_differs", "told_apart"]
 
 
 def differences(
@@ -68,6 +68,17 @@ def other_numbers(exercise: Exercise, kind: ArrayKind, name: str, value: Any, ex
 def place(where: Any) -> tuple[int, ...]:
     """The first position at which a boolean array is true."""
     return tuple(int(axis) for axis in np.argwhere(where)[0])
+
+
+def row_that_differs(mine: Any, right: Any) -> tuple[int, ...]:
+    """Where the first row stands that differs from the right one; the first of all where none does."""
+    first = (0,) * max(mine.ndim - 1, 0)
+    numeric = mine.dtype.kind in "biufc" and right.dtype.kind in "biufc"
+    if mine.ndim < 2 or mine.shape != right.shape or not numeric:
+        return first
+    with np.errstate(all="ignore"):
+        differs = ~np.isclose(mine, right, rtol=1e-4, atol=1e-4, equal_nan=True).all(axis=-1)
+    return place(differs) if differs.any() else first
 
 
 def _tolerance(exercise: Exercise, dtype: str) -> tuple[float, float]:

@@ -126,5 +126,7 @@ def _evidence(exercise: Exercise, run: GroupRun) -> str:
     shown = [index for index in run.wrong if run.answers[index].status == "value"]
     if not shown:
         return ""
-    asked = evidence_of(exercise, run.question.cases[shown[0]], run.answers[shown[0]])
+    index = shown[0]
+    expected = run.question.expected[index] if run.question.expected else Answer("value")
+    asked = evidence_of(exercise, run.question.cases[index], run.answers[index], expected)
     return f"{asked} (From the group “{run.group.name}”.)"

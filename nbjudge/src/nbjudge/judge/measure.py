@@ -37,16 +37,40 @@ def measure(
     return f"`{exercise.name}` does not behave as the exercise asks."
 
 
-def evidence_of(exercise: Exercise, case: Case, answer: Answer) -> str:
+def evidence_of(exercise: Exercise, case: Case, answer: Answer, expected: Answer) -> str:
     """The student's own numbers in one failing case, short enough to read."""
-    if isinstance(answer.value, dict):
-        named = [(name, answer.value[name]) for name in exercise.results if name in answer.value]
-    else:
-        values = answer.value if isinstance(answer.value, (list, tuple)) else [answer.value]
-        named = list(zip(exercise.results, values, strict=False))
-    shown = [f"your {name}: {text}" for name, value in named if (text := wording.shown(value))]
+    named = _results(exercise, answer.value)
+    right = dict(_results(exercise, expected.value))
+    shown = [f"your {name}{text}" for name, value in named if (text := _shown(value, right.get(name)))]
     shown = shown or [f"yours is {wording.short(answer.value)}"]
     return f"Asked with {wording.describe_call(case)}: {'; '.join(shown)}."
+
+
+def _results(exercise: Exercise, value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, dict):
+        return [(name, value[name]) for name in exercise.results if name in value]
+    return list(zip(exercise.results, value if isinstance(value, (list, tuple)) else [value], strict=False))
+
+
+def _shown(value: Any, right: Any) -> str:
+    """A result as evidence shows it: a number, or the first row of an array that differs; else empty."""
+    owner = kind_of(value)
+    if not isinstance(owner, ArrayKind):
+        return f": {wording.short(value)}" if owner is not None or isinstance(value, float) else ""
+    if 0 in value.shape:
+        return ""
+    # NumPy is asked for where an array is met, and not before.
+    from nbjudge.judge.array_differences import row_that_differs
+
+    numbers = owner.as_numbers(value)
+    row = row_that_differs(numbers, owner.as_numbers(right) if owner is kind_of(right) else numbers)
+    where = f" at {list(row)}" if any(row) else ""
+    return f"{where}: {_beginning(numbers[row])}"
+
+
+def _beginning(row: Any, most: int = 5) -> str:
+    entries = ", ".join(wording.number(entry) for entry in row.reshape(-1)[:most].tolist())
+    return f"[{entries}{', …' if row.size > most else ''}]"
 
 
 def _wrong_value(

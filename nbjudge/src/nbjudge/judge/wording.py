@@ -10,7 +10,6 @@ from nbjudge.ask.answers import Answer
 from nbjudge.authoring.exercise import Case, Exercise
 from nbjudge.judge.arguments import argument_name
 from nbjudge.judge.compare import same_gradient
-from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import MadeInKernel, Unreadable
 
@@ -253,21 +252,6 @@ class _Brief(reprlib.Repr):
 
 
 _BRIEF = _Brief()
-
-
-def shown(value: Any) -> str:
-    """A result as evidence shows it: a number, or the first row of an array; empty for all else."""
-    owner = kind_of(value)
-    if isinstance(owner, ArrayKind):
-        return first_row(owner.as_numbers(value)) if 0 not in value.shape else ""
-    return short(value) if owner is not None or isinstance(value, float) else ""
-
-
-def first_row(numbers: Any, most: int = 5) -> str:
-    """The first row of a NumPy array."""
-    row = numbers.reshape(-1, numbers.shape[-1])[0] if numbers.ndim else numbers.reshape(1)
-    entries = ", ".join(number(entry) for entry in row[:most].tolist())
-    return f"[{entries}{', …' if len(row) > most else ''}]"
 
 
 def number(value: Any) -> str:
