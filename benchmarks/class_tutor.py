@@ -37,6 +37,9 @@ EXERCISES = {
     "scaling": ["scaled_dot_product_attention"],
     "mask": ["masked_attention"],
     "multi_head": ["MultiHeadAttention"],
+    "efficient_reshape": ["EfficientMultiHeadAttention"],
+    "kv_cache": ["CachedAttention"],
+    "rotary": ["RotaryAttention"],
 }
 # Of the learners one in so many has a mistake, a different one each time; the others have all right ways that
 # the checks know.
@@ -199,7 +202,7 @@ async def _serve() -> None:
     from nbjudge.classroom.asking import Room
     from nbjudge.classroom.looks import Looks
     from nbjudge.classroom.people import Person
-    from nbjudge.classroom.service import application
+    from nbjudge.classroom.service import application, warm_up
     from nbjudge.classroom.settings import ClassroomSettings
     from nbjudge.classroom.tutors import ClassTutors
     from nbjudge.tutor.material import Material, TutoredLesson
@@ -219,7 +222,7 @@ async def _serve() -> None:
     lessons = {course.lessons[name].folder: TutoredLesson(course.lessons[name]) for name in EXERCISES}
     settings = ClassroomSettings(keep_days=0, checks_a_minute=10_000)
     tutors = ClassTutors(Material(lessons, {}), settings, Looks(None, 0), seed=1)
-    tutors.warm_up()
+    warm_up(tutors)
     (socket,) = bind_sockets(0, "127.0.0.1")
     HTTPServer(application(Room(tutors, NamedByToken()), "/tutor/", Nobody)).add_sockets([socket])
     print(socket.getsockname()[1], flush=True)

@@ -11,8 +11,11 @@ from nbjudge.classroom.limits import Limits
 from nbjudge.classroom.looks import LookRecord, Looks
 from nbjudge.classroom.settings import ClassroomSettings
 from nbjudge.classroom.transcripts import Transcripts
+from nbjudge.judge.again import second_round_of
+from nbjudge.judge.batches import put_together
 from nbjudge.judge.questions import Question
 from nbjudge.tutor.material import LessonMaterial, Material
+from nbjudge.tutor.question_texts import texts
 from nbjudge.tutor.tutor import Reply, Tutor
 
 LONGEST_TOLD = 600  # characters of an example on the board
@@ -81,7 +84,13 @@ class ClassTutors:
             if folder in ("", name):
                 for exercise in lesson.coded:
                     tutor.prepare(lesson, exercise)
-                    _make_mistakes(lesson, exercise, self._seed)
+                    _make_mistakes(lesson, exercise, self._seed, of_all_cases=False)
+                    _write_questions(lesson, exercise, self._seed)
+        # What fewer need comes when every exercise has what all need.
+        for name, lesson in self._material.lessons.items():
+            if folder in ("", name):
+                for exercise in lesson.coded:
+                    _make_mistakes(lesson, exercise, self._seed, of_all_cases=True)
 
     def _tutor(self, learner: str) -> Tutor:
         if learner not in self._tutors:
@@ -122,13 +131,24 @@ class ClassTutors:
         return ON_THE_BOARD.format(what="by name" if self.settings.names else "without names")
 
 
-def _make_mistakes(lesson: LessonMaterial, name: str, seed: int) -> None:
-    """What each mistake answers to the first case of a group: most differ there from what a learner says."""
+def _write_questions(lesson: LessonMaterial, name: str, seed: int) -> None:
+    """What is sent first, and what is sent to whoever answers all of it right."""
+    exercise, _ = lesson.exercise(name)
+    asked = lesson.questions(name, seed)
+    texts.text(name, *put_together(exercise, asked))
+    second = [call for question in reversed(asked) for call in second_round_of(question)[0]]
+    if second:
+        texts.text(name, second, {})
+
+
+def _make_mistakes(lesson: LessonMaterial, name: str, seed: int, of_all_cases: bool) -> None:
+    """What each mistake answers; to the first case of a group most differ from what a learner says."""
     exercise, _ = lesson.exercise(name)
     for question in lesson.questions(name, seed):
         if question.expected:
             for mistake in exercise.mistakes:
-                question.mistaken(mistake, 0)
+                for index in range(len(question.calls) if of_all_cases else 1):
+                    question.mistaken(mistake, index)
 
 
 class _DrawnOnce:

@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import Any, Protocol
 
 from nbjudge.ask.answers import Answer, Ask
+from nbjudge.ask.program.watching import Watch
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.authoring.steps import together as all_watched
 
@@ -28,11 +29,9 @@ def ask_all(
     """
     answered: list[list[Answer]] = []
     together = True
-    watch = all_watched(step.watch() for step in exercise.not_allowed) if watched else {}
     while len(answered) < len(questions):
         asked = questions[len(answered) :] if together else [questions[len(answered)]]
-        calls = [call for one in asked for call in one.calls]
-        reply = ask(exercise.name, calls, watch)
+        reply = ask(exercise.name, *put_together(exercise, asked, watched))
         if reply.lost and together:
             together = False  # whether it was an accident, or whose fault, shows when each is asked alone
             continue
@@ -44,6 +43,14 @@ def ask_all(
             answered.append(groups[0])
             answered += [[hopeless] * len(one.calls) for one in questions[len(answered) :]]
     return answered
+
+
+def put_together(
+    exercise: Exercise, questions: Sequence[Calls], watched: bool = True
+) -> tuple[list[dict[str, Any]], Watch]:
+    """The calls of several questions as one, and what is noted meanwhile."""
+    calls = [call for one in questions for call in one.calls]
+    return calls, all_watched(step.watch() for step in exercise.not_allowed) if watched else {}
 
 
 def _by_question(questions: Sequence[Calls], answers: list[Answer]) -> list[list[Answer]]:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from nbjudge.authoring.draw import Draw as PlainDraw
+from nbjudge.torch.tensors import MOST_STEPS
 
 
 class Draw(PlainDraw):
@@ -34,9 +35,19 @@ class Draw(PlainDraw):
         """An int64 tensor of whole numbers from `low` to `high`, both included."""
         return torch.randint(low, high + 1, shape, generator=self.generator)
 
-    def normal(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-        """Standard-normal numbers: a tensor of this shape and dtype."""
-        return torch.randn(shape, generator=self.generator, dtype=torch.float64).to(dtype)
+    def normal(
+        self, *shape: int, dtype: torch.dtype = torch.float32, step: float | None = None
+    ) -> torch.Tensor:
+        """Standard-normal numbers: a tensor of this shape and dtype.
+
+        With `step`, a power of two, they are multiples of it, MOST_STEPS of it at most: such tensors travel
+        in a byte a number, times any power of two. Worth it where a question is large, as layers' are.
+        """
+        numbers = torch.randn(shape, generator=self.generator, dtype=torch.float64)
+        if step is not None:
+            # Adding 0 makes 0 of -0, which would not come back from a whole number.
+            numbers = (numbers / step).round().clamp(-MOST_STEPS, MOST_STEPS) * step + 0.0
+        return numbers.to(dtype)
 
     def uniform(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Numbers between 0 and 1: a tensor of this shape and dtype."""

@@ -5,6 +5,7 @@ Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ from nbjudge.values.packing import LARGEST_ARRAY
 
 DTYPES = {f"{sign}{bits}" for sign in ("int", "uint") for bits in (8, 16, 32, 64)}
 DTYPES |= {"bool", "float8_e4m3fn", "float8_e5m2", "float16", "bfloat16", "float32", "float64"}
+MOST_STEPS = 127  # either side of 0: what a byte holds
+FEWEST_IN_BYTES = 256  # elements, below which a byte each saves nothing
+FINEST = 64  # steps of 2 to the minus this
 
 
 class Tensors(ArrayKind):
@@ -59,15 +63,21 @@ class Tensors(ArrayKind):
         # A transposed view arrives as a transposed view, so that contiguity can be tested.
         order = sorted(range(tensor.dim()), key=lambda axis: -tensor.stride()[axis])
         base = tensor.permute(order).clone(memory_format=torch.contiguous_format).cpu()
-        start = message.add_numbers(base.reshape(-1).view(torch.uint8).numpy().tobytes())
         back = [order.index(axis) for axis in range(tensor.dim())]
+        halvings = _halvings(base)
+        if halvings is not None:
+            start = message.add_numbers((base * 2.0**halvings).to(torch.int8).numpy().tobytes())
+            return {self.wire_name: [dtype, list(base.shape), start, back, halvings]}
+        start = message.add_numbers(base.reshape(-1).view(torch.uint8).numpy().tobytes())
         return {self.wire_name: [dtype, list(base.shape), start, back]}
 
     def from_tree(self, content: Any, message: Any) -> Any:
-        name, shape, start, order = content
+        name, shape, start, order, *in_bytes = content
         if name not in DTYPES:
             raise ValueError("no dtype that is read")
         dtype: torch.dtype = getattr(torch, name)
+        if in_bytes:
+            return _from_bytes(message, dtype, shape, start, *in_bytes).permute(order)
         numbers, axes = message.read_numbers(start, shape, dtype.itemsize)
         if not numbers:
             return torch.empty(axes, dtype=dtype).permute(order)
@@ -111,6 +121,33 @@ class Tensors(ArrayKind):
             return {name: None for name, _ in asked}
         torch.autograd.backward([output for output, _ in pairs], [cotangent for _, cotangent in pairs])
         return {name: tensor.grad for name, tensor in asked}
+
+
+def _halvings(base: torch.Tensor) -> int | None:
+    """The k for which every number is a multiple of 2 ** -k that a byte holds; None where there is none."""
+    if base.dtype not in (torch.float32, torch.float64) or base.numel() < FEWEST_IN_BYTES:
+        return None
+    largest = float(base.abs().max())
+    if not 2.0**-FINEST < largest <= MOST_STEPS:  # NaN neither
+        return None
+    halvings = min(math.floor(math.log2(MOST_STEPS / largest)), FINEST)
+    steps = base * 2.0**halvings
+    # Of most tensors the first numbers tell; 0 with a sign is no whole number.
+    for some in (steps.reshape(-1)[:8], steps):
+        if not torch.equal(some, some.round()) or bool((some.signbit() & (some == 0)).any()):
+            return None
+    return halvings
+
+
+def _from_bytes(message: Any, dtype: torch.dtype, shape: Any, start: Any, halvings: Any) -> torch.Tensor:
+    if (
+        dtype not in (torch.float32, torch.float64)
+        or type(halvings) is not int
+        or not 0 <= halvings <= FINEST
+    ):
+        raise ValueError("no steps that are read")
+    numbers, axes = message.read_numbers(start, shape, 1)
+    return torch.frombuffer(numbers, dtype=torch.int8).reshape(axes).to(dtype) * 2.0**-halvings
 
 
 register(Tensors())

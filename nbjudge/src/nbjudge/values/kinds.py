@@ -96,20 +96,28 @@ class Kind:
 
 
 KINDS: list[Kind] = []
+PLAIN_TYPES = {type(None), bool, int, float, str, list, tuple, dict}
+_owner_of: dict[type, Kind] = {}  # of the types that were met and have one; the others may get one yet
 
 
 def register(kind: Kind) -> None:
     """Make a kind known to whoever packs, asks or judges in this process."""
     if all(type(other) is not type(kind) for other in KINDS):
         KINDS.append(kind)
+        _owner_of.clear()
 
 
 def kind_of(value: Any) -> Kind | None:
     """The kind that owns a value; None for plain values, and for what nobody knows."""
-    for kind in KINDS:
-        if kind.owns(value):
-            return kind
-    return None
+    known = type(value)
+    if known in PLAIN_TYPES:
+        return None
+    if known not in _owner_of:
+        owner = next((kind for kind in KINDS if kind.owns(value)), None)
+        if owner is None:
+            return None
+        _owner_of[known] = owner
+    return _owner_of[known]
 
 
 def owned_values(value: Any, place: str = "") -> Iterator[Named]:
