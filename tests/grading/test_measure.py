@@ -10,7 +10,7 @@ from attention_lab.authoring import Exercise, ask
 from nbjudge.ask.answers import Answer, Reply, read_reply
 from nbjudge.ask.program import respond
 from nbjudge.judge.judge import judge
-from nbjudge.judge.questions import right
+from nbjudge.judge.questions import question, right
 
 
 def attend(query, key=None, value=None, mask=None):
@@ -363,3 +363,22 @@ def test_the_evidence_shows_the_first_row_that_differs(row):
     found = finding(spoilt(lambda o, w: (o, put(w, (slice(row, None), 0), 7.5))), unequal)
     assert f"your weights{f' at [{row}]' if row else ''}: [7.5, " in found.evidence
     assert "your output: [" in found.evidence  # right, so from its beginning
+
+
+def test_an_empty_row_divided_by_the_smallest_number_has_a_gradient():
+    """Weights of the output are never so large that a right answer's gradient overflows."""
+
+    def empty(draw):
+        yield ask(draw.normal(40, 50), gradients=True)
+
+    exercise = Exercise("shares", results=("shares",), weights=1)
+    exercise.group("empty rows", points=1)(empty)
+
+    def shares(x):
+        total = (x * 0).sum(-1, keepdim=True)
+        return x * 0 / total.clamp(min=torch.finfo(x.dtype).tiny)
+
+    for seed in range(20):
+        (asked,) = (question(exercise, group, shares, seed) for group in exercise.groups)
+        (gradient,) = asked.expected[0].gradients.values()
+        assert gradient.isfinite().all()

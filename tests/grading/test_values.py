@@ -7,6 +7,7 @@ import base64
 import importlib
 import inspect
 import json
+import math
 import sys
 import time
 from types import ModuleType
@@ -20,6 +21,7 @@ import nbjudge.torch  # noqa: F401 - makes tensors known
 from nbjudge.ask import protocol
 from nbjudge.authoring.exercise import Tolerance
 from nbjudge.judge.compare import same_value
+from nbjudge.torch import Draw
 from nbjudge.values.kinds import KINDS, kind_of
 from nbjudge.values.packing import Unreadable, pack, unpack
 
@@ -40,6 +42,11 @@ VALUES = {
     "a small tensor": torch.arange(6).to(torch.bfloat16),
     "a tensor of truth values": torch.tensor([True, False]),
     "an empty tensor": torch.zeros(3, 0),
+    "a tensor in steps": torch.arange(-127.0, 128).repeat(2) / 2**9,
+    "a tensor in steps, double and turned": (torch.arange(512).view(8, 64).double() % 100 / 4).mT,
+    "a tensor nearly in steps": torch.cat([torch.arange(300) / 8, torch.tensor([1e-30])]),
+    "a tensor in steps with a gap": torch.cat([torch.arange(300) / 8, torch.tensor([math.nan])]),
+    "a tensor in large steps": torch.arange(300.0) * 2**40,
     "a tensor without axes": torch.tensor(2.5),
     "a column": pd.Series([1.5, 2.5], name="height"),
     "a column of texts": pd.Series(["a", None, "c"]),
@@ -197,3 +204,23 @@ def test_equal_bytes_of_other_kinds_are_what_they_were():
     ]
     for one, other in zip(unpack(pack(sent)), sent, strict=True):
         assert one.dtype == other.dtype and torch.equal(one, other)
+
+
+def test_numbers_drawn_in_steps_travel_in_a_byte_each():
+    drawn = Draw(3)
+    coarse, fine = drawn.normal(64, 64, step=1 / 32) / 8, drawn.normal(64, 64)
+    assert len(pack(coarse)) < len(pack(fine)) / 3
+    assert coarse.unique().numel() > 100 and coarse.abs().max() > 0.3
+
+
+def test_a_zero_with_a_sign_keeps_it():
+    zeros = torch.cat([torch.arange(300.0), torch.tensor([-0.0])])
+    assert math.copysign(1, unpack(pack(zeros))[-1]) == -1
+
+
+@pytest.mark.parametrize("halvings", [-1, 65, 1.5, True, None, "2"])
+def test_steps_that_nobody_writes_are_refused(halvings):
+    node = {"tensor": ["float32", [300], 0, [0], halvings]}
+    numbers = base64.b64encode(bytes(300)).decode()
+    with pytest.raises((ValueError, TypeError)):
+        unpack(f"{base64.b64encode(json.dumps(node).encode()).decode()} {numbers}")

@@ -22,6 +22,8 @@ from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import why_it_cannot_travel
 
 MOST_NUMBERS = 10  # in the sentence of a refusal
+# Divided by the smallest normal float32, as a right answer may do where a sum is empty, it is still finite.
+LARGEST_COTANGENT = 3.0
 BROKEN_CASE = "Case {} of the group “{}” of `{}` {}: mend it in checks/."
 
 
@@ -159,7 +161,7 @@ def _cotangents(reference: Callable[..., Any], call: dict[str, Any], draw: Any) 
     values = expected.value if isinstance(expected.value, (list, tuple)) else [expected.value]
     kinds = [(kind_of(value), value) for value in values]
     return [
-        draw.normal(*value.shape, dtype=value.dtype)
+        draw.normal(*value.shape, dtype=value.dtype).clip(-LARGEST_COTANGENT, LARGEST_COTANGENT)
         for kind, value in kinds
         if isinstance(kind, ArrayKind) and kind.differentiates and kind.is_floating(value)
     ]
