@@ -117,7 +117,11 @@ class Tutor:
         CourseError where the course has no such lesson.
         """
         if folder not in self._material.lessons:
-            raise CourseError(f"The tutor knows no lesson whose notebook lies in a folder called {folder!r}.")
+            known = ", ".join(self._material.lessons)
+            raise CourseError(
+                f"The tutor knows no lesson whose notebook lies in a folder called {folder!r}. Give the "
+                f"folder its name back: {known}."
+            )
         lesson = self._material.lessons[folder]
         return _parts_reply(one_page(lesson, self._level(lesson), right))
 
