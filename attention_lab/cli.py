@@ -54,6 +54,9 @@ def build(
     force: Annotated[bool, typer.Option("--force", help="Remake what is up to date as well.")] = False,
 ) -> None:
     """Make release/ and solutions/ from source/."""
+    # Matrices are small here: several threads gain nothing, and wait for each other for minutes where
+    # another program needs a processor.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     from attention_lab.build import stale
     from nbjudge.preflight.command import preflight
 

@@ -122,6 +122,8 @@ def try_checks(
 
     A table says which group catches what. Ends with 1 where something is to be mended.
     """
+    # As in a class's kernels: threads of a library gain nothing on small inputs, and wait for each other.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     from nbjudge.course.course import find_course
     from nbjudge.preflight.command import try_all
 
