@@ -35,9 +35,24 @@ WORDS_A_MINUTE = 220  # of prose with formulas
 FIGURE, QUESTION = 0.5, 5  # minutes
 
 
+# Below the heading at which whoever has paused goes on.
+NEXT_SITTING = re.compile(r"^\*Here the second sitting begins", re.MULTILINE)
+
+
+def sittings(notebook: NotebookNode) -> list[NotebookNode]:
+    """The lesson as it is cut by the text itself: nobody works for hours on end."""
+    parts = [NotebookNode(cells=[])]
+    for cell in notebook.cells:
+        if NEXT_SITTING.search(cell.source):
+            parts.append(NotebookNode(cells=[]))
+        parts[-1].cells.append(cell)
+    return parts
+
+
 def minutes(notebook: NotebookNode) -> float:
     """What the path takes: reading, the exercises as each says, figures, and written questions."""
-    begin = next(place for place, cell in enumerate(notebook.cells) if cell.id == "excursions")
+    ids = [cell.id for cell in notebook.cells]
+    begin = ids.index("excursions") if "excursions" in ids else len(ids)
     texts = [cell.source for cell in notebook.cells]
     exercises = sum(int(found) for text in texts for found in re.findall(r"●○* · about (\d+) minutes", text))
     figures = sum(

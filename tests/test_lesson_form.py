@@ -6,7 +6,7 @@ import ast
 import re
 
 import pytest
-from lesson_lengths import minutes, words
+from lesson_lengths import minutes, sittings, words
 from test_lesson_prose import DETAILS, EXERCISE_HEADING, every_lesson
 
 from nbjudge.course.notebooks import read_notebook
@@ -14,6 +14,7 @@ from nbjudge.course.notebooks import read_notebook
 pytestmark = pytest.mark.lesson
 PROMISE = re.compile(r"\bAt\s+the\s+end\s+you\s+can\b")
 LENGTH = re.compile(r"\bAbout\s+\d+\s+minutes\b")
+OFF = 4  # minutes, between what a lesson says and what is counted
 LONGEST_PATH, LONGEST_CAPSTONE = 2200, 2800  # words
 CLOSING = ["What you now have", "Test yourself", "Where to read more"]
 
@@ -80,8 +81,18 @@ def names_of(cell, bound):
 @every_lesson
 def test_the_minutes_are_those_of_its_words_exercises_and_figures(lesson):
     notebook = read_notebook(lesson.source_path)
-    (said,) = re.findall(r"About\s+(\d+)\s+minutes", notebook.cells[0].source)
-    assert abs(int(said) - minutes(notebook)) <= 4, minutes(notebook)
+    (said,) = re.findall(r"(\d+)\s+minutes", notebook.cells[0].source)
+    assert abs(int(said) - minutes(notebook)) <= OFF, minutes(notebook)
+
+
+@every_lesson
+def test_nobody_sits_for_more_than_an_hour_and_two_sittings_are_announced(lesson):
+    notebook = read_notebook(lesson.source_path)
+    title = " ".join(notebook.cells[0].source.split())
+    (said,) = re.findall(r"(\d+) minutes", title)
+    each = [minutes(sitting) for sitting in sittings(notebook)]
+    assert len(each) == (2 if "in two sittings" in title else 1), each
+    assert 20 <= int(said) <= 60 * len(each) and all(20 <= length <= 60 + OFF for length in each), each
 
 
 @every_lesson

@@ -42,13 +42,6 @@ def test_headings_are_one_title_and_no_skipped_level(lesson):
 
 
 @every_lesson
-def test_the_first_paragraph_says_how_long_the_lesson_takes(lesson):
-    title = read_notebook(lesson.source_path).cells[0]
-    (minutes,) = re.findall(r"(\d+)\s+minutes", title.source)
-    assert 20 <= int(minutes) <= 60
-
-
-@every_lesson
 def test_every_exercise_is_announced_with_its_effort_and_two_hints(lesson):
     notebook = read_notebook(lesson.source_path)
     announced = []
