@@ -38,8 +38,10 @@ EXERCISES = {
     "mask": ["masked_attention"],
     "multi_head": ["MultiHeadAttention"],
     "efficient_reshape": ["EfficientMultiHeadAttention"],
-    "kv_cache": ["CachedAttention"],
+    "text_classifier": ["TextClassifier"],
+    "kv_cache": ["CachedAttention", "GroupedQueryAttention"],
     "rotary": ["RotaryAttention"],
+    "flash": ["flash_attention", "flash_backward"],
 }
 # Of the learners one in so many has a mistake, a different one each time; the others have all right ways that
 # the checks know.
@@ -110,11 +112,16 @@ def _rehearsed(port: int, folder: str, exercise: Exercise, right: Any, learners:
         else ways[number % len(ways)]
         for number in range(learners)
     ]
-    messages: dict[int, list[Message]] = {}
+    said_twice: dict[int, list[list[Message]]] = {}
     for answer in answers:
-        if id(answer) not in messages:
-            messages[id(answer)] = _rehearsal(port, folder, exercise.name, answer)
-    return [messages[id(answer)] for answer in answers]
+        if id(answer) not in said_twice:
+            said_twice[id(answer)] = [_rehearsal(port, folder, exercise.name, answer) for _ in range(2)]
+    rehearsed = []
+    for answer in answers:
+        one, other = said_twice[id(answer)]
+        # Who writes the same says the same, but for what is measured in a kernel, such as bytes held.
+        rehearsed.append(one if one == other else _rehearsal(port, folder, exercise.name, answer))
+    return rehearsed
 
 
 def _rehearsal(port: int, folder: str, exercise: str, answer: Any) -> list[Message]:

@@ -1,6 +1,6 @@
 """What this course's checks are written with: the grader's own words, and those of attention."""
 
-from attention_lab.authoring.draw import Draw
+from attention_lab.authoring.draw import Draw, LayerDraw
 from attention_lab.authoring.exercise import Exercise
 from attention_lab.authoring.steps import AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS, FUSED_ATTENTION, SOFTMAX
 from attention_lab.authoring.vocabulary import (
@@ -40,6 +40,7 @@ __all__ = [
     "Obfuscation",
     "Draw",
     "Exercise",
+    "LayerDraw",
     "Limits",
     "MadeInKernel",
     "Tolerance",

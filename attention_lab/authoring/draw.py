@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 import nbjudge.torch
@@ -32,8 +34,10 @@ class Draw(nbjudge.torch.Draw):
         Neither they nor the width of all heads together are a number of the notebook.
         """
         count = FRESH_HEAD_COUNTS[self.integer(0, len(FRESH_HEAD_COUNTS) - 1)]
-        sizes = [size for size in self.shuffled(FRESH_SMALL_SIZES) if size != count]
-        return count, *sizes[: 1 + others]
+        smallest, next_one, *sizes = (size for size in FRESH_SMALL_SIZES if size != count)
+        # Weights have as many numbers as the width squared: that comes first.
+        width, other = self.shuffled((smallest, next_one))
+        return count, width, *self.shuffled([other, *sizes][:others])
 
     def indivisible(self) -> tuple[int, int]:
         """A width and a number of heads: a number for each head at least, and some left over."""
@@ -52,3 +56,17 @@ class Draw(nbjudge.torch.Draw):
         hidden = torch.where(hidden == kept, (hidden + 1) % shape[-1], hidden)
         mask.scatter_(-1, hidden, False)
         return mask.scatter_(-1, kept, True)
+
+
+class LayerDraw(Draw):
+    """For layers, and what else is asked with thousands of numbers: they travel in a byte each."""
+
+    step = 1 / 32
+
+    def linear(self, rows: int, columns: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """A linear layer's weights, small enough that no softmax saturates.
+
+        Their standard deviation is the power of two next to 1 / √columns, as steps times any other number are
+        no steps.
+        """
+        return self.normal(rows, columns, dtype=dtype) * 2.0 ** -round(math.log2(columns) / 2)

@@ -65,8 +65,8 @@ def hidden_above(draw: Draw, *shape: int, queries: int) -> tuple[torch.Tensor, t
     batch, keys, width = shape
     query, key = draw.normal(batch, queries, width), draw.normal(batch, keys, width)
     # Far apart, so that nothing hangs on rounding where the mask, or the key, is left out.
-    query[..., 0] = torch.linspace(0.5, 1, queries)
-    key[..., 0] = torch.linspace(-1, 1, keys)[draw.permutation(keys)]
+    query[..., 0] = draw.in_steps(torch.linspace(0.5, 1, queries))
+    key[..., 0] = draw.in_steps(torch.linspace(-1, 1, keys))[draw.permutation(keys)]
     visible = key[0, :, 0] == -1
     return query, key, visible.expand(queries, keys).clone()
 

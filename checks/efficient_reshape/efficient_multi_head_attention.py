@@ -10,6 +10,7 @@ from attention_lab.authoring import (
     FUSED_ATTENTION,
     SUMS_OF_PRODUCTS,
     Exercise,
+    LayerDraw,
     ask,
     build,
     defaults,
@@ -24,6 +25,7 @@ efficient_multi_head_attention = Exercise(
     weights=1,
     not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
+    draw=LayerDraw,
     mistakes_from=(
         "efficient_multi_head_attention_mistakes",
         "efficient_multi_head_attention_mistakes_in_the_mask",
@@ -32,11 +34,11 @@ efficient_multi_head_attention = Exercise(
 
 
 def _made(draw, heads, head_size, bias=False, double=False):
-    """The layer with weights of the judge's, small enough that no softmax saturates."""
+    """The layer with weights of the judge's."""
     embed_dim = heads * head_size
     state = {}
     for name in ("query", "key", "value", "output"):
-        state[f"{name}.weight"] = draw.normal(embed_dim, embed_dim) / math.sqrt(embed_dim)
+        state[f"{name}.weight"] = draw.linear(embed_dim, embed_dim)
         if bias:
             state[f"{name}.bias"] = draw.normal(embed_dim)
     given = {"bias": True} if bias else {}

@@ -11,6 +11,7 @@ from attention_lab.authoring import (
     FUSED_ATTENTION,
     SUMS_OF_PRODUCTS,
     Exercise,
+    LayerDraw,
     ask,
     build,
     for_large_scores,
@@ -25,6 +26,7 @@ cached_attention = Exercise(
     axes=(("batch", "new tokens", "embedding"), ("batch", "heads", "tokens", "head size")),
     not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
+    draw=LayerDraw,
     mistakes_from=("cached_attention_mistakes", "cached_attention_mistakes_in_the_cache"),
     not_asked={"leading axes": FIXED_AXES},
 )
@@ -33,11 +35,11 @@ NAMES = ("query", "key", "value", "output")
 
 
 def _state(draw, heads, head_size, bias=False, dtype=torch.float32):
-    """Weights of the judge's, small enough that no softmax saturates."""
+    """Weights of the judge's."""
     embed_dim = heads * head_size
     state = {}
     for name in NAMES:
-        state[f"{name}.weight"] = draw.normal(embed_dim, embed_dim, dtype=dtype) / math.sqrt(embed_dim)
+        state[f"{name}.weight"] = draw.linear(embed_dim, embed_dim, dtype=dtype)
         if bias:
             state[f"{name}.bias"] = draw.normal(embed_dim, dtype=dtype)
     return state
@@ -122,7 +124,7 @@ def _large_scores(draw, past):
     made = _made(draw, heads, head_size)
     for_large_scores(made.state, head_size)
     x = draw.normal(batch, new, heads * head_size)
-    x[..., 0] = torch.linspace(0.5, 1, new)
+    x[..., 0] = draw.in_steps(torch.linspace(0.5, 1, new))
     if not past:
         return ask(x, build=made)
     cache = _cache(draw, batch, heads, past, head_size)
@@ -132,12 +134,13 @@ def _large_scores(draw, past):
 
 @cached_attention.group("gradients, also through the cache; large scores", points=2)
 def gradients(draw):
-    for double, dtype in zip((False, True), FLOATS, strict=True):
+    for behind_a_cache, dtype in zip((False, True), FLOATS, strict=True):
         heads, head_size, batch, past, new = draw.heads(3)
+        double = dtype == torch.float64
         made = _made(draw, heads, head_size, bias=double, double=double)
         x = draw.normal(batch, new, heads * head_size, dtype=dtype)
-        yield ask(x, build=made, gradients=True)
-        yield ask(x, _cache(draw, batch, heads, past, head_size, dtype), build=made, gradients=True)
+        cache = _cache(draw, batch, heads, past, head_size, dtype) if behind_a_cache else None
+        yield ask(x, cache, build=made, gradients=True)
         yield _in_pieces(draw, (3, 1, 2), dtype, gradients=True)
     yield _large_scores(draw, past=0)
     yield _large_scores(draw, past=4)

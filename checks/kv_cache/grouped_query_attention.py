@@ -9,11 +9,11 @@ from attention_lab.authoring import (
     FUSED_ATTENTION,
     SUMS_OF_PRODUCTS,
     Exercise,
+    LayerDraw,
     ask,
     build,
     hidden_above,
 )
-from attention_lab.authoring.draw import FRESH_SMALL_SIZES
 
 grouped_query_attention = Exercise(
     "GroupedQueryAttention",
@@ -22,24 +22,24 @@ grouped_query_attention = Exercise(
     weights=1,
     not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
+    draw=LayerDraw,
     mistakes_from=("grouped_query_attention_mistakes",),
 )
 
 
 def _sizes(draw, count, groups=2):
     """Query heads, key/value heads, head size and `count` more: all different."""
-    kv_heads, *_ = draw.heads()
+    kv_heads, head_size, *others = draw.heads(count + 1)
     heads = groups * kv_heads
-    others = [size for size in draw.shuffled(FRESH_SMALL_SIZES) if size not in (heads, kv_heads)]
-    return heads, kv_heads, *others[: 1 + count]
+    return heads, kv_heads, head_size, *[size for size in others if size != heads][:count]
 
 
 def _made(draw, heads, kv_heads, head_size, bias=False, double=False):
-    """The layer with weights of the judge's, small enough that no softmax saturates."""
+    """The layer with weights of the judge's."""
     width, kv_width = heads * head_size, kv_heads * head_size
     state = {}
     for name, rows in (("query", width), ("key", kv_width), ("value", kv_width), ("output", width)):
-        state[f"{name}.weight"] = draw.normal(rows, width) / math.sqrt(width)
+        state[f"{name}.weight"] = draw.linear(rows, width)
         if bias:
             state[f"{name}.bias"] = draw.normal(rows)
     given = {"bias": True} if bias else {}
@@ -107,14 +107,13 @@ def _hidden_above(draw):
 @grouped_query_attention.group("nothing to attend to, large scores, gradients", points=2)
 def gradients(draw):
     yield _hidden_above(draw)
-    for double in (False, True):
+    for empty_row, double in ((False, True), (True, False), (True, True)):
         heads, kv_heads, head_size, batch, length = _sizes(draw, 2)
         x = draw.normal(batch, length, heads * head_size, dtype=torch.float64 if double else torch.float32)
         mask = draw.mask(batch, length, length)
-        yield ask(x, mask=mask, build=_made(draw, heads, kv_heads, head_size, double=double), gradients=True)
-        mask = mask.clone()
-        mask[draw.integer(0, batch - 1), draw.integer(0, length - 1)] = False
-        made = _made(draw, heads, kv_heads, head_size, True, double)
+        if empty_row:
+            mask[draw.integer(0, batch - 1), draw.integer(0, length - 1)] = False
+        made = _made(draw, heads, kv_heads, head_size, bias=empty_row, double=double)
         yield ask(x, mask=mask, build=made, gradients=True)
 
 

@@ -1,7 +1,5 @@
 """What the grader asks about `MultiHeadAttention`, and the mistakes it can name."""
 
-import math
-
 import torch
 import torch.nn as nn
 from attention_head import AttentionHead
@@ -11,6 +9,7 @@ from attention_lab.authoring import (
     FUSED_ATTENTION,
     SUMS_OF_PRODUCTS,
     Exercise,
+    LayerDraw,
     ask,
     build,
     defaults,
@@ -25,9 +24,8 @@ multi_head_attention = Exercise(
     weights=1,
     not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
+    draw=LayerDraw,
 )
-# Thousands of numbers: in steps they travel in a byte each.
-STEP = 1 / 32
 
 
 def _sizes(draw, count):
@@ -37,12 +35,11 @@ def _sizes(draw, count):
 
 
 def _made(draw, width, heads, bias=False, dtype=torch.float32):
-    """The layer with fresh weights, small enough that no softmax saturates."""
+    """The layer with fresh weights."""
     head_size = width // heads
     names = [f"heads.{head}.{part}" for head in range(heads) for part in ("query", "key", "value")]
     shapes = {**{f"{name}.weight": (head_size, width) for name in names}, "output.weight": (width, width)}
-    scale = 2.0 ** -round(math.log2(width) / 2)  # 1 / sqrt(width), near enough, and a power of two
-    state = {name: draw.normal(*shape, dtype=dtype, step=STEP) * scale for name, shape in shapes.items()}
+    state = {name: draw.linear(*shape, dtype=dtype) for name, shape in shapes.items()}
     if bias:
         state |= {f"{name}.bias": draw.normal(head_size, dtype=dtype) for name in names}
         state["output.bias"] = draw.normal(width, dtype=dtype)
@@ -61,7 +58,7 @@ def parameters(draw):
 def own_weights(draw):
     width, heads, batch, length = _sizes(draw, 2)
     fresh = build(width, heads, bias=True, look=("result", "state"))
-    yield ask(draw.normal(batch, length, width, step=STEP), build=fresh)
+    yield ask(draw.normal(batch, length, width), build=fresh)
 
 
 @multi_head_attention.group("self-attention", points=1)
@@ -69,22 +66,22 @@ def self_attention(draw):
     for dtype in FLOATS:
         width, heads, batch, length = _sizes(draw, 2)
         yield ask(
-            draw.normal(batch, length, width, dtype=dtype, step=STEP),
+            draw.normal(batch, length, width, dtype=dtype),
             build=_made(draw, width, heads, dtype=dtype),
         )
-    yield ask(draw.normal(1, 1, width, step=STEP), build=_made(draw, width, 1))
+    yield ask(draw.normal(1, 1, width), build=_made(draw, width, 1))
 
 
 @multi_head_attention.group("with a bias", points=1)
 def with_a_bias(draw):
     width, heads, batch, length = _sizes(draw, 2)
-    yield ask(draw.normal(batch, length, width, step=STEP), build=_made(draw, width, heads, bias=True))
+    yield ask(draw.normal(batch, length, width), build=_made(draw, width, heads, bias=True))
 
 
 @multi_head_attention.group("other keys and values, unequal lengths", points=1)
 def other_keys_and_values(draw):
     width, heads, batch, queries, keys = _sizes(draw, 3)
-    query, key, value = (draw.normal(batch, length, width, step=STEP) for length in (queries, keys, keys))
+    query, key, value = (draw.normal(batch, length, width) for length in (queries, keys, keys))
     yield ask(query, key, build=_made(draw, width, heads))
     yield ask(query, key, value, draw.mask(queries, keys), build=_made(draw, width, heads))
 
@@ -93,10 +90,10 @@ def other_keys_and_values(draw):
 def masks(draw):
     width, heads, batch, length = _sizes(draw, 2)
     for shape in ((length, length), (batch, length, length)):  # (batch, 1, length): next group
-        x = draw.normal(batch, length, width, step=STEP)
+        x = draw.normal(batch, length, width)
         x[1] = x[0]  # the same text twice, under masks of their own
         yield ask(x, mask=draw.mask(*shape), build=_made(draw, width, heads))
-    x = draw.normal(heads, heads, width, step=STEP)
+    x = draw.normal(heads, heads, width)
     yield ask(x, mask=draw.mask(heads, 1, heads), build=_made(draw, width, heads))
 
 
@@ -115,7 +112,7 @@ def nothing_to_attend_to(draw):
     width, heads, batch, length = _sizes(draw, 2)
     empty_sentence = draw.mask(batch, 1, length)
     empty_sentence[draw.integer(0, batch - 1)] = False
-    x = draw.normal(batch, length, width, step=STEP)
+    x = draw.normal(batch, length, width)
     yield ask(x, mask=empty_sentence, build=_made(draw, width, heads, bias=True))
     yield _hidden_above(draw)
 
@@ -131,7 +128,7 @@ def refusals(draw):
 def gradients(draw):
     width, heads, batch, queries, keys = _sizes(draw, 3)
     query, key, value = (
-        draw.normal(batch, length, width, dtype=torch.float64, step=STEP) for length in (queries, keys, keys)
+        draw.normal(batch, length, width, dtype=torch.float64) for length in (queries, keys, keys)
     )
     made = _made(draw, width, heads, bias=True, dtype=torch.float64)
     mask = draw.mask(queries, keys)

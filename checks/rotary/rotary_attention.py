@@ -9,6 +9,7 @@ from attention_lab.authoring import (
     FUSED_ATTENTION,
     SUMS_OF_PRODUCTS,
     Exercise,
+    LayerDraw,
     Tolerance,
     ask,
     build,
@@ -22,6 +23,7 @@ rotary_attention = Exercise(
     results=("output", "cache"),
     axes=(("batch", "tokens", "embedding"),),
     not_allowed=(FUSED_ATTENTION,),
+    draw=LayerDraw,
     # Angles made in float32 are right, whatever the dtype of x.
     tolerance=Tolerance(float32=SUMS_OF_PRODUCTS.float32, float64=SUMS_OF_PRODUCTS.float32),
     mistakes_from=("rotary_attention_mistakes", "rotary_attention_mistakes_in_the_cache"),
@@ -30,15 +32,15 @@ rotary_attention = Exercise(
 
 def _sizes(draw):
     """Heads, head size (even), batch, tokens and past tokens: all different."""
-    (length, batch), (before, _) = draw.shuffled((11, 13)), draw.shuffled((15, 17))
-    return draw.shuffled((7, 9))[0], 14, batch, length, before
+    (heads, batch), (length, before) = draw.shuffled((7, 9)), draw.shuffled((11, 13))
+    return heads, 14, batch, length, before
 
 
 def _made(draw, heads, head_size, double=False, **given):
-    """The layer with weights of the judge's, small enough that no softmax saturates."""
+    """The layer with weights of the judge's."""
     width = heads * head_size
     names = ("query", "key", "value", "output")
-    state = {f"{name}.weight": draw.normal(width, width) / math.sqrt(width) for name in names}
+    state = {f"{name}.weight": draw.linear(width, width) for name in names}
     return build(width, heads, state=state, double=double, **given)
 
 
@@ -114,8 +116,8 @@ def equal_sizes(draw):
 
 @rotary_attention.group("another base", points=1)
 def another_base(draw):
-    for base in (100.0, 500.0):
-        yield _asked(draw, past=True, hidden=True, base=base)
+    for base, past in ((100.0, True), (500.0, False)):
+        yield _asked(draw, past=past, hidden=True, base=base)
 
 
 @rotary_attention.group("nothing to attend to, and large scores", points=1)
@@ -141,7 +143,7 @@ def refusals(draw):
 @rotary_attention.group("gradients", points=1)
 def gradients(draw):
     for past in (False, True):
-        yield _asked(draw, past=past, hidden=True, double=True, gradients=True)
+        yield _asked(draw, past=past, hidden=True, double=past, gradients=True)
 
 
 class Right(nn.Module):

@@ -2,13 +2,14 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, ask
+from attention_lab.authoring import FLOATS, Exercise, LayerDraw, ask
 from attention_lab.authoring.not_asked import LINEAR
 
 rotate_halves = Exercise(
     "rotate_halves",
     results=("turned x",),
     axes=(("tokens", "head size"),),
+    draw=LayerDraw,
     not_asked={"large values": LINEAR},
 )
 WIDTHS = (38, 44, 46)  # whose halves are no other size either
@@ -19,7 +20,7 @@ def _turned(draw, *leading, length, dtype=torch.float32, width=None, **asked):
     width = width or draw.shuffled(WIDTHS)[0]
     return ask(
         draw.normal(*leading, length, width, dtype=dtype),
-        3 * draw.normal(length, width // 2, dtype=dtype),
+        4 * draw.normal(length, width // 2, dtype=dtype),
         **asked,
     )
 
@@ -34,14 +35,14 @@ def one_text(draw):
 @rotate_halves.group("batches, and batches with heads", points=1)
 def batches(draw):
     for dtype in FLOATS:
-        batch, heads, length = draw.sizes(3)
+        heads, batch, length = draw.heads(1)
         yield _turned(draw, batch, length=length, dtype=dtype)
         yield _turned(draw, batch, heads, length=length, dtype=dtype)
 
 
 @rotate_halves.group("equal sizes: as many texts, heads and tokens", points=1)
 def equal_sizes(draw):
-    (size,) = draw.sizes(1)
+    size, _ = draw.heads()
     yield _turned(draw, size, length=size)
     yield _turned(draw, size, size, length=size)
     yield _turned(draw, size, size, length=size, width=2 * size)
@@ -49,7 +50,7 @@ def equal_sizes(draw):
 
 @rotate_halves.group("a single pair, a single token", points=1)
 def edges(draw):
-    batch, heads, length = draw.sizes(3)
+    heads, batch, length = draw.heads(1)
     yield _turned(draw, batch, heads, length=length, width=2)
     yield _turned(draw, batch, heads, length=1)
 
@@ -57,7 +58,7 @@ def edges(draw):
 @rotate_halves.group("gradients", points=1)
 def gradients(draw):
     for dtype in FLOATS:
-        batch, heads, length = draw.sizes(3)
+        heads, batch, length = draw.heads(1)
         yield _turned(draw, batch, heads, length=length, dtype=dtype, gradients=True)
 
 

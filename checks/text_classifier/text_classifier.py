@@ -1,10 +1,8 @@
 """What the grader asks about `TextClassifier`, on the given layers and on one of the judge's own."""
 
-import math
-
 import torch
 
-from attention_lab.authoring import Exercise, Tolerance, ask, build
+from attention_lab.authoring import Exercise, LayerDraw, Tolerance, ask, build
 from attention_lab.authoring.not_asked import FIXED_AXES, NO_EMPTY_TEXT, OF_OTHERS
 
 from .text_classifier_attention import EFFICIENT, NAIVE, TORCHS, attention, positions, unheard_of
@@ -16,6 +14,7 @@ text_classifier = Exercise(
     # The unheard-of layer takes the sine of scores of about a hundred: what these lose in float32, by
     # the order in which a processor adds, it hands on many times over, up to 1e-4 in the logits.
     tolerance=Tolerance(float32=(1e-3, 2e-3)),
+    draw=LayerDraw,
     mistakes_from=("text_classifier_mistakes", "text_classifier_mistakes_in_parts"),
     not_asked={"leading axes": FIXED_AXES, "large values": OF_OTHERS, "empty rows": NO_EMPTY_TEXT},
 )
@@ -53,13 +52,10 @@ def _made(draw, sizes, layer=EFFICIENT, positional=False, double=False, look=("r
         shapes |= table
     dtype = torch.float64 if double else torch.float32
     # As large as their inputs, so that attention is sharp and no part of the answer is lost in another.
-    state = {
-        name: draw.normal(*shape, dtype=dtype) / (math.sqrt(shape[-1]) if name != "embedding.weight" else 1)
-        for name, shape in shapes.items()
-    }
+    state = {}
     for name, shape in shapes.items():
-        if len(shape) == 1 or name == "positional.table":
-            state[name] = draw.normal(*shape, dtype=dtype)
+        projects = len(shape) == 2 and name not in ("embedding.weight", "positional.table")
+        state[name] = draw.linear(*shape, dtype=dtype) if projects else draw.normal(*shape, dtype=dtype)
     state["embedding.weight"][0] = 0  # as a padding's embedding is made, and as it stays
     made = (sizes.vocab_size, sizes.embed_dim, sizes.classes, attending)
     return build(*made, state=state, double=double, look=look, **more)

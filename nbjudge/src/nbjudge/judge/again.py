@@ -9,6 +9,7 @@ or by call, answers then as if it had been asked something else.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,10 +24,12 @@ from nbjudge.judge.compare import same_value
 from nbjudge.judge.questions import GroupRun, Question, changes_values
 from nbjudge.judge.verdict import Finding
 from nbjudge.values.arrays import ArrayKind
-from nbjudge.values.kinds import kind_of
+from nbjudge.values.kinds import kind_of, owned_values
 
 Call = dict[str, Any]
 LENGTH_AXIS = -2  # of what has rows: a call with less has one row less
+# What is large is not right by luck: of a group with more numbers its smaller cases are asked again.
+MANY_NUMBERS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,10 +61,30 @@ def second_round_calls(asked: Question) -> list[Call]:
 
 
 def _calls_and_answers(asked: Question) -> Iterator[tuple[Call, Answer]]:
-    cases = zip(reversed(asked.cases), reversed(asked.calls), strict=True)
-    for case, first in cases:
-        if case.refuses is None:
-            yield from _anew(asked, first)
+    calls = [call for case, call in zip(asked.cases, asked.calls, strict=True) if case.refuses is None]
+    for index, first in enumerate(_small_enough(list(reversed(calls)))):
+        yield from _anew(asked, first, index)
+
+
+def _small_enough(calls: list[Call]) -> list[Call]:
+    """The smallest call, and with it the next ones as far as `MANY_NUMBERS` go; in their order."""
+    chosen, numbers = list[int](), 0
+    for index in sorted(range(len(calls)), key=lambda index: _numbers(calls[index])):
+        numbers += _numbers(calls[index])
+        if chosen and numbers > MANY_NUMBERS:
+            break
+        chosen.append(index)
+    return [calls[index] for index in sorted(chosen)]
+
+
+def _numbers(call: Call) -> int:
+    """How many numbers its arrays hold, a layer's weights included."""
+    given = [call["args"], call["kwargs"], call["build"] or {}]
+    return sum(math.prod(value.shape) for _, value in owned_values(given) if _is_array(value))
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(kind_of(value), ArrayKind)
 
 
 def _second_round(run: GroupRun) -> SecondRound:
@@ -76,8 +99,11 @@ def second_round_of(asked: Question) -> tuple[list[Call], list[Answer]]:
     return asked.second_round[0]
 
 
-def _anew(asked: Question, first: Call) -> Iterator[tuple[Call, Answer]]:
-    """One call in other words, as far as the reference has an answer to them, and that answer."""
+def _anew(asked: Question, first: Call, index: int) -> Iterator[tuple[Call, Answer]]:
+    """One call in other words, as far as the reference has an answer to them, and that answer.
+
+    In each form and in each mode, but not in each form in each mode: from case to case they change partners.
+    """
     plain = first | {"cotangents": None, "before": []}
     fewer = _without_optional_arrays(asked.reference, plain)
     forms = [plain] if fewer is None else [plain, fewer]
@@ -90,11 +116,12 @@ def _anew(asked: Question, first: Call) -> Iterator[tuple[Call, Answer]]:
             for call in before
             if _answer_to(asked.reference, call) is not None
         ]
-    builds = [None] if build is None else BUILDERS[build["builder"]].modes(build)
-    for form in (form | {"build": each} for each in builds for form in forms):
-        change = partial(_times, factor=asked.asked_again_times)
+    modes = [None] if build is None else BUILDERS[build["builder"]].modes(build)
+    change = partial(_times, factor=asked.asked_again_times)
+    for number in range(max(len(forms), len(modes))):
+        form, mode = forms[number % len(forms)], modes[(number + index) % len(modes)]
         other = {"args": _each(form["args"], change), "kwargs": _each(form["kwargs"], change)}
-        call = form | other | {"before": earlier}
+        call = form | other | {"build": mode, "before": earlier}
         answer = _answer_to(asked.reference, call)
         if answer is not None:
             yield call, answer
@@ -112,7 +139,7 @@ def _without_optional_arrays(reference: Callable[..., Any], call: Call) -> Call 
     optional = {each.name for each in parameters if each.default is not inspect.Parameter.empty}
 
     def is_left_out(name: str, value: Any) -> bool:
-        return name in optional and isinstance(kind_of(value), ArrayKind)
+        return name in optional and _is_array(value)
 
     args = list(call["args"])
     while args and len(args) <= len(parameters) and is_left_out(parameters[len(args) - 1].name, args[-1]):

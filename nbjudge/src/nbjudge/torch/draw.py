@@ -14,6 +14,10 @@ from nbjudge.torch.tensors import MOST_STEPS
 class Draw(PlainDraw):
     """A source of sizes, tensors and numbers that repeats itself for the same seed."""
 
+    # A power of two, where normal numbers are to be multiples of it, MOST_STEPS of it at most: such tensors
+    # travel in a byte a number, times any power of two. Worth it where a question is large, as layers' are.
+    step: float | None = None
+
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
         self._torch = torch.Generator().manual_seed(seed)
@@ -35,19 +39,16 @@ class Draw(PlainDraw):
         """An int64 tensor of whole numbers from `low` to `high`, both included."""
         return torch.randint(low, high + 1, shape, generator=self.generator)
 
-    def normal(
-        self, *shape: int, dtype: torch.dtype = torch.float32, step: float | None = None
-    ) -> torch.Tensor:
-        """Standard-normal numbers: a tensor of this shape and dtype.
+    def normal(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """Standard-normal numbers, in steps where there is a `step`: a tensor of this shape and dtype."""
+        return self.in_steps(torch.randn(shape, generator=self.generator, dtype=torch.float64)).to(dtype)
 
-        With `step`, a power of two, they are multiples of it, MOST_STEPS of it at most: such tensors travel
-        in a byte a number, times any power of two. Worth it where a question is large, as layers' are.
-        """
-        numbers = torch.randn(shape, generator=self.generator, dtype=torch.float64)
-        if step is not None:
-            # Adding 0 makes 0 of -0, which would not come back from a whole number.
-            numbers = (numbers / step).round().clamp(-MOST_STEPS, MOST_STEPS) * step + 0.0
-        return numbers.to(dtype)
+    def in_steps(self, numbers: torch.Tensor) -> torch.Tensor:
+        """The nearest multiples of `step`; without a step the numbers as they are."""
+        if self.step is None:
+            return numbers
+        # Adding 0 makes 0 of -0, which would not come back from a whole number.
+        return (numbers / self.step).round().clamp(-MOST_STEPS, MOST_STEPS) * self.step + 0.0
 
     def uniform(self, *shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
         """Numbers between 0 and 1: a tensor of this shape and dtype."""

@@ -6,7 +6,7 @@ Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -103,6 +103,11 @@ class Tensors(ArrayKind):
         return torch.equal(value, other) or bool(
             ((value == other) | ((value != value) & (other != other))).all()
         )
+
+    def draw_from(self, seed: int) -> Callable[[], None]:
+        before = torch.get_rng_state()
+        torch.default_generator.manual_seed(seed)
+        return lambda: torch.set_rng_state(before)
 
     def companions(self, value: Any) -> dict[str, Any]:
         return {"grad": value.grad} if value.is_leaf else {}

@@ -8,6 +8,7 @@ Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from nbjudge.values.kinds import Kind, register
@@ -137,6 +138,14 @@ class NumpyArrays(ArrayKind):
             plain = value.item()
             return plain if type(plain) in PLAIN else value
         return value if value.size > LARGEST_ARRAY else self.copy(value, False)
+
+    def draw_from(self, seed: int) -> Callable[[], None]:
+        chance = getattr(self.imported(), "random", None)
+        if chance is None:
+            return lambda: None
+        before = chance.get_state()
+        chance.seed(seed)
+        return lambda: chance.set_state(before)
 
     def identical(self, value: Any, other: Any) -> bool:
         numpy = self.imported()

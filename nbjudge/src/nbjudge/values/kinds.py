@@ -10,7 +10,7 @@ Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 # A value's place in nested lists and dicts, such as "/args/0", and the value.
@@ -62,6 +62,10 @@ class Kind:
     def identical(self, value: Any, other: Any) -> bool:
         """Whether another value is the same to the last bit, NaN included: an argument was left alone."""
         raise NotImplementedError
+
+    def draw_from(self, seed: int) -> Callable[[], None]:
+        """Have its library draw by chance from a seed; what is returned undoes that."""
+        return lambda: None
 
     def companions(self, value: Any) -> dict[str, Any]:
         """What belongs to a value and is no part of it, such as a gradient."""

@@ -12,11 +12,13 @@ import importlib
 import json
 import linecache
 import os
+import zlib
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
 from nbjudge.ask.program.building import BUILDERS, look_at
+from nbjudge.ask.program.chance import drawing_from
 from nbjudge.ask.program.handed_in import HandedIn
 from nbjudge.ask.program.names import as_remembered
 from nbjudge.ask.program.recording import NoRecording, Recording
@@ -30,7 +32,7 @@ LONGEST_MESSAGE = 2_000  # characters
 def respond(text: str, namespace: dict[str, Any]) -> str:
     """Answer one packed request against the student's namespace; return the packed answers."""
     request = unpack(text, with_code=True)
-    with as_remembered(namespace):
+    with as_remembered(namespace), drawing_from(zlib.crc32(text.encode())):
         function = namespace.get(request["target"])
         watch = request["watch"]
         with Recording(watch) if watch and callable(function) else NoRecording() as recording:

@@ -1,0 +1,84 @@
+"""To be asked leaves no trace in what a kernel draws by chance, and the same question draws the same."""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import numpy as np
+import pytest
+import torch
+import torch.nn as nn
+
+from nbjudge.ask.answers import calls_for
+from nbjudge.ask.protocol import question
+from nbjudge.authoring import ask
+from nbjudge.torch import build
+from nbjudge.values.packing import unpack
+
+
+class Layer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+def chance_of_all(x):
+    return x + random.random() + np.random.rand() + torch.rand(())
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Ask as a kernel is asked: by the expression, against the names of `__main__`."""
+
+    def asked(answer, *cases):
+        monkeypatch.setattr(sys.modules["__main__"], "answer", answer, raising=False)
+        return unpack(eval(question("answer", calls_for(cases, [None] * len(cases)), {}), {}))
+
+    return asked
+
+
+def fresh_layers(*widths):
+    return [ask(torch.ones(2, width), build=build(width, look=("state",))) for width in widths]
+
+
+def weights(answer):
+    return answer["value"]["state"]["linear.weight"]
+
+
+def test_a_module_draws_the_same_weights_whenever_the_same_is_asked(asked):
+    first, second = asked(Layer, *fresh_layers(5)), asked(Layer, *fresh_layers(5))
+    assert torch.equal(weights(first[0]), weights(second[0]))
+
+
+def test_two_modules_of_one_question_draw_different_weights(asked):
+    one, other = asked(Layer, *fresh_layers(5, 5))
+    assert not torch.equal(weights(one), weights(other))
+
+
+def test_another_question_draws_other_weights(asked):
+    first, second = asked(Layer, *fresh_layers(5)), asked(Layer, *fresh_layers(5, 6))
+    assert not torch.equal(weights(first[0]), weights(second[0]))
+
+
+def test_what_is_drawn_afterwards_is_what_would_have_been_drawn(asked):
+    def next_numbers():
+        return random.random(), np.random.rand(), torch.rand(3).tolist()
+
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    expected = next_numbers()
+    random.setstate(states[0])
+    np.random.set_state(states[1])
+    torch.set_rng_state(states[2])
+    asked(Layer, *fresh_layers(5))
+    asked(chance_of_all, ask(torch.ones(3)))
+    assert next_numbers() == expected
+
+
+def test_an_answer_that_draws_by_chance_is_asked_with_the_same_chance(asked):
+    first, second = (asked(chance_of_all, ask(torch.ones(3)), ask(torch.ones(3))) for _ in range(2))
+    assert torch.equal(first[0]["value"], second[0]["value"])
+    assert not torch.equal(first[0]["value"], first[1]["value"])
