@@ -52,7 +52,7 @@ def _generation(tokens: Sequence[str], prompt: int) -> tuple[Figure, Show]:
         raise ValueError(f"the prompt takes 1 to {len(tokens) - 1} of the tokens, not {prompt}.")
     figure = Figure((9.0, 3.2), **FIGURE)
     ax = figure.subplots()
-    ax.set(xlim=(-2.3, len(tokens) + 1.6), ylim=(-0.2, 3.0))
+    ax.set(xlim=(-2.3, len(tokens) + 2.3), ylim=(-0.2, 3.0))
     ax.set_axis_off()
     words = [ax.text(place + 0.5, 2.55, token, ha="center") for place, token in enumerate(tokens)]
     blocks: list[list[tuple[Rectangle, Text]]] = []
@@ -89,7 +89,7 @@ def _generation(tokens: Sequence[str], prompt: int) -> tuple[Figure, Show]:
                 text.set_color("white" if said == NEW else INK)
                 text.set_bbox(None if said != KEPT else {"facecolor": "white", "edgecolor": "none", "pad": 1})
             sums.append(sum(keys_of(each, prompt, cached)[1] for each in range(1, step + 1)))
-            totals[row].set_text(f"{sums[row]} made")
+            totals[row].set_text(f"{sums[row]} made so far")
         kept, new = keys_of(step, prompt, True)
         return (
             f"Step {step} makes '{tokens[seen]}'. With a cache: {kept} keys kept, {new} made anew; "

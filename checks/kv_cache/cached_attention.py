@@ -18,7 +18,7 @@ from attention_lab.authoring import (
 )
 from attention_lab.authoring.not_asked import FIXED_AXES
 
-from .cached_attention_walks import in_pieces, state_of, twice
+from .cached_attention_walks import in_pieces, state_of, twice, twice_without_gradients
 
 cached_attention = Exercise(
     "CachedAttention",
@@ -27,7 +27,11 @@ cached_attention = Exercise(
     not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
     draw=LayerDraw,
-    mistakes_from=("cached_attention_mistakes", "cached_attention_mistakes_in_the_cache"),
+    mistakes_from=(
+        "cached_attention_mistakes",
+        "cached_attention_mistakes_in_the_cache",
+        "cached_attention_mistakes_in_what_returns",
+    ),
     not_asked={"leading axes": FIXED_AXES},
 )
 
@@ -116,19 +120,28 @@ def pieces(draw):
 def branches(draw):
     yield _in_pieces(draw, draw.shuffled((3, 4, 6)), through=twice)
     yield _in_pieces(draw, (6, 1, 1), torch.float64, through=twice)
+    yield _in_pieces(draw, (2, 1, 1), through=twice_without_gradients)
 
 
 def _large_scores(draw, past):
-    """Later keys have ever larger scores, up to 1e4: whatever is hidden is above what is seen."""
+    """Scores up to 1e4 in even heads and down to -1e4 in odd ones: later keys have larger scores in both.
+
+    So whatever is hidden is above what is seen, and in odd heads what is seen is far below 0.
+    """
     heads, head_size, batch, new = draw.heads(2)
     made = _made(draw, heads, head_size)
     for_large_scores(made.state, head_size)
+    for name, sign in (("query", 1), ("key", -1)):
+        odd = made.state[f"{name}.weight"][head_size :: 2 * head_size]
+        odd[:, 1], odd[:, 0] = sign * odd[:, 0], 0.0
     x = draw.normal(batch, new, heads * head_size)
     x[..., 0] = draw.in_steps(torch.linspace(0.5, 1, new))
+    x[..., 1] = draw.in_steps(torch.linspace(1, 0.5, past + new)[past:])
     if not past:
         return ask(x, build=made)
     cache = _cache(draw, batch, heads, past, head_size)
     cache[0][..., 0] = 0.0
+    cache[0][:, 1::2, :, 0] = float(made.state["key.weight"].min())
     return ask(x, cache, build=made)
 
 

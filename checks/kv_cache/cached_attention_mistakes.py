@@ -77,6 +77,46 @@ class SeesNoPast(Right):
         return torch.cat([hidden, torch.ones(new, new, dtype=torch.bool).tril()], dim=1)
 
 
+class PastFromAnAxis(Right):
+    """The mask is shifted by the length of another axis of the cache."""
+
+    axis = 1
+
+    def weigh(self, scores):
+        new, total = scores.shape[-2:]
+        past = self.lengths[self.axis] if total > new else 0
+        mask = torch.ones(new, total, dtype=torch.bool).tril(diagonal=past)
+        return torch.softmax(scores.masked_fill(~mask, -math.inf), dim=-1)
+
+    def attend(self, query, key, value):
+        self.lengths = key.shape
+        return super().attend(query, key, value)
+
+
+@cached_attention.mistake(
+    "The number of past tokens is read from the wrong axis: the mask is shifted by the number of heads. A "
+    "cached key is (B, H, T_past, D), so the tokens are its third axis."
+)
+class PastFromTheHeads(PastFromAnAxis):
+    axis = 1
+
+
+@cached_attention.mistake(
+    "The number of past tokens is read from the wrong axis: the mask is shifted by the number of sentences. A "
+    "cached key is (B, H, T_past, D), so the tokens are its third axis."
+)
+class PastFromTheBatch(PastFromAnAxis):
+    axis = 0
+
+
+@cached_attention.mistake(
+    "The number of past tokens is read from the wrong axis: the mask is shifted by the head size. A cached "
+    "key is (B, H, T_past, D), so the tokens are its third axis."
+)
+class PastFromTheHeadSize(PastFromAnAxis):
+    axis = 3
+
+
 @cached_attention.mistake(
     "The mask is turned round: a token sees what comes after it, and nothing before. True means may "
     "attend: on the diagonal and to its left."
@@ -104,12 +144,48 @@ class ScaledByTheWholeWidth(Right):
 
 
 @cached_attention.mistake(
+    "The scores are divided by the head size D, so the weights are too even. It is the root of D that "
+    "belongs there."
+)
+class ScaledByTheHeadSize(Right):
+    def scale(self, head_size):
+        return head_size
+
+
+@cached_attention.mistake(
+    "The softmax runs over the queries: each key shares out its weight among them. Each query shares out "
+    "its own among the keys, which are the last axis of the scores (B, H, T_new, T)."
+)
+class SoftmaxOverTheQueries(Right):
+    def weigh(self, scores):
+        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), -math.inf), dim=-2)
+
+
+@cached_attention.mistake(
     "The hidden scores are set to 0, which is a score like any other: hidden tokens still get weight. Set"
     " them to -inf before the softmax."
 )
 class HiddenScoresOfZero(Right):
     def weigh(self, scores):
         return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), 0.0), dim=-1)
+
+
+@cached_attention.mistake(
+    "Hidden scores are filled with a number that is not small enough: here scores go down to -1e4, and what "
+    "is hidden gets weight again beside them. Set them to -inf before the softmax."
+)
+class FilledTooHigh(Right):
+    def weigh(self, scores):
+        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), -100.0), dim=-1)
+
+
+@cached_attention.mistake(
+    "Hidden scores are filled with -1e4, and a score that is seen may be as low: then the hidden ones get "
+    "weight beside it. Set them to -inf before the softmax."
+)
+class FilledWithMinusTenThousand(Right):
+    def weigh(self, scores):
+        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), -1e4), dim=-1)
 
 
 @cached_attention.mistake(
@@ -185,6 +261,3 @@ class MaskInTheState(Right):
     def __init__(self, embed_dim, num_heads, bias=False):
         super().__init__(embed_dim, num_heads, bias)
         self.register_buffer("hidden", torch.ones(256, 256, dtype=torch.bool).triu(1))
-
-    def load_state_dict(self, state, strict=True):
-        return super().load_state_dict(state, strict=False)

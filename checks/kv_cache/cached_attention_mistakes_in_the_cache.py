@@ -69,6 +69,45 @@ class ValueFirst(Right):
 
 
 @cached_attention.mistake(
+    "Key and value change places as the cache is read: new keys stand behind old values, and new values "
+    "behind old keys. The pair is (key, value): the old keys are its first entry."
+)
+class ReadsTheValueFirst(Right):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache and (cache[1], cache[0]))
+
+
+@cached_attention.mistake(
+    "The new keys stand behind the old values, too, and the new values nowhere. A slip of copy and paste: "
+    "new values belong behind the old ones."
+)
+class NewKeysBehindOldValues(Right):
+    def forward(self, x, cache=None):
+        query, key, value = (self.split(layer(x)) for layer in (self.query, self.key, self.value))
+        if cache is not None:
+            key, value = self.join(cache[0], key), self.join(cache[1], key)
+        return self.finish(self.merge(self.attend(query, key, value))), (key, value)
+
+
+@cached_attention.mistake(
+    "The old keys are read twice, and the old values never. A slip of copy and paste: the second entry of "
+    "the cache holds the values."
+)
+class OldKeysTwice(Right):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache and (cache[0], cache[0]))
+
+
+@cached_attention.mistake(
+    "The old values are read twice, and the old keys never. A slip of copy and paste: the first entry of the "
+    "cache holds the keys."
+)
+class OldValuesTwice(Right):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache and (cache[1], cache[1]))
+
+
+@cached_attention.mistake(
     "The old values are not joined: the keys are kept twice, as key and as value. A slip of copy and "
     "paste: the second of the pair holds the values."
 )
@@ -136,6 +175,49 @@ class KeepsTheCacheInItself(Right):
 
 
 @cached_attention.mistake(
+    "Keys and values are written into one buffer of the layer's: two ways on from the same cache share it, "
+    "and the second overwrites what the first has kept. Make new tensors by joining."
+)
+class OneBufferForAll(Right):
+    buffers = None
+
+    def kept(self, new, total):
+        shape = total[0].shape
+        if self.buffers is None or self.buffers[0].shape[0] != shape[0] or shape[2] > 64:
+            room = shape[0], shape[1], max(shape[2], 64), shape[3]
+            self.buffers = [each.new_zeros(room) for each in total]
+        for buffer, each in zip(self.buffers, total):
+            buffer[:, :, : shape[2]] = each
+        return tuple(buffer[:, :, : shape[2]] for buffer in self.buffers)
+
+
+@cached_attention.mistake(
+    "Where gradients are off, keys and values are written into one buffer: two ways on from the same cache "
+    "share it, and the second overwrites what the first has kept. Make new tensors by joining, with "
+    "gradients and without."
+)
+class OneBufferWithoutGradients(OneBufferForAll):
+    def kept(self, new, total):
+        return total if torch.is_grad_enabled() else super().kept(new, total)
+
+
+@cached_attention.mistake(
+    "Right in float32. In float64 the keys meet a buffer of float32, which is torch's default and not the "
+    "dtype of `x`. Results keep the dtype: make the buffer with the one of `x`."
+)
+class BufferInFloat32(Right):
+    def join(self, past, new):
+        before = past.shape[2]
+        buffer = torch.zeros(*new.shape[:2], before + new.shape[2], new.shape[3])
+        buffer[:, :, :before], buffer[:, :, before:] = past, new
+        return buffer
+
+    def forward(self, x, cache=None):
+        nothing = self.split(x)[:, :, :0]
+        return super().forward(x, (nothing, nothing) if cache is None else cache)
+
+
+@cached_attention.mistake(
     "The numbers are right, but no gradient flows through the cache: it left the graph through "
     "`.detach()` or `.data`. Turning gradients off is the business of whoever generates; keep the tensors"
     " themselves."
@@ -152,34 +234,3 @@ class Detached(Right):
 class DetachesThePast(Right):
     def join(self, past, new):
         return torch.cat([past.detach(), new], dim=2)
-
-
-@cached_attention.mistake(
-    "The cache that comes back holds the queries as well. No later token asks them, and whoever reads the "
-    "cache expects a pair: (key, value)."
-)
-class KeepsTheQueries(Right):
-    def attend(self, query, key, value):
-        self.asked = query
-        return super().attend(query, key, value)
-
-    def kept(self, new, total):
-        return *total, self.asked
-
-
-@cached_attention.mistake(
-    "Only the output comes back. A pair is asked for, (output, cache), also where no cache was handed in."
-)
-class OutputOnly(Right):
-    def forward(self, x, cache=None):
-        return super().forward(x, cache)[0]
-
-
-@cached_attention.mistake(
-    "Without a cache, none comes back: after the prompt there is nothing to go on with. Return keys and "
-    "values in any case."
-)
-class NoCacheAtFirst(Right):
-    def forward(self, x, cache=None):
-        output, total = super().forward(x, cache)
-        return output, None if cache is None else total

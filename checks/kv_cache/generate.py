@@ -9,7 +9,7 @@ generate = Exercise(
     "generate",
     results=("tokens",),
     axes=(("batch", "tokens"),),
-    mistakes_from=("generate_mistakes",),
+    mistakes_from=("generate_mistakes", "generate_mistakes_in_the_cache"),
     not_asked={
         "dtypes": "whole numbers go in and come out",
         "leading axes": FIXED_AXES,
@@ -28,11 +28,10 @@ class Cache:
     def __init__(self, state, length):
         self._state, self._length = state, length
 
-    def __getitem__(self, place):
+    def _refuse(self, *_):
         raise TypeError("the cache is the step's own: hand it on as it came, without reading it")
 
-    def __iter__(self):
-        raise TypeError("the cache is the step's own: hand it on as it came, without reading it")
+    __getitem__ = __iter__ = __len__ = __bool__ = __contains__ = _refuse
 
 
 class Stepper:

@@ -23,7 +23,7 @@ grouped_query_attention = Exercise(
     not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
     draw=LayerDraw,
-    mistakes_from=("grouped_query_attention_mistakes",),
+    mistakes_from=("grouped_query_attention_mistakes", "grouped_query_attention_mistakes_in_the_weights"),
 )
 
 
@@ -147,8 +147,10 @@ def refusals(draw):
     embed_dim, heads = draw.indivisible()
     yield ask(build=build(embed_dim, heads, heads, look=()), refuses=(embed_dim, heads))
     heads, kv_heads = draw.indivisible()
-    (head_size,) = draw.sizes(1)
-    yield ask(build=build(heads * head_size, heads, kv_heads, look=()), refuses=(heads, kv_heads))
+    other = next(size for size in draw.sizes(4) if heads * size % kv_heads)
+    for head_size in (other, kv_heads):  # the second width divides by the key/value heads as well
+        made = build(heads * head_size, heads, kv_heads, look=())
+        yield ask(build=made, refuses=(heads, kv_heads))
 
 
 class Right(nn.Module):

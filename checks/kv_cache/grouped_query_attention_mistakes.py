@@ -1,6 +1,4 @@
-"""The mistakes that the grader can name in `GroupedQueryAttention`."""
-
-import math
+"""The mistakes that the grader can name in `GroupedQueryAttention`: heads, sizes, refusals."""
 
 import torch.nn as nn
 
@@ -41,40 +39,6 @@ class FirstHeadForAll(Right):
 
 
 @grouped_query_attention.mistake(
-    "`weights` are the sum over the heads, so their rows sum to H instead of 1. The average was asked "
-    "for: `mean`."
-)
-class WeightsSummed(Right):
-    def over_heads(self, weights):
-        return weights.sum(dim=1)
-
-
-@grouped_query_attention.mistake(
-    "`weights` are those of head 0 only. Their average over all heads was asked for."
-)
-class WeightsOfTheFirstHead(Right):
-    def over_heads(self, weights):
-        return weights[:, 0]
-
-
-@grouped_query_attention.mistake(
-    "`weights` of all heads come back, (B, H, T, T). Their average over the heads was asked for, (B, T, T)."
-)
-class WeightsOfAllHeads(Right):
-    def over_heads(self, weights):
-        return weights
-
-
-@grouped_query_attention.mistake(
-    "The sum of the weights over the heads is divided by the number of key/value heads. It is the query "
-    "heads that are averaged over: divide by `num_heads`."
-)
-class AveragedOverTheKeyHeads(Right):
-    def over_heads(self, weights):
-        return weights.sum(dim=1) / self.num_kv_heads
-
-
-@grouped_query_attention.mistake(
     "`key` and `value` lead from E to E, as in lesson 6 (or their head size is E / H_kv): nothing is "
     "saved. They have H_kv heads of D numbers, so they lead from E to H_kv · D."
 )
@@ -85,70 +49,6 @@ class KeysAsWideAsQueries(Right):
         self.num_heads = self.num_kv_heads = num_heads
         for name in ("query", "key", "value", "output"):
             self.add_module(name, nn.Linear(embed_dim, embed_dim, bias=bias))
-
-
-@grouped_query_attention.mistake(
-    "The scores are not scaled, so the weights are far too sharp. Divide by the root of the head size."
-)
-class Unscaled(Right):
-    def scale(self, head_size):
-        return 1.0
-
-
-@grouped_query_attention.mistake(
-    "The scores are divided by the root of the whole width E. A head's dot product runs over D = E / H "
-    "numbers: divide by the root of D."
-)
-class ScaledByTheWholeWidth(Right):
-    def scale(self, head_size):
-        return math.sqrt(head_size * self.num_heads)
-
-
-@grouped_query_attention.mistake(
-    "The scores are divided by the root of the keys' whole width, H_kv · D. A head's dot product runs "
-    "over D numbers, whoever shares them: divide by the root of D."
-)
-class ScaledByTheKeysWidth(Right):
-    def scale(self, head_size):
-        return math.sqrt(head_size * self.num_kv_heads)
-
-
-@grouped_query_attention.mistake(
-    "The mask is not used: hidden keys get weight. Set their scores to -inf before the softmax."
-)
-class NoMask(Right):
-    def forward(self, x, mask=None):
-        return super().forward(x, None)
-
-
-@grouped_query_attention.mistake(
-    "A mask of three axes meets the wrong axes of the scores: (B, T, T) against (B, H, T, T) puts its "
-    "sentences beside the heads. Lift it over the heads: a new axis in front of its last two."
-)
-class MaskNotLifted(Right):
-    def lift(self, mask):
-        return mask
-
-
-@grouped_query_attention.mistake(
-    "A query with nothing to attend to gets NaN: a softmax over nothing but -inf. Set the hidden weights "
-    "to 0 after the softmax."
-)
-class NaNInEmptyRows(Right):
-    def clear(self, weights, mask):
-        return weights
-
-
-@grouped_query_attention.mistake(
-    "The weights are hidden after the softmax, so the rows do not sum to 1. Hide the scores before it, "
-    "with -inf."
-)
-class MasksAfterTheSoftmax(Right):
-    def attend(self, query, key, value, mask):
-        _, weights = super().attend(query, key, value, None)
-        if mask is not None:
-            weights = weights.masked_fill(~self.lift(mask), 0.0)
-        return weights @ value, weights
 
 
 @grouped_query_attention.mistake(
@@ -185,6 +85,18 @@ class RefusesNoGroups(Right):
     def refuse(self, embed_dim, num_heads, num_kv_heads):
         if embed_dim % num_heads:
             raise ValueError(f"{embed_dim} does not divide into {num_heads} heads")
+
+
+@grouped_query_attention.mistake(
+    "The key/value heads are held against the width: a width that both numbers of heads divide goes through, "
+    "although the query heads cannot share the keys. It is `num_heads` that `num_kv_heads` has to divide."
+)
+class RefusesByTheWidth(Right):
+    def refuse(self, embed_dim, num_heads, num_kv_heads):
+        if embed_dim % num_heads:
+            raise ValueError(f"{embed_dim} does not divide into {num_heads} heads")
+        if embed_dim % num_kv_heads:
+            raise ValueError(f"{num_heads} heads cannot share {num_kv_heads} keys and values evenly")
 
 
 @grouped_query_attention.mistake(

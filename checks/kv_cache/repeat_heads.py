@@ -125,6 +125,26 @@ def joined_at_the_wrong_place(x, groups):
 
 
 @repeat_heads.mistake(
+    "The shape is right, and single numbers are repeated instead of heads: `repeat_interleave` flattens where"
+    " no axis is named, and a reshape cut the row into heads. Name the axis of the heads."
+)
+def flattened_and_cut_anew(x, groups):
+    batch, heads, length, head_size = x.shape
+    return x.repeat_interleave(groups).reshape(batch, heads * groups, length, head_size)
+
+
+@repeat_heads.mistake(
+    "The result is float32 although `x` is float64: the new tensor has torch's default dtype. Results keep "
+    "the dtype: make the new tensor with the one of `x`."
+)
+def in_float32(x, groups):
+    result = torch.empty(x.shape[0], x.shape[1] * groups, *x.shape[2:])
+    for copy in range(groups):
+        result[:, copy::groups] = x
+    return result
+
+
+@repeat_heads.mistake(
     "The result is not a head repeated but one that stands first and zeros behind it: each of the "
     "`groups` query heads needs the keys. Fill every copy."
 )

@@ -197,8 +197,8 @@ def writes_into_x(x, angles):
 
 
 @rotate_halves.mistake(
-    "The numbers are right, but no gradient reaches `x`: it left the graph through `.data` or `.detach()`. "
-    "Turn the tensor itself."
+    "The numbers are right, but no gradient reaches `x`: it left the graph by `.data`, `.detach()` or "
+    "`no_grad`. Turn the tensor itself."
 )
 def detached(x, angles):
     return _join(*_turn(*_cut(x.detach()), angles))

@@ -382,3 +382,16 @@ def test_an_empty_row_divided_by_the_smallest_number_has_a_gradient():
         (asked,) = (question(exercise, group, shares, seed) for group in exercise.groups)
         (gradient,) = asked.expected[0].gradients.values()
         assert gradient.isfinite().all()
+
+
+def test_nothing_in_every_call_is_told_as_a_missing_return():
+    said = finding(lambda query, key, value: None, two_texts).sentence
+    assert said.endswith("is the `return` line missing?")
+
+
+def test_an_error_whose_first_line_only_announces_it_is_told_with_the_next():
+    def stops(query, key, value):
+        raise RuntimeError('Error(s) in loading state_dict for Layer:\n\tMissing key(s) in state_dict: "mask". ')
+
+    said = finding(stops, two_texts).sentence
+    assert 'Error(s) in loading state_dict for Layer: Missing key(s) in state_dict: "mask".' in said

@@ -99,8 +99,11 @@ def _measured(exercise: Exercise, reference: Callable[..., Any], run: GroupRun) 
 def _measurement(exercise: Exercise, reference: Callable[..., Any], run: GroupRun) -> str:
     if _always_the_same(exercise, run):
         return wording.always_the_same(exercise, len(run.answers))
+    if not run.question.expected:  # then nothing is compared: what there is to say is why a value is missing
+        index = next((n for n, answer in enumerate(run.answers) if answer.status != "value"), 0)
+        return measure(exercise, reference, run.question.cases[index], run.answers[index], Answer("value"))
     index = run.wrong[0] if run.wrong else 0
-    expected = run.question.expected[index] if run.question.expected else Answer("value")
+    expected = run.question.expected[index]
     return measure(exercise, reference, run.question.cases[index], run.answers[index], expected)
 
 
@@ -110,8 +113,10 @@ def _always_the_same(exercise: Exercise, run: GroupRun) -> bool:
     expected = run.question.expected
     if not others or not expected or any(answer.status != "value" for answer in run.answers):
         return False
-    if any(bool((each != each).any()) for _, each in owned_values(first.value) if _is_array(each)):
-        return False  # NaN has a sentence of its own
+    if first.value is None or any(
+        bool((each != each).any()) for _, each in owned_values(first.value) if _is_array(each)
+    ):
+        return False  # a missing `return` and NaN have sentences of their own
     one_value = all(same_value(other.value, first.value, exercise.tolerance) for other in others)
     return one_value and not all(
         same_value(other.value, expected[0].value, exercise.tolerance) for other in expected[1:]

@@ -33,8 +33,14 @@ def no_value(exercise: Exercise, answer: Answer) -> str:
     if answer.error == "WrongParametersError":
         return f"The parameters of `{name}` are not those the exercise names ({answer.message})."
     where = f" at the line `{answer.line}`" if answer.line else ""
-    said = f": {answer.message.splitlines()[0].rstrip('.')}" if answer.message.strip() else ""
+    said = f": {_beginning_of(answer.message)}" if answer.message.strip() else ""
     return f"`{name}` stops with {answer.error}{where}{said}."
+
+
+def _beginning_of(message: str) -> str:
+    """The first line of an error's message, and the next one where the first only announces it."""
+    first, *others = (line.strip() for line in message.splitlines() if line.strip())
+    return " ".join([first, *others[:1]] if first.endswith(":") else [first]).rstrip(".")
 
 
 def asked_for(exercise: Exercise, case: Case, answer: Answer, wanted: Any) -> str:

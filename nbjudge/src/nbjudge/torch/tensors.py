@@ -30,7 +30,7 @@ class Tensors(ArrayKind):
     names = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}
     noun = "tensor"
     differentiates = True
-    no_gradient = "something on the way leaves torch or detaches"
+    no_gradient = "something on the way leaves torch, detaches or switches gradients off"
 
     def owns(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor)

@@ -1,0 +1,75 @@
+"""The mistakes that the grader can name in `CachedAttention`: what is returned."""
+
+from .cached_attention import Right, cached_attention
+
+
+@cached_attention.mistake(
+    "Nothing is returned: is the `return` line missing? A pair is asked for, (output, cache)."
+)
+class ReturnsNothing(Right):
+    def forward(self, x, cache=None):
+        super().forward(x, cache)
+
+
+@cached_attention.mistake(
+    "Output, key and value come back side by side, three results. Two are asked for, (output, cache): the "
+    "cache is one pair, (key, value), so that whoever calls can hand it on as it is."
+)
+class KeyAndValueApart(Right):
+    def forward(self, x, cache=None):
+        output, (key, value) = super().forward(x, cache)
+        return output, key, value
+
+
+@cached_attention.mistake(
+    "The weights come back as well, three results. Two are asked for, (output, cache): leave out the weights "
+    "and return the cache as one pair, (key, value)."
+)
+class WeightsToo(Right):
+    def weigh(self, scores):
+        self.weights = super().weigh(scores)
+        return self.weights
+
+    def forward(self, x, cache=None):
+        output, kept = super().forward(x, cache)
+        return output, self.weights, kept
+
+
+@cached_attention.mistake(
+    "The second result is the weights, as in lesson 6. Here it is the cache: the pair (key, value), past and "
+    "new, which the next call needs."
+)
+class WeightsInsteadOfTheCache(WeightsToo):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache)[:2]
+
+
+@cached_attention.mistake(
+    "The cache that comes back holds the queries as well. No later token asks them, and whoever reads the "
+    "cache expects a pair: (key, value)."
+)
+class KeepsTheQueries(Right):
+    def attend(self, query, key, value):
+        self.asked = query
+        return super().attend(query, key, value)
+
+    def kept(self, new, total):
+        return *total, self.asked
+
+
+@cached_attention.mistake(
+    "Only the output comes back. A pair is asked for, (output, cache), also where no cache was handed in."
+)
+class OutputOnly(Right):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache)[0]
+
+
+@cached_attention.mistake(
+    "Without a cache, none comes back: after the prompt there is nothing to go on with. Return keys and "
+    "values in any case."
+)
+class NoCacheAtFirst(Right):
+    def forward(self, x, cache=None):
+        output, total = super().forward(x, cache)
+        return output, None if cache is None else total

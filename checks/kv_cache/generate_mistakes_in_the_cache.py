@@ -1,0 +1,49 @@
+"""The mistakes that the grader can name in `generate`: what is passed twice, and a cache that is read."""
+
+import torch
+
+from .generate import generate
+
+
+@generate.mistake(
+    "The cache is read: its truth value, its length or an entry of it is asked for. It is the step's own, "
+    "whatever it is made of: hand it on as it came, and ask no more than whether it is None."
+)
+def reads_the_cache(step, tokens, new_tokens):
+    ids, cache = tokens, None
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits, cache = step(ids if cache else tokens, cache)
+            ids = logits[:, -1].argmax(dim=-1, keepdim=True)
+            tokens = torch.cat([tokens, ids], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "The last token of the prompt is passed again behind the prompt, which the cache holds already: it is "
+    "seen twice. The logits of the prompt's own step say what comes next: take its last row."
+)
+def the_last_prompt_token_again(step, tokens, new_tokens):
+    with torch.no_grad():
+        _, cache = step(tokens, None)
+        ids = tokens[:, -1:]
+        for _ in range(new_tokens):
+            logits, cache = step(ids, cache)
+            ids = logits[:, -1].argmax(dim=-1, keepdim=True)
+            tokens = torch.cat([tokens, ids], dim=1)
+    return tokens
+
+
+@generate.mistake(
+    "The prompt is passed twice: once to fill the cache, and then once more behind it. The step that fills "
+    "the cache returns logits as well: read the first new token from them."
+)
+def the_prompt_twice(step, tokens, new_tokens):
+    ids = tokens
+    with torch.no_grad():
+        _, cache = step(tokens, None)
+        for _ in range(new_tokens):
+            logits, cache = step(ids, cache)
+            ids = logits[:, -1].argmax(dim=-1, keepdim=True)
+            tokens = torch.cat([tokens, ids], dim=1)
+    return tokens

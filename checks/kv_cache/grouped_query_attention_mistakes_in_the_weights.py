@@ -1,0 +1,178 @@
+"""The mistakes that the grader can name in `GroupedQueryAttention`: scores, masks, the weights returned."""
+
+import math
+
+import torch
+
+from .grouped_query_attention import Right, grouped_query_attention
+
+
+@grouped_query_attention.mistake(
+    "`weights` are the sum over the heads, so their rows sum to H instead of 1. The average was asked "
+    "for: `mean`."
+)
+class WeightsSummed(Right):
+    def over_heads(self, weights):
+        return weights.sum(dim=1)
+
+
+@grouped_query_attention.mistake(
+    "`weights` are those of head 0 only. Their average over all heads was asked for."
+)
+class WeightsOfTheFirstHead(Right):
+    def over_heads(self, weights):
+        return weights[:, 0]
+
+
+@grouped_query_attention.mistake(
+    "`weights` are the average over one head of each group. Heads that share keys still have queries and "
+    "weights of their own: average over all H heads."
+)
+class WeightsOfOneHeadAGroup(Right):
+    def over_heads(self, weights):
+        return weights[:, :: self.num_heads // self.num_kv_heads].mean(dim=1)
+
+
+@grouped_query_attention.mistake(
+    "`weights` of all heads come back, (B, H, T, T). Their average over the heads was asked for, (B, T, T)."
+)
+class WeightsOfAllHeads(Right):
+    def over_heads(self, weights):
+        return weights
+
+
+@grouped_query_attention.mistake(
+    "The sum of the weights over the heads is divided by the number of key/value heads. It is the query "
+    "heads that are averaged over: divide by `num_heads`."
+)
+class AveragedOverTheKeyHeads(Right):
+    def over_heads(self, weights):
+        return weights.sum(dim=1) / self.num_kv_heads
+
+
+@grouped_query_attention.mistake(
+    "The scores are not scaled, so the weights are far too sharp. Divide by the root of the head size."
+)
+class Unscaled(Right):
+    def scale(self, head_size):
+        return 1.0
+
+
+@grouped_query_attention.mistake(
+    "The scores are divided by the root of the whole width E. A head's dot product runs over D = E / H "
+    "numbers: divide by the root of D."
+)
+class ScaledByTheWholeWidth(Right):
+    def scale(self, head_size):
+        return math.sqrt(head_size * self.num_heads)
+
+
+@grouped_query_attention.mistake(
+    "The scores are divided by the root of the keys' whole width, H_kv · D. A head's dot product runs "
+    "over D numbers, whoever shares them: divide by the root of D."
+)
+class ScaledByTheKeysWidth(Right):
+    def scale(self, head_size):
+        return math.sqrt(head_size * self.num_kv_heads)
+
+
+@grouped_query_attention.mistake(
+    "The scores are divided by the root of E / H_kv, which is the width that a whole group of heads has "
+    "together. A head's dot product runs over D = E / H numbers: divide by the root of D."
+)
+class ScaledByTheGroupsWidth(Right):
+    def scale(self, head_size):
+        return math.sqrt(head_size * self.num_heads // self.num_kv_heads)
+
+
+@grouped_query_attention.mistake(
+    "The scores are divided by the head size D, so the weights are too even. It is the root of D that "
+    "belongs there."
+)
+class ScaledByTheHeadSize(Right):
+    def scale(self, head_size):
+        return head_size
+
+
+@grouped_query_attention.mistake(
+    "The mask is not used: hidden keys get weight. Set their scores to -inf before the softmax."
+)
+class NoMask(Right):
+    def forward(self, x, mask=None):
+        return super().forward(x, None)
+
+
+@grouped_query_attention.mistake(
+    "A mask of three axes meets the wrong axes of the scores: (B, T, T) against (B, H, T, T) puts its "
+    "sentences beside the heads. Lift it over the heads: a new axis in front of its last two."
+)
+class MaskNotLifted(Right):
+    def lift(self, mask):
+        return mask
+
+
+@grouped_query_attention.mistake(
+    "A query with nothing to attend to gets NaN: a softmax over nothing but -inf. Set the hidden weights "
+    "to 0 after the softmax."
+)
+class NaNInEmptyRows(Right):
+    def clear(self, weights, mask):
+        return weights
+
+
+class Filled(Right):
+    """Hides with `number`; `clears` says whether hidden weights become 0 afterwards."""
+
+    number, clears = 0.0, True
+
+    def attend(self, query, key, value, mask):
+        if mask is None:
+            return super().attend(query, key, value, mask)
+        scores = query @ key.transpose(-2, -1) / self.scale(query.shape[-1])
+        weights = torch.softmax(scores.masked_fill(~self.lift(mask), self.number), dim=-1)
+        weights = self.clear(weights, self.lift(mask)) if self.clears else weights
+        return weights @ value, weights
+
+
+@grouped_query_attention.mistake(
+    "The hidden scores are set to 0, which is a score like any other: hidden keys take weight in the softmax,"
+    " and where it is set to 0 afterwards, the rows do not sum to 1. Set the scores to -inf."
+)
+class HiddenScoresOfZero(Filled):
+    pass
+
+
+@grouped_query_attention.mistake(
+    "The hidden scores are set to 0, which is a score like any other, so hidden keys get weight. Set them to "
+    "-inf before the softmax, and their weights to 0 after it."
+)
+class HiddenScoresOfZeroUncleared(Filled):
+    clears = False
+
+
+@grouped_query_attention.mistake(
+    "Hidden scores are filled with a number that is not small enough: here scores go down to -1e4, and what "
+    "is hidden takes all the weight beside them. Set them to -inf before the softmax."
+)
+class FilledTooHigh(Filled):
+    number = -100.0
+
+
+@grouped_query_attention.mistake(
+    "Hidden scores are filled with -1e4, and a score that is seen may be as low: then the hidden ones take "
+    "weight beside it. Set them to -inf before the softmax."
+)
+class FilledWithMinusTenThousand(Filled):
+    number = -1e4
+
+
+@grouped_query_attention.mistake(
+    "The weights are hidden after the softmax, so the rows do not sum to 1. Hide the scores before it, "
+    "with -inf."
+)
+class MasksAfterTheSoftmax(Right):
+    def attend(self, query, key, value, mask):
+        _, weights = super().attend(query, key, value, None)
+        if mask is not None:
+            weights = weights.masked_fill(~self.lift(mask), 0.0)
+        return weights @ value, weights
