@@ -1,8 +1,8 @@
 """How long a class waits that checks all at once: sixty learners and one `nbjudge tutor-service`.
 
-`python benchmarks/class_tutor.py [--learners 60] [--output FILE]`. Answers are worked out beforehand, for the
-learners' kernels are on machines of their own; measured is from the check to the verdict. A hub is left out,
-for its word on a token is kept for five minutes.
+`python benchmarks/class_tutor.py [--learners 60] [--only EXERCISE …] [--output FILE]`. Answers are worked out
+beforehand, for the learners' kernels are on machines of their own; measured is from the check to the verdict.
+A hub is left out, for its word on a token is kept for five minutes.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ WRONG_EVERY = 3
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--learners", type=int, default=60, help="how many check at once")
+    parser.add_argument("--only", nargs="+", default=[], help="of the exercises, these")
     parser.add_argument(
         "--output", type=Path, default=results.FOLDER / "class_tutor.json", help="for the figures"
     )
@@ -62,7 +63,7 @@ def main() -> None:
     torch.set_num_threads(1)
     out = results.console()
     machine = results.surroundings(out)
-    exercises = _exercises()
+    exercises = [each for each in _exercises() if each[1].name in (options.only or [each[1].name])]
     with _service() as port:  # of its own: the other one has heard none of this before
         rehearsed = [_rehearsed(port, *each, options.learners) for each in exercises]
     with _service() as port:
@@ -129,8 +130,10 @@ def _rehearsal(port: int, folder: str, exercise: str, answer: Any) -> list[Messa
     sent = list[Message]()
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     while True:
-        connection.request("POST", f"/tutor{path}", b"".join(wire.write(message)), _headers("rehearsal"))
-        reply = wire.read(connection.getresponse().read())
+        connection.request(
+            "POST", f"/tutor{path}", b"".join(wire.write(message, wire.SAID)), _headers("rehearsal")
+        )
+        reply = wire.read(connection.getresponse().read(), wire.QUESTION)
         sent.append((path, {**message, "conversation": ""}))
         if "question" not in reply:
             break
@@ -186,7 +189,7 @@ def _heard(
     connection: http.client.HTTPConnection, path: str, message: dict[str, Any], name: str
 ) -> dict[str, Any]:
     """A reply without its long text, which is read away: what a kernel does with it is its machine's work."""
-    parts = wire.write(message)
+    parts = wire.write(message, wire.SAID)
     length = {"Content-Length": str(sum(map(len, parts)))}
     connection.request("POST", f"/tutor{path}", iter(parts), _headers(name) | length)
     response = connection.getresponse()

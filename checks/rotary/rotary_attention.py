@@ -97,11 +97,11 @@ def masks(draw):
 def behind_a_cache(draw):
     for hidden in (True, False):
         yield _asked(draw, past=True, hidden=hidden)
-    yield _asked(draw, past=True, hidden=True, double=True)
     heads, head_size, batch, _, before = _sizes(draw)
-    cache = tuple(draw.normal(batch, heads, before, head_size) for _ in range(2))
-    mask = draw.mask(batch, 1, before + 1)
-    yield ask(draw.normal(batch, 1, heads * head_size), mask, cache, build=_made(draw, heads, head_size))
+    double = {"dtype": torch.float64}
+    cache = tuple(draw.normal(batch, heads, before, head_size, **double) for _ in range(2))
+    x, mask = draw.normal(batch, 1, heads * head_size, **double), draw.mask(batch, 1, before + 1)
+    yield ask(x, mask, cache, build=_made(draw, heads, head_size, double=True))
 
 
 @rotary_attention.group("equal sizes: as many texts as heads, as many tokens", points=1)
@@ -143,7 +143,7 @@ def refusals(draw):
 @rotary_attention.group("gradients", points=1)
 def gradients(draw):
     for past in (False, True):
-        yield _asked(draw, past=past, hidden=True, double=past, gradients=True)
+        yield _asked(draw, past=past, hidden=True, double=not past, gradients=True)
 
 
 class Right(nn.Module):

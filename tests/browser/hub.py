@@ -116,7 +116,7 @@ class Hub:
 
     def ask(self, token: str, path: str, said: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """What a kernel asks the tutor."""
-        request = Request(f"{self.address}/services/tutor{path}", b"".join(wire.write(said)))
+        request = Request(f"{self.address}/services/tutor{path}", b"".join(wire.write(said, wire.SAID)))
         request.add_header("Authorization", f"token {token}")
         return _read(request)
 
@@ -160,8 +160,9 @@ class Hub:
 def _read(request: Request) -> tuple[int, Any]:
     try:
         with urlopen(request, timeout=60) as response:
+            body = response.read()
             tutors = response.headers.get_content_type() == "text/plain"  # the board's table is JSON
-            return response.status, (wire.read if tutors else json.loads)(response.read())
+            return response.status, wire.read(body, wire.QUESTION) if tutors else json.loads(body)
     except OSError as error:
         if not hasattr(error, "code"):
             raise

@@ -62,7 +62,7 @@ class Classroom:
         self.address = f"http://127.0.0.1:{self.port}{PREFIX.rstrip('/')}"
 
     def post(self, name: str, path: str, said: dict[str, Any] | bytes) -> tuple[int, dict[str, Any]]:
-        data = b"".join(wire.write(said)) if isinstance(said, dict) else said
+        data = b"".join(wire.write(said, wire.SAID)) if isinstance(said, dict) else said
         request = Request(f"{self.address}{path}", data, {"Authorization": f"token {name}"})
         return self._read(request)
 
@@ -108,11 +108,11 @@ class Classroom:
     def _read(self, request: Request) -> tuple[int, dict[str, Any]]:
         try:
             with urlopen(request, timeout=60) as response:
-                return response.status, wire.read(response.read())
+                return response.status, wire.read(response.read(), wire.QUESTION)
         except OSError as error:
             if not hasattr(error, "code"):
                 raise
-            return error.code, wire.read(error.read())
+            return error.code, wire.read(error.read(), wire.QUESTION)
 
 
 _answers = threading.Lock()  # kernels have a process each; here they share one module

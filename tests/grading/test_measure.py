@@ -391,7 +391,7 @@ def test_nothing_in_every_call_is_told_as_a_missing_return():
 
 def test_an_error_whose_first_line_only_announces_it_is_told_with_the_next():
     def stops(query, key, value):
-        raise RuntimeError('Error(s) in loading state_dict for Layer:\n\tMissing key(s) in state_dict: "mask". ')
+        raise RuntimeError('Error(s) in loading Layer:\n\tMissing key(s) in state_dict: "mask". ')
 
     said = finding(stops, two_texts).sentence
-    assert 'Error(s) in loading state_dict for Layer: Missing key(s) in state_dict: "mask".' in said
+    assert 'Error(s) in loading Layer: Missing key(s) in state_dict: "mask".' in said

@@ -14,6 +14,7 @@ from tornado.web import RequestHandler
 
 from nbjudge.classroom.board import as_data, board
 from nbjudge.classroom.limits import TOO_LARGE, Refused
+from nbjudge.classroom.memory import keep_what_is_freed
 from nbjudge.classroom.people import HUB_IS_SILENT, NOT_KNOWN, HubIsSilent, People, Person
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.errors import CourseError
@@ -35,6 +36,7 @@ class Room:
     def __init__(self, tutors: ClassTutors, people: People) -> None:
         self.tutors, self.people = tutors, people
         sys.setswitchinterval(SWITCH_SECONDS)
+        keep_what_is_freed()
         self.workers = ThreadPoolExecutor(WORKERS, "judge")
         self.loop = asyncio.get_running_loop()
         self.changed = asyncio.Event()
@@ -74,9 +76,8 @@ class AskHandler(RequestHandler):
         if action == "hello":
             return self._send(200, {"version": VERSION})
         try:
-            said = wire.read(self.request.body)
             reply = await self.room.loop.run_in_executor(
-                self.room.workers, self.room.tutors.reply, person.name, f"/{action}", said
+                self.room.workers, self._reply, person.name, f"/{action}"
             )
         except Refused as refused:
             return self._send(429, {"error": str(refused)})
@@ -86,6 +87,9 @@ class AskHandler(RequestHandler):
             log.warning("A request to %s was not understood.", action, exc_info=True)
             return self._send(400, {"error": f"The tutor cannot read this request ({type(error).__name__})."})
         self._send(200, reply)
+
+    def _reply(self, name: str, path: str) -> dict[str, Any]:
+        return self.room.tutors.reply(name, path, wire.read(self.request.body))
 
     def _person(self) -> Awaitable[Person | None]:
         kind, _, token = self.request.headers.get("Authorization", "").partition(" ")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbjudge.ask.answers import Ask
-from nbjudge.tutor.conversation import Asked, Conversation, Lost
+from nbjudge.tutor.conversation import Asked, Conversation, Lost, Said
 
 MOST = 200  # places in conversations that are kept; what was found at one may be some megabytes
 
@@ -51,7 +51,7 @@ class RememberedConversation:
         self._place: bytes | None = _after(
             b"", "\n".join(about)
         )  # None: what comes here holds for nobody else
-        self._said: list[str | Lost] = []
+        self._said: list[Said] = []
         self._own: Conversation[Any] | None = None
 
     def next(self) -> Any:
@@ -65,7 +65,7 @@ class RememberedConversation:
             self._kept.keep(self._place, coming)
         return coming
 
-    def answer(self, said: str | Lost) -> None:
+    def answer(self, said: Said) -> None:
         """What the kernel gave to the last question."""
         # An answer that was late or died may do better with somebody else, or the next time.
         if self._place is not None:
@@ -87,7 +87,7 @@ class RememberedConversation:
         return self._own
 
 
-def _after(place: bytes, said: str) -> bytes:
+def _after(place: bytes, said: str | bytes) -> bytes:
     digest = hashlib.sha256(place)
-    digest.update(said.encode(errors="surrogatepass"))
+    digest.update(said if isinstance(said, bytes) else said.encode(errors="surrogatepass"))
     return digest.digest()

@@ -190,6 +190,7 @@ def agreement(names: Sequence[str]) -> str:
 
 def wrong_parts(exercise: Exercise, side: str, mine: Any, right: Any) -> str:
     """Parameters, buffers or attributes with other names, shapes or types than they should have."""
+    side = "entries of the state" if side == "state" else side
     if not isinstance(mine, dict) or not isinstance(right, dict):
         return f"The {side} of `{exercise.name}` are {short(mine)}, and {short(right)} was asked for."
     missing = [f"`{name}`" for name in right if name not in mine]

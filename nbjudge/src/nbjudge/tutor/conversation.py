@@ -40,13 +40,16 @@ class Lost:
     status: str
 
 
+Said = str | bytes | Lost  # what came of a question: text, or the bytes of text
+
+
 class Talk(Protocol):
     """What a conversation is to the tutor."""
 
     def next(self) -> Any:
         """The next question, or the result. Raises what the work raised."""
 
-    def answer(self, said: str | Lost) -> None:
+    def answer(self, said: Said) -> None:
         """What the kernel gave to the last question."""
 
 
@@ -55,7 +58,7 @@ class Conversation(Generic[Result]):
 
     def __init__(self, work: Callable[[Ask], Result]) -> None:
         self._out: Queue[Asked | Callable[[], Result]] = Queue()
-        self._in: Queue[str | Lost] = Queue()
+        self._in: Queue[Said] = Queue()
         self._work = work
         threading.Thread(target=self._run, daemon=True).start()
 
@@ -64,7 +67,7 @@ class Conversation(Generic[Result]):
         coming = self._out.get()
         return coming if isinstance(coming, Asked) else coming()
 
-    def answer(self, said: str | Lost) -> None:
+    def answer(self, said: Said) -> None:
         """What the kernel gave to the last question."""
         self._in.put(said)
 
@@ -95,7 +98,7 @@ class Conversation(Generic[Result]):
         return _read(said, len(calls))
 
 
-def _read(said: str, expected: int) -> Reply:
+def _read(said: str | bytes, expected: int) -> Reply:
     """What a kernel sent, as data; whatever else it is becomes an answer that cannot be read."""
     try:
         if len(said) > LARGEST_REPLY:

@@ -125,7 +125,7 @@ class Tutor:
         lesson = self._material.lessons[folder]
         return _parts_reply(one_page(lesson, self._level(lesson), right))
 
-    def answer(self, conversation: str, said: str | None, lost: str = "") -> Reply:
+    def answer(self, conversation: str, said: str | bytes | None, lost: str = "") -> Reply:
         """What the kernel gave to the last question, or why it gave nothing: "late" or "died"."""
         if conversation not in self._open:
             return {"said": TOO_LATE}

@@ -9,27 +9,25 @@ from __future__ import annotations
 import json
 from typing import Any
 
-LONG = ("question", "said")  # the names of what may be long
+QUESTION, SAID = "question", "said"  # what may be long: of what a kernel is sent, and of what it sends
 BELOW = "below"  # says in the JSON what the text below it is
 
 
-def write(message: dict[str, Any]) -> tuple[bytes, ...]:
+def write(message: dict[str, Any], long: str = QUESTION) -> tuple[bytes, ...]:
     """A message as bytes, in the parts that are sent one after the other: a long text is not copied."""
-    name = next((each for each in LONG if isinstance(message.get(each), (str, bytes))), None)
-    if name is None:
+    text = message.get(long)
+    if not isinstance(text, (str, bytes)):
         return (json.dumps(message).encode(),)
-    first = {key: value for key, value in message.items() if key != name} | {BELOW: name}
-    text = message[name]
+    first = {key: value for key, value in message.items() if key != long} | {BELOW: long}
     return json.dumps(first).encode() + b"\n", text if isinstance(text, bytes) else text.encode()
 
 
-def read(body: bytes) -> Any:
-    """What `write` wrote, or plain JSON. Raises ValueError for anything else."""
+def read(body: bytes, long: str = SAID) -> Any:
+    """What `write` wrote, its long text still as bytes; or plain JSON. ValueError for anything else."""
     end = body.find(b"\n")
     if end < 0:
         return json.loads(body)
     message = json.loads(body[:end])
-    name = message.pop(BELOW, None) if isinstance(message, dict) else None
-    if name not in LONG:
+    if not isinstance(message, dict) or message.pop(BELOW, None) != long:
         raise ValueError("a text below that belongs to nothing")
-    return message | {name: str(memoryview(body)[end + 1 :], "utf-8")}
+    return message | {long: body[end + 1 :]}

@@ -39,19 +39,22 @@ def pack(value: Any) -> str:
     return f"{base64.b64encode(tree).decode()} {base64.b64encode(message.numbers).decode()}"
 
 
-def unpack(text: str, with_code: bool = False) -> Any:
+def unpack(text: str | bytes, with_code: bool = False) -> Any:
     """The value that `pack` packed; code only `with_code`, which nobody's answer is read with.
 
     Raises ValueError, KeyError or the like for anything else.
     """
-    packed_tree, _, packed_numbers = text.partition(" ")
-    if len(packed_tree) > LONGEST_TREE:
+    packed = text.encode() if isinstance(text, str) else text
+    end = packed.find(b" ")
+    end = len(packed) if end < 0 else end
+    if end > LONGEST_TREE:
         raise ValueError("more than is read")
-    tree = base64.b64decode(packed_tree)
+    parts = memoryview(packed)  # none of its millions of characters is copied
+    tree = base64.b64decode(parts[:end])
     # An entry takes two brackets at most, and a comma: so many are no tree of ours.
     if tree.count(b"{") + tree.count(b"[") + tree.count(b",") > 4 * MOST_ENTRIES:
         raise ValueError("more entries than are read")
-    message = Message(bytearray(base64.b64decode(packed_numbers)), with_code)
+    message = Message(bytearray(base64.b64decode(parts[end + 1 :])), with_code)
     return message.value(json.loads(tree), DEEPEST_NEST + 2)
 
 
