@@ -126,7 +126,7 @@ def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page
     opened = first.get_attribute("data-key")
     first.locator("summary").click()
     expect(first.locator("p.said")).to_be_visible()
-    readme_picture(page, "board")
+    readme_picture(page, "board", clip={"x": 0, "y": 0, "width": 1340, "height": 730})
     # A change comes by itself, and what was opened stays open.
     check(hub, tokens["learner-02"], "score", scripted(0, exercises[0])[0], "mended")
     expect(page.get_by_role("img", name=f"{sent['score']['done'] + 1} done")).to_be_visible()
