@@ -15,6 +15,7 @@ from attention_lab.errors import CourseError
 
 if TYPE_CHECKING:
     from nbjudge.course.course import Course, Lesson
+    from nbjudge.skeletons.form import Form
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 console = Console()
@@ -192,8 +193,6 @@ def _add_the_graders_commands() -> None:
     """Those of the grader's commands that a course's author and instructor type; students are told so."""
     try:
         from nbjudge.cli import (
-            add_exercise,
-            add_lesson,
             grade,
             questions,
             regrade_answer,
@@ -201,19 +200,25 @@ def _add_the_graders_commands() -> None:
             try_checks,
             visible,
         )
+        from nbjudge.skeletons.commands import add_commands
     except ModuleNotFoundError:
         checking = ("try", "visible", "questions", "new-lesson", "new-exercise")
         for name in ("grade", "regrade", "report", *checking):
             app.command(name, hidden=True, context_settings={"ignore_unknown_options": True})(_not_here)
         return
-    app.command("new-lesson")(add_lesson)
-    app.command("new-exercise")(add_exercise)
+    add_commands(app, _this_courses_form)
     app.command("try")(try_checks)
     app.command()(questions)
     app.command()(visible)
     app.command()(grade)
     app.command("regrade")(regrade_answer)
     app.command()(report)
+
+
+def _this_courses_form() -> Form:
+    from attention_lab.authoring.skeletons import FORM
+
+    return FORM
 
 
 def _not_here(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:

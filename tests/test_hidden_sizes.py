@@ -71,7 +71,7 @@ def sizes_of(case: Case, answer: Any) -> set[int]:
 def cases_of(exercise, seed: int, deliberate: bool = False):
     """Each group with its cases, but for those that the judge's code turns into something else first."""
     for group in exercise.groups:
-        cases = group.cases(Draw(group_seed(seed, exercise.name, group.name)))
+        cases = group.cases(exercise.draw(group_seed(seed, exercise.name, group.name)))
         asked = [case for case in cases if case.through is None]
         if asked and (deliberate or not any(word in group.name for word in DELIBERATE)):
             yield group, asked

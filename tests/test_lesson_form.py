@@ -16,6 +16,7 @@ PROMISE = re.compile(r"\bAt\s+the\s+end\s+you\s+can\b")
 LENGTH = re.compile(r"\bAbout\s+\d+\s+minutes\b")
 OFF = 4  # minutes, between what a lesson says and what is counted
 LONGEST_PATH, LONGEST_CAPSTONE = 2200, 2800  # words
+READ = "read “The notebook” in docs/writing-a-lesson.md"
 CLOSING = ["What you now have", "Test yourself", "Where to read more"]
 
 
@@ -26,41 +27,62 @@ def markdown_of(lesson):
 @every_lesson
 def test_the_first_paragraph_promises_and_the_last_sections_keep(lesson):
     first, *others = markdown_of(lesson)
-    assert len(PROMISE.findall(first)) == 1 and len(LENGTH.findall(first)) == 1
+    assert len(PROMISE.findall(first)) == 1 and len(LENGTH.findall(first)) == 1, (
+        f"The first cell says once “At the end you can …” and once “About N minutes”: {READ}."
+    )
     text = "\n".join([first, *others])
-    assert re.findall(r"^## (.+)$", text, re.MULTILINE)[-3:] == CLOSING
-    questions, answers = text.split("## Test yourself")[1].split("<details>", 1)
-    assert re.findall(r"^(\d)\. ", questions, re.MULTILINE) == ["1", "2", "3"]
-    assert re.findall(r"<summary>(Answer \d)</summary>", answers) == [f"Answer {n}" for n in (1, 2, 3)]
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE)[-3:] == CLOSING, (
+        f"The last headings are {', '.join(CLOSING)}: {READ}."
+    )
+    questions, _, answers = text.split("## Test yourself")[1].partition("<details>")
+    asked = re.findall(r"^(\d)\. ", questions, re.MULTILINE)
+    answered = re.findall(r"<summary>(Answer \d)</summary>", answers)
+    said = f"“Test yourself” has three numbered questions, and below them Answer 1 to 3, folded: {READ}."
+    assert asked == ["1", "2", "3"] and answered == [f"Answer {n}" for n in (1, 2, 3)], said
 
 
 @every_lesson
 def test_the_path_is_short_and_the_excursions_stand_by_themselves(lesson):
     notebook = read_notebook(lesson.source_path)
     counted = words(notebook)
-    assert counted["path"] <= (LONGEST_CAPSTONE if lesson.name == "text_classifier" else LONGEST_PATH), (
-        counted
+    longest = LONGEST_CAPSTONE if lesson.name == "text_classifier" else LONGEST_PATH
+    assert counted["path"] <= longest, (
+        f"The path has {counted['path']} words, {longest} at most: shorten it, or make a part an excursion."
     )
     ids = [cell.id for cell in notebook.cells]
+    assert "excursions" in ids, (
+        f"A Markdown cell with the id `excursions` is missing, directly after `one-page`: {READ}."
+    )
     begin = ids.index("excursions")
-    assert notebook.cells[begin].metadata == {"jp-MarkdownHeadingCollapsed": True}
-    end = next(
+    assert notebook.cells[begin].metadata == {"jp-MarkdownHeadingCollapsed": True}, (
+        f'The cell `excursions` has the metadata {{"jp-MarkdownHeadingCollapsed": true}} alone: {READ}.'
+    )
+    ends = (
         place
         for place, cell in enumerate(notebook.cells)
         if place > begin and re.search(r"^## ", cell.source, re.MULTILINE) and cell.cell_type == "markdown"
     )
-    assert "## What you now have" in notebook.cells[end].source
+    end = next(ends, -1)
+    assert "## What you now have" in notebook.cells[end].source, (
+        f"The first heading of two # behind the excursions is “What you now have”: {READ}."
+    )
     headings = [
         line
         for cell in notebook.cells[begin + 1 : end]
         if cell.cell_type == "markdown"
         for line in re.findall(r"^#+ .*", cell.source, re.MULTILINE)
     ]
-    assert headings and all(re.fullmatch(r"### .+ · about \d+ minutes", line) for line in headings), headings
+    assert headings and all(re.fullmatch(r"### .+ · about \d+ minutes", line) for line in headings), (
+        "Each heading between `excursions` and “What you now have” is `### Title · about N minutes`, and "
+        f"there is one at least, not {headings}: {READ}."
+    )
     bound = [names_of(cell, bound=True) for cell in notebook.cells]
     only_there = set().union(*bound[begin:end]) - set().union(*bound[:begin])
     for cell, own in zip(notebook.cells[end:], bound[end:], strict=True):
-        assert not names_of(cell, bound=False) & only_there - own, cell.id
+        used = names_of(cell, bound=False) & only_there - own
+        assert not used, (
+            f"The cell `{cell.id}` uses {', '.join(sorted(used))}, which only an excursion defines: {READ}."
+        )
 
 
 def names_of(cell, bound):
@@ -81,18 +103,36 @@ def names_of(cell, bound):
 @every_lesson
 def test_the_minutes_are_those_of_its_words_exercises_and_figures(lesson):
     notebook = read_notebook(lesson.source_path)
-    (said,) = re.findall(r"(\d+)\s+minutes", notebook.cells[0].source)
-    assert abs(int(said) - minutes(notebook)) <= OFF, minutes(notebook)
+    said = said_minutes(notebook)
+    counted = minutes(notebook)
+    assert abs(said - counted) <= OFF, (
+        f"The first cell says {said} minutes, and {counted:.0f} are counted (words, exercises, figures, "
+        f"written questions; tests/lesson_lengths.py): say a number that is at most {OFF} off."
+    )
+
+
+def said_minutes(notebook):
+    """What the first cell says the lesson takes."""
+    said = re.findall(r"(\d+)\s+minutes", notebook.cells[0].source)
+    assert len(said) == 1, f"The first cell says once how many minutes it takes, “About N minutes”: {READ}."
+    return int(said[0])
 
 
 @every_lesson
 def test_nobody_sits_for_more_than_an_hour_and_two_sittings_are_announced(lesson):
     notebook = read_notebook(lesson.source_path)
     title = " ".join(notebook.cells[0].source.split())
-    (said,) = re.findall(r"(\d+) minutes", title)
+    said = said_minutes(notebook)
     each = [minutes(sitting) for sitting in sittings(notebook)]
-    assert len(each) == (2 if "in two sittings" in title else 1), each
-    assert 20 <= int(said) <= 60 * len(each) and all(20 <= length <= 60 + OFF for length in each), each
+    counted = " and ".join(f"{length:.0f}" for length in each)
+    assert len(each) == (2 if "in two sittings" in title else 1), (
+        "Where the first cell says “in two sittings”, and only there, one further cell says “*Here the "
+        f"second sitting begins. …*”; {len(each)} are counted: {READ}."
+    )
+    assert 20 <= said <= 60 * len(each) and all(20 <= length <= 60 + OFF for length in each), (
+        f"A sitting takes 20 to 60 minutes; the first cell says {said}, and {counted} are counted. Shorter "
+        f"ones want another exercise, longer ones an excursion or a second sitting: {READ}."
+    )
 
 
 @every_lesson
@@ -101,13 +141,19 @@ def test_hints_are_numbered_and_say_what_they_are_for(lesson):
         for _, place, _ in EXERCISE_HEADING.findall(source):
             text = source[re.search(rf"^## Exercise \d+\.{place} ", source, re.MULTILINE).start() :]
             names = [name for name, _ in DETAILS.findall(text)]
-            assert all(re.fullmatch(rf"Hint {n} · \S.*", name) for n, name in enumerate(names, 1)), names
+            assert all(re.fullmatch(rf"Hint {n} · \S.*", name) for n, name in enumerate(names, 1)), (
+                f"Hints are called “Hint 1 · a nudge” and so on, in their order, not {names}: {READ}."
+            )
 
 
 @every_lesson
 def test_what_may_not_be_used_is_said_in_one_way(lesson):
     text = "\n".join(markdown_of(lesson))
     for name, exercise in lesson.exercises.items():
+        assert f"· `{name}`" in text, f"The heading “## Exercise N.M · `{name}`” is missing: {READ}."
         part = text[text.index(f"· `{name}`") :]
         if exercise.not_allowed:
-            assert "Not allowed: " in part[: part.index("<details>")], name
+            assert "Not allowed: " in part[: part.index("<details>")], (
+                f"The checks of `{name}` forbid something: say so above its hints, in a line that begins "
+                f"“Not allowed: ”; {READ}."
+            )

@@ -21,6 +21,7 @@ FACTS_LINE = re.compile(
 )
 DETAILS = re.compile(r"<details>\s*<summary>(.+?)</summary>(.*?)</details>", re.DOTALL)
 SHOWS = re.compile(r"\bplt\.show\(\)|^\w+_(slider|stepper)\(", re.MULTILINE)
+READ = "read “The notebook” in docs/writing-a-lesson.md"
 LESSON_LINK = re.compile(r"\]\(\.\./((\d\d)_\w+)/(\w+)\.ipynb\)")
 
 pytestmark = pytest.mark.lesson
@@ -37,8 +38,12 @@ def test_headings_are_one_title_and_no_skipped_level(lesson):
     cells = read_notebook(lesson.source_path).cells
     text = "\n".join(SCHEME.sub("", cell.source) for cell in cells if cell.cell_type == "markdown")
     levels = [len(marks) for marks in re.findall(r"^(#+) ", text, re.MULTILINE)]
-    assert levels[0] == 1 and levels.count(1) == 1
-    assert all(deeper <= level + 1 for level, deeper in zip(levels, levels[1:], strict=False))
+    assert levels and levels[0] == 1 and levels.count(1) == 1, (
+        f"The first heading is the title, `# N · Title`, and the only one of one #: {READ}."
+    )
+    assert all(deeper <= level + 1 for level, deeper in zip(levels, levels[1:], strict=False)), (
+        f"A heading is at most one # deeper than the one before it; in their order they have {levels}."
+    )
 
 
 @every_lesson
@@ -48,15 +53,28 @@ def test_every_exercise_is_announced_with_its_effort_and_two_hints(lesson):
     for position, cell in enumerate(notebook.cells):
         for number, place, name in EXERCISE_HEADING.findall(cell.source):
             announced.append(name)
-            assert (int(number), int(place)) == (lesson_number(lesson), len(announced)), name
+            assert (int(number), int(place)) == (lesson_number(lesson), len(announced)), (
+                f"Exercise {number}.{place}, `{name}`, should be {lesson_number(lesson)}.{len(announced)}: "
+                "the lesson's number, and the exercise's place in it."
+            )
             text = cell.source[cell.source.index(f"## Exercise {number}.{place}") :]
-            assert len(FACTS_LINE.findall(text)) == 1, f"{name}: difficulty, importance, minutes"
+            assert len(FACTS_LINE.findall(text)) == 1, (
+                f"Under the heading of `{name}` stands a line such as “Difficulty ●●○ · Importance ●●● "
+                f"· about 6 minutes”: {READ}."
+            )
             hints = DETAILS.findall(text)
-            assert len(hints) >= 2, name
-            assert all("Hint" in summary and body.strip() for summary, body in hints), name
+            assert len(hints) >= 2, f"`{name}` has {len(hints)} hints, and two are the least: {READ}."
+            assert all("Hint" in summary and body.strip() for summary, body in hints), (
+                f"Each <details> of `{name}` is a hint, “Hint 1 · a nudge”, with words in it: {READ}."
+            )
             following = [after.id for after in notebook.cells[position + 1 : position + 3]]
-            assert following == [name, f"test_{name}"]
-    assert sorted(announced) == sorted(lesson.exercises)
+            assert following == [name, f"test_{name}"], (
+                f"Under the text of `{name}` come the cells `{name}` and `test_{name}`, not {following}."
+            )
+    assert sorted(announced) == sorted(lesson.exercises), (
+        f"The notebook has headings of {sorted(announced)}, the checks have {sorted(lesson.exercises)}: give "
+        f"each exercise a heading “## Exercise N.M · `NAME`”; {READ}."
+    )
 
 
 @every_lesson
@@ -67,7 +85,9 @@ def test_no_hint_holds_the_whole_solution(lesson):
         for _, _, name in EXERCISE_HEADING.findall(cell.source):
             hints = squeezed(" ".join(body for _, body in DETAILS.findall(cell.source)))
             for solution in SOLUTION.findall(answers[name]):
-                assert squeezed(bare_code(solution)) not in hints, name
+                assert squeezed(bare_code(solution)) not in hints, (
+                    f"A hint of `{name}` is the whole solution: the last one is nearly the answer; {READ}."
+                )
 
 
 def bare_code(solution):
@@ -94,7 +114,9 @@ def test_a_picture_or_slider_has_prose_beside_it(lesson):
             for paragraph in neighbour.source.split("\n\n")
             if not paragraph.startswith(("#", "|", "$", "<", "!"))
         ]
-        assert any(re.search(r"\w[.?!:]\W*(\s|$)", paragraph) for paragraph in paragraphs), cell.id
+        assert any(re.search(r"\w[.?!:]\W*(\s|$)", paragraph) for paragraph in paragraphs), (
+            f"No sentence stands in the cell before or behind `{cell.id}`: say what it shows; {READ}."
+        )
 
 
 @every_notebook
@@ -103,4 +125,6 @@ def test_links_lead_to_lessons_that_exist_or_to_the_announced_next_one(lesson):
     last = max(map(lesson_number, LESSONS))
     for cell in read_notebook(lesson.source_path).cells:
         for folder, number, name in LESSON_LINK.findall(cell.source):
-            assert (folder, name) in existing or int(number) == last + 1, f"{cell.id}: {folder}/{name}"
+            assert (folder, name) in existing or int(number) == last + 1, (
+                f"The cell `{cell.id}` links to {folder}/{name}.ipynb, and there is no such lesson."
+            )

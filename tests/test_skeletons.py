@@ -1,7 +1,13 @@
-"""A new lesson and a new exercise are begun with one command each, and run as they are."""
+"""A new lesson and a new exercise are begun with one command each, and run as they are.
+
+This course hands over a form of its own, which its own tests of a lesson's form are content with.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,14 +15,21 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
-from tiny_course import FOLDER, make_course, succeed
+from tiny_course import FOLDER, ROOT, make_course, succeed
 
 from nbjudge.course.course import open_course
+from nbjudge.course.folders import read_folders
 from nbjudge.errors import CourseError
 from nbjudge.skeletons.exercise import new_exercise
 from nbjudge.skeletons.lesson import new_lesson
 
-LESSON, NAME = "02_more", "doubled"
+LESSON, NAME, LAYER = "02_more", "doubled", "TwoParts"
+FRESH, STEM = "12_fresh_lesson", "fresh_lesson"
+# What they ask of a lesson is its form, or comes with a skeleton; what only an author can give is asked
+# elsewhere: a line in the contract, words for pictures, docs/judge.md.
+TESTS_OF_FORM = ("notebooks", "lesson_form", "lesson_prose", "lesson_pictures", "visible_tests")
+TESTS_OF_CHECKS = ("no_point_without_work", "judge_is_right")
+NOT_OF_THE_COURSE = (".*", "build", "demo", "submitted", "autograded", "feedback", "_site", "gradebook.db*")
 
 
 def typed(root: Path, *words: str) -> str:
@@ -28,12 +41,14 @@ def typed(root: Path, *words: str) -> str:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    """A course to which a lesson with two exercises was added by nothing but the commands."""
+    """A course to which a lesson with three exercises was added by nothing but the commands."""
     root = tmp_path_factory.mktemp("course") / "tiny"
     make_course(root)
-    typed(root, "new-lesson", LESSON)
-    typed(root, "new-exercise", LESSON, NAME)
+    assert f"Next: nbjudge new-exercise {LESSON} NAME" in typed(root, "new-lesson", LESSON)
+    said = typed(root, "new-exercise", LESSON, NAME)
+    assert f"generate_solution --force {LESSON}, then nbjudge try {NAME}" in said
     typed(root, "new-exercise", "more", "twice")
+    typed(root, "new-exercise", "more", LAYER)
     succeed(root, "generate_assignment", LESSON)
     succeed(root, "generate_solution", LESSON)
     return root
@@ -45,40 +60,44 @@ def notebook(root: Path, folder: str) -> nbformat.NotebookNode:
 
 def test_the_exercises_stand_in_their_order_before_the_last_section(root):
     cells = [cell.id for cell in notebook(root, "source").cells]
-    texts = [(f"{name}-text", name, f"test_{name}") for name in (NAME, "twice")]
-    assert cells == ["title", "setup", *texts[0], *texts[1], "closing"]
+    texts = [(f"{name}-text", name, f"test_{name}") for name in (NAME, "twice", LAYER)]
+    assert cells == ["title", "setup", *texts[0], *texts[1], *texts[2], "closing"]
     headings = [cell.source.splitlines()[0] for cell in notebook(root, "source").cells if "-text" in cell.id]
-    assert headings == [f"## Exercise 2.1 · `{NAME}`", "## Exercise 2.2 · `twice`"]
+    assert headings == [
+        f"## Exercise 2.{place} · `{name}`" for place, name in enumerate((NAME, "twice", LAYER), 1)
+    ]
 
 
 def test_its_checks_are_sound(root):
     said = typed(root, "try", "more")
     assert "Right answers get full marks, and each mistake is named." in said
     lesson = open_course(root).lessons["more"]
-    assert lesson.problems() == [] and set(lesson.exercises) == {NAME, "twice"}
+    assert lesson.problems() == [] and set(lesson.exercises) == {NAME, "twice", LAYER}
 
 
 def test_students_get_no_solution_and_the_solution_gets_all_points(root):
-    assert "2 * x" not in nbformat.writes(notebook(root, "release"))
+    released = nbformat.writes(notebook(root, "release"))
+    assert "2 * x" not in released and "unflatten" not in released
     submitted = root / "submitted" / "ada" / LESSON
     submitted.mkdir(parents=True)
     nbformat.write(notebook(root, "solutions"), submitted / "more.ipynb")
     succeed(root, "autograde", LESSON)
     with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
         grades = gradebook.find_submission_notebook("more", LESSON, "ada").grades
-        assert {grade.name: grade.auto_score for grade in grades} == {f"test_{NAME}": 2, "test_twice": 2}
+        points = {f"test_{NAME}": 2, "test_twice": 2, f"test_{LAYER}": 5}
+        assert {grade.name: grade.auto_score for grade in grades} == points
 
 
 @pytest.mark.parametrize("folder", ["09-grouped", "9 lives", "_09", "09_", "../09_x", "09_Größe"])
 def test_what_is_no_name_for_a_lesson_is_refused(root, folder):
     with pytest.raises(CourseError, match="is no name for a lesson"):
-        new_lesson(root / "source", folder)
+        new_lesson(read_folders(root), folder)
 
 
 @pytest.mark.parametrize("folder", [LESSON, "03_tiny"])
 def test_no_lesson_is_written_over_and_names_are_unique(root, folder):
     with pytest.raises(CourseError, match="is there already: give the lesson a name of its own"):
-        new_lesson(root / "source", folder)
+        new_lesson(read_folders(root), folder)
     assert not (root / "source" / "03_tiny").exists()
 
 
@@ -87,6 +106,7 @@ def test_no_lesson_is_written_over_and_names_are_unique(root, folder):
     [
         ("more", "two things", "'two things' is no name for a function"),
         ("more", "class", "'class' is no name for a function"),
+        ("more", "two_parts", "two_parts.py is there already: move it away, or choose another name."),
         ("more", "double", f"{FOLDER} has an exercise 'double' already"),
         ("tiny", "treble", "tiny.py is there already: make it tiny/tiny.py, beside which new files go."),
     ],
@@ -99,3 +119,88 @@ def test_an_exercise_that_cannot_be_is_refused_and_nothing_is_written(root, less
     assert before == {
         path: path.stat().st_mtime_ns for path in root.rglob("*") if path.suffix in (".py", ".ipynb")
     }
+
+
+def test_without_torch_there_is_no_layer(tmp_path):
+    course = tmp_path / "plain"
+    (course / "source").mkdir(parents=True)
+    new_lesson(read_folders(course), "ps1")
+    with pytest.raises(CourseError, match="'Doubler' is the name of a class, and there is a skeleton of one"):
+        new_exercise(open_course(course).lessons["ps1"], "Doubler")
+    assert not (course / "checks").exists()
+
+
+def run_in(root: Path, *command: str | Path) -> str:
+    """What a program of the environment prints in a copy of the course, which is the one it imports."""
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(root / "nbjudge" / "src"), str(root)]),
+        "OMP_NUM_THREADS": "1",
+    }
+    run = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
+    return run.stdout
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory):
+    """A copy of this course to which a lesson was added by nothing but its commands; and what they said."""
+    root = tmp_path_factory.mktemp("grown") / "course"
+    shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(*NOT_OF_THE_COURSE))
+    program = Path(sys.executable).with_name("attention-lab")
+    said = [
+        run_in(root, program, *words)
+        for words in (
+            ("new-lesson", FRESH),
+            ("new-exercise", FRESH, NAME),
+            ("new-exercise", FRESH, "SlidingWindowAttention"),
+            ("build", FRESH),
+        )
+    ]
+    return root, said
+
+
+@pytest.mark.timeout(900)
+def test_this_courses_skeletons_have_this_courses_form(grown):
+    root, _ = grown
+    files = [f"tests/test_{name}.py" for name in (*TESTS_OF_FORM, *TESTS_OF_CHECKS)]
+    chosen = f"{STEM} and not enough_mistakes"
+    words = (
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "lesson",
+        "-k",
+        chosen,
+        *files,
+        "tests/tutor/test_one_page.py",
+    )
+    said = run_in(root, sys.executable, "-m", "pytest", *words)
+    assert int(re.search(r"(\d+) passed", said).group(1)) > 40, said
+
+
+def test_this_courses_commands_say_what_comes_next(grown):
+    _, (lesson, exercise, layer, _) = grown
+    assert f"Next: attention-lab new-exercise {FRESH} NAME" in lesson
+    assert f"Next: attention-lab build {FRESH}, then attention-lab try {NAME}" in exercise
+    assert "sliding_window_attention.py" in layer and "docs/writing-a-lesson.md" in layer
+
+
+def test_this_courses_skeletons_are_laid_out_as_its_code_is(grown):
+    root, _ = grown
+    made = (f"checks/{STEM}", f"source/{FRESH}")
+    run_in(root, sys.executable, "-m", "ruff", "check", *made)
+    run_in(root, sys.executable, "-m", "ruff", "format", "--check", *made)
+
+
+def test_a_layer_is_asked_as_this_course_asks_layers(grown):
+    root, _ = grown
+    checks = (root / "checks" / STEM / "sliding_window_attention.py").read_text()
+    for part in ("draw=LayerDraw", "class Right(nn.Module)", "state=state", "refuses=(width, parts)"):
+        assert part in checks
+    (cell,) = (
+        cell
+        for cell in nbformat.read(root / "source" / FRESH / f"{STEM}.ipynb", as_version=4).cells
+        if cell.id == "test_SlidingWindowAttention"
+    )
+    assert "with_weights(" in cell.source and "refuses(" in cell.source

@@ -74,7 +74,10 @@ def hidden_above(draw: Draw, *shape: int, queries: int) -> tuple[torch.Tensor, t
 def for_large_scores(
     state: dict[str, torch.Tensor], head_size: int, query: str = "query.weight", key: str = "key.weight"
 ) -> None:
-    """Change a layer's weights: each head's score is ±1e4 where the first numbers of query and key are ±1.
+    """Change a layer's weights: of each head, the scores become 1e4 times the first numbers of query and key.
+
+    These are from -1 to 1. Give each key a different first number, so that one wins: where two tie, rounding
+    alone shares the weight out, and right answers differ. `hidden_above` makes such inputs.
 
     state: the weights by name; `query` and `key` are the names of the projections' (H·D, E). Of each head
     the first row becomes a multiple of the input's first number, the other rows stay.

@@ -1,7 +1,6 @@
 """What the grader asks about `CachedAttention`; its mistakes and other ways stand in files of their own."""
 
 import math
-from functools import partial
 
 import torch
 import torch.nn as nn
@@ -29,6 +28,7 @@ cached_attention = Exercise(
     draw=LayerDraw,
     mistakes_from=(
         "cached_attention_mistakes",
+        "cached_attention_mistakes_in_the_scores",
         "cached_attention_mistakes_in_the_cache",
         "cached_attention_mistakes_in_what_returns",
     ),
@@ -80,15 +80,14 @@ def one_new_token(draw):
 
 @cached_attention.group("several new tokens behind a cache", points=1)
 def several_new_tokens(draw):
-    for double in (False, True):
-        heads, head_size, batch, past, new = draw.heads(3)
-        dtype = torch.float64 if double else torch.float32
-        cache = _cache(draw, batch, heads, past, head_size, dtype)
-        x = draw.normal(batch, new, heads * head_size, dtype=dtype)
-        yield ask(x, cache=cache, build=_made(draw, heads, head_size, bias=double, double=double))
-    heads, head_size, batch, new = draw.heads(2)
-    cache = _cache(draw, batch, heads, 1, head_size)  # a short past and a long rest
-    yield ask(draw.normal(batch, new, heads * head_size), cache, build=_made(draw, heads, head_size))
+    heads, head_size, batch, past, new = draw.heads(3)
+    cache = _cache(draw, batch, heads, past, head_size)
+    x = draw.normal(batch, new, heads * head_size)
+    yield ask(x, cache=cache, build=_made(draw, heads, head_size))
+    heads, head_size, batch, new = draw.heads(2)  # a short past and a long rest
+    cache = _cache(draw, batch, heads, 1, head_size, torch.float64)
+    x = draw.normal(batch, new, heads * head_size, dtype=torch.float64)
+    yield ask(x, cache, build=_made(draw, heads, head_size, bias=True, double=True))
 
 
 @cached_attention.group("equal sizes: as many sentences, heads, new and old tokens", points=1)
@@ -119,8 +118,7 @@ def pieces(draw):
 @cached_attention.group("one cache continued twice", points=1)
 def branches(draw):
     yield _in_pieces(draw, draw.shuffled((3, 4, 6)), through=twice)
-    yield _in_pieces(draw, (6, 1, 1), torch.float64, through=twice)
-    yield _in_pieces(draw, (2, 1, 1), through=twice_without_gradients)
+    yield _in_pieces(draw, (6, 1, 1), torch.float64, through=twice_without_gradients)
 
 
 def _large_scores(draw, past):
@@ -172,10 +170,9 @@ def parameters(draw):
 @cached_attention.group("with the weights it draws itself", points=0.5, fresh=True)
 def own_weights(draw):
     heads, head_size, batch, past, new = draw.heads(3)
-    fresh = partial(build, heads * head_size, heads, bias=True, look=("result", "state"))
-    yield ask(draw.normal(batch, new, heads * head_size), build=fresh())
+    fresh = build(heads * head_size, heads, bias=True, look=("result", "state"))
     cache = _cache(draw, batch, heads, past, head_size)
-    yield ask(draw.normal(batch, new, heads * head_size), cache, build=fresh())
+    yield ask(draw.normal(batch, new, heads * head_size), cache, build=fresh)
 
 
 @cached_attention.group("a width that cannot be shared out", points=1)

@@ -102,8 +102,8 @@ class PastFromTheHeads(PastFromAnAxis):
 
 
 @cached_attention.mistake(
-    "The number of past tokens is read from the wrong axis: the mask is shifted by the number of sentences. A "
-    "cached key is (B, H, T_past, D), so the tokens are its third axis."
+    "The number of past tokens is read from the wrong axis: the mask is shifted by the number of sentences. "
+    "A cached key is (B, H, T_past, D), so the tokens are its third axis."
 )
 class PastFromTheBatch(PastFromAnAxis):
     axis = 0
@@ -124,77 +124,6 @@ class PastFromTheHeadSize(PastFromAnAxis):
 class MaskTurnedRound(Right):
     def mask(self, new, total):
         return torch.ones(new, total, dtype=torch.bool).triu(diagonal=total - new)
-
-
-@cached_attention.mistake(
-    "The scores are not scaled, so the weights are far too sharp. Divide by the root of the head size."
-)
-class Unscaled(Right):
-    def scale(self, head_size):
-        return 1.0
-
-
-@cached_attention.mistake(
-    "The scores are divided by the root of the whole width E. A head's dot product runs over D = E / H "
-    "numbers: it is the root of D that belongs there."
-)
-class ScaledByTheWholeWidth(Right):
-    def scale(self, head_size):
-        return math.sqrt(head_size * self.num_heads)
-
-
-@cached_attention.mistake(
-    "The scores are divided by the head size D, so the weights are too even. It is the root of D that "
-    "belongs there."
-)
-class ScaledByTheHeadSize(Right):
-    def scale(self, head_size):
-        return head_size
-
-
-@cached_attention.mistake(
-    "The softmax runs over the queries: each key shares out its weight among them. Each query shares out "
-    "its own among the keys, which are the last axis of the scores (B, H, T_new, T)."
-)
-class SoftmaxOverTheQueries(Right):
-    def weigh(self, scores):
-        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), -math.inf), dim=-2)
-
-
-@cached_attention.mistake(
-    "The hidden scores are set to 0, which is a score like any other: hidden tokens still get weight. Set"
-    " them to -inf before the softmax."
-)
-class HiddenScoresOfZero(Right):
-    def weigh(self, scores):
-        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), 0.0), dim=-1)
-
-
-@cached_attention.mistake(
-    "Hidden scores are filled with a number that is not small enough: here scores go down to -1e4, and what "
-    "is hidden gets weight again beside them. Set them to -inf before the softmax."
-)
-class FilledTooHigh(Right):
-    def weigh(self, scores):
-        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), -100.0), dim=-1)
-
-
-@cached_attention.mistake(
-    "Hidden scores are filled with -1e4, and a score that is seen may be as low: then the hidden ones get "
-    "weight beside it. Set them to -inf before the softmax."
-)
-class FilledWithMinusTenThousand(Right):
-    def weigh(self, scores):
-        return torch.softmax(scores.masked_fill(~self.mask(*scores.shape[-2:]), -1e4), dim=-1)
-
-
-@cached_attention.mistake(
-    "The weights are hidden after the softmax, so the rows do not sum to 1 any more. Hide the scores "
-    "before it, with -inf."
-)
-class MasksAfterTheSoftmax(Right):
-    def weigh(self, scores):
-        return torch.softmax(scores, dim=-1).masked_fill(~self.mask(*scores.shape[-2:]), 0.0)
 
 
 @cached_attention.mistake(

@@ -21,27 +21,48 @@ class KeyAndValueApart(Right):
         return output, key, value
 
 
-@cached_attention.mistake(
-    "The weights come back as well, three results. Two are asked for, (output, cache): leave out the weights "
-    "and return the cache as one pair, (key, value)."
-)
-class WeightsToo(Right):
+class WithWeights(Right):
     def weigh(self, scores):
         self.weights = super().weigh(scores)
         return self.weights
 
+
+@cached_attention.mistake(
+    "The weights come back as well, (B, H, T_new, T), three results. Two are asked for, (output, cache): "
+    "leave out the weights and return the cache as one pair, (key, value)."
+)
+class WeightsToo(WithWeights):
     def forward(self, x, cache=None):
         output, kept = super().forward(x, cache)
         return output, self.weights, kept
 
 
 @cached_attention.mistake(
-    "The second result is the weights, as in lesson 6. Here it is the cache: the pair (key, value), past and "
-    "new, which the next call needs."
+    "The averaged weights come back as well, as in lesson 6: three results. Two are asked for, (output, "
+    "cache): leave out the weights and return the cache as one pair, (key, value)."
 )
-class WeightsInsteadOfTheCache(WeightsToo):
+class MeanWeightsToo(WithWeights):
     def forward(self, x, cache=None):
-        return super().forward(x, cache)[:2]
+        output, kept = super().forward(x, cache)
+        return output, self.weights.mean(dim=1), kept
+
+
+@cached_attention.mistake(
+    "The second result is the weights, (B, H, T_new, T). Here it is the cache: the pair (key, value) of past "
+    "and new, which the next call needs."
+)
+class WeightsInsteadOfTheCache(WithWeights):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache)[0], self.weights
+
+
+@cached_attention.mistake(
+    "The second result is the averaged weights, as in lesson 6. Here it is the cache: the pair (key, value) "
+    "of past and new, which the next call needs."
+)
+class MeanWeightsInsteadOfTheCache(WithWeights):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache)[0], self.weights.mean(dim=1)
 
 
 @cached_attention.mistake(

@@ -10,52 +10,31 @@ class WrongParametersError(Exception):
 def with_weights(answer, embed_dim, heads, state, dtype):
     """The layer on these weights; what else stands in its state_dict is asked about elsewhere."""
     layer = answer(embed_dim, heads).to(dtype)
-    own = {name: tuple(parameter.shape) for name, parameter in layer.named_parameters()}
-    sent = {name: tuple(tensor.shape) for name, tensor in state.items()}
-    both = [name for name in sent if name in own]
-    parts = {
-        "missing": [name for name in sent if name not in own],
-        "too many": [name for name in own if name not in sent],
-        "of another shape": [f"{name} {own[name]}" for name in both if own[name] != sent[name]],
-    }
-    said = [f"{what}: {', '.join(names[:4])}" for what, names in parts.items() if names]
-    if said:
-        raise WrongParametersError("; ".join(said))
+    own = dict(layer.named_parameters())
+    wrong = [name for name in {**state, **own} if name not in own or name not in state]
+    wrong += [name for name in own if name in state and own[name].shape != state[name].shape]
+    if wrong:
+        raise WrongParametersError(f"missing, too many or of another shape: {', '.join(wrong[:4])}")
     layer.load_state_dict(state, strict=False)
     return layer
 
 
-def in_words(thing):
-    if isinstance(thing, torch.Tensor):
-        return f"a tensor of {thing.dim()} axes"
-    return (
-        f"a tuple of {len(thing)}" if isinstance(thing, (tuple, list)) else f"of type {type(thing).__name__}"
-    )
+def form(thing):
+    if isinstance(thing, (tuple, list)):
+        return f"({', '.join(map(form, thing))})"
+    return f"tensor of {thing.dim()} axes" if isinstance(thing, torch.Tensor) else type(thing).__name__
+
+
+RIGHT_FORM = "(tensor of 3 axes, (tensor of 4 axes, tensor of 4 axes))"  # output, (key, value)
 
 
 def pair(answered):
     """The two results of a call. Whatever else comes back is told apart in words."""
     if answered is None:
         raise TypeError("nothing is returned: is the `return` line missing?")
-    if not isinstance(answered, (tuple, list)):
-        raise TypeError(f"the result is {in_words(answered)}, and two were asked for, (output, cache)")
-    if len(answered) != 2:
-        kinds = ", ".join(
-            "a tensor" if isinstance(each, torch.Tensor) else in_words(each) for each in answered
-        )
-        raise TypeError(
-            f"{len(answered)} results come back ({kinds}), and two were asked for, (output, cache)"
-        )
-    output, cache = answered
-    if not isinstance(output, torch.Tensor) or output.dim() != 3:
-        raise TypeError(
-            f"the output, the first of two results, is {in_words(output)}, not a tensor (B, T_new, E)"
-        )
-    if not isinstance(cache, (tuple, list)) or len(cache) != 2:
-        raise TypeError(
-            f"the cache, the second of two results, is {in_words(cache)}, not a pair (key, value)"
-        )
-    return output, cache
+    if form(answered) != RIGHT_FORM:
+        raise TypeError(f"{form(answered)} is returned, and (output, (key, value)) asked for: {RIGHT_FORM}")
+    return answered
 
 
 def in_pieces(answer):
@@ -103,8 +82,9 @@ def state_of(answer):
 
     def named(embed_dim, heads, x, bias):
         layer = answer(embed_dim, heads, bias=True) if bias else answer(embed_dim, heads)
-        _, cache = pair(layer(x))
-        layer(x, cache)
+        results = layer(x)
+        if form(results) == RIGHT_FORM:
+            layer(x, results[1])
         own, state = dict(layer.named_parameters()), layer.state_dict()
         shapes = {name: f"shape {tuple(entry.shape)}" for name, entry in state.items() if name in own}
         # A buffer has whatever name somebody gave it.

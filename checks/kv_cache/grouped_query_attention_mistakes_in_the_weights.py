@@ -4,6 +4,12 @@ import math
 
 import torch
 
+from attention_lab.authoring.mask_sentences import (
+    EMPTY_ROW_IS_UNIFORM,
+    FIXED_LOW_SCORE,
+    HIDDEN_SCORES_ARE_ZERO,
+)
+
 from .grouped_query_attention import Right, grouped_query_attention
 
 
@@ -142,10 +148,7 @@ class HiddenScoresOfZero(Filled):
     pass
 
 
-@grouped_query_attention.mistake(
-    "The hidden scores are set to 0, which is a score like any other, so hidden keys get weight. Set them to "
-    "-inf before the softmax, and their weights to 0 after it."
-)
+@grouped_query_attention.mistake(HIDDEN_SCORES_ARE_ZERO)
 class HiddenScoresOfZeroUncleared(Filled):
     clears = False
 
@@ -158,12 +161,14 @@ class FilledTooHigh(Filled):
     number = -100.0
 
 
-@grouped_query_attention.mistake(
-    "Hidden scores are filled with -1e4, and a score that is seen may be as low: then the hidden ones take "
-    "weight beside it. Set them to -inf before the softmax."
-)
+@grouped_query_attention.mistake(FIXED_LOW_SCORE)
 class FilledWithMinusTenThousand(Filled):
     number = -1e4
+
+
+@grouped_query_attention.mistake(EMPTY_ROW_IS_UNIFORM)
+class FilledFarDownUncleared(Filled):
+    number, clears = -1e9, False
 
 
 @grouped_query_attention.mistake(

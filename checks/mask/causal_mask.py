@@ -3,12 +3,13 @@
 import torch
 
 from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring.not_asked import SQUARE
 
 causal_mask = Exercise(
     "causal_mask",
     results=("mask",),
     axes=(("queries", "keys"),),
-    not_asked={"unequal sizes": "what comes out is square"},
+    not_asked={"unequal sizes": SQUARE},
 )
 
 

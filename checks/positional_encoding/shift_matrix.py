@@ -5,6 +5,7 @@ import math
 import torch
 
 from attention_lab.authoring import Exercise, Tolerance, ask
+from attention_lab.authoring.not_asked import SQUARE
 
 # Angles of some hundred lose their last digits in float32: right formulas differ by some 2e-5.
 TOLERANCE = Tolerance(float32=(1e-3, 1e-3), float64=(1e-3, 1e-3))
@@ -15,7 +16,7 @@ shift_matrix = Exercise(
     results=("matrix",),
     axes=(("rows", "columns"),),
     tolerance=TOLERANCE,
-    not_asked={"unequal sizes": "what comes out is square"},
+    not_asked={"unequal sizes": SQUARE},
 )
 
 

@@ -32,7 +32,7 @@ rotary_attention = Exercise(
 
 def _sizes(draw):
     """Heads, head size (even), batch, tokens and past tokens: all different."""
-    (heads, batch), (length, before) = draw.shuffled((7, 9)), draw.shuffled((11, 13))
+    (heads, batch), (length, before) = draw.shuffled((7, 9)), draw.shuffled((11, 15))
     return heads, 14, batch, length, before
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from nbjudge.errors import CourseError
+from nbjudge.skeletons.commands import add_commands
+
+if TYPE_CHECKING:
+    from nbjudge.skeletons.form import Form
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 console = Console()
@@ -85,31 +89,13 @@ def init() -> None:
         console.print(Text.assemble(("Before that: ", "bold"), reason), soft_wrap=True)
 
 
-@app.command("new-lesson")
-def add_lesson(
-    folder: Annotated[str, typer.Argument(help="The folder of the lesson: ps2.")],
-) -> None:
-    """Begin a lesson: a notebook with the cells that every lesson has, and no exercise yet."""
-    from nbjudge.course.folders import find_root, read_folders
-    from nbjudge.skeletons.lesson import new_lesson
+def _generic_form() -> Form:
+    from nbjudge.skeletons.generic import GENERIC
 
-    made = new_lesson(read_folders(find_root(Path.cwd())).source, folder)
-    console.print(Text(f"Made {made}. Next: new-exercise {folder} NAME"), soft_wrap=True)
+    return GENERIC
 
 
-@app.command("new-exercise")
-def add_exercise(
-    lesson: Annotated[str, typer.Argument(help="The lesson that it is added to: ps2.")],
-    name: Annotated[str, typer.Argument(help="The name of the function that students write.")],
-) -> None:
-    """Begin an exercise: a text, an answer cell and a graded cell, and checks that run as they are."""
-    from nbjudge.course.course import find_course
-    from nbjudge.skeletons.exercise import new_exercise
-
-    course = find_course(Path.cwd())
-    notebook, checks = new_exercise(course.choose(lesson)[0], name)
-    console.print(Text(f"Added {name} to {notebook}, and its checks as {checks}."), soft_wrap=True)
-    console.print(Text(f"Next: make the release and the solution, then try {name}"), soft_wrap=True)
+add_commands(app, _generic_form)
 
 
 @app.command("try")

@@ -28,29 +28,23 @@ class Vocabulary:
         return "\n".join(["import math", "", *(f"import {library}" for library in libraries)])
 
     @property
-    def imports(self) -> str:
-        """The first lines of a file of checks."""
+    def draws(self) -> bool:
+        """Whether exercises have to be told to draw tensors, as the course has no `Exercise` of its own."""
+        return self.torch and self.module == OWN_MODULE
+
+    def values(self, layer: bool = False) -> dict[str, str]:
+        """What templates say in this course's words; a layer is built besides."""
         lines = [f"from {self.module} import Exercise, ask"]
-        if self.torch and self.module == OWN_MODULE:
-            lines.append("from nbjudge.torch import Draw")
-        return "\n".join(lines)
-
-    @property
-    def draw(self) -> str:
-        """What an exercise is told to draw with, where that is not understood."""
-        return ", draw=Draw" if self.torch and self.module == OWN_MODULE else ""
-
-    def array(self, numbers: str) -> str:
-        """The code of an array of these numbers."""
-        return f"torch.tensor({numbers})" if self.torch else f"np.array({numbers})"
-
-    @property
-    def array_type(self) -> str:
-        return "torch.Tensor" if self.torch else "np.ndarray"
-
-    @property
-    def noun(self) -> str:
-        return "a tensor" if self.torch else "an array"
+        of_torch = [name for name, used in (("Draw", self.draws), ("build", layer)) if used]
+        if of_torch:
+            lines.append(f"from nbjudge.torch import {', '.join(of_torch)}")
+        return {
+            "imports": "\n".join(lines),
+            "draw": "\n    draw=Draw," if self.draws else "",
+            "array": "torch.tensor([1.0, 3.0])" if self.torch else "np.array([1.0, 3.0])",
+            "array_type": "torch.Tensor" if self.torch else "np.ndarray",
+            "noun": "a tensor" if self.torch else "an array",
+        }
 
 
 def vocabulary_of(checks: Path) -> Vocabulary:

@@ -38,5 +38,7 @@ def build(
     and "attributes" (child modules and their types); any other word is a method, called with the
     same arguments. One "result" is the value itself, anything else a dict. Without "result" or a
     method the module is only made.
+    Of the "state" and of "buffer values" the numbers are compared, too, and two modules draw different ones:
+    give `state`, or ask in a group that is `fresh`. For names and shapes alone, look at the "parameters".
     """
     return ModuleBuild(args, kwargs, tuple(look), state=state, double=double, eval=eval)

@@ -1,0 +1,61 @@
+"""The commands `new-lesson` and `new-exercise`, for the program of any course: each hands over its form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+if TYPE_CHECKING:  # it imports what takes long
+    from nbjudge.skeletons.form import Form
+
+
+def add_commands(app: typer.Typer, form: Callable[[], Form]) -> None:
+    """Add both commands to a program; `form` is called when one of them is typed."""
+
+    @app.command("new-lesson")
+    def add_lesson(
+        folder: Annotated[str, typer.Argument(help="The folder of the lesson: ps2.")],
+    ) -> None:
+        """Begin a lesson: a notebook with the cells that every lesson has, and no exercise yet."""
+        begin_lesson(folder, form())
+
+    @app.command("new-exercise")
+    def add_exercise(
+        lesson: Annotated[str, typer.Argument(help="The lesson that it is added to: ps2.")],
+        name: Annotated[
+            str, typer.Argument(help="The name of the function, or of the layer, that students write.")
+        ],
+    ) -> None:
+        """Begin an exercise: a text, an answer cell and a graded cell, and checks that run as they are."""
+        begin_exercise(lesson, name, form())
+
+
+def begin_lesson(folder: str, form: Form) -> None:
+    from nbjudge.course.folders import find_root, read_folders
+    from nbjudge.skeletons.lesson import new_lesson
+
+    made = new_lesson(read_folders(find_root(Path.cwd())), folder, form)
+    _say(f"Made {made}. Next: {form.program} new-exercise {folder} NAME")
+
+
+def begin_exercise(lesson: str, name: str, form: Form) -> None:
+    from nbjudge.course.course import find_course
+    from nbjudge.skeletons.exercise import new_exercise
+
+    (chosen, *_) = find_course(Path.cwd()).choose(lesson)
+    notebook, checks = new_exercise(chosen, name, form)
+    _say(f"Added {name} to {notebook}, and its checks as {checks}.")
+    build = Template(form.build).substitute(folder=chosen.folder)
+    _say(f"Next: {build}, then {form.program} try {name}")
+    if form.advice:
+        _say(form.advice)
+
+
+def _say(sentence: str) -> None:
+    Console().print(Text(sentence), soft_wrap=True)
