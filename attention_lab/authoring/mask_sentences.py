@@ -9,9 +9,9 @@ HIDDEN_SCORES_ARE_ZERO = (
     "so hidden keys keep their weight. Only a score of minus infinity has an exponential of 0."
 )
 EMPTY_ROW_IS_UNIFORM = (
-    "A query with nothing to attend to spreads its attention evenly over the hidden keys: beside other "
-    "scores of -1e9 that fill hides nothing. Such a row of `weights` should be all zeros: clear its "
-    "hidden entries as well."
+    "A query with nothing to attend to gets equal weights on the hidden keys: where all its scores are the "
+    "same -1e9, the softmax spreads evenly. Such a row of `weights` should be all zeros: clear its hidden "
+    "entries after the softmax as well."
 )
 FIXED_LOW_SCORE = (
     "Hidden keys get a fixed low score, -1e4 say, and a visible key may have one as low: then they share "

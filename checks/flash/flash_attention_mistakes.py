@@ -152,8 +152,8 @@ def as_many_keys_as_queries(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "`logsumexp` is the logarithm of the total alone. The total is a sum of exp(score − maximum): add the "
-    "maximum, and it is that of the scores themselves."
+    "`logsumexp` is the logarithm of the total alone, which was summed after the maximum had been "
+    "taken off. Add the maximum again."
 )
 def logarithm_without_the_maximum(query, key, value, block_size, causal=False):
     def done(state):
@@ -220,8 +220,9 @@ def without_gradients(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "The numbers are right in float32, but float64 comes back as float32: something is made without a "
-    "dtype, or casts. Make new tensors like the query: `query.new_zeros(...)`."
+    "The numbers are right in float32, but float64 comes back as float32. Look for a cast, such as "
+    "`.float()`, and remove it; if there is none, a tensor was made without a dtype: give it the "
+    "query's."
 )
 def always_float32(query, key, value, block_size, causal=False):
     return in_blocks(query.float(), key.float(), value.float(), block_size, causal)

@@ -37,8 +37,8 @@ def query_not_scaled(query, key, value, output, logsumexp, grad_output, block_si
 
 
 @flash_backward.mistake(
-    "The gradients of query and key are too small: they were divided by √d_k twice, or by d_k. Once the "
-    "scores were divided, once the gradient is."
+    "The gradients of query and key are too small by √d_k: the scale was applied twice on the way "
+    "back. Apply it once."
 )
 def scaled_twice(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     told = (query, key, value, output, logsumexp, grad_output, block_size, causal)

@@ -14,7 +14,10 @@ def half_and_half(one, other):
     return (one[0] + other[0]) / 2, maximum, total
 
 
-@merge.mistake("The two outputs are added. Each is a mean already; of both it takes the weighted mean.")
+@merge.mistake(
+    "The two outputs are added, but each is a mean already. Take their weighted mean: the weights are "
+    "the totals, once both belong to the common maximum."
+)
 def outputs_added(one, other):
     _, maximum, total = right(one, other)
     return one[0] + other[0], maximum, total

@@ -38,8 +38,8 @@ class NoMaskBehindACache(Right):
 
 
 @cached_attention.mistake(
-    "The mask is shifted one too far: each new token also sees the one after it. The diagonal of the new "
-    "tokens themselves belongs to what may be seen, and nothing to the right of it: shift by T_past."
+    "The mask's border is one place too far to the right: each new token also sees the one after it. "
+    "It should see all of the past, the new ones before it, and itself."
 )
 class OneTooFar(Right):
     def mask(self, new, total):

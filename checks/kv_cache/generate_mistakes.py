@@ -46,8 +46,8 @@ def whole_text_and_the_cache(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "The prompt is passed again at every step, behind what the cache holds: pass it once, with the cache "
-    "None. After that the step gets the token that was just chosen."
+    "At every step the prompt is passed again, although the cache holds it already. Pass it once, with "
+    "the cache None; after that, only the token that was just chosen."
 )
 def the_prompt_at_every_step(step, tokens, new_tokens):
     prompt, cache = tokens, None

@@ -77,8 +77,9 @@ def _turn(first, second, angles):
 
 
 @rotate.mistake(
-    "Halves were turned where neighbours were asked for: number i went with i + D/2. Here the pairs are (0, "
-    "1), (2, 3) and so on: take every second number, `0::2` and `1::2`."
+    "Halves were turned where neighbours were asked for: number i went with i + D/2. Here the pairs "
+    "are (0, 1), (2, 3) and so on: take every second number, `0::2` and `1::2`, and put what is turned "
+    "back into those places."
 )
 def halves_for_pairs(x, angles):
     return torch.cat(_turn(*x.chunk(2, dim=-1), angles), dim=-1)
@@ -93,8 +94,8 @@ def sign_turned(x, angles):
 
 
 @rotate.mistake(
-    "Sine and cosine have changed places: an angle of 0 must leave x as it is, and cos 0 is 1. Multiply "
-    "each number by the cosine first, and add its partner times the sine."
+    "Sine and cosine have changed places: an angle of 0 must leave x as it is, and cos 0 is 1. Swap "
+    "the two, and leave the signs as they are."
 )
 def sine_for_cosine(x, angles):
     first, second = _cut(x)
@@ -112,8 +113,8 @@ def overwritten_too_soon(x, angles):
 
 
 @rotate.mistake(
-    "Each pair is mirrored instead of turned: the second line is a sin − b cos. A rotation has a minus in "
-    "its first line only."
+    "The second number of each pair has the wrong sign: a sin − b cos, so that an angle of 0 turns b "
+    "into −b. A rotation has its minus in the first line only."
 )
 def mirrored(x, angles):
     first, second = _cut(x)
@@ -145,8 +146,8 @@ def one_position_for_all(x, angles):
 
 
 @rotate.mistake(
-    "The turn follows the axis before the tokens, a batch or heads: `angles` got an axis of size 1 in the "
-    "wrong place. Tokens are the last axis but one, and `(T, D/2)` meets it by itself."
+    "`angles` got an axis of size 1 too many, so its rows no longer line up with the tokens. Use it as "
+    "it comes: `(T, D/2)` meets the tokens, the last axis but one, by itself."
 )
 def by_the_axis_before(x, angles):
     return _join(*_turn(*_cut(x), angles[:, None, :]))
@@ -186,7 +187,9 @@ def always_float32(x, angles):
 
 
 @rotate.mistake(
-    "The result is right, but `x` was changed on the way: it was written into. Make a new tensor."
+    "The result is right, but `x` itself was written into, perhaps through `.data`. Make the new "
+    "numbers from `x` without `.data` or `.detach()`, which lose the gradient, and put them into a new "
+    "tensor."
 )
 def writes_into_x(x, angles):
     turned = _join(*_turn(*_cut(x.detach()), angles))
