@@ -30,6 +30,7 @@ cached_attention = Exercise(
         "cached_attention_mistakes",
         "cached_attention_mistakes_in_the_scores",
         "cached_attention_mistakes_in_the_cache",
+        "cached_attention_mistakes_in_the_pair",
         "cached_attention_mistakes_in_what_returns",
     ),
     not_asked={"leading axes": FIXED_AXES},

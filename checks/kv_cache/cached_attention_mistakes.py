@@ -118,6 +118,16 @@ class PastFromTheHeadSize(PastFromAnAxis):
 
 
 @cached_attention.mistake(
+    "The number of past tokens is read as the length of the cache, which is a pair: it is always 2. The past "
+    "is as long as a cached key, (B, H, T_past, D), along its third axis."
+)
+class PastFromThePair(PastFromAnAxis):
+    def attend(self, query, key, value):
+        self.lengths = {self.axis: 2}
+        return Right.attend(self, query, key, value)
+
+
+@cached_attention.mistake(
     "The mask is turned round: a token sees what comes after it, and nothing before. True means may "
     "attend: on the diagonal and to its left."
 )

@@ -48,6 +48,15 @@ class WeightsOfAllHeads(Right):
 
 
 @grouped_query_attention.mistake(
+    "`weights` are the average over the first H_kv heads. Each of the H query heads has weights of its own, "
+    "however few keys they share: average over all H."
+)
+class WeightsOfAsManyHeadsAsKeys(Right):
+    def over_heads(self, weights):
+        return weights[:, : self.num_kv_heads].mean(dim=1)
+
+
+@grouped_query_attention.mistake(
     "The sum of the weights over the heads is divided by the number of key/value heads. It is the query "
     "heads that are averaged over: divide by `num_heads`."
 )
@@ -89,6 +98,15 @@ class ScaledByTheKeysWidth(Right):
 class ScaledByTheGroupsWidth(Right):
     def scale(self, head_size):
         return math.sqrt(head_size * self.num_heads // self.num_kv_heads)
+
+
+@grouped_query_attention.mistake(
+    "The scores are divided by the root of H / H_kv, which says how many heads share a key. How large a dot "
+    "product grows hangs on how many numbers it runs over, D: divide by the root of D."
+)
+class ScaledByTheGroup(Right):
+    def scale(self, head_size):
+        return math.sqrt(self.num_heads // self.num_kv_heads)
 
 
 @grouped_query_attention.mistake(

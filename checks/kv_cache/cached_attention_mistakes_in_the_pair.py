@@ -1,0 +1,84 @@
+"""The mistakes that the grader can name in `CachedAttention`: keys and values that change places."""
+
+from .cached_attention import Right, cached_attention
+
+
+@cached_attention.mistake(
+    "Key and value have changed places in the cache that comes back. The pair is (key, value)."
+)
+class ValueFirst(Right):
+    def kept(self, new, total):
+        return total[1], total[0]
+
+
+@cached_attention.mistake(
+    "Key and value change places as the cache is read: new keys stand behind old values, and new values "
+    "behind old keys. The pair is (key, value): the old keys are its first entry."
+)
+class ReadsTheValueFirst(Right):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache and (cache[1], cache[0]))
+
+
+@cached_attention.mistake(
+    "The new keys stand behind the old values, too, and the new values nowhere. A slip of copy and paste: "
+    "new values belong behind the old ones."
+)
+class NewKeysBehindOldValues(Right):
+    def forward(self, x, cache=None):
+        query, key, value = (self.split(layer(x)) for layer in (self.query, self.key, self.value))
+        if cache is not None:
+            key, value = self.join(cache[0], key), self.join(cache[1], key)
+        return self.finish(self.merge(self.attend(query, key, value))), (key, value)
+
+
+@cached_attention.mistake(
+    "The new values stand behind the old keys, too, and the new keys nowhere. A slip of copy and paste: "
+    "new keys belong behind the old ones."
+)
+class NewValuesBehindOldKeys(Right):
+    def forward(self, x, cache=None):
+        query, key, value = (self.split(layer(x)) for layer in (self.query, self.key, self.value))
+        if cache is not None:
+            key, value = self.join(cache[0], value), self.join(cache[1], value)
+        return self.finish(self.merge(self.attend(query, key, value))), (key, value)
+
+
+@cached_attention.mistake(
+    "The new values are joined to keys that were joined already, so the values are longer than the keys. A "
+    "slip of copy and paste: new values belong behind the old values, the second entry of the cache."
+)
+class ValuesBehindJoinedKeys(Right):
+    def forward(self, x, cache=None):
+        query, key, value = (self.split(layer(x)) for layer in (self.query, self.key, self.value))
+        if cache is not None:
+            key = self.join(cache[0], key)
+            value = self.join(key, value)
+        return self.finish(self.merge(self.attend(query, key, value))), (key, value)
+
+
+@cached_attention.mistake(
+    "The old keys are read twice, and the old values never. A slip of copy and paste: the second entry of "
+    "the cache holds the values."
+)
+class OldKeysTwice(Right):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache and (cache[0], cache[0]))
+
+
+@cached_attention.mistake(
+    "The old values are read twice, and the old keys never. A slip of copy and paste: the first entry of the "
+    "cache holds the keys."
+)
+class OldValuesTwice(Right):
+    def forward(self, x, cache=None):
+        return super().forward(x, cache and (cache[1], cache[1]))
+
+
+@cached_attention.mistake(
+    "The old values are not joined: the keys are kept twice, as key and as value. A slip of copy and "
+    "paste: the second of the pair holds the values."
+)
+class KeysTwice(Right):
+    def kept(self, new, total):
+        return total[0], total[0]
