@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from counted_once import CountedOnce
 
 from attention_lab.authoring import Tolerance
 from nbjudge.ask.answers import Reply, answers_of, read_reply
@@ -105,6 +106,16 @@ def with_tolerance(exercise, factor):
 @pytest.fixture(autouse=True)
 def one_thread():
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def counted():
+    return CountedOnce()
+
+
+@pytest.fixture(autouse=True)
+def counted_once(counted, monkeypatch):
+    monkeypatch.setattr(respond, "_answer", counted)
 
 
 @pytest.mark.lesson
