@@ -75,4 +75,4 @@ def test_the_examples_own_frames_are_hidden():
             shell.run_cell(code)
             traceback = re.sub(r"\x1b\[[0-9;]*m", "", shown.getvalue())
         assert said in traceback and code[:20] in traceback
-        assert "examples.py" not in traceback
+        assert "attention_lab/examples" not in traceback

@@ -1,0 +1,12 @@
+"""The examples that stand under each answer: a line each, and a sentence where one does not come out.
+
+`example` makes more of a line than its numbers: the answer is also asked in float64, with gradients and
+once more, so that what works on one kind of input only is noticed at once. Tracebacks in a notebook
+show the line of the example and the learner's own, and none of these files.
+"""
+
+from attention_lab.examples.asking import at_most, example, refuses, same
+from attention_lab.examples.failed import ExampleFailed
+from attention_lab.examples.weights import with_weights
+
+__all__ = ["ExampleFailed", "at_most", "example", "refuses", "same", "with_weights"]
