@@ -10,7 +10,8 @@ import torch
 
 from nbjudge.ask.answers import read_reply
 from nbjudge.ask.program import respond
-from nbjudge.authoring.exercise import Exercise, ask
+from nbjudge.authoring.case import ask
+from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge
 

@@ -9,7 +9,7 @@ from attention_lab.authoring import Exercise, ask
 from nbjudge.ask.answers import read_reply
 from nbjudge.ask.program import respond
 from nbjudge.judge.judge import judge
-from nbjudge.judge.wording import told_apart
+from nbjudge.values.describe import told_apart
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from nbjudge.ask.program import respond
 from nbjudge.ask.program.watching import Watch
-from nbjudge.authoring.exercise import Case
+from nbjudge.authoring.case import Case
 from nbjudge.values.kinds import kind_of
 
 # The kernel's side keeps to these too, but it is the student's.

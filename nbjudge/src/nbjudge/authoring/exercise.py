@@ -8,14 +8,13 @@ mistakes (wrong answers with the sentence that helps) and other right ways to wr
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from nbjudge.authoring.case import Case
 from nbjudge.authoring.draw import Draw
-from nbjudge.authoring.kernel_code import stands_between
 from nbjudge.authoring.steps import Step
-from nbjudge.values.packing import MadeInKernel
 
 
 @dataclass(frozen=True)
@@ -34,76 +33,6 @@ class Tolerance:
 # which the usual `atol` allows only three times. This allows it thirty times.
 SUMS_OF_PRODUCTS = Tolerance(float32=(1e-4, 1e-4))
 
-
-@dataclass(frozen=True)
-class Build:
-    """How an object is made before it is called; see `build`."""
-
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    look: tuple[str, ...]
-    builder: str = "object"  # who makes it in the kernel: one of `nbjudge.ask.program.building.BUILDERS`
-
-
-def build(*args: Any, look: Sequence[str] = ("result",), **kwargs: Any) -> Build:
-    """Make an object of a class that is the answer: ``ask(numbers, build=build(3, look=("fit",)))``.
-
-    `look` says what to send back: "result" of calling the object with the case's arguments, "result
-    again" (of a second call), its "attributes" (names and types); any other word is a method, called
-    with the same arguments. One "result" is the value itself, anything else a dict. Without "result"
-    or a method the object is only made. torch's modules have a `build` of their own in `nbjudge.torch`.
-    """
-    return Build(args, kwargs, tuple(look))
-
-
-@dataclass(frozen=True)
-class Case:
-    """One call that the judge asks the student's kernel to make.
-
-    `gradients` asks for the gradient of every floating tensor argument (and parameter) as well;
-    NumPy's arrays have none.
-    `refuses` says that the call cannot work: the answer must raise `ValueError` with a
-    sentence that holds each of these numbers, or each of those in `or_naming`. `build` is there
-    when the answer is a class.
-    `through` is code of the judge's that stands between the call and the answer, see `ask`.
-    """
-
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any] = field(default_factory=dict)
-    gradients: bool = False
-    refuses: tuple[int, ...] | None = None
-    build: Build | None = None
-    through: MadeInKernel | None = None
-    or_naming: tuple[int, ...] = ()
-
-
-def ask(
-    *args: Any,
-    gradients: bool = False,
-    refuses: Sequence[int] | None = None,
-    build: Build | None = None,
-    through: Callable[..., Any] | MadeInKernel | None = None,
-    or_naming: Sequence[int] = (),
-    **kwargs: Any,
-) -> Case:
-    """Write a case the way the call itself is written: ``ask(sample, weights=weights)``.
-
-    `refuses` are the numbers that the sentence of a ValueError has to hold, where the call cannot work;
-    `or_naming` are others that say as much (a whole and the number of its parts, for the size of a part).
-
-    Where an answer takes or returns what cannot travel (an optimizer, an open file), `through` is a
-    function that runs in the kernel: given the answer, it returns the callable that gets the arguments
-    in its place. What it needs besides is handed over by ``partial(function, name=value)``. It may make
-    and report, in values that can travel; to compare is the judge's alone. See `made_by` for what such
-    a function may use.
-    """
-    refused = tuple(refuses) if refuses is not None else None
-    between = None if through is None else stands_between(through)
-    return Case(args, kwargs, gradients, refused, build, between, tuple(or_naming))
-
-
-__all__ = ["SUMS_OF_PRODUCTS", "Build", "Case", "Exercise", "Group", "MadeInKernel", "Mistake", "Tolerance"]
-__all__ += ["ask", "build"]
 
 Verify = Callable[[list[Case], list[Any]], str | None]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbjudge.ask.program import respond
-from nbjudge.authoring.exercise import Case
+from nbjudge.authoring.case import Case
 
 
 def receiver(reference: Callable[..., Any], case: Case) -> Callable[..., Any]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nbjudge.authoring.exercise import Case, Exercise
+from nbjudge.authoring.case import Case
+from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.array_patterns import closeness, constant_difference, origin, partly
-from nbjudge.judge.wording import told_apart
 from nbjudge.values.arrays import DOUBLE, ArrayKind
+from nbjudge.values.describe import told_apart
 
 __all__ = ["differences", "other_numbers", "patterns", "place", "row_that_differs", "told_apart"]
 

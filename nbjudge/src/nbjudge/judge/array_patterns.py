@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from nbjudge.authoring.exercise import Case
-from nbjudge.judge.wording import listed, told_apart
+from nbjudge.authoring.case import Case
 from nbjudge.values.arrays import ArrayKind
+from nbjudge.values.describe import listed, told_apart
 from nbjudge.values.kinds import kind_of, owned_values
 
 SHORTEST_AXIS = 3  # along which it means anything that a part agrees

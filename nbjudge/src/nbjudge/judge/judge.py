@@ -11,12 +11,12 @@ from typing import Any
 
 from nbjudge.ask.answers import Ask
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge import wording
 from nbjudge.judge.again import asked_again
 from nbjudge.judge.batches import ask_all
 from nbjudge.judge.diagnose import diagnose
 from nbjudge.judge.questions import GroupRun, Question, question, run_of
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
+from nbjudge.values import describe
 
 BESIDE_ANOTHER = "this counts when a group agrees, too, whose results have to be worked out"
 BESIDE_ALL = (
@@ -85,7 +85,7 @@ def _waiting(verdicts: Sequence[GroupVerdict]) -> list[Finding]:
     for note in (BESIDE_ANOTHER, BESIDE_ALL):
         names = [f"“{group.name}”" for group in verdicts if group.note == note]
         if names:
-            findings.append(Finding(f"Right so far: {wording.listed(names)}; {note}."))
+            findings.append(Finding(f"Right so far: {describe.listed(names)}; {note}."))
     return findings
 
 

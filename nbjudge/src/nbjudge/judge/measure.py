@@ -8,10 +8,12 @@ from typing import Any
 
 from nbjudge.ask.answers import Answer, answers_of, calls_for
 from nbjudge.ask.program.building import SIDES
-from nbjudge.authoring.exercise import Case, Exercise
+from nbjudge.authoring.case import Case
+from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import wording
 from nbjudge.judge.arguments import argument_names, receiver
 from nbjudge.judge.compare import same_gradients, same_value
+from nbjudge.values import describe
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import Unreadable
@@ -42,7 +44,7 @@ def evidence_of(exercise: Exercise, case: Case, answer: Answer, expected: Answer
     named = _results(exercise, answer.value)
     right = dict(_results(exercise, expected.value))
     shown = [f"your {name}{text}" for name, value in named if (text := _shown(value, right.get(name)))]
-    shown = shown or [f"yours is {wording.short(answer.value)}"]
+    shown = shown or [f"yours is {describe.short(answer.value)}"]
     return f"Asked with {wording.describe_call(case)}: {'; '.join(shown)}."
 
 
@@ -56,7 +58,7 @@ def _shown(value: Any, right: Any) -> str:
     """A result as evidence shows it: a number, or the first row of an array that differs; else empty."""
     owner = kind_of(value)
     if not isinstance(owner, ArrayKind):
-        return f": {wording.short(value)}" if owner is not None or isinstance(value, float) else ""
+        return f": {describe.short(value)}" if owner is not None or isinstance(value, float) else ""
     if 0 in value.shape:
         return ""
     # NumPy is asked for where an array is met, and not before.
@@ -69,7 +71,7 @@ def _shown(value: Any, right: Any) -> str:
 
 
 def _beginning(row: Any, most: int = 5) -> str:
-    entries = ", ".join(wording.number(entry) for entry in row.reshape(-1)[:most].tolist())
+    entries = ", ".join(describe.number(entry) for entry in row.reshape(-1)[:most].tolist())
     return f"[{entries}{', …' if row.size > most else ''}]"
 
 
@@ -123,7 +125,7 @@ def _wrong_look(
         index = exercise.results.index(side) if side in exercise.results else len(exercise.results)
         return next(_measurements(exercise, reference, case, index, f"`{side}`", mine, right))
     extra = [f"`{side}`" for side in value if side not in expected]
-    return f"`{exercise.name}` gives {wording.listed(extra)} besides what the exercise asks for."
+    return f"`{exercise.name}` gives {describe.listed(extra)} besides what the exercise asks for."
 
 
 def _measurements(
@@ -144,7 +146,7 @@ def _measurements(
         if all(isinstance(value, (list, tuple)) for value in both) and any(map(kind_of, right)):
             yield _wrong_entry(exercise, reference, case, name, mine, right)
         plain = all(isinstance(value, float) for value in both)
-        yours, other = wording.told_apart(*both) if plain else map(wording.short, both)
+        yours, other = describe.told_apart(*both) if plain else map(describe.short, both)
         yield f"`{exercise.name}` gives {yours}, and {other} is right."
     elif isinstance(kind, ArrayKind):
         # NumPy is asked for where an array is met, and not before.

@@ -10,7 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from nbjudge.ask.answers import Answer, answers_of, calls_for
-from nbjudge.authoring.exercise import Case, Exercise, Group, Mistake
+from nbjudge.authoring.case import Case
+from nbjudge.authoring.exercise import Exercise, Group, Mistake
 from nbjudge.errors import CourseError
 from nbjudge.judge.compare import same_gradients, same_value
 from nbjudge.judge.forbidden import forbidden_step, went_elsewhere

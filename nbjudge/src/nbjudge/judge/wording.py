@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbjudge.ask.answers import Answer
-from nbjudge.authoring.exercise import Case, Exercise
+from nbjudge.authoring.case import Case
+from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.arguments import argument_name
 from nbjudge.judge.compare import same_gradient
+from nbjudge.values.describe import kind, listed, short
 from nbjudge.values.kinds import kind_of
-from nbjudge.values.packing import MadeInKernel, Unreadable
+
+PLURAL = ("scores", "weights", "gradients", "parameters")
 
 
 def no_value(exercise: Exercise, answer: Answer) -> str:
@@ -176,13 +178,6 @@ def wrong_order(exercise: Exercise) -> str:
     return f"`{exercise.name}` returns ({returned}); ({asked}) was asked for, in this order."
 
 
-PLURAL = ("scores", "weights", "gradients", "parameters")
-MOST_NAMES = 4
-LONGEST_SHORT = 60  # characters of a value in a sentence
-DIGITS = 4
-MOST_DIGITS = 17  # any two floats that differ do so in these
-
-
 def agreement(names: Sequence[str]) -> str:
     plural = len(names) > 1 or names[0] in PLURAL
     return f"The {listed(names)} {'agree' if plural else 'agrees'}."
@@ -206,19 +201,6 @@ def wrong_parts(exercise: Exercise, side: str, mine: Any, right: Any) -> str:
     return f"Of the {side} of `{exercise.name}`, `{name}` is {short(mine[name])}, not {short(right[name])}."
 
 
-def kind(value: Any) -> str:
-    if isinstance(value, Unreadable):
-        return f"an object of type {value.kind}"
-    owner = kind_of(value)
-    if owner is not None:
-        return owner.kind_and_shape(value)
-    if isinstance(value, (list, tuple)):
-        return f"a {type(value).__name__} of {len(value)}"
-    article = "an" if isinstance(value, int) and not isinstance(value, bool) else "a"
-    names = {float: "Python float", int: "int", bool: "Python bool", str: "string", dict: "dict"}
-    return "None" if value is None else f"{article} {names.get(type(value), type(value).__name__)}"
-
-
 def describe_call(case: Case) -> str:
     """The shapes of a call's inputs: "a float64 array of shape (7, 9), axis=1"."""
     call = _arguments(case.args, case.kwargs)
@@ -230,58 +212,6 @@ def describe_call(case: Case) -> str:
 
 def _arguments(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
     return ", ".join([short(value) for value in args] + [f"{name}={short(kwargs[name])}" for name in kwargs])
-
-
-def short(value: Any) -> str:
-    owner = kind_of(value)
-    if owner is not None:
-        return owner.describe(value)
-    if isinstance(value, Unreadable):
-        return kind(value)
-    if isinstance(value, MadeInKernel):
-        return "an object"
-    text = f"{value:.6g}" if isinstance(value, float) else _BRIEF.repr(value)
-    return text if len(text) <= LONGEST_SHORT else text[: LONGEST_SHORT - 3] + "..."
-
-
-class _Brief(reprlib.Repr):
-    """Says no more of a value than a sentence holds, however much of it there is."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxlist = self.maxtuple = self.maxdict = LONGEST_SHORT // 3
-        self.maxlevel, self.maxstring, self.maxlong = 3, LONGEST_SHORT + 4, LONGEST_SHORT
-
-    def repr1(self, value: Any, level: int) -> str:
-        if isinstance(value, (Unreadable, MadeInKernel)) or kind_of(value) is not None:
-            return short(value)
-        return super().repr1(value, level)
-
-
-_BRIEF = _Brief()
-
-
-def number(value: Any) -> str:
-    return f"{value:.{DIGITS}g}" if isinstance(value, (float, complex)) else str(value)
-
-
-def told_apart(mine: Any, right: Any) -> tuple[str, str]:
-    """Two numbers with few digits, or with as many as it takes to see that they differ."""
-    values = [value.item() if hasattr(value, "item") else value for value in (mine, right)]
-    if not all(isinstance(value, float) for value in values):
-        return short(values[0]), short(values[1])
-    for digits in range(DIGITS, MOST_DIGITS + 1):
-        yours, other = (f"{value:.{digits}g}" for value in values)
-        if yours != other:
-            break
-    return yours, other
-
-
-def listed(words: Sequence[str]) -> str:
-    """ "a", "a and b", "a, b and c"; of more than a few the first and how many follow."""
-    if len(words) > MOST_NAMES + 1:
-        words = [*words[:MOST_NAMES], f"{len(words) - MOST_NAMES} more"]
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}" if words else ""
 
 
 def _part(reference: Callable[..., Any], place: str) -> str:

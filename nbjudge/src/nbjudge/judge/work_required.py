@@ -13,7 +13,8 @@ from typing import Any
 
 from nbjudge.ask.answers import Answer
 from nbjudge.ask.program.building import RESULTS, SIDES
-from nbjudge.authoring.exercise import Case, Group
+from nbjudge.authoring.case import Case
+from nbjudge.authoring.exercise import Group
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
 

@@ -10,7 +10,8 @@ from types import CodeType
 from typing import Any
 
 from nbjudge.ask.program.building import BUILDERS
-from nbjudge.authoring.exercise import Case, Exercise
+from nbjudge.authoring.case import Case
+from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.again import second_round_calls
 from nbjudge.judge.questions import Question, question
 from nbjudge.values.arrays import ArrayKind

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from nbjudge.authoring.exercise import Build
+from nbjudge.authoring.case import Build
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from nbjudge.ask.answers import Answer, Ask
-from nbjudge.authoring.exercise import Case, Exercise
-from nbjudge.judge import wording
+from nbjudge.authoring.case import Case
+from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.arguments import argument_names, receiver
 from nbjudge.judge.judge import Examination
 from nbjudge.tutor.levels import Level
 from nbjudge.tutor.material import LessonMaterial
 from nbjudge.tutor.smallest import Difference, smallest_difference
+from nbjudge.values import describe
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
 
@@ -163,7 +164,7 @@ def written(value: Any) -> str:
         return f"({inner}{',' * (len(value) == 1)})" if isinstance(value, tuple) else f"[{inner}]"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key!r}: {written(entry)}" for key, entry in value.items()) + "}"
-    return wording.short(value)
+    return describe.short(value)
 
 
 def _nested(numbers: Any) -> str:

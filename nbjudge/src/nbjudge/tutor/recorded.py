@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nbjudge.ask.answers import Answer
-from nbjudge.authoring.exercise import Case, Exercise, Group, Tolerance
+from nbjudge.authoring.case import Case
+from nbjudge.authoring.exercise import Exercise, Group, Tolerance
 from nbjudge.authoring.steps import Step
 from nbjudge.judge.questions import Question
 from nbjudge.tutor.levels import Level

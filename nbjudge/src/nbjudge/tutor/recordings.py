@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from nbjudge.authoring.exercise import Case
+from nbjudge.authoring.case import Case
 from nbjudge.course.course import Course
 from nbjudge.errors import CourseError
 from nbjudge.judge.again import second_round_of

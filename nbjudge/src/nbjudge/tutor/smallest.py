@@ -16,7 +16,8 @@ from typing import Any
 
 from nbjudge.ask.answers import Answer, Ask, answers_of, calls_for
 from nbjudge.ask.program.building import BUILDERS
-from nbjudge.authoring.exercise import Build, Case, Exercise
+from nbjudge.authoring.case import Build, Case
+from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.questions import GroupRun, right
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
