@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from nbjudge.ask.program import respond
 from nbjudge.authoring.case import Case
+from nbjudge.values.packing import MadeInKernel
 
 
 def receiver(reference: Callable[..., Any], case: Case) -> Callable[..., Any]:
@@ -18,6 +20,22 @@ def receiver(reference: Callable[..., Any], case: Case) -> Callable[..., Any]:
     parameters = inspect.signature(between).parameters.values()
     own = all(each.kind is not inspect.Parameter.VAR_POSITIONAL for each in parameters)
     return between if own else reference
+
+
+def own_case(reference: Callable[..., Any], case: Case) -> Case:
+    """The case with what the answer itself is handed, by name, where the judge's code stands between."""
+    between = receiver(reference, case)
+    if between is reference:
+        return case
+    own = argument_names(reference)
+    if inspect.isclass(reference):
+        own += inspect.signature(reference).parameters
+    given = dict(zip(argument_names(between), case.args, strict=False)) | case.kwargs
+    # What is made in the kernel has no words.
+    kept = {
+        name: value for name, value in given.items() if name in own and not isinstance(value, MadeInKernel)
+    }
+    return replace(case, args=(), kwargs=kept)
 
 
 def argument_names(function: Callable[..., Any]) -> list[str]:

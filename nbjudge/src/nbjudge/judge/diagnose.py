@@ -133,5 +133,6 @@ def _evidence(exercise: Exercise, run: GroupRun) -> str:
         return ""
     index = shown[0]
     expected = run.question.expected[index] if run.question.expected else Answer("value")
-    asked = evidence_of(exercise, run.question.cases[index], run.answers[index], expected)
+    case, reference = run.question.cases[index], run.question.reference
+    asked = evidence_of(exercise, reference, case, run.answers[index], expected)
     return f"{asked} (From the group “{run.group.name}”.)"

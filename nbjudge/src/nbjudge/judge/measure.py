@@ -11,7 +11,7 @@ from nbjudge.ask.program.building import SIDES
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import wording
-from nbjudge.judge.arguments import argument_names, receiver
+from nbjudge.judge.arguments import argument_names, own_case, receiver
 from nbjudge.judge.compare import same_gradients, same_value
 from nbjudge.values import describe
 from nbjudge.values.arrays import ArrayKind
@@ -39,13 +39,31 @@ def measure(
     return f"`{exercise.name}` does not behave as the exercise asks."
 
 
-def evidence_of(exercise: Exercise, case: Case, answer: Answer, expected: Answer) -> str:
+def evidence_of(
+    exercise: Exercise, reference: Callable[..., Any], case: Case, answer: Answer, expected: Answer
+) -> str:
     """The student's own numbers in one failing case, short enough to read."""
-    named = _results(exercise, answer.value)
-    right = dict(_results(exercise, expected.value))
+    yours, right = _looked_at(exercise, answer.value, expected.value), expected.value
+    if isinstance(yours, dict) and "result" in yours:
+        yours, right = yours["result"], right.get("result") if isinstance(right, dict) else None
+    asked = f"Asked with {wording.describe_call(own_case(reference, case))}"
+    named, right = _results(exercise, yours), dict(_results(exercise, right))
     shown = [f"your {name}{text}" for name, value in named if (text := _shown(value, right.get(name)))]
-    shown = shown or [f"yours is {describe.short(answer.value)}"]
-    return f"Asked with {wording.describe_call(case)}: {'; '.join(shown)}."
+    if isinstance(yours, dict) and not shown:
+        shown = [f"your {side}: {describe.short(value)}" for side, value in yours.items()]
+    return f"{asked}: {'; '.join(shown or [f'yours is {describe.short(yours)}'])}."
+
+
+def _looked_at(exercise: Exercise, value: Any, right: Any) -> Any:
+    """Of what was looked at from several sides, those that differ; anything else as it is."""
+    if not isinstance(value, dict) or not isinstance(right, dict):
+        return value
+    differ = {
+        side: each
+        for side, each in value.items()
+        if side in exercise.results or not same_value(each, right.get(side), exercise.tolerance)
+    }
+    return differ or value
 
 
 def _results(exercise: Exercise, value: Any) -> list[tuple[str, Any]]:

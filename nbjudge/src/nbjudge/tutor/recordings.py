@@ -30,7 +30,8 @@ SEED = 1  # of what is recorded: the same course makes the same recording
 # What a recording is made of, beside plain values and arrays.
 FORMS = {
     *(("nbjudge.tutor.recorded", name) for name in ("RecordedExercise", "RecordedGroup")),
-    *(("nbjudge.authoring.exercise", name) for name in ("Build", "Case", "Tolerance")),
+    *(("nbjudge.authoring.case", name) for name in ("Build", "Case")),
+    ("nbjudge.authoring.exercise", "Tolerance"),
     ("nbjudge.torch.build", "ModuleBuild"),
     ("nbjudge.torch.steps", "Step"),
     ("nbjudge.authoring.steps", "Step"),

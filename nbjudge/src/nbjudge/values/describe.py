@@ -36,8 +36,18 @@ def short(value: Any) -> str:
         return kind(value)
     if isinstance(value, MadeInKernel):
         return "an object"
+    if isinstance(value, (list, tuple)) and 0 < len(value) <= MOST_NAMES and all(map(kind_of, value)):
+        return _arrays(value)
     text = f"{value:.6g}" if isinstance(value, float) else _BRIEF.repr(value)
     return text if len(text) <= LONGEST_SHORT else text[: LONGEST_SHORT - 3] + "..."
+
+
+def _arrays(values: Sequence[Any]) -> str:
+    """A few arrays in a list, each whole: "a tuple of 2, each a float32 array of shape (7, 9)"."""
+    texts = [short(value) for value in values]
+    if len(set(texts)) == 1 < len(texts):
+        return f"{kind(values)}, each {texts[0]}"
+    return f"{kind(values)}: {listed(texts)}"
 
 
 class _Brief(reprlib.Repr):

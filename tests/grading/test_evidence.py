@@ -1,0 +1,80 @@
+"""What a learner is shown of a failing case: what their own code was handed, and their own numbers."""
+
+import pytest
+import torch
+
+from attention_lab.authoring import Exercise, ask, made_by
+from nbjudge.ask.answers import read_reply
+from nbjudge.ask.program import respond
+from nbjudge.judge.judge import judge
+
+continued = Exercise("continued", results=("tokens",))
+
+
+def double(tokens):
+    return 2 * tokens
+
+
+def made_double():
+    return double
+
+
+def watching(answer):
+    """Tells what is asked for beside the result."""
+
+    def watched(step, tokens, count, look, loud):
+        result = answer(step, tokens, count)
+        report = {"result": result, "how long": result.shape[0], "loud": loud}
+        return {side: report[side] for side in look}
+
+    return watched
+
+
+@continued.group("the numbers", points=1)
+def numbers(draw):
+    yield ask(made_by(made_double), draw.integers(1, 9, 4), 3, ["result"], True, through=watching)
+
+
+@continued.group("how many", points=1)
+def how_many(draw):
+    yield ask(made_by(made_double), draw.integers(1, 9, 4), 3, ["how long", "loud"], False, through=watching)
+
+
+def reference(step, tokens, count):
+    return torch.cat([tokens, step(tokens)[:count]])
+
+
+def evidence_for(exercise, answer, right=reference):
+    def in_process(_name, calls, watch):
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+
+    verdict = judge(exercise, right, in_process, seed=2)
+    return [finding.evidence for finding in verdict.findings]
+
+
+def test_what_stands_between_the_judge_and_the_answer_is_not_shown():
+    shown = evidence_for(continued, lambda step, tokens, count: torch.cat([tokens, tokens[:count]]))
+    assert shown[0].startswith("Asked with tokens=an int64 tensor of shape (4,), count=3: your tokens: [")
+
+
+def test_of_several_sides_those_that_differ_are_shown():
+    shown = evidence_for(continued, lambda step, tokens, count: reference(step, tokens, count)[:-1])
+    assert any(": your how long: 6." in evidence for evidence in shown)
+    assert not any("loud" in evidence for evidence in shown)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        (((2, 3), (2, 3)), "a tuple of 2, each a float32 tensor of shape (2, 3): "),
+        (
+            ((2, 3), (4,)),
+            "a tuple of 2: a float32 tensor of shape (2, 3) and a float32 tensor of shape (4,): ",
+        ),
+    ],
+)
+def test_arrays_in_a_list_are_told_whole(sizes, said):
+    exercise = Exercise("added_up", results=("sum",))
+    exercise.group("two", points=1)(lambda draw: [ask(tuple(draw.normal(*size) for size in sizes))])
+    (shown,) = evidence_for(exercise, lambda pair: pair[0].sum(), lambda pair: pair[0].sum() + pair[1].sum())
+    assert said in shown
