@@ -167,18 +167,23 @@ def test_a_grade_hangs_on_no_rounding(lesson, exercise, monkeypatch):
 @pytest.mark.lesson
 @every_exercise
 def test_an_exercise_names_enough_mistakes_and_accepts_enough_styles(lesson, exercise):
-    assert len(exercise.mistakes) >= (10 if exercise.name in CENTRAL else 6)
-    assert len(exercise.right_answers) >= (5 if exercise.name in CENTRAL else 2)
+    mistakes, ways = (10, 5) if exercise.name in CENTRAL else (6, 2)
+    named, accepted = len(exercise.mistakes), len(exercise.right_answers)
+    assert named >= mistakes, f"{exercise.name} names {named} mistakes: {mistakes} are asked for"
+    assert accepted >= ways, f"{exercise.name} has {accepted} other ways: {ways} are asked for"
 
 
 @pytest.mark.lesson
 @every_exercise
 def test_messages_are_sentences_and_hold_no_code(lesson, exercise):
     for mistake in exercise.mistakes:
-        assert mistake.message.endswith((".", "?")), mistake.name
-        assert len(mistake.message) <= 330, mistake.name
-        assert not CODE.search(mistake.message), mistake.name
-    assert len({mistake.message for mistake in exercise.mistakes}) == len(exercise.mistakes)
+        message = mistake.message
+        assert message.endswith((".", "?")), f"{mistake.name}: end on a full stop"
+        assert len(message) <= 330, f"{mistake.name}: {len(message)} characters, 330 at most"
+        assert not CODE.search(message), f"{mistake.name}: say it without code ({CODE.search(message)[0]})"
+    messages = [mistake.message for mistake in exercise.mistakes]
+    twice = {message for message in messages if messages.count(message) > 1}
+    assert not twice, f"several mistakes say one thing: {twice}"
 
 
 @pytest.mark.lesson

@@ -4,7 +4,7 @@ import ast
 
 import nbformat
 import pytest
-from test_notebooks import code_of, every_notebook
+from lesson_cells import code_of, every_notebook
 
 from nbjudge.course.notebooks import read_notebook
 

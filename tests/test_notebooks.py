@@ -1,31 +1,33 @@
-"""Every lesson is made the way docs/writing-a-lesson.md says, and no solution reaches its release."""
+"""Every lesson is made the way docs/writing-a-lesson.md says."""
 
 import ast
 import builtins
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
+from lesson_cells import (
+    CHECK,
+    HIDDEN,
+    LESSONS,
+    NOTEBOOKS,
+    SOLUTION,
+    answer_cells,
+    code_of,
+    every_lesson,
+    every_notebook,
+    graded_code_cells,
+    marks_of,
+)
 
 from attention_lab.authoring.draw import FRESH_HEAD_COUNTS, FRESH_SMALL_SIZES, Draw
 from attention_lab.build import canonical
 from attention_lab.students import LESSON_MODULES, STUDENT_MODULES
-from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
 
 WIDTHS = {count * size for count in FRESH_HEAD_COUNTS for size in FRESH_SMALL_SIZES}  # of all heads together
 DRAWN = WIDTHS.union(Draw.fresh_sizes, Draw.fresh_even_sizes, FRESH_HEAD_COUNTS, FRESH_SMALL_SIZES)
-COURSE = open_course(Path(__file__).parents[1])
-NOTEBOOKS = list(COURSE.lessons.values())
-# The first page is made like a lesson and has no exercises; every other notebook must have some.
-LESSONS = [notebook for notebook in NOTEBOOKS if notebook.folder != "00_start_here"]
 SET_UP_IMPORTS = {"math": "math", "torch": "torch", "torch.nn": "nn", "torch.nn.functional": "F"}
-HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", re.DOTALL)
-SOLUTION = re.compile(r"[ ]*### BEGIN SOLUTION\n(.*?)[ ]*### END SOLUTION", re.DOTALL)
-SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTALL)
-CHECK = re.compile(r'^check\("(\w+)"\)\.points$', re.MULTILINE)
-WIDGET_MODULES = {"ipywidgets", "attention_lab.sliders"}
 MARKS = {  # (grade, locked, solution) of the cells that nbgrader knows
     ("code", "setup"): (False, True, False),
     ("code", "answer"): (False, False, True),
@@ -33,54 +35,34 @@ MARKS = {  # (grade, locked, solution) of the cells that nbgrader knows
     ("markdown", "question"): (False, True, False),
     ("markdown", "written answer"): (True, False, True),
 }
+ASKED_FOR_HELP = {"tags": ["left-out-of-grading", "nbval-ignore-output"]}  # the metadata of the tutor's cells
 
 pytestmark = pytest.mark.lesson
-every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-every_notebook = pytest.mark.parametrize("lesson", NOTEBOOKS, ids=lambda lesson: lesson.name)
-
-
-def marks_of(cell):
-    return cell.metadata.get("nbgrader", {})
-
-
-def code_of(cell):
-    """A code cell without magics, which are no Python."""
-    return re.sub(r"^\s*[%!].*$", "", cell.source, flags=re.MULTILINE)
-
-
-def release_of(lesson):
-    return nbformat.read(COURSE.root / "release" / lesson.folder / f"{lesson.name}.ipynb", as_version=4)
-
-
-def answer_cells(notebook):
-    return {c.id: c for c in notebook.cells if c.cell_type == "code" and marks_of(c).get("solution")}
-
-
-def graded_code_cells(notebook):
-    return [c for c in notebook.cells if c.cell_type == "code" and marks_of(c).get("grade")]
 
 
 @every_notebook
 def test_the_source_is_in_canonical_form_without_outputs_or_widget_state(lesson):
     text = lesson.source_path.read_text()
-    assert canonical(nbformat.reads(text, as_version=4)) == text, "run `make build`"
+    assert canonical(nbformat.reads(text, as_version=4)) == text, "its form is JupyterLab's: run `make build`"
     notebook = read_notebook(lesson.source_path)
-    assert "widgets" not in notebook.metadata
+    assert "widgets" not in notebook.metadata, "the state of widgets is stored in it: run `make build`"
     for cell in notebook.cells:
-        assert not cell.get("outputs"), cell.id
+        assert not cell.get("outputs"), f"{cell.id} holds an output: run `make build`"
         folded = {"jp-MarkdownHeadingCollapsed"} if cell.id == "excursions" else set()
-        assert set(cell.metadata) == set(cell.metadata) & {"nbgrader", "tags"} | folded, cell.id
+        allowed = set(cell.metadata) & {"nbgrader", "tags"} | folded
+        assert set(cell.metadata) == allowed, f"the metadata of {cell.id} should hold {sorted(allowed)} only"
 
 
 @every_notebook
 def test_every_cell_has_an_id_of_its_own_and_graders_know_it_by_that_id(lesson):
     cells = read_notebook(lesson.source_path).cells
     ids = [cell.id for cell in cells]
-    assert len(set(ids)) == len(ids)
+    twice = {each for each in ids if ids.count(each) > 1}
+    assert not twice, f"several cells have one id: {twice}"
     for cell in cells:
-        assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", cell.id)
+        assert re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", cell.id), f"{cell.id!r}: give it a name of letters"
         if marks_of(cell):
-            assert marks_of(cell)["grade_id"] == cell.id
+            assert marks_of(cell)["grade_id"] == cell.id, f"nbgrader's id of {cell.id} should be the cell's"
 
 
 @every_notebook
@@ -95,22 +77,25 @@ def test_cells_are_marked_for_nbgrader_as_their_part_asks(lesson):
             else ("question" if cell.id.endswith("_question") else "written answer")
         )
         flags = (marks["grade"], marks["locked"], marks["solution"])
-        assert flags == MARKS[cell.cell_type, part], f"{cell.id}, {part}"
-        assert (marks["schema_version"], marks["task"]) == (3, False), cell.id
-        assert ("points" in marks) == marks["grade"], cell.id
+        wanted = MARKS[cell.cell_type, part]
+        assert flags == wanted, f"{cell.id} is a {part} cell: (grade, locked, solution) should be {wanted}"
+        form = (marks["schema_version"], marks["task"])
+        assert form == (3, False), f"{cell.id}: nbgrader's schema_version should be 3, and task False"
+        assert ("points" in marks) == marks["grade"], f"{cell.id}: graded cells have points, others none"
 
 
 @every_lesson
 def test_the_set_up_cell_comes_first_and_imports_what_answers_may_rely_on(lesson):
     code = [cell for cell in read_notebook(lesson.source_path).cells if cell.cell_type == "code"]
-    assert code[0].id == "setup"
+    assert code[0].id == "setup", f"the first code cell is {code[0].id}, and should be setup"
     imported = {
         alias.name: alias.asname or alias.name
         for node in ast.walk(ast.parse(code[0].source))
         if isinstance(node, ast.Import)
         for alias in node.names
     }
-    assert imported.items() >= SET_UP_IMPORTS.items()
+    missing = SET_UP_IMPORTS.items() - imported.items()
+    assert not missing, f"answers may rely on {SET_UP_IMPORTS}; setup does not import {dict(missing)}"
 
 
 def modules_imported(cells):
@@ -124,10 +109,12 @@ def modules_imported(cells):
 @every_notebook
 def test_what_it_imports_students_have_and_what_is_graded_the_sandbox_shows(lesson):
     cells = [cell for cell in read_notebook(lesson.source_path).cells if cell.cell_type == "code"]
-    assert modules_imported(cells) <= set(STUDENT_MODULES)
+    unknown = modules_imported(cells) - set(STUDENT_MODULES)
+    assert not unknown, f"students do not have {unknown}: name what they need in attention_lab/students.py"
     if lesson in LESSONS:
         graded = [cell for cell in cells if "left-out-of-grading" not in cell.metadata.get("tags", [])]
-        assert modules_imported(graded) <= set(LESSON_MODULES)
+        unknown = modules_imported(graded) - set(LESSON_MODULES)
+        assert not unknown, f"no sandbox shows {unknown}: see LESSON_MODULES, attention_lab/students.py"
 
 
 @every_notebook
@@ -142,11 +129,13 @@ def test_no_number_in_the_code_is_a_size_that_the_grader_draws(lesson):
 @every_lesson
 def test_every_graded_cell_hides_one_check_worth_what_its_groups_are_worth(lesson):
     for cell in graded_code_cells(read_notebook(lesson.source_path)):
-        (hidden,) = HIDDEN.findall(cell.source)
-        (name,) = CHECK.findall(cell.source)
+        hidden, names = HIDDEN.findall(cell.source), CHECK.findall(cell.source)
+        assert len(hidden) == len(names) == 1, f"{cell.id} should have one hidden region with one check in it"
+        (hidden,), (name,) = hidden, names
         assert CHECK.findall(hidden) == [name], f"{cell.id}: the check stands outside the hidden region"
-        assert cell.id == f"test_{name}"
-        assert lesson.exercises[name].points == marks_of(cell)["points"], cell.id
+        assert cell.id == f"test_{name}", f"{cell.id} checks {name}: call it test_{name}"
+        worth, marked = lesson.exercises[name].points, marks_of(cell)["points"]
+        assert worth == marked, f"{cell.id} is worth {marked} points, and its case groups {worth}"
         called = (n.func for n in ast.walk(ast.parse(HIDDEN.sub("", cell.source))) if isinstance(n, ast.Call))
         tests = {"example", "refuses", "same"} & {n.id for n in called if isinstance(n, ast.Name)}
         assert tests or "assert " in cell.source, f"{cell.id} shows the student no test"
@@ -159,74 +148,44 @@ def test_under_every_graded_cell_the_tutor_is_asked(lesson):
     for cell, below in zip(cells, cells[1:], strict=False):
         if marks_of(cell).get("grade"):
             name = cell.id.removeprefix("test_")
-            assert below.source == f'check("{name}")', cell.id
-            assert below.metadata == {"tags": ["left-out-of-grading", "nbval-ignore-output"]}
+            assert below.source == f'check("{name}")', f'below {cell.id} a cell should ask check("{name}")'
+            assert below.metadata == ASKED_FOR_HELP, f"the metadata of {below.id} should be {ASKED_FOR_HELP}"
 
 
 @every_lesson
 def test_the_path_ends_on_the_whole_lesson_on_one_page(lesson):
     cells = read_notebook(lesson.source_path).cells
-    (place,) = (number for number, cell in enumerate(cells) if cell.source == "check()")
-    assert cells[place].id == "one-page" and cells[place + 1].id == "excursions"
-    assert cells[place].metadata == {"tags": ["left-out-of-grading", "nbval-ignore-output"]}
-    assert (lesson.checks_path / "one_page.py").is_file()
+    places = [number for number, cell in enumerate(cells) if cell.source == "check()"]
+    assert len(places) == 1, "one cell, behind the last exercise, should hold check()"
+    page, behind = cells[places[0]], cells[places[0] + 1]
+    assert page.id == "one-page" and behind.id == "excursions", (
+        f"check() stands in {page.id} before {behind.id}: its cell is one-page, and excursions come next"
+    )
+    assert page.metadata == ASKED_FOR_HELP, f"the metadata of one-page should be {ASKED_FOR_HELP}"
+    assert (lesson.checks_path / "one_page.py").is_file(), f"write {lesson.checks_path / 'one_page.py'}"
 
 
 @every_lesson
 def test_every_exercise_has_an_answer_cell_and_a_graded_cell(lesson):
     notebook = read_notebook(lesson.source_path)
     names = set(lesson.exercises)
-    assert names
-    assert set(answer_cells(notebook)) == names
-    assert {cell.id for cell in graded_code_cells(notebook)} == {f"test_{name}" for name in names}
+    assert names, f"no exercise is found under {lesson.checks_path}"
+    answers, graded = set(answer_cells(notebook)), {cell.id for cell in graded_code_cells(notebook)}
+    assert answers == names, f"answer cells and exercises differ in {answers ^ names}"
+    asked = {f"test_{name}" for name in names}
+    assert graded == asked, f"graded cells and exercises differ in {graded ^ asked}"
 
 
 @every_lesson
 def test_an_answer_cell_is_one_documented_definition_with_one_solution(lesson):
     for name, cell in answer_cells(read_notebook(lesson.source_path)).items():
-        (node,) = ast.parse(cell.source).body
-        assert isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name
+        nodes = ast.parse(cell.source).body
+        assert [getattr(node, "name", None) for node in nodes] == [name], f"{name}: define just that"
+        (node,) = nodes
         documented = [n for n in ast.walk(node) if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
         said = " ".join(ast.get_docstring(each) or "" for each in documented)
         assert re.search(r"returns?\b|->", said), f"{name}: what is returned?"
-        assert SOLUTION.findall(cell.source), name
-
-
-@every_notebook
-def test_the_release_holds_nothing_that_only_graders_may_see(lesson):
-    text = (COURSE.root / "release" / lesson.folder / f"{lesson.name}.ipynb").read_text()
-    for secret in ("BEGIN SOLUTION", "HIDDEN TESTS", "MARK SCHEME", "nbjudge", ").points"):
-        assert secret not in text, secret
-    source = read_notebook(lesson.source_path)
-    schemes = [line for cell in source.cells for part in SCHEME.findall(cell.source) for line in lines(part)]
-    models = [
-        line
-        for cell in source.cells
-        if cell.cell_type == "markdown" and marks_of(cell).get("grade")
-        for line in lines(cell.source)
-    ]
-    release = release_of(lesson)
-    everything = "\n".join(cell.source for cell in release.cells)
-    for line in (*schemes, *models):
-        assert line not in everything
-    for cell in release.cells:
-        assert not cell.get("outputs"), cell.id
-    assert "widgets" not in release.metadata
-
-
-@every_lesson
-def test_the_release_leaves_every_answer_to_be_written(lesson):
-    solutions = answer_cells(read_notebook(lesson.source_path))
-    for name, cell in answer_cells(release_of(lesson)).items():
-        ast.parse(cell.source)
-        assert "raise NotImplementedError" in cell.source, name
-        for solution in SOLUTION.findall(solutions[name].source):
-            leaked = [line for line in lines(solution) if line in cell.source]
-            assert not leaked, name
-
-
-def lines(text):
-    return [line.strip() for line in text.splitlines() if len(line.strip()) > 3]
+        assert SOLUTION.findall(cell.source), f"{name}: where does its solution begin and end?"
 
 
 def defined_names(cell):
@@ -247,7 +206,7 @@ def test_what_is_left_out_of_grading_is_needed_by_nothing_that_is_run(lesson):
     defined, left_out = set(dir(builtins)), set()
     for cell in [c for c in read_notebook(lesson.source_path).cells if c.cell_type == "code"]:
         if "left-out-of-grading" in cell.metadata.get("tags", []):
-            assert not marks_of(cell), cell.id
+            assert not marks_of(cell), f"{cell.id} is left out of grading and marked for nbgrader: it is one"
             left_out |= set(defined_names(cell))
             continue
         defined |= set(defined_names(cell))

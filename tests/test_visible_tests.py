@@ -9,8 +9,8 @@ import shutil
 import nbformat
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from lesson_cells import COURSE, HIDDEN, every_lesson, graded_code_cells
 from rich.console import Console
-from test_notebooks import COURSE, HIDDEN, every_lesson, graded_code_cells
 
 from attention_lab.start.visible_tests import LEFT_OUT_TAG
 from nbjudge import cell_metadata

@@ -63,11 +63,12 @@ def test_the_named_axes_say_the_same():
 def test_every_step_on_the_page_says_its_shape(lesson):
     """A line that makes a tensor ends on a comment; a page fits on two screens."""
     page = TutoredLesson(lesson).one_page
-    assert 20 < len(page.splitlines()) < 160
+    length = len(page.splitlines())
+    assert 20 < length < 160, f"the page has {length} lines, and should have 20 to 160 (two screens)"
     products = [line for line in page.splitlines() if " @ " in line and not line.lstrip().startswith('"')]
     named = page.find("class NamedAxes")
     for line in products:
-        assert "# (" in line or page.find(line) > named > 0, line
+        assert "# (" in line or page.find(line) > named > 0, f"say its shape behind it: {line}"
 
 
 @pytest.fixture
