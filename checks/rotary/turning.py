@@ -1,0 +1,185 @@
+"""What is asked about both layouts of pairs, and the mistakes and ways that they share."""
+
+import torch
+
+from attention_lab.authoring import FLOATS, Exercise, LayerDraw, ask
+from attention_lab.authoring.not_asked import LINEAR
+
+WIDTHS = (38, 44, 46)  # whose halves are no other size either
+
+
+def turning(name):
+    """The exercise, without what only its own layout has."""
+    exercise = Exercise(
+        name,
+        results=("turned x",),
+        axes=(("tokens", "head size"),),
+        draw=LayerDraw,
+        not_asked={"large values": LINEAR},
+        mistakes_from=(name, "turning"),
+    )
+    for make, title in GROUPS.items():
+        exercise.group(title, points=1)(make)
+    return exercise
+
+
+def _turned(draw, *leading, length, dtype=torch.float32, width=None, **asked):
+    """x `(*leading, T, D)` and angles `(T, D/2)` all round the circle."""
+    width = width or draw.shuffled(WIDTHS)[0]
+    return ask(
+        draw.normal(*leading, length, width, dtype=dtype),
+        4 * draw.normal(length, width // 2, dtype=dtype),
+        **asked,
+    )
+
+
+def one_text(draw):
+    for dtype in FLOATS:
+        (length,) = draw.sizes(1)
+        yield _turned(draw, length=length, dtype=dtype)
+
+
+def batches(draw):
+    for dtype in FLOATS:
+        heads, batch, length = draw.heads(1)
+        yield _turned(draw, batch, length=length, dtype=dtype)
+        yield _turned(draw, batch, heads, length=length, dtype=dtype)
+
+
+def equal_sizes(draw):
+    size, _ = draw.heads()
+    yield _turned(draw, size, length=size)
+    yield _turned(draw, size, size, length=size)
+    yield _turned(draw, size, size, length=size, width=2 * size)
+
+
+def edges(draw):
+    heads, batch, length = draw.heads(1)
+    yield _turned(draw, batch, heads, length=length, width=2)
+    yield _turned(draw, batch, heads, length=1)
+
+
+def gradients(draw):
+    for dtype in FLOATS:
+        heads, batch, length = draw.heads(1)
+        yield _turned(draw, batch, heads, length=length, dtype=dtype, gradients=True)
+
+
+GROUPS = {
+    one_text: "one text",
+    batches: "batches, and batches with heads",
+    equal_sizes: "equal sizes: as many texts, heads and tokens",
+    edges: "a single pair, a single token",
+    gradients: "gradients",
+}
+
+
+def turn(first, second, angles):
+    cosine, sine = angles.cos(), angles.sin()
+    return first * cosine - second * sine, first * sine + second * cosine
+
+
+def add_mistakes(exercise, cut, join):
+    """Those of both layouts; cut: the first and the second numbers of all pairs, join: the way back."""
+
+    @exercise.mistake(
+        "The turn goes the wrong way round: the sign of the sine is turned. (a, b) becomes (a cos − b sin, a "
+        "sin + b cos): the minus stands in the first line."
+    )
+    def sign_turned(x, angles):
+        return join(*turn(*cut(x), -angles))
+
+    @exercise.mistake(
+        "Sine and cosine have changed places: an angle of 0 must leave x as it is, and cos 0 is 1. Swap "
+        "the two, and leave the signs as they are."
+    )
+    def sine_for_cosine(x, angles):
+        first, second = cut(x)
+        cosine, sine = angles.cos(), angles.sin()
+        return join(first * sine - second * cosine, first * cosine + second * sine)
+
+    @exercise.mistake(
+        "The first number of each pair is right, the second was made with the first one's *new* value. Keep "
+        "both old numbers until both new ones are made."
+    )
+    def overwritten_too_soon(x, angles):
+        first, second = cut(x)
+        turned = first * angles.cos() - second * angles.sin()
+        return join(turned, turned * angles.sin() + second * angles.cos())
+
+    @exercise.mistake(
+        "The second number of each pair has the wrong sign: a sin − b cos, so that an angle of 0 turns b "
+        "into −b. A rotation has its minus in the first line only."
+    )
+    def mirrored(x, angles):
+        first, second = cut(x)
+        cosine, sine = angles.cos(), angles.sin()
+        return join(first * cosine - second * sine, first * sine - second * cosine)
+
+    @exercise.mistake(
+        "Pairs do not stay the same length: both lines have a minus, or both a plus, so the pair is squeezed "
+        "as well. One minus, in the first line."
+    )
+    def no_minus(x, angles):
+        first, second = cut(x)
+        cosine, sine = angles.cos(), angles.sin()
+        return join(first * cosine + second * sine, first * sine + second * cosine)
+
+    @exercise.mistake(
+        "All pairs turn by the first pair's angle. Column i of `angles` belongs to pair i: keep them all."
+    )
+    def one_angle_for_all_pairs(x, angles):
+        return join(*turn(*cut(x), angles[:, :1]))
+
+    @exercise.mistake(
+        "All tokens turn by the angles of one position: the row of `angles` was not matched to the token. "
+        "Row t belongs to token t."
+    )
+    def one_position_for_all(x, angles):
+        return join(*turn(*cut(x), angles[-1:]))
+
+    @exercise.mistake(
+        "`angles` got an axis of size 1 too many, so its rows no longer line up with the tokens. Use it as "
+        "it comes: `(T, D/2)` meets the tokens, the last axis but one, by itself."
+    )
+    def by_the_axis_before(x, angles):
+        return join(*turn(*cut(x), angles[:, None, :]))
+
+    @exercise.mistake("The first number of each pair is turned, the second is left as it was. Both change.")
+    def second_left_alone(x, angles):
+        first, second = cut(x)
+        return join(turn(first, second, angles)[0], second)
+
+    @exercise.mistake(
+        "The numbers are right in float32, but float64 comes back as float32: something casts on the way. "
+        "The result has the dtype of x."
+    )
+    def always_float32(x, angles):
+        return join(*turn(*cut(x.float()), angles.float()))
+
+    @exercise.mistake(
+        "The numbers are right, but no gradient reaches `x`: it left the graph by `.data`, `.detach()` or "
+        "`no_grad`. Turn the tensor itself."
+    )
+    def detached(x, angles):
+        return join(*turn(*cut(x.detach()), angles))
+
+
+def add_other_ways(exercise, cut, join):
+    """Right in both layouts, and too long to be shown."""
+
+    @exercise.also_right
+    def pair_by_pair(x, angles):
+        firsts, seconds = [], []
+        for first, second, angle in zip(*(part.unbind(-1) for part in (*cut(x), angles)), strict=True):
+            firsts.append(first * angle.cos() - second * angle.sin())
+            seconds.append(first * angle.sin() + second * angle.cos())
+        return join(torch.stack(firsts, -1), torch.stack(seconds, -1))
+
+    @exercise.also_right
+    def by_matrices(x, angles):
+        cosine, sine = angles.cos(), angles.sin()
+        rows = [torch.stack([cosine, -sine], -1), torch.stack([sine, cosine], -1)]
+        matrices = torch.stack(rows, -2)  # (T, D/2, 2, 2)
+        pairs = torch.stack(cut(x), dim=-1)
+        return join(*torch.einsum("tpij,...tpj->...tpi", matrices, pairs).unbind(-1))
