@@ -1,7 +1,10 @@
 """What a learner is shown of a failing case: what their own code was handed, and their own numbers."""
 
+import re
+
 import pytest
 import torch
+from wrong_attention import finding, put, spoilt, unequal
 
 from attention_lab.authoring import Exercise, ask, made_by
 from nbjudge.ask.answers import read_reply
@@ -78,3 +81,19 @@ def test_arrays_in_a_list_are_told_whole(sizes, said):
     exercise.group("two", points=1)(lambda draw: [ask(tuple(draw.normal(*size) for size in sizes))])
     (shown,) = evidence_for(exercise, lambda pair: pair[0].sum(), lambda pair: pair[0].sum() + pair[1].sum())
     assert said in shown
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_evidence_shows_the_students_own_numbers_and_no_right_ones(seed):
+    evidence = finding(spoilt(lambda o, w: (o * 0 + 0.125, w * 0 + 0.25)), unequal, seed).evidence
+    assert "your output: [0.125, 0.125" in evidence
+    assert "your weights: [0.25, 0.25" in evidence
+    assert not re.search(r"0\.(?!125|25)\d", evidence)
+    assert len(re.findall(r"a float32 tensor of shape \(\d+, \d+\)", evidence)) == 3
+
+
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_the_evidence_shows_the_first_row_that_differs(row):
+    found = finding(spoilt(lambda o, w: (o, put(w, (slice(row, None), 0), 7.5))), unequal)
+    assert f"your weights{f' at [{row}]' if row else ''}: [7.5, " in found.evidence
+    assert "your output: [" in found.evidence  # right, so from its beginning
