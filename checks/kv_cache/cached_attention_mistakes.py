@@ -118,8 +118,8 @@ class PastFromTheHeadSize(PastFromAnAxis):
 
 
 @cached_attention.mistake(
-    "The number of past tokens is read as the length of the cache, which is a pair: it is always 2. The past "
-    "is as long as a cached key, (B, H, T_past, D), along its third axis."
+    "The number of past tokens is read as the length of the cache, which is a pair: it is always 2. Take the "
+    "size of the cached keys, (B, H, T_past, D), along axis 2, counted from 0."
 )
 class PastFromThePair(PastFromAnAxis):
     def attend(self, query, key, value):

@@ -21,8 +21,8 @@ class ReadsTheValueFirst(Right):
 
 
 @cached_attention.mistake(
-    "The new keys stand behind the old values, too, and the new values nowhere. A slip of copy and paste: "
-    "new values belong behind the old ones."
+    "The new keys are joined to the old values as well as to the old keys, and the new values are never "
+    "used. A slip of copy and paste: new values belong behind the old values."
 )
 class NewKeysBehindOldValues(Right):
     def forward(self, x, cache=None):
@@ -33,8 +33,8 @@ class NewKeysBehindOldValues(Right):
 
 
 @cached_attention.mistake(
-    "The new values stand behind the old keys, too, and the new keys nowhere. A slip of copy and paste: "
-    "new keys belong behind the old ones."
+    "The new values are joined to the old keys as well as to the old values, and the new keys are never "
+    "used. A slip of copy and paste: new keys belong behind the old keys."
 )
 class NewValuesBehindOldKeys(Right):
     def forward(self, x, cache=None):
@@ -45,8 +45,9 @@ class NewValuesBehindOldKeys(Right):
 
 
 @cached_attention.mistake(
-    "The new values are joined to keys that were joined already, so the values are longer than the keys. A "
-    "slip of copy and paste: new values belong behind the old values, the second entry of the cache."
+    "The new values are joined to the keys, which hold old and new tokens already, so the values come out "
+    "longer than the keys. A slip of copy and paste: new values belong behind the old values, the second "
+    "entry of the cache."
 )
 class ValuesBehindJoinedKeys(Right):
     def forward(self, x, cache=None):

@@ -48,8 +48,8 @@ class WeightsOfAllHeads(Right):
 
 
 @grouped_query_attention.mistake(
-    "`weights` are the average over the first H_kv heads. Each of the H query heads has weights of its own, "
-    "however few keys they share: average over all H."
+    "`weights` are the average over the first H_kv heads only. Each of the H query heads has weights of its "
+    "own, also where heads share keys and values: average over all H."
 )
 class WeightsOfAsManyHeadsAsKeys(Right):
     def over_heads(self, weights):
@@ -101,8 +101,8 @@ class ScaledByTheGroupsWidth(Right):
 
 
 @grouped_query_attention.mistake(
-    "The scores are divided by the root of H / H_kv, which says how many heads share a key. How large a dot "
-    "product grows hangs on how many numbers it runs over, D: divide by the root of D."
+    "The scores are divided by the root of H / H_kv, the number of query heads for each key head. How large a "
+    "dot product grows depends on how many products it sums, the head size D = E / H: divide by the root of D."
 )
 class ScaledByTheGroup(Right):
     def scale(self, head_size):
