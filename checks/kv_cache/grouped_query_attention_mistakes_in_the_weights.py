@@ -101,8 +101,9 @@ class ScaledByTheGroupsWidth(Right):
 
 
 @grouped_query_attention.mistake(
-    "The scores are divided by the root of H / H_kv, the number of query heads for each key head. How large a "
-    "dot product grows depends on how many products it sums, the head size D = E / H: divide by the root of D."
+    "The scores are divided by the root of H / H_kv, the number of query heads for each key head. How large "
+    "a dot product grows depends on how many products it sums, the head size D = E / H: divide by the root "
+    "of D."
 )
 class ScaledByTheGroup(Right):
     def scale(self, head_size):
