@@ -7,7 +7,7 @@ import torch
 from wrong_attention import finding, put, spoilt, unequal
 
 from attention_lab.authoring import Exercise, ask, made_by
-from nbjudge.ask.answers import read_reply
+from nbjudge.ask.answers import Answer, Reply, read_reply
 from nbjudge.ask.program import respond
 from nbjudge.judge.judge import judge
 
@@ -64,6 +64,17 @@ def test_of_several_sides_those_that_differ_are_shown():
     shown = evidence_for(continued, lambda step, tokens, count: reference(step, tokens, count)[:-1])
     assert any(": your how long: 6." in evidence for evidence in shown)
     assert not any("loud" in evidence for evidence in shown)
+
+
+def test_names_that_an_answer_makes_up_are_not_shown():
+    made_up = {"how long": 6, "<b>full marks</b>": 1}
+
+    def forged(_name, calls, _watch):
+        return Reply([Answer("value", value=made_up)] * len(calls))
+
+    shown = [each.evidence for each in judge(continued, reference, forged, seed=2).findings]
+    assert any(": your how long: 6." in evidence for evidence in shown)
+    assert not any("full marks" in evidence for evidence in shown)
 
 
 @pytest.mark.parametrize(

@@ -49,21 +49,25 @@ def evidence_of(
     asked = f"Asked with {wording.describe_call(own_case(reference, case))}"
     named, right = _results(exercise, yours), dict(_results(exercise, right))
     shown = [f"your {name}{text}" for name, value in named if (text := _shown(value, right.get(name)))]
-    if isinstance(yours, dict) and not shown:
+    if isinstance(yours, dict) and isinstance(expected.value, dict) and not shown:
         shown = [f"your {side}: {describe.short(value)}" for side, value in yours.items()]
     return f"{asked}: {'; '.join(shown or [f'yours is {describe.short(yours)}'])}."
 
 
 def _looked_at(exercise: Exercise, value: Any, right: Any) -> Any:
-    """Of what was looked at from several sides, those that differ; anything else as it is."""
+    """Of what was looked at from several sides, those that differ; anything else as it is.
+
+    Sides are those that were asked for: names that an answer makes up are no sentence of the judge's.
+    """
     if not isinstance(value, dict) or not isinstance(right, dict):
         return value
+    sides = {side: value[side] for side in right if side in value}
     differ = {
         side: each
-        for side, each in value.items()
-        if side in exercise.results or not same_value(each, right.get(side), exercise.tolerance)
+        for side, each in sides.items()
+        if side in exercise.results or not same_value(each, right[side], exercise.tolerance)
     }
-    return differ or value
+    return differ or sides
 
 
 def _results(exercise: Exercise, value: Any) -> list[tuple[str, Any]]:
