@@ -203,6 +203,10 @@ class Right(nn.Module):
         """(B, H, T_past, D) and (B, H, T_new, D) -> (B, H, T, D)"""
         return torch.cat([past, new], dim=2)
 
+    def behind(self, cache, key, value):
+        """Keys and values of past and new."""
+        return self.join(cache[0], key), self.join(cache[1], value)
+
     def scale(self, head_size):
         return math.sqrt(head_size)
 
@@ -229,5 +233,5 @@ class Right(nn.Module):
         query, key, value = (self.split(layer(x)) for layer in (self.query, self.key, self.value))
         new = key, value
         if cache is not None:
-            key, value = self.join(cache[0], key), self.join(cache[1], value)
+            key, value = self.behind(cache, key, value)
         return self.finish(self.merge(self.attend(query, key, value))), self.kept(new, (key, value))

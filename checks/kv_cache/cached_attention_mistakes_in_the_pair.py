@@ -25,11 +25,8 @@ class ReadsTheValueFirst(Right):
     "used. A slip of copy and paste: new values belong behind the old values."
 )
 class NewKeysBehindOldValues(Right):
-    def forward(self, x, cache=None):
-        query, key, value = (self.split(layer(x)) for layer in (self.query, self.key, self.value))
-        if cache is not None:
-            key, value = self.join(cache[0], key), self.join(cache[1], key)
-        return self.finish(self.merge(self.attend(query, key, value))), (key, value)
+    def behind(self, cache, key, value):
+        return self.join(cache[0], key), self.join(cache[1], key)
 
 
 @cached_attention.mistake(
@@ -37,11 +34,8 @@ class NewKeysBehindOldValues(Right):
     "used. A slip of copy and paste: new keys belong behind the old keys."
 )
 class NewValuesBehindOldKeys(Right):
-    def forward(self, x, cache=None):
-        query, key, value = (self.split(layer(x)) for layer in (self.query, self.key, self.value))
-        if cache is not None:
-            key, value = self.join(cache[0], value), self.join(cache[1], value)
-        return self.finish(self.merge(self.attend(query, key, value))), (key, value)
+    def behind(self, cache, key, value):
+        return self.join(cache[0], value), self.join(cache[1], value)
 
 
 @cached_attention.mistake(
@@ -50,12 +44,9 @@ class NewValuesBehindOldKeys(Right):
     "entry of the cache."
 )
 class ValuesBehindJoinedKeys(Right):
-    def forward(self, x, cache=None):
-        query, key, value = (self.split(layer(x)) for layer in (self.query, self.key, self.value))
-        if cache is not None:
-            key = self.join(cache[0], key)
-            value = self.join(key, value)
-        return self.finish(self.merge(self.attend(query, key, value))), (key, value)
+    def behind(self, cache, key, value):
+        key = self.join(cache[0], key)
+        return key, self.join(key, value)
 
 
 @cached_attention.mistake(

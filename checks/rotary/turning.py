@@ -82,6 +82,9 @@ def turn(first, second, angles):
 def add_mistakes(exercise, cut, join):
     """Those of both layouts; cut: the first and the second numbers of all pairs, join: the way back."""
 
+    def parts(x, angles):
+        return *cut(x), angles.cos(), angles.sin()
+
     @exercise.mistake(
         "The turn goes the wrong way round: the sign of the sine is turned. (a, b) becomes (a cos − b sin, a "
         "sin + b cos): the minus stands in the first line."
@@ -94,8 +97,7 @@ def add_mistakes(exercise, cut, join):
         "the two, and leave the signs as they are."
     )
     def sine_for_cosine(x, angles):
-        first, second = cut(x)
-        cosine, sine = angles.cos(), angles.sin()
+        first, second, cosine, sine = parts(x, angles)
         return join(first * sine - second * cosine, first * cosine + second * sine)
 
     @exercise.mistake(
@@ -103,17 +105,16 @@ def add_mistakes(exercise, cut, join):
         "both old numbers until both new ones are made."
     )
     def overwritten_too_soon(x, angles):
-        first, second = cut(x)
-        turned = first * angles.cos() - second * angles.sin()
-        return join(turned, turned * angles.sin() + second * angles.cos())
+        first, second, cosine, sine = parts(x, angles)
+        turned = first * cosine - second * sine
+        return join(turned, turned * sine + second * cosine)
 
     @exercise.mistake(
         "The second number of each pair has the wrong sign: a sin − b cos, so that an angle of 0 turns b "
         "into −b. A rotation has its minus in the first line only."
     )
     def mirrored(x, angles):
-        first, second = cut(x)
-        cosine, sine = angles.cos(), angles.sin()
+        first, second, cosine, sine = parts(x, angles)
         return join(first * cosine - second * sine, first * sine - second * cosine)
 
     @exercise.mistake(
@@ -121,8 +122,7 @@ def add_mistakes(exercise, cut, join):
         "as well. One minus, in the first line."
     )
     def no_minus(x, angles):
-        first, second = cut(x)
-        cosine, sine = angles.cos(), angles.sin()
+        first, second, cosine, sine = parts(x, angles)
         return join(first * cosine + second * sine, first * sine + second * cosine)
 
     @exercise.mistake(
