@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+import attention_lab
+import nbjudge
 from attention_lab.students import STUDENT_MODULES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -271,3 +273,15 @@ def test_only_ci_insists_on_chromium(make, tmp_path, ci, passes):
     done = make("chromium", extra={"PATH": str(tmp_path), "CI": ci})
     assert done.stdout == "No Chromium: install the package chromium to run the tests marked 'browser'.\n"
     assert (done.returncode == 0) == passes
+
+
+@pytest.mark.parametrize(
+    "package, changelog", [(attention_lab, "CHANGELOG.md"), (nbjudge, "nbjudge/CHANGELOG.md")]
+)
+def test_the_changelog_begins_with_the_version(package, changelog):
+    first = re.search(r"^## (\d+\.\d+\.\d+)", (ROOT / changelog).read_text(), re.MULTILINE)
+    assert first is not None and first[1] == package.__version__
+
+
+def test_the_citation_names_the_version():
+    assert f"\nversion: {attention_lab.__version__}\n" in (ROOT / "CITATION.cff").read_text()

@@ -106,7 +106,7 @@ LEAKS = {
     ),
     "a solution inside the wheel": (in_wheel(INSIDE, "return 2 * x"), (INSIDE, "notebook")),
     "an answer about the wheel": (
-        in_wheel("attention_lab-0.1.0.dist-info/METADATA", f"\n{MODEL_ANSWER}\n"),
+        in_wheel("attention_lab-0.2.0.dist-info/METADATA", f"\n{MODEL_ANSWER}\n"),
         ("METADATA", "a solution"),
     ),
     "a lesson that is missing": (lambda members: members.pop(NOTEBOOK), (NAME, "is missing")),
