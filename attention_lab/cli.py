@@ -58,7 +58,7 @@ def build(
     # Matrices are small here: several threads gain nothing, and wait for each other for minutes where
     # another program needs a processor.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    from attention_lab.build import stale
+    from attention_lab.maintain.build import stale
     from nbjudge.preflight.command import preflight
 
     course = _course()
@@ -80,7 +80,7 @@ def build(
 
 def _make(lesson: Lesson, force: bool = False) -> bool:
     """Bring a lesson's release, solution and gradebook up to date; whether a notebook was made anew."""
-    from attention_lab.build import build_lesson, is_registered, register
+    from attention_lab.maintain.build import build_lesson, is_registered, register
 
     with console.status(f"{lesson.folder} …"):
         made = build_lesson(lesson, force)
@@ -103,7 +103,7 @@ def demo(
     ] = False,
 ) -> None:
     """Build the course and grade a simulated class with nbgrader."""
-    from attention_lab.demo import run_demo
+    from attention_lab.maintain.demo import run_demo
 
     chosen = _course().choose(lesson)[0]
     _make(chosen)
@@ -152,7 +152,7 @@ def bundle(
     ] = "",
 ) -> None:
     """Make the zip that students get, and look through it for anything that gives an answer away."""
-    from attention_lab.bundle import make_bundle
+    from attention_lab.maintain.bundle import make_bundle
 
     if tutor not in ("", "measured"):
         raise CourseError(
@@ -174,7 +174,7 @@ def site(
 ) -> None:
     """Write every lesson as a static page, to be read on the web or straight from the folder."""
     try:
-        from attention_lab.site import build_site
+        from attention_lab.maintain.site import build_site
     except ModuleNotFoundError as error:
         raise CourseError(
             f"{error.name} is missing, which the site is made with: install the course with its group `site`."

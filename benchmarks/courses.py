@@ -9,10 +9,10 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook
 
-from attention_lab.build import register
-from attention_lab.demo.class_folder import read_release, submit
-from attention_lab.demo.hand_ins import HandIn, Writer
-from attention_lab.demo.material import material_of
+from attention_lab.maintain.build import register
+from attention_lab.maintain.demo.class_folder import read_release, submit
+from attention_lab.maintain.demo.hand_ins import HandIn, Writer
+from attention_lab.maintain.demo.material import material_of
 from nbjudge.course.course import Course, Lesson
 from nbjudge.read.files import CACHE_FOLDERS
 

@@ -12,7 +12,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from attention_lab import cli
-from attention_lab.build import build_lesson, canonical, stale
+from attention_lab.maintain.build import build_lesson, canonical, stale
 from nbjudge.course.course import Course
 
 ROOT = Path(__file__).parents[1]

@@ -9,12 +9,12 @@ from types import ModuleType
 import pytest
 import torch
 
-from attention_lab.demo.class_folder import filled_in
-from attention_lab.demo.hand_ins import NONE, Writer
-from attention_lab.demo.material import material_of, with_docstring
-from attention_lab.demo.names import DIFFICULT, invented_names
-from attention_lab.demo.outcome import Judged
-from attention_lab.demo.transplant import ChecksFile
+from attention_lab.maintain.demo.class_folder import filled_in
+from attention_lab.maintain.demo.hand_ins import NONE, Writer
+from attention_lab.maintain.demo.material import material_of, with_docstring
+from attention_lab.maintain.demo.names import DIFFICULT, invented_names
+from attention_lab.maintain.demo.outcome import Judged
+from attention_lab.maintain.demo.transplant import ChecksFile
 from nbjudge.ask.answers import read_reply
 from nbjudge.ask.program import respond
 from nbjudge.course.course import open_course

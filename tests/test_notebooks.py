@@ -21,7 +21,7 @@ from lesson_cells import (
 )
 
 from attention_lab.authoring.draw import FRESH_HEAD_COUNTS, FRESH_SMALL_SIZES, Draw
-from attention_lab.build import canonical
+from attention_lab.maintain.build import canonical
 from attention_lab.students import LESSON_MODULES, STUDENT_MODULES
 from nbjudge.course.notebooks import read_notebook
 

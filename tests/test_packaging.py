@@ -29,7 +29,7 @@ STUDENTS = sorted(
     for name in STUDENT_MODULES
     for file in (*PACKAGE.glob(f"{name}.py"), *PACKAGE.glob(f"{name}/**/*.py"))
 )
-SITE = sorted(PACKAGE.glob("site/**/*.py"))
+SITE = sorted(PACKAGE.glob("maintain/site/**/*.py"))
 INSTRUCTORS = sorted(set(PACKAGE.rglob("*.py")) - set(STUDENTS) - set(SITE))
 LESSONS = sorted(ROOT.glob("source/*/*.ipynb"))
 OWN = {"attention_lab", "nbjudge", "checks", "tests", "routes"}

@@ -26,8 +26,8 @@ from rich.console import Console
 from tiny_course import FOLDER, ROOT
 
 from attention_lab import cli
-from attention_lab.bundle import make_bundle
-from attention_lab.bundle.gate import leaks
+from attention_lab.maintain.bundle import make_bundle
+from attention_lab.maintain.bundle.gate import leaks
 from nbjudge.course.course import Course, find_course
 
 
@@ -48,9 +48,7 @@ def test_the_zip_holds_the_lessons_their_wheel_and_how_to_begin_and_no_leak(scho
     inside = read_zip(members[wheel])
     assert inside[INSIDE] == members[NOTEBOOK]
     folders = {"/".join(name.split("/")[:2]) for name in inside}
-    assert not folders & {
-        f"attention_lab/{name}" for name in ("grading", "bundle", "demo", "report", "build.py")
-    }
+    assert not folders & {f"attention_lab/{name}" for name in ("grading", "maintain", "report")}
     metadata = next(text for name, text in inside.items() if name.endswith("METADATA")).decode()
     assert "Requires-Dist: torch==" in metadata and "extra ==" not in metadata
 

@@ -22,9 +22,9 @@ from rich.console import Console
 from tiny_course import FOLDER, NAME, cell_of
 from written_question import MARK_SCHEME, MODEL_ANSWER
 
-from attention_lab.bundle import make_bundle
-from attention_lab.bundle.gate import leaks
 from attention_lab.errors import CourseError
+from attention_lab.maintain.bundle import make_bundle
+from attention_lab.maintain.bundle.gate import leaks
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
 from nbjudge.rebuild.forms import released

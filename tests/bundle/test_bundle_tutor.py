@@ -17,8 +17,8 @@ from rich.console import Console
 from tiny_course import FOLDER, ROOT
 
 from attention_lab import cli
-from attention_lab.bundle import make_bundle
-from attention_lab.bundle.gate import leaks
+from attention_lab.maintain.bundle import make_bundle
+from attention_lab.maintain.bundle.gate import leaks
 from nbjudge.course.course import Course
 
 COURSE = "attention_lab/course"

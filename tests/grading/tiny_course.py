@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader_command import run as nbgrader
 
-from attention_lab.build import canonical
+from attention_lab.maintain.build import canonical
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course, open_course
 from nbjudge.rebuild.forms import released, solved

@@ -9,7 +9,7 @@ import nbformat
 from nbformat import NotebookNode
 from tiny_course import CHECKS, FOLDER, NAME, ROOT, source
 
-from attention_lab.build import canonical
+from attention_lab.maintain.build import canonical
 from nbjudge.course.configuration import read_config
 from nbjudge.rebuild.forms import solved
 

@@ -5,11 +5,11 @@ import pytest
 from rich.console import Console
 
 from attention_lab.errors import CourseError
-from attention_lab.site import build_site, run_sphinx
-from attention_lab.site.landmarks import mend
-from attention_lab.site.mathml import mathml
-from attention_lab.site.needed_cells import needed_cells
-from attention_lab.site.stand_ins import run_cell
+from attention_lab.maintain.site import build_site, run_sphinx
+from attention_lab.maintain.site.landmarks import mend
+from attention_lab.maintain.site.mathml import mathml
+from attention_lab.maintain.site.needed_cells import needed_cells
+from attention_lab.maintain.site.stand_ins import run_cell
 from nbjudge.course.course import Course
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from attention_lab.site.reference import PAGES as REFERENCE
+from attention_lab.maintain.site.reference import PAGES as REFERENCE
 from nbjudge.course.course import open_course
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from postgresql_server import postgresql, programs
 from small_class import DUE, attention_lab, notebooks
 from tiny_course import FOLDER, NAME, nbgrader, succeed
 
-from attention_lab.build import is_registered
+from attention_lab.maintain.build import is_registered
 from nbjudge.course.course import open_course
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]

@@ -98,12 +98,12 @@ print(found)
 def test_there_is_no_course_no_grader_and_nobodys_home(start, tmp_path):
     hidden = [str(ROOT / name) for name in ("source", "checks", "solutions", "tests", "nbgrader_config.py")]
     hidden += [str(tmp_path), "/etc/passwd", "/etc/hostname", "/var", "/sys", "/mnt", "/run/user"]
-    hidden += [str(Path(attention_lab.__file__).parent / "build.py"), str(Path(nbjudge.__file__))]
+    hidden += [str(Path(attention_lab.__file__).parent / "maintain"), str(Path(nbjudge.__file__))]
     assert any(map(os.path.exists, hidden))
     code = f"""
 import importlib, os
 print([place for place in {hidden!r} if os.path.exists(place)])
-for name in ("attention_lab.plots", "attention_lab.build", "attention_lab.demo", "nbjudge", "nbjudge.judge"):
+for name in ("attention_lab.plots", "attention_lab.maintain", "nbjudge", "nbjudge.judge"):
     try:
         importlib.import_module(name)
         print(name)

@@ -22,7 +22,7 @@ import ipywidgets as widgets
 import matplotlib.pyplot as plt
 
 from attention_lab.errors import CourseError
-from attention_lab.site.needed_cells import needed_cells
+from attention_lab.maintain.site.needed_cells import needed_cells
 
 AS_MANY_PLACES = 6  # a slider with no more places than these is shown at each
 SLIDERS = (widgets.IntSlider, widgets.FloatSlider)

@@ -7,14 +7,14 @@ import time
 from rich.console import Console
 from rich.text import Text
 
-from attention_lab.demo.class_folder import fresh_course, read_release, submit
-from attention_lab.demo.grading import grade_class, write_feedback
-from attention_lab.demo.hand_ins import Writer
-from attention_lab.demo.material import material_of
-from attention_lab.demo.names import invented_names
-from attention_lab.demo.outcome import outcome_of
-from attention_lab.demo.table import print_report
 from attention_lab.errors import CourseError
+from attention_lab.maintain.demo.class_folder import fresh_course, read_release, submit
+from attention_lab.maintain.demo.grading import grade_class, write_feedback
+from attention_lab.maintain.demo.hand_ins import Writer
+from attention_lab.maintain.demo.material import material_of
+from attention_lab.maintain.demo.names import invented_names
+from attention_lab.maintain.demo.outcome import outcome_of
+from attention_lab.maintain.demo.table import print_report
 from nbjudge.batch.workers import default_worker_count
 from nbjudge.course.course import Lesson
 from nbjudge.plugin.settings import NO_SANDBOX

@@ -20,9 +20,9 @@ from sphinx.errors import SphinxError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from attention_lab.errors import CourseError
-from attention_lab.site.front_page import front_page
-from attention_lab.site.pages import page_of
-from attention_lab.site.reference import reference_pages
+from attention_lab.maintain.site.front_page import front_page
+from attention_lab.maintain.site.pages import page_of
+from attention_lab.maintain.site.reference import reference_pages
 from nbjudge.course.course import Course
 
 THEME = Path(__file__).with_name("theme")

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from string import Template
 
-from attention_lab.site.reference.commands import commands_of
-from attention_lab.site.reference.python_names import authoring_names, lesson_modules
-from attention_lab.site.reference.settings import settings
+from attention_lab.maintain.site.reference.commands import commands_of
+from attention_lab.maintain.site.reference.python_names import authoring_names, lesson_modules
+from attention_lab.maintain.site.reference.settings import settings
 from nbjudge.course.course import Lesson
 
 FOLDER = "reference"  # of the site

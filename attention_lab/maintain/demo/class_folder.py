@@ -9,9 +9,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from attention_lab.build import register
-from attention_lab.demo.hand_ins import HandIn
 from attention_lab.errors import CourseError
+from attention_lab.maintain.build import register
+from attention_lab.maintain.demo.hand_ins import HandIn
 from nbjudge.course.configuration import CONFIG_FILE
 from nbjudge.course.course import Course, Lesson
 from nbjudge.course.folders import CourseFolders

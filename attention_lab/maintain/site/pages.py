@@ -16,9 +16,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 
 from attention_lab.errors import CourseError
-from attention_lab.site.alt_texts import ALT_TEXTS, alt_texts_of
-from attention_lab.site.r_cells import r_cells, tabs_of
-from attention_lab.site.stand_ins import html_of, run_cell, stand_ins
+from attention_lab.maintain.site.alt_texts import ALT_TEXTS, alt_texts_of
+from attention_lab.maintain.site.r_cells import r_cells, tabs_of
+from attention_lab.maintain.site.stand_ins import html_of, run_cell, stand_ins
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
 

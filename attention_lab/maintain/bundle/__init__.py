@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.progress import track
 
 import attention_lab
-from attention_lab.bundle.contents import LESSONS, NAME, lesson_files
-from attention_lab.bundle.gate import leaks
-from attention_lab.bundle.wheel import build_wheel
 from attention_lab.errors import CourseError
+from attention_lab.maintain.bundle.contents import LESSONS, NAME, lesson_files
+from attention_lab.maintain.bundle.gate import leaks
+from attention_lab.maintain.bundle.wheel import build_wheel
 from nbjudge.course.course import Course
 from nbjudge.tutor.recordings import recordings
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from attention_lab.demo.outcome import Judged, Outcome
+from attention_lab.maintain.demo.outcome import Judged, Outcome
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.batch.command import LOG_FILE
 from nbjudge.course.course import Lesson

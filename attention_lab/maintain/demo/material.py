@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 
-from attention_lab.demo.transplant import ChecksFile
+from attention_lab.maintain.demo.transplant import ChecksFile
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook

@@ -11,8 +11,8 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from attention_lab.bundle.contents import JUDGE, RECORDED, judge_files, package_files
 from attention_lab.errors import CourseError
+from attention_lab.maintain.bundle.contents import JUDGE, RECORDED, judge_files, package_files
 from nbjudge.read.files import CACHE_FOLDERS
 
 # What of pyproject.toml is the instructors': the optional groups, and how Jupyter finds the sandbox.

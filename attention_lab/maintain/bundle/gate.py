@@ -14,7 +14,8 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from attention_lab.bundle.contents import (
+from attention_lab.errors import CourseError
+from attention_lab.maintain.bundle.contents import (
     JUDGE,
     LESSONS,
     NAME,
@@ -23,8 +24,7 @@ from attention_lab.bundle.contents import (
     lesson_files,
     package_files,
 )
-from attention_lab.bundle.private import Regions, private_in, private_lines
-from attention_lab.errors import CourseError
+from attention_lab.maintain.bundle.private import Regions, private_in, private_lines
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
 from nbjudge.course.notebooks import read_notebook

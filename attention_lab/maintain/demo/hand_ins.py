@@ -16,7 +16,7 @@ from typing import Literal
 import nbformat
 from nbformat import NotebookNode
 
-from attention_lab.demo.material import Material
+from attention_lab.maintain.demo.material import Material
 
 NOT_WRITTEN = re.compile(r"^([ \t]*)raise NotImplementedError\(\)", re.MULTILINE)
 MOST_MISTAKES = 3  # in one hand-in

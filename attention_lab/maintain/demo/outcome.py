@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from nbgrader.api import Gradebook, MissingEntry
 
-from attention_lab.demo.hand_ins import Expected, HandIn
+from attention_lab.maintain.demo.hand_ins import Expected, HandIn
 from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.course.course import Lesson
 from nbjudge.course.gradebook import gradebook_url

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, ClearSolutions
 from traitlets.config import Config
 
-from attention_lab.bundle.contents import package_files
+from attention_lab.maintain.bundle.contents import package_files
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
 from nbjudge.course.notebooks import read_notebook

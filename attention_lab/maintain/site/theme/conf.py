@@ -1,4 +1,4 @@
-"""How Sphinx builds the pages. `attention_lab.site` calls it, with a folder of sources made for it."""
+"""Sphinx configuration of the site; `attention_lab.maintain.site` calls Sphinx with generated sources."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from attention_lab.site.reference.python_names import ALIASES
+from attention_lab.maintain.site.reference.python_names import ALIASES
 
 project = "Attention Lab"
 html_title = "Attention Lab"
@@ -18,9 +18,9 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx_design",
-    "attention_lab.site.mathml",
-    "attention_lab.site.landmarks",
-    "attention_lab.site.language_tabs",
+    "attention_lab.maintain.site.mathml",
+    "attention_lab.maintain.site.landmarks",
+    "attention_lab.maintain.site.language_tabs",
 ]
 html_math_renderer = "mathml"
 
