@@ -17,7 +17,7 @@ from nbjudge.pipeline import own_faults
 from nbjudge.pipeline.job import GradingJob, notebook_to_json, run_job
 from nbjudge.pipeline.own_faults import LessonFails
 from nbjudge.read.submission import SubmittedCell
-from nbjudge.rebuild.forms import graded
+from nbjudge.rebuild.forms import graded, solved
 from nbjudge.rebuild.rebuild import rebuild
 from nbjudge.record.graded_notebook import read_record
 from nbjudge.record.status import Status
@@ -29,16 +29,20 @@ def lesson_with(given: str, **metadata: object) -> nbformat.NotebookNode:
     return after(source(), "double", nbformat.v4.new_code_cell(given, id="given", metadata=metadata))
 
 
-def points(root: Path, lesson: nbformat.NotebookNode, **answers: str) -> dict[str, float]:
-    """What an answer is given in this lesson."""
-    (root / "source" / FOLDER).mkdir(parents=True)
+def points(root: Path, lesson: nbformat.NotebookNode, *own: str, **answers: str) -> dict[str, float]:
+    """What an answer is given in this lesson; `own` cells come first in the submission."""
+    (root / "source" / FOLDER).mkdir(parents=True, exist_ok=True)
     nbformat.write(lesson, root / "source" / FOLDER / "tiny.ipynb")
-    (root / "checks").mkdir()
+    (root / "checks").mkdir(exist_ok=True)
     (root / "checks" / "tiny.py").write_text(CHECKS)
     (root / "nbgrader_config.py").write_text((ROOT / "nbgrader_config.py").read_text())
+    solution = root / "solutions" / FOLDER / "tiny.ipynb"  # of the lesson with ids, whatever the source has
+    solution.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(solved(source(), read_config(root)), solution)
     form = graded(lesson, read_config(root), JUDGED, root)
     cells = [
-        SubmittedCell(cell.cell_type, cell.source, cell_id=cell.id) for cell in answered(**answers).cells
+        SubmittedCell(cell.cell_type, cell.source, cell.metadata.get("nbgrader", {}).get("grade_id"))
+        for cell in after(answered(**answers), "", *own).cells
     ]
     (tiny,) = open_course(root).lessons_in(FOLDER)
     world = KernelEnvironment(modules=("torch",))
@@ -57,6 +61,32 @@ def test_a_cell_that_stops_for_everybody_is_the_lessons_fault(tmp_path, given, e
     with pytest.raises(LessonFails, match="its own cell “given” stops with") as failure:
         points(tmp_path, lesson_with(given))
     assert error in str(failure.value)
+
+
+def without_ids(lesson: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    lesson.nbformat_minor = 2
+    for cell in lesson.cells:
+        del cell["id"]
+    return lesson
+
+
+def test_without_cell_ids_only_the_courses_own_cell_stops_grading(tmp_path, monkeypatch):
+    monkeypatch.setattr(own_faults, "_known", {})
+    lesson = without_ids(lesson_with("open('missing.csv')", tags=["raises-exception"]))
+    assert points(tmp_path, lesson, "1 / 0", "open('missing.csv')") == FULL
+    broken = without_ids(lesson_with("open('missing.csv')"))
+    with pytest.raises(LessonFails, match="its own cell “open.'missing.csv'.” stops with FileNotFound"):
+        points(tmp_path, broken, "1 / 0")
+
+
+def test_a_given_cell_is_looked_up_by_its_place_in_the_course_whatever_students_add(tmp_path, monkeypatch):
+    """Who is graded first decides nothing: the same submissions in both orders, from one cache."""
+    lesson = without_ids(lesson_with("assert double(1) == 2"))
+    wrong = {"double": "def double(x):\n    return x"}
+    for order in ([3, 0], [0, 3]):
+        monkeypatch.setattr(own_faults, "_known", {})
+        for added in order:
+            assert points(tmp_path, lesson, *["1 / 0"] * added, **wrong) == FULL | {"double": 0}
 
 
 def test_a_cell_that_stops_because_of_an_answer_is_the_students(tmp_path):

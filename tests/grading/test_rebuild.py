@@ -6,9 +6,10 @@ import nbformat
 import pytest
 from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
+from nbformat.v4 import new_raw_cell
 from tiny_course import FULL, JUDGED, ROOT, after, answered, cell_of, release, source, without
 
-from nbjudge.cell_metadata import is_left_out
+from nbjudge.cell_metadata import is_added, is_left_out
 from nbjudge.course.configuration import read_config
 from nbjudge.read.submission import SubmittedCell
 from nbjudge.rebuild.forms import graded
@@ -128,7 +129,7 @@ def test_a_cell_of_ones_own_runs_where_it_stood_bare_of_marks():
     work = rebuilt(after(answered(), "shown", own))
     position = [cell.id for cell in work.cells].index("shown")
     assert work.cells[position + 1].source == "helper = 1"
-    assert work.cells[position + 1].metadata == {}
+    assert work.cells[position + 1].metadata == {"nbjudge": {"origin": "student"}}
 
 
 @pytest.mark.parametrize("place", ["", "setup", "double", "test_double", "end"])
@@ -138,6 +139,88 @@ def test_own_cells_keep_their_place_and_their_order(place):
     start = ids.index(place) + 1 if place else 0
     assert [cell.source for cell in work.cells[start : start + 3]] == ["first", "second", "third"]
     assert len(set(ids)) == len(ids)
+
+
+def old_form(*given: str) -> NotebookNode:
+    """The graded form of a course from before cells had ids; `given` cells follow the first answer."""
+    lesson = after(source(), "double", *given)
+    lesson.nbformat_minor = 2
+    for cell in lesson.cells:
+        del cell["id"]
+    return graded(lesson, read_config(ROOT), JUDGED)
+
+
+def old_work(form: NotebookNode) -> NotebookNode:
+    """What a student hands in who has put right answers into such a notebook."""
+    work = nbformat.from_dict(form)
+    for cell in work.cells:
+        cell.source = RIGHT.get(cell.metadata.get("nbgrader", {}).get("grade_id", ""), cell.source)
+    return work
+
+
+def with_own(work: NotebookNode, position: int, *own: NotebookNode) -> NotebookNode:
+    work.cells[position:position] = own
+    return work
+
+
+@pytest.mark.parametrize("make", [nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell, new_raw_cell])
+@pytest.mark.parametrize("position", [0, 4, -1])
+def test_without_ids_the_merge_records_which_cells_are_the_students(make, position):
+    form = old_form("import math")
+    position %= len(form.cells) + 1
+    merged = rebuild(form, submitted(with_own(old_work(form), position, make("mine"))))
+    nbformat.validate(merged)
+    assert [at for at, cell in enumerate(merged.cells) if is_added(cell)] == [position]
+    assert merged.cells[position].source == "mine"
+    assert not any(is_added(cell) for cell in rebuild(form, submitted(old_work(form))).cells)
+
+
+def test_a_student_cannot_say_whose_a_cell_is():
+    work = old_work(form := old_form())
+    for cell in work.cells:
+        cell.metadata["nbjudge"] = {"origin": "student"}
+    own = nbformat.v4.new_code_cell("mine", metadata={"nbjudge": {"origin": "course"}})
+    merged = rebuild(form, submitted(with_own(work, 1, own)))
+    assert [cell.source for cell in merged.cells if is_added(cell)] == ["mine"]
+
+
+def test_a_cell_of_the_course_may_have_any_id():
+    lesson = source()
+    cell_of(lesson, "shown").id = "own-1-1"
+    merged = rebuild(graded(lesson, read_config(ROOT), JUDGED), submitted(answered()))
+    assert not any(is_added(cell) for cell in merged.cells)
+
+
+@pytest.mark.parametrize("text", ["table.head()", "import math"])
+def test_of_equal_cells_without_ids_each_is_found_at_its_place(text):
+    """An own cell between two equal cells of the course stays between them: a test may need it there."""
+    form = old_form(text)
+    form.cells.append(nbformat.from_dict(form.cells[3]))  # the same text at the end
+    own = nbformat.v4.new_code_cell("helper = 1")
+    merged = rebuild(form, submitted(with_own(old_work(form), 4, own)))
+    texts = [cell.source for cell in merged.cells]
+    assert texts[3:5] == [text, "helper = 1"] and texts[-1] == text
+    assert len(texts) == len(form.cells) + 1
+
+
+def test_a_students_cell_that_repeats_a_given_one_moves_nothing():
+    form = old_form("table.head()")
+    repeated, own = (nbformat.v4.new_code_cell(text) for text in ("table.head()", "helper = 1"))
+    before = rebuild(form, submitted(with_own(old_work(form), 2, repeated, own)))
+    assert [cell.source for cell in before.cells][2] == "helper = 1"
+    behind = rebuild(form, submitted(with_own(old_work(form), len(form.cells), repeated, own)))
+    assert behind.cells[-1].source == "helper = 1"
+    assert [cell.source for cell in behind.cells].count("table.head()") == 1
+
+
+def test_a_given_cell_that_was_moved_takes_no_other_along():
+    work = old_work(form := old_form("import math"))
+    moved = work.cells.pop(3)
+    merged = rebuild(form, submitted(with_own(work, 0, moved, nbformat.v4.new_code_cell("mine"))))
+    assert [cell.source for cell in merged.cells if cell.source in ("import math", "mine")] == [
+        "mine",
+        "import math",
+    ]
 
 
 def twice(first: str, second: str) -> NotebookNode:

@@ -1,4 +1,4 @@
-"""What this package writes into notebooks besides outputs: metadata, ids of added cells, an author's tag.
+"""What this package writes into notebooks besides outputs: metadata, the origin of cells, an author's tag.
 
 nbgrader's own metadata (`grade`, `solution`, `points` and so on) stand beside these, under `nbgrader`.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,7 +17,15 @@ KEY = "nbjudge"  # in the metadata of a notebook or of a cell
 LEFT_OUT_TAG = "left-out-of-grading"  # an author's, on a cell such as a training run: no answer depends on it
 NOTICE_CELL_ID = "from-the-grader"  # of the cell that says what was wrong with a submitted file
 ADDED_CELL_PREFIX = "own-"  # of the ids of cells that a student added
-_CHECK, _LEFT_OUT, _RELEASED = "check", "left_out", "released"
+_CHECK, _LEFT_OUT, _RELEASED, _ORIGIN = "check", "left_out", "released", "origin"
+
+
+class Origin(StrEnum):
+    """Who a cell of a merged or graded notebook comes from."""
+
+    COURSE = "course"  # the source notebook; an answer cell keeps this origin
+    STUDENT = "student"  # a cell that the student added
+    GRADER = "grader"  # the cell that says what was wrong with a submitted file
 
 
 def own_metadata(holder: Any) -> Mapping[str, Any]:
@@ -69,9 +78,28 @@ def added_cell_id(after: int | str, number: int) -> str:
     return f"{ADDED_CELL_PREFIX}{after}-{number}"
 
 
+def mark_origin(cell: NotebookNode, origin: Origin) -> None:
+    """Record at the merge who a cell comes from. Ids cannot tell: most notebooks have none."""
+    update_own_metadata(cell, **{_ORIGIN: origin.value})
+
+
+def origin_of(cell: Mapping[str, Any]) -> Origin:
+    """Who a cell of a merged or graded notebook comes from.
+
+    Notebooks that were graded before the merge recorded the origin tell it by the ids of their cells.
+    """
+    recorded = own_metadata(cell).get(_ORIGIN)
+    if isinstance(recorded, str) and recorded in set(Origin):
+        return Origin(recorded)
+    cell_id = str(cell.get("id", ""))
+    if cell_id == NOTICE_CELL_ID:
+        return Origin.GRADER
+    return Origin.STUDENT if cell_id.startswith(ADDED_CELL_PREFIX) else Origin.COURSE
+
+
 def is_added(cell: Mapping[str, Any]) -> bool:
     """Whether a student added this cell to the lesson's."""
-    return str(cell.get("id", "")).startswith(ADDED_CELL_PREFIX)
+    return origin_of(cell) is Origin.STUDENT
 
 
 def is_written_by_student(cell: Mapping[str, Any]) -> bool:

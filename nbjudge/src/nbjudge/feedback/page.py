@@ -10,7 +10,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from nbjudge.cell_metadata import NOTICE_CELL_ID, is_added
+from nbjudge.cell_metadata import Origin, origin_of
 from nbjudge.feedback.hidden import Regions
 from nbjudge.feedback.outputs import RenderedOutput, shown
 from nbjudge.feedback.prose import MOST_PROSE
@@ -105,7 +105,7 @@ def page_of(notebook: NotebookNode, about: Mapping[str, Any], regions: Regions, 
     parts: list[Part] = []
     heading, read = "", 0
     for cell in notebook.cells:
-        if cell.get("id") == NOTICE_CELL_ID:
+        if origin_of(cell) is Origin.GRADER:
             continue
         parts.append(_part(cell, heading, exercises, regions))
         if cell.cell_type == "markdown":
@@ -127,7 +127,7 @@ def page_of(notebook: NotebookNode, about: Mapping[str, Any], regions: Regions, 
 def _part(cell: NotebookNode, heading: str, exercises: list[Exercise], regions: Regions) -> Part:
     marks = cell.metadata.get("nbgrader", {})
     part = Part(_kind(cell, marks), cell.source, attachments=cell.get("attachments", {}))
-    part.own = is_added(cell)
+    part.own = origin_of(cell) is Origin.STUDENT
     part.comment = str(marks.get("comment") or "")
     hides = False
     if marks.get("locked") or marks.get("task"):  # the lesson's own; what a student wrote is theirs to read

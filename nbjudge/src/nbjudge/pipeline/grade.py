@@ -50,9 +50,9 @@ def grade(
                 cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=LEFT_OUT)]
                 continue
             _run(kernel, cell)
-            stopped |= {
-                cell.get("id", ""): output for output in cell.outputs if output.output_type == "error"
-            }
+            for output in cell.outputs:
+                if output.output_type == "error":
+                    stopped[nbgrader_metadata(cell).get("grade_id") or cell.get("id", "")] = output
             name = checked_exercise(cell)
             if name is None:
                 _refuse_invalid_points(cell)

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from nbformat import NotebookNode
 from nbgrader.utils import is_grade
 
-from nbjudge.cell_metadata import is_added, is_left_out, is_written_by_student
+from nbjudge.cell_metadata import Origin, is_left_out, is_written_by_student, origin_of
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import GradingStops
@@ -29,8 +29,8 @@ FAILS = (
     "solution's answers, too. Mend the cell, or show the sandbox what it needs (`c.RunAndJudge.modules` for "
     "packages, `c.RunAndJudge.helpers` for modules of the course's own, files beside the notebook)."
 )
-# By lesson and environment: the given cells that fail with the solution's answers, by their places among
-# the lesson's cells (older notebooks have no ids), and their errors.
+# By lesson and environment: the given cells that fail with the solution's answers, by their positions in the
+# source notebook (older notebooks have no ids, and a text may occur twice), and their errors.
 _known: dict[tuple[Path, int, KernelEnvironment], dict[int, str]] = {}
 
 
@@ -79,7 +79,8 @@ def _failing_with_the_solution(
 
 
 def _of_the_lesson(graded: NotebookNode) -> list[NotebookNode]:
-    return [cell for cell in graded.cells if not is_added(cell)]
+    """The cells of the source notebook in its order: the same in every submission."""
+    return [cell for cell in graded.cells if origin_of(cell) is Origin.COURSE]
 
 
 def _name(cell: NotebookNode) -> str:

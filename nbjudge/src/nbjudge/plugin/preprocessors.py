@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 
-from nbjudge.cell_metadata import NOTICE_CELL_ID
+from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import CourseError, GradingStops
@@ -40,7 +40,7 @@ from nbjudge.read.files import (
 from nbjudge.read.notebook_file import OUT_OF_REACH
 from nbjudge.read.submission import Submission
 from nbjudge.rebuild.forms import graded
-from nbjudge.rebuild.rebuild import rebuild
+from nbjudge.rebuild.rebuild import has_cell_ids, rebuild
 from nbjudge.record.graded_notebook import read_record, write_record
 from nbjudge.record.schema import NotebookRecord
 from nbjudge.record.status import Status
@@ -67,7 +67,8 @@ class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
             notice = nbformat.v4.new_markdown_cell(
                 NOTICE.format(as_html(submission.reason or submission.note)), id=NOTICE_CELL_ID
             )
-            if rebuilt.nbformat_minor < 5:  # a course from before cells had ids
+            mark_origin(notice, Origin.GRADER)
+            if not has_cell_ids(rebuilt):
                 del notice["id"]
             rebuilt.cells.insert(0, notice)
         return rebuilt, resources

@@ -9,13 +9,14 @@ never graded: a helper of one's own costs nobody a point.
 from __future__ import annotations
 
 import copy
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
 
 import nbformat
 from nbformat import NotebookNode
 
-from nbjudge.cell_metadata import added_cell_id, is_left_out, is_released_text
+from nbjudge.cell_metadata import Origin, added_cell_id, is_left_out, is_released_text, mark_origin
 from nbjudge.read.submission import SubmittedCell, defined_names
 from nbjudge.rebuild.student_prose import neutralize_prose
 
@@ -24,18 +25,20 @@ MOST_CODE = 200_000
 LONGEST_LINE = 1_000
 UNCOLOURED = {"name": "python", "pygments_lexer": "text"}
 MISSING_ANSWER = "# This answer cell was not in the submission."
+_Chain = tuple[int, int, "_Chain | None"]  # an index, its position, and the chain that leads there
 
 
 def rebuild(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -> NotebookNode:
     """Put a submission's cells into `lesson` (its graded form, see `forms.graded`)."""
     cells = list(submitted)
-    match = _match(lesson, cells)
+    match, in_order = _match(lesson, cells)
     answers = _choose_answers(lesson, cells, match)
-    own = _own_cells(lesson, cells, match, set(answers.values()))
+    own = _own_cells(lesson, cells, match, in_order, set(answers.values()))
     rebuilt = copy.deepcopy(lesson)
     theirs = [_bare(cell, added_cell_id("start", number)) for number, cell in enumerate(own[-1], 1)]
     rebuilt.cells = [*theirs]
     for position, cell in enumerate(copy.deepcopy(lesson.cells)):
+        mark_origin(cell, Origin.COURSE)
         if _is_answer(cell):
             chosen = answers.get(position)
             missing = MISSING_ANSWER if cell.cell_type == "code" else ""
@@ -51,29 +54,65 @@ def rebuild(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -> Noteboo
         cell.source = text
     if _takes_long_to_colour(rebuilt):
         rebuilt.metadata["language_info"] = nbformat.from_dict(UNCOLOURED)
-    if any("id" not in cell for cell in lesson.cells):  # a course from before cells had ids
+    if not has_cell_ids(lesson):
         for cell in rebuilt.cells:
             cell.pop("id", None)
     return rebuilt
 
 
-def _match(lesson: NotebookNode, cells: list[SubmittedCell]) -> list[int | None]:
+def has_cell_ids(notebook: NotebookNode) -> bool:
+    """Whether the format of a notebook knows cell ids; an older format is invalid with them."""
+    return (int(notebook.nbformat), int(notebook.nbformat_minor)) >= (4, 5)
+
+
+def _match(lesson: NotebookNode, cells: list[SubmittedCell]) -> tuple[list[int | None], set[int]]:
     """For each submitted cell the position of the lesson's cell that it is, or None.
 
-    By nbgrader's mark, then by cell id, then by its very text: whichever survived.
+    By nbgrader's mark, then by cell id, then by its very text: whichever survived. Several of the lesson's
+    cells may have one text, so their order decides. The second value holds the indices of the submitted
+    cells that stand in the lesson's order; the others were moved or copied.
     """
     by_mark = {
         cell.metadata.nbgrader["grade_id"]: at for at, cell in enumerate(lesson.cells) if _is_marked(cell)
     }
     by_id = {cell["id"]: at for at, cell in enumerate(lesson.cells) if "id" in cell}
-    by_text = {cell.source.strip(): at for at, cell in enumerate(lesson.cells) if cell.source.strip()}
+    by_text: dict[str, list[int]] = defaultdict(list)
+    for at, cell in enumerate(lesson.cells):
+        by_text[cell.source.strip()].append(at)
+    candidates: list[list[int]] = []
+    for submitted in cells:
+        position = by_mark.get(submitted.grade_id or "", by_id.get(submitted.cell_id or ""))
+        text = submitted.source.strip()
+        candidates.append([position] if position is not None else by_text.get(text, []) if text else [])
+    in_order = _longest_in_order(candidates)
+    taken = set(in_order.values())
     found: list[int | None] = []
-    for cell in cells:
-        position = by_mark.get(cell.grade_id or "")
-        if position is None:
-            position = by_id.get(cell.cell_id or "")
-        found.append(by_text.get(cell.source.strip()) if position is None else position)
-    return found
+    for index, positions in enumerate(candidates):
+        free = [position for position in positions if position not in taken] or positions
+        chosen = in_order.get(index, free[0] if free else None)
+        found.append(chosen)
+        if chosen is not None:
+            taken.add(chosen)
+    return found, set(in_order)
+
+
+def _longest_in_order(candidates: list[list[int]]) -> dict[int, int]:
+    """The longest choice of candidates that ascends, as position by index (Hunt and Szymanski)."""
+    lasts: list[int] = []  # the lowest position that ends a choice of each length
+    chains: list[_Chain] = []
+    for index, positions in enumerate(candidates):
+        for position in reversed(positions):
+            length = bisect_left(lasts, position)
+            if length < len(lasts) and lasts[length] == position:
+                continue  # of copies the first stays
+            chain = (index, position, chains[length - 1] if length else None)
+            lasts[length : length + 1], chains[length : length + 1] = [position], [chain]
+    chosen: dict[int, int] = {}
+    last = chains[-1] if chains else None
+    while last is not None:
+        index, position, last = last
+        chosen[index] = position
+    return chosen
 
 
 def _choose_answers(
@@ -114,14 +153,21 @@ def _definitions(
 
 
 def _own_cells(
-    lesson: NotebookNode, cells: list[SubmittedCell], match: list[int | None], answers: set[int]
+    lesson: NotebookNode,
+    cells: list[SubmittedCell],
+    match: list[int | None],
+    in_order: set[int],
+    answers: set[int],
 ) -> dict[int, list[SubmittedCell]]:
-    """The student's own cells by the position they follow; -1 is the start of the notebook."""
+    """The student's own cells by the position they follow; -1 is the start of the notebook.
+
+    A cell of the lesson's that was moved or copied says nothing about the place of those behind it.
+    """
     own: dict[int, list[SubmittedCell]] = defaultdict(list)
     after = -1
     for index, cell in enumerate(cells):
         position = match[index]
-        if position is not None:
+        if position is not None and (index in in_order or index in answers):
             after = position
         if index in answers or not cell.source.strip():
             continue
@@ -132,7 +178,7 @@ def _own_cells(
             continue
         # An older copy of an answer runs before the one that counts, so that it does not undo it.
         older_copy = position is not None and _is_answer(lesson.cells[position])
-        own[after - 1 if older_copy else after].append(cell)
+        own[position - 1 if position is not None and older_copy else after].append(cell)
     return own
 
 
@@ -149,7 +195,9 @@ def _bare(cell: SubmittedCell, cell_id: str) -> NotebookNode:
         "markdown": nbformat.v4.new_markdown_cell,
         "raw": nbformat.v4.new_raw_cell,
     }[cell.cell_type]
-    return make(cell.source, id=cell_id)
+    bare = make(cell.source, id=cell_id)
+    mark_origin(bare, Origin.STUDENT)
+    return bare
 
 
 def _is_as_released(cell: SubmittedCell, own: NotebookNode) -> bool:
