@@ -6,6 +6,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from nbgrader.api import Gradebook
 from nbgrader_command import run
 from tiny_course import CHECKS, FOLDER, FULL, JUDGED, ROOT, after, answered, hand_in, make_course, source
 
@@ -19,8 +20,6 @@ from nbjudge.pipeline.own_faults import LessonFails
 from nbjudge.read.submission import SubmittedCell
 from nbjudge.rebuild.forms import graded, solved
 from nbjudge.rebuild.rebuild import rebuild
-from nbjudge.record.graded_notebook import read_record
-from nbjudge.record.status import Status
 from nbjudge.run.kernel_process import KernelEnvironment
 from nbjudge.sandbox.forked_kernel import SandboxError
 
@@ -116,8 +115,9 @@ def test_the_command_says_it_first_and_grades_nobody(tmp_path):
     assert "Grading stopped at ada. The lesson “tiny” cannot be graded" in said
     assert "Traceback" not in said
     assert "bob" not in said  # who need not be tried
-    (begun,) = (tmp_path / "autograded").rglob("*.ipynb")
-    assert read_record(nbformat.read(begun, as_version=4)).status is Status.UNFINISHED
+    assert not list((tmp_path / "autograded").rglob("*.ipynb"))
+    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as gradebook:
+        assert gradebook.assignment_submissions(FOLDER) == []  # no 0 for work that nobody judged
 
 
 def test_a_cluster_says_it_as_well(monkeypatch):

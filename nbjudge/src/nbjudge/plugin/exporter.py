@@ -27,11 +27,14 @@ from nbjudge.plugin.nbgrader_course import (
 )
 from nbjudge.plugin.preprocessors import RunAndJudge
 from nbjudge.plugin.storage import GradedNotebookWriter, exit_on_write_error, refuse_unwritable
+from nbjudge.plugin.ungraded import take_back_ungraded
 from nbjudge.read.notebook_file import OUT_OF_REACH, OutOfReach
 from nbjudge.read.submission import read_submission
 from nbjudge.read.timestamps import ignoring_invalid_timestamps
 from nbjudge.record.unfinished import remove_unfinished
 from nbjudge.sandbox.warm_interpreter import warm_interpreter
+
+GRADED_AGAIN = "%s: an earlier run ended before it was done with this submission; it is graded again."
 
 keep_plain(get_logger())  # before nbgrader has looked for a class, and says whose folders it found
 
@@ -48,6 +51,7 @@ class SubmissionExporter(NotebookExporter):
         keep_plain(self.log)
         # nbgrader makes its exporter just before it looks which notebooks it has: the one moment to say.
         self._ignore_extra_files()
+        take_back_ungraded(self.parent)
         self._prepare_run()
 
     def _ignore_extra_files(self) -> None:
@@ -101,7 +105,8 @@ class SubmissionExporter(NotebookExporter):
         }
         for student in students:
             folder = autograded_folder(coursedir, about[student])
-            remove_unfinished(folder, names, coursedir.notebook_id == "*", self.log)
+            if remove_unfinished(folder, names, coursedir.notebook_id == "*"):
+                self.log.warning(GRADED_AGAIN, student)
         if refused:
             _fail_after_grading(converter, list(refused.values()))
 

@@ -7,7 +7,6 @@ import os
 import shutil
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 from nbjudge.cell_metadata import own_metadata
 from nbjudge.record.schema import NotebookRecord
@@ -17,23 +16,23 @@ from nbjudge.record.version_1 import HALF_GRADED
 END = 2**14  # bytes
 BEHIND_THE_CELLS = b'\n "metadata": {'  # the notebook's own: those of cells stand further in
 MAY_BE_UNFINISHED = (f'"{Status.UNFINISHED}"'.encode(), HALF_GRADED.encode())
-GRADED_AGAIN = "%s: an earlier run ended before it was done with this submission; it is graded again."
 
 
-def remove_unfinished(folder: Path, names: Collection[str], whole: bool, log: Any) -> None:
+def remove_unfinished(folder: Path, names: Collection[str], whole: bool) -> bool:
     """Take a student's `autograded` folder back to where grading has not begun, if it was never done.
 
-    `names` are the notebooks to be graded; `whole` says that they are all of the folder's.
+    `names` are the notebooks to be graded; `whole` says that they are all of the folder's. Returns whether
+    something was removed.
     """
     unfinished = [name for name in names if not is_finished(folder / f"{name}.ipynb")]
     if not unfinished or not folder.is_dir():
-        return
-    log.warning(GRADED_AGAIN, folder.parent.name)
+        return False
     if whole:
         shutil.rmtree(folder)
     else:
         for name in unfinished:
             (folder / f"{name}.ipynb").unlink(missing_ok=True)
+    return True
 
 
 def is_finished(notebook: Path) -> bool:
