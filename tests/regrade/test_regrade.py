@@ -10,20 +10,33 @@ from nbgrader.api import Gradebook
 from nbgrader_command import run as nbgrader
 from nbgrader_command import run_program
 from rich.console import Console
-from tiny_course import FOLDER, NAME, ROOT, GradedClass, after, answered, hand_in, make_course
+from tiny_course import FOLDER, NAME, ROOT, GradedClass, after, answered, hand_in, make_course, source
+from tiny_course import JUDGED as JUDGED_CELLS
 from typer.testing import CliRunner
 
 from nbjudge.batch.regrade import regrade
+from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
 from nbjudge.course.folders import CourseFolders, read_folders
 from nbjudge.errors import CourseError
-from nbjudge.regrade.decisions import read_decisions
+from nbjudge.judge.verdict import GroupVerdict, Verdict
+from nbjudge.read.submission import SubmittedCell
+from nbjudge.rebuild.forms import graded as graded_form
+from nbjudge.rebuild.rebuild import rebuild
+from nbjudge.regrade.decisions import Decision, decision_for, read_decisions
 from nbjudge.regrade.same_answer import answers_of
 from nbjudge.report import write_report
 
 HALF = "def double(x):\n    return x * 1"
 THE_SAME = "def double(x):  # mine\n\n    return (x   *   1)"
 JUDGED = {"ada": 0, "Zoë O'Brien": 0, "ben": 0, "eve": 2}
+# Equal answer cells, and what they call further up.
+BY_A_HELPER = {
+    "fay": "def mine(x):\n    return x.sum(dim=0)",
+    "gus": "def mine(x):\n    return x",
+    "hal": "def mean(x):\n    return x.sum(dim=0)",
+    "ida": "def mine( x ):  # rows\n    return x.sum(dim = 0)",
+}
 REASON = "The statement could be read as `x` itself."
 
 
@@ -36,7 +49,7 @@ def doubles(root):
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
-    """Four students, graded: two with one wrong answer, one with another, one with a right one."""
+    """Students, graded: two with one wrong answer, one with another, one with a right one; BY_A_HELPER."""
     root = tmp_path_factory.mktemp("regraded")
     make_course(root)
     for student, answer in {
@@ -46,6 +59,10 @@ def graded(tmp_path_factory):
         "eve": "def double(x):\n    return x + x",
     }.items():
         hand_in(root, student, answered(double=answer))
+    for student, helper in BY_A_HELPER.items():
+        hand_in(
+            root, student, after(answered(row_sums="def row_sums(x):\n    return mine(x)"), "setup", helper)
+        )
     done = run_program(root, "nbjudge", "grade", FOLDER)
     assert done.returncode == 0, done.stdout + done.stderr
     assert doubles(root) == JUDGED
@@ -112,6 +129,16 @@ def test_whoever_got_all_points_by_it_made_no_mistake_in_the_report(graded, type
     assert who_made_it() == [1]
 
 
+def test_an_answer_whose_helper_is_another_is_another_answer(graded, typed):
+    said = typed("regrade", "row_sums", "fay", "--reason", REASON)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "row_sums: this answer gets 2 of 2. Given by 2: fay, ida." in said_by(said)
+    points = {student: GradedClass(graded).points(student)["row_sums"] for student in BY_A_HELPER}
+    assert points == {"fay": 2, "gus": 0, "hal": 0, "ida": 2}
+    assert typed("regrade", "row_sums", "ida", "--withdraw").returncode == 0
+    assert {GradedClass(graded).points(student)["row_sums"] for student in BY_A_HELPER} == {0}
+
+
 def test_a_decision_is_taken_back(graded, typed):
     assert typed("regrade", "double", "ada", "--reason", REASON).returncode == 0
     assert doubles(graded) == JUDGED | {"ada": 2, "Zoë O'Brien": 2}
@@ -176,21 +203,133 @@ def test_a_broken_file_of_decisions_stops_the_grading_and_what_was_graded_is_kep
     assert doubles(graded)["eve"] == 2
 
 
-def test_helpers_of_their_own_are_part_of_an_answer():
-    calling = "def double(x):\n    return helper(x)"
+CALLING = "def double(x):\n    return helper(x)"
+TWICE, ONCE = "def helper(x):\n    return 2 * x", "def helper(x):\n    return x"
 
-    def answer(*helpers):
-        notebook = after(answered(double=calling), "setup", *helpers)
-        for cell in notebook.cells:
-            if cell.source in helpers:
-                cell.id = f"own-{cell.id}"  # as `rebuild` names what a student added
-            if cell.id.startswith("test_"):
-                cell.metadata["nbjudge"] = {"check": cell.id.removeprefix("test_")}
-        return answers_of(notebook.cells)["double"]
 
-    twice, once = "def helper(x):\n    return 2 * x", "def helper(x):\n    return x"
-    assert answer(twice) == answer("def helper(x):\n    return (2*x)  # two")
-    assert len({answer(twice), answer(once), answer()}) == 3
+def answer(*own: str, to: str = CALLING, files: dict[str, bytes] | None = None, exercise: str = "row_sums"):
+    """Which answer it is where `own` cells stand before the first exercise."""
+    form = graded_form(source(), read_config(ROOT), JUDGED_CELLS)
+    work = after(answered(**{exercise: to}), "setup", *own)
+    merged = rebuild(form, [SubmittedCell(cell.cell_type, cell.source, None, cell.id) for cell in work.cells])
+    return answers_of(merged.cells, files or {})[exercise]
+
+
+def test_helpers_of_their_own_are_part_of_an_answer_wherever_they_stand():
+    assert answer(TWICE) == answer("def helper(x):\n    return (2*x)  # two\n")
+    assert answer(TWICE) == answer(TWICE, to=f"# mine\n{CALLING}")
+    assert len({answer(TWICE), answer(ONCE), answer(), answer(TWICE, to=CALLING + " * 1")}) == 4
+    assert answer(f"two = 2\n{TWICE.replace('2', 'two')}") != answer(f"two = 3\n{TWICE.replace('2', 'two')}")
+    assert answer(TWICE, files={"more.py": b"1"}) != answer(TWICE, files={"more.py": b"2"})
+
+
+@pytest.mark.parametrize(
+    "unrelated",
+    [
+        "def other(x):\n    return 3 * x",
+        "print(torch.ones(3))",
+        "import math",
+        "x = 3",
+    ],
+)
+def test_what_an_answer_does_not_reach_makes_no_difference(unrelated):
+    assert answer(TWICE, unrelated) == answer(TWICE)
+
+
+@pytest.mark.parametrize(
+    "reaching",
+    [
+        ONCE,  # a second definition
+        "helper = lambda x: x",
+        "import torch as t\nt.helper = 1\nhelper.__code__ = None",
+        "globals()['helper'] = abs",
+        "exec('helper = abs')",
+        "from mine import *",
+        "from mine import helper",
+        "%run mine.py",
+        "%%writefile mine.py\ndef helper(x): pass",
+        "open('mine.py', 'w').write('')",
+        "import os as o\no.system('touch mine.py')",
+        "def change():\n    global helper\n    helper = abs",
+        "def helper(x:",
+        "for helper in (abs,):\n    pass",
+        "with open_it() as helper:\n    pass",
+    ],
+)
+def test_in_doubt_two_answers_are_not_the_same(reaching):
+    assert answer(TWICE, reaching) != answer(TWICE)
+
+
+def test_a_call_of_what_changes_a_name_is_part_of_the_answer():
+    change = "def change():\n    global helper\n    helper = abs"
+    assert answer(TWICE, change, "change()") != answer(TWICE, change)
+    assert answer(TWICE, "def double_it(x):\n    return helper(x)", "double_it(3)") == answer(TWICE)
+    table = "table = [2]\ndef helper(x):\n    return table[0] * x"
+    assert answer(table, "table.insert(0, 1)") != answer(table)
+    module = "import torch as t\nt.sum = None"
+    assert answer(module, to="def row_sums(x):\n    return torch.sum(x)") != answer(
+        to="def row_sums(x):\n    return torch.sum(x)"
+    )
+
+
+def test_the_courses_own_cells_lead_to_a_students_code():
+    lesson = after(source(), "test_double", "def given(x):\n    return double(x)")
+    form = graded_form(lesson, read_config(ROOT), JUDGED_CELLS)
+
+    def with_double(text: str) -> str:
+        work = answered(double=text, row_sums="def row_sums(x):\n    return given(x)")
+        cells = [SubmittedCell(cell.cell_type, cell.source, None, cell.id) for cell in work.cells]
+        return answers_of(rebuild(form, cells).cells, {})["row_sums"]
+
+    assert with_double("def double(x):\n    return x") != with_double("def double(x):\n    return 2 * x")
+
+
+def test_a_decision_is_for_equal_verdicts_and_for_its_own_student_whatever_the_verdict():
+    def verdict(*agrees: bool) -> Verdict:
+        groups = (GroupVerdict(f"group {number}", 1, each) for number, each in enumerate(agrees))
+        return Verdict("double", 0, tuple(groups))
+
+    decided = Decision("double", "a", "ada", 2, "reason", "day", {"group 0": True, "group 1": False})
+    for student, outcome, holds in (
+        ("bob", verdict(True, False), True),
+        ("bob", verdict(True, False, True), True),  # a group that is new since
+        ("bob", verdict(True, True), False),
+        ("bob", verdict(False, False), False),
+        ("ada", verdict(False, False), True),
+    ):
+        assert (decision_for([decided], "a", student, outcome) is decided) == holds
+        assert decision_for([decided], "b", student, outcome) is None
+
+
+def test_decisions_of_an_earlier_version_have_to_be_made_again(tmp_path):
+    (tmp_path / "regrades").mkdir()
+    older = {
+        "exercise": "double",
+        "answer": "0" * 16,
+        "student": "ada",
+        "points": 2,
+        "reason": "r",
+        "day": "d",
+    }
+    (tmp_path / "regrades" / f"{FOLDER}.json").write_text(json.dumps([older]))
+    with pytest.raises(CourseError, match="decide them again with `nbjudge regrade`"):
+        read_decisions(CourseFolders(tmp_path), FOLDER)
+
+
+def test_an_answer_that_an_earlier_version_graded_is_graded_again_first(graded):
+    file = graded / "autograded" / "eve" / FOLDER / f"{NAME}.ipynb"
+    kept, mode = file.read_bytes(), file.stat().st_mode
+    content = json.loads(kept)
+    for cell in content["cells"]:
+        cell["metadata"].get("nbjudge", {}).pop("answer", None)
+    file.chmod(0o644)
+    file.write_text(json.dumps(content))
+    try:
+        with pytest.raises(CourseError, match=f"run `nbjudge grade {FOLDER} --force` first"):
+            regrade(open_course(graded), "double", "eve", None, REASON, Console(quiet=True))
+    finally:
+        file.write_bytes(kept)
+        file.chmod(mode)
 
 
 def test_the_course_has_the_command_too():

@@ -17,7 +17,7 @@ KEY = "nbjudge"  # in the metadata of a notebook or of a cell
 LEFT_OUT_TAG = "left-out-of-grading"  # an author's, on a cell such as a training run: no answer depends on it
 NOTICE_CELL_ID = "from-the-grader"  # of the cell that says what was wrong with a submitted file
 ADDED_CELL_PREFIX = "own-"  # of the ids of cells that a student added
-_CHECK, _LEFT_OUT, _RELEASED, _ORIGIN = "check", "left_out", "released", "origin"
+_CHECK, _LEFT_OUT, _RELEASED, _ORIGIN, _ANSWER = "check", "left_out", "released", "origin", "answer"
 
 
 class Origin(StrEnum):
@@ -51,6 +51,17 @@ def mark_checked(cell: NotebookNode, exercise: str) -> None:
 def checked_exercise(cell: Mapping[str, Any]) -> str | None:
     """The exercise that the judge is to ask about after this cell."""
     return own_metadata(cell).get(_CHECK)
+
+
+def record_answer(cell: NotebookNode, digest: str) -> None:
+    """Record in a judged cell which answers are the same as this one."""
+    update_own_metadata(cell, **{_ANSWER: digest})
+
+
+def recorded_answer(cell: Mapping[str, Any]) -> str | None:
+    """The digest that equal answers share; None where a cell was graded before it was recorded."""
+    digest = own_metadata(cell).get(_ANSWER)
+    return digest if isinstance(digest, str) else None
 
 
 def mark_left_out(cell: NotebookNode) -> None:

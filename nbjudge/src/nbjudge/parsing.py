@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from symtable import SymbolTable, symtable
 from threading import RLock
 from typing import Any
 
@@ -25,6 +26,12 @@ def parsed_expression(source: str) -> ast.expr:
     """The tree of an expression. Raises SyntaxError."""
     with _one_at_a_time:
         return ast.parse(source, mode="eval").body
+
+
+def symbols(source: str) -> SymbolTable:
+    """The symbol table of a program: which names each of its scopes binds and uses. Raises SyntaxError."""
+    with _one_at_a_time:
+        return symtable(source, "<cell>", "exec")
 
 
 def source_of(thing: Any) -> str:

@@ -10,11 +10,13 @@ from rich.console import Console
 from rich.text import Text
 
 from nbjudge.batch.command import Options, grade_class
+from nbjudge.cell_metadata import recorded_answer
 from nbjudge.course.course import Course, Lesson
 from nbjudge.errors import CourseError
+from nbjudge.judge.verdict import Verdict
 from nbjudge.plain_text import plain_line
-from nbjudge.regrade.decisions import Decision, read_decisions, write_decisions
-from nbjudge.regrade.same_answer import answers_of
+from nbjudge.record.graded_cell import read_verdict
+from nbjudge.regrade.decisions import Decision, decision_for, read_decisions, write_decisions
 
 
 def regrade(
@@ -31,60 +33,77 @@ def regrade(
         raise CourseError(f"{exercise} is worth 0 to {most:g} points, not {worth:g}.")
     if not reason.strip():
         raise CourseError("Say why, with --reason: the students read it.")
-    answer = _answer_of(lesson, student, exercise)
+    answer, verdict = _answer_of(lesson, student, exercise)
     decision = Decision(
-        exercise, answer, student, worth, plain_line(reason.strip(), 1_000), date.today().isoformat()
+        exercise,
+        answer,
+        student,
+        worth,
+        plain_line(reason.strip(), 1_000),
+        date.today().isoformat(),
+        {group.name: group.agrees for group in verdict.groups},
     )
-    _replace(lesson, exercise, answer, [decision])
-    return _grade_anew(lesson, exercise, answer, f"gets {worth:g} of {most:g}", console)
+    others = [each for each in _decisions(lesson) if not each.holds_for(answer, student, verdict)]
+    write_decisions(lesson.course.folders, lesson.folder, [*others, decision])
+    return _grade_anew(lesson, decision, f"gets {worth:g} of {most:g}", console)
 
 
 def withdraw(course: Course, exercise: str, student: str, console: Console) -> int:
     """Take back what was decided for a student's answer; the exit status of the grading that follows."""
     lesson, _ = course.exercise(exercise)
-    answer = _answer_of(lesson, student, exercise)
-    if not any((each.exercise, each.answer) == (exercise, answer) for each in _decisions(lesson)):
+    decisions = _decisions(lesson)
+    answer, verdict = _answer_of(lesson, student, exercise)
+    decision = decision_for(decisions, answer, student, verdict)
+    if decision is None:
         raise CourseError(f"Nothing was decided for the answer of {student} to {exercise}.")
-    _replace(lesson, exercise, answer, [])
-    return _grade_anew(lesson, exercise, answer, "gets what the judge gives", console)
+    decisions.remove(decision)
+    write_decisions(lesson.course.folders, lesson.folder, decisions)
+    return _grade_anew(lesson, decision, "gets what the judge gives", console)
 
 
 def _decisions(lesson: Lesson) -> list[Decision]:
     return read_decisions(lesson.course.folders, lesson.folder)
 
 
-def _replace(lesson: Lesson, exercise: str, answer: str, new: list[Decision]) -> None:
-    others = [each for each in _decisions(lesson) if (each.exercise, each.answer) != (exercise, answer)]
-    write_decisions(lesson.course.folders, lesson.folder, [*others, *new])
-
-
-def _answer_of(lesson: Lesson, student: str, exercise: str) -> str:
-    answer = _answers(lesson, student).get(exercise)
-    if answer is None:
+def _answer_of(lesson: Lesson, student: str, exercise: str) -> tuple[str, Verdict]:
+    found = _answers(lesson, student).get(exercise)
+    if found is None:
         raise CourseError(
             f"There is no graded answer of {student} to {exercise}: name somebody whose {lesson.folder} is "
             "graded."
         )
-    return answer
+    answer, verdict = found
+    if answer is None:
+        raise CourseError(
+            f"The answer of {student} to {exercise} was graded by an earlier version of nbjudge: run "
+            f"`nbjudge grade {lesson.folder} --force` first."
+        )
+    return answer, verdict
 
 
-def _answers(lesson: Lesson, student: str) -> dict[str, str]:
-    """Of a graded notebook; none where there is no such notebook."""
+def _answers(lesson: Lesson, student: str) -> dict[str, tuple[str | None, Verdict]]:
+    """By exercise of a graded notebook, which answer it is and its verdict; none where it cannot be read."""
     file = lesson.course.folders.autograded(student, lesson.folder) / lesson.source_path.name
     try:
         content: Any = json.loads(file.read_bytes())
-        return answers_of([cell for cell in content["cells"] if isinstance(cell, dict)])
+        cells = [cell for cell in content["cells"] if isinstance(cell, dict)]
     except (OSError, ValueError, TypeError, LookupError, RecursionError):
         return {}
+    verdicts = ((cell, read_verdict(cell)) for cell in cells)
+    return {
+        verdict.exercise: (recorded_answer(cell), verdict)
+        for cell, verdict in verdicts
+        if verdict is not None
+    }
 
 
-def _grade_anew(lesson: Lesson, exercise: str, answer: str, what: str, console: Console) -> int:
+def _grade_anew(lesson: Lesson, decision: Decision, what: str, console: Console) -> int:
     folders = lesson.course.folders
-    gave_it = [
-        student
-        for student in folders.students(lesson.folder)
-        if _answers(lesson, student).get(exercise) == answer
-    ]
-    names = ", ".join(gave_it)
-    console.print(Text(f"{exercise}: this answer {what}. Given by {len(gave_it)}: {names}."), soft_wrap=True)
+    gave_it = []
+    for student in folders.students(lesson.folder):
+        answer, verdict = _answers(lesson, student).get(decision.exercise, (None, None))
+        if answer is not None and verdict is not None and decision.holds_for(answer, student, verdict):
+            gave_it.append(student)
+    said = f"{decision.exercise}: this answer {what}. Given by {len(gave_it)}: {', '.join(gave_it)}."
+    console.print(Text(said), soft_wrap=True)
     return grade_class(folders, lesson.folder, Options(frozenset(gave_it), force=True), console)

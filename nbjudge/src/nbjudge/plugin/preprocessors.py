@@ -33,6 +33,7 @@ from nbjudge.read import timestamps
 from nbjudge.read.files import (
     ALL_EXTRA_FILES,
     copy_plain_files,
+    entries,
     read_plain_file,
     read_plain_files,
     write_replacing,
@@ -94,7 +95,7 @@ class RunAndJudge(JudgingSettings):
         if result.warning:
             self.log.warning("%s: %s", student, result.warning)
         graded_notebook = notebook_from_json(result.notebook)
-        decided = apply_regrades(graded_notebook, lesson)
+        decided = apply_regrades(graded_notebook, lesson, student, _own_files(job, lesson))
         for exercise, points, most in result.points:
             self.log.info("%s: %g of %g", exercise, decided.get(exercise, points), most)
         write_record(graded_notebook, replace(read_record(graded_notebook), seconds=result.seconds))
@@ -133,6 +134,13 @@ class RunAndJudge(JudgingSettings):
             _copy_small_file(submitted, folder, timestamps.TIMESTAMP_FILE)
         # What came through nbgrader's exchange holds a secret that its feedback is found by later.
         _copy_small_file(submitted, folder, EXCHANGE_SECRET)
+
+
+def _own_files(job: GradingJob, lesson: Lesson) -> dict[str, bytes]:
+    """A student's files that an answer can depend on: not those that the lesson replaces, nor nbgrader's."""
+    given = {entry.path for entry in entries(lesson.source_path.parent)} - set(job.exclude_overwriting)
+    given |= {timestamps.TIMESTAMP_FILE, EXCHANGE_SECRET}
+    return {path: content for path, content in job.files.items() if path not in given}
 
 
 def _copy_small_file(submitted: Path, folder: Path, name: str) -> None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
+from nbjudge.judge.verdict import Verdict
 from nbjudge.read.files import write_replacing
+
+OLDER_KEYS = {"exercise", "answer", "student", "points", "reason", "day"}
+OLDER = (
+    "The regrades in {file} were decided with an earlier version of nbjudge, which compared less of an "
+    "answer: move the file away, grade {lesson} again, and decide them again with `nbjudge regrade`."
+)
 
 
 @dataclass(frozen=True)
@@ -22,6 +29,22 @@ class Decision:
     points: float
     reason: str
     day: str
+    groups: Mapping[str, bool]  # whether each case group agreed when it was decided
+
+    def holds_for(self, answer: str, student: str, verdict: Verdict) -> bool:
+        """Whether an answer gets these points: the same code and, of another student, the same verdict."""
+        if (self.exercise, self.answer) != (verdict.exercise, answer):
+            return False
+        outcomes = (self.groups.get(group.name, group.agrees) == group.agrees for group in verdict.groups)
+        return student == self.student or all(outcomes)
+
+
+def decision_for(
+    decisions: Iterable[Decision], answer: str, student: str, verdict: Verdict
+) -> Decision | None:
+    """What was decided for an answer; a decision about this very student comes first."""
+    holding = [each for each in decisions if each.holds_for(answer, student, verdict)]
+    return next((each for each in holding if each.student == student), next(iter(holding), None))
 
 
 def decisions_file(folders: CourseFolders, lesson: str) -> Path:
@@ -32,9 +55,14 @@ def read_decisions(folders: CourseFolders, lesson: str) -> list[Decision]:
     """Those of a lesson. Raises CourseError where the file is there and cannot be read."""
     file = decisions_file(folders, lesson)
     try:
-        found = [Decision(**entry) for entry in json.loads(file.read_bytes())]
+        entries = json.loads(file.read_bytes())
+        if any(entry.keys() == OLDER_KEYS for entry in entries if isinstance(entry, dict)):
+            raise CourseError(OLDER.format(file=file, lesson=lesson))
+        found = [Decision(**entry) for entry in entries]
         if not all(isinstance(each.points, int | float) and each.points >= 0 for each in found):
             raise ValueError("points must be numbers from 0")
+        if not all(isinstance(each.groups, dict) for each in found):
+            raise ValueError("groups must say whether each group agreed")
         return found
     except FileNotFoundError:
         return []
