@@ -35,3 +35,6 @@ with suppress(ImportError):  # who only learns needs no grader
 
 # What of the course's own code notebooks import, and therefore see.
 c.RunAndJudge.helpers = list(HELPERS)
+
+# The contract says that no argument is changed. An answer that does it loses one case group.
+c.RunAndJudge.changed_arguments = "one group"

@@ -1,17 +1,19 @@
-"""Whatever is handed to an answer stays as it was: models, tokenizers, lists and dicts, not only tensors."""
+"""What is handed to an answer stays as it was (models, lists and dicts, too), and what a change costs."""
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import torch
 
-from attention_lab.authoring import Exercise, ask, made_by
+from attention_lab.authoring import Exercise, ask, build, made_by
 from nbjudge.ask.answers import read_reply
 from nbjudge.ask.program import respond
-from nbjudge.course.course import open_course
+from nbjudge.course.course import Course, open_course
+from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge
 
 COURSE = open_course(Path(__file__).parents[2])
@@ -40,7 +42,7 @@ def counter(words):
     return Counter(words)
 
 
-exercise = Exercise("total", results=("total",))
+exercise = Exercise("total", results=("total",), changed_arguments="all groups")
 
 
 @exercise.group("words", points=2)
@@ -86,6 +88,143 @@ def test_what_is_handed_over_and_changed_costs_the_points(change, named):
     verdict = verdict_on(exercise, total, after(change))
     assert verdict.points == 0
     assert f"changes {'its ' if named.startswith('input') else ''}{named}" in verdict.message
+
+
+# ---- what it costs ----------------------------------------------------------------------------------
+
+
+def tables(setting):
+    """An exercise that is given a table, in three groups of which one only refuses."""
+    made = Exercise("shares", results=("shares",), changed_arguments=setting)
+
+    @made.group("one table", points=2)
+    def one(draw):
+        yield ask(pd.DataFrame({"size": [draw.integer(20, 40) * 0.7, 3.1]}))
+
+    @made.group("more rows", points=3)
+    def more(draw):
+        yield ask(pd.DataFrame({"size": [draw.integer(20, 40) * 0.7, 2.5, 4.1]}))
+
+    @made.group("no row", points=1)
+    def none(draw):
+        yield ask(pd.DataFrame({"size": [1.5] * 0}), refuses=(0,))
+
+    return made
+
+
+def shares(table):
+    if not len(table):
+        raise ValueError("a table of 0 rows")
+    return list(table["size"] / table["size"].sum())
+
+
+def adds_a_column(table):
+    table["share"] = shares(table)
+    return list(table["share"])
+
+
+def adds_a_column_to_longer_tables(table):
+    return adds_a_column(table) if len(table) > 2 else shares(table)
+
+
+def is_wrong_in_short_tables(table):
+    return [0.0] if len(table) == 2 else adds_a_column(table)
+
+
+@pytest.mark.parametrize("setting", [None, "remark", "one group", "all groups"])
+def test_a_copy_may_be_changed(setting):
+    verdict = verdict_on(tables(setting), shares, lambda table: adds_a_column(table.copy()))
+    assert verdict.points == 6 and not verdict.findings
+
+
+@pytest.mark.parametrize("setting", [None, "remark"])
+def test_without_a_setting_a_changed_argument_is_a_remark(setting):
+    verdict = verdict_on(tables(setting), shares, adds_a_column)
+    assert verdict.points == 6
+    assert "changes its input `table`" in verdict.message
+    assert "costs no points" in verdict.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "lost"),
+    [
+        (adds_a_column, ["one table"]),
+        (adds_a_column_to_longer_tables, ["more rows"]),
+        (is_wrong_in_short_tables, ["one table", "more rows", "no row"]),  # the last needs one of the others
+    ],
+)
+def test_one_group_is_lost_the_first_that_is_right_and_shows_it(answer, lost):
+    verdict = verdict_on(tables("one group"), shares, answer)
+    assert [group.name for group in verdict.groups if not group.agrees] == lost[:2]
+    assert any("changed arguments cost one group" in each.sentence for each in verdict.findings)
+
+
+def test_all_groups_are_lost_that_show_it():
+    verdict = verdict_on(tables("all groups"), shares, adds_a_column)
+    assert verdict.points == 0
+    assert "changes its input `table`" in verdict.message
+
+
+def test_wrong_values_are_spoken_of_before_a_changed_argument():
+    verdict = verdict_on(tables("all groups"), shares, lambda table: [2.0, *adds_a_column(table)[1:]])
+    assert "other" in verdict.message or "right" in verdict.message
+    assert "changes" not in verdict.message
+
+
+def test_a_change_that_comes_with_a_later_call_costs_one_group():
+    calls = []
+
+    def answer(table):
+        calls.append(len(table))
+        return adds_a_column(table) if len(calls) > 3 else shares(table)
+
+    verdict = verdict_on(tables("one group"), shares, answer)
+    assert verdict.points == 4
+    assert "leaves its input alone at first" in verdict.message
+
+
+def masked(scores, mask):
+    return torch.softmax(scores.masked_fill(~mask, -torch.inf), -1).masked_fill(~mask, 0.0)
+
+
+def masked_in_place(scores, mask):
+    scores[~mask.expand_as(scores)] = -torch.inf
+    return torch.softmax(scores, -1).masked_fill(~mask, 0.0)
+
+
+def test_the_course_takes_one_group_and_compares_values_and_gradients():
+    lesson, checks = COURSE.exercise("masked_softmax")
+    assert checks.changed_arguments == COURSE.changed_arguments == "one group"
+    reference = lesson.reference_answer("masked_softmax")
+    assert verdict_on(checks, reference, masked).points == checks.points
+    verdict = verdict_on(checks, reference, masked_in_place)
+    assert [group.name for group in verdict.groups if not group.agrees] == [checks.groups[0].name]
+    assert "changes its input `scores`" in verdict.message
+
+
+def test_a_second_result_is_asked_for_with_arguments_of_its_own():
+    class Doubles(torch.nn.Module):
+        def forward(self, x):
+            return 2 * x
+
+    class InPlace(torch.nn.Module):
+        def forward(self, x):
+            return x.mul_(2)
+
+    layer = Exercise("layer", results=("x",), changed_arguments="one group")
+    made = build(look=("result", "result again"))
+    layer.group("twice", points=1)(lambda draw: [ask(draw.normal(7), build=made)])
+    layer.group("gradients", points=1)(lambda draw: [ask(draw.normal(7), build=made, gradients=True)])
+    verdict = verdict_on(layer, Doubles, InPlace)
+    assert [group.agrees for group in verdict.groups] == [False, True]
+
+
+def test_unknown_settings_are_errors_that_name_the_allowed_ones(tmp_path):
+    with pytest.raises(CourseError, match='"remark", "one group", "all groups"'):
+        Exercise("shares", results=("shares",), changed_arguments="never")
+    (tmp_path / "nbgrader_config.py").write_text('c.RunAndJudge.changed_arguments = "some"')
+    with pytest.raises(CourseError, match='"remark", "one group", "all groups"'):
+        _ = Course(tmp_path).changed_arguments
 
 
 # ---- the models of the last lesson ------------------------------------------------------------------

@@ -15,6 +15,10 @@ from typing import Any
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.draw import Draw
 from nbjudge.authoring.steps import Step
+from nbjudge.errors import CourseError
+
+# What it costs that an answer changes an argument that it is given.
+CHANGED_ARGUMENTS = ("remark", "one group", "all groups")
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,21 @@ class OtherWay:
     good_at: str
 
 
+def refuse_unknown_changed_arguments(chosen: str | None, where: str) -> None:
+    """Raise CourseError if `chosen` is neither None nor one of `CHANGED_ARGUMENTS`.
+
+    Parameters
+    ----------
+    chosen
+        The value of the setting.
+    where
+        Who has set it, as the beginning of the error's sentence.
+    """
+    if chosen is not None and chosen not in CHANGED_ARGUMENTS:
+        allowed = ", ".join(f'"{each}"' for each in CHANGED_ARGUMENTS)
+        raise CourseError(f"{where} has changed_arguments={chosen!r}. Allowed are {allowed}.")
+
+
 @dataclass(eq=False)
 class Exercise:
     """One graded answer: its cases, its mistakes, and how its result is talked about.
@@ -93,6 +112,11 @@ class Exercise:
     `asked_again_times` is what its floating numbers are multiplied by when it is asked once more: a power of
     two, so that nothing is rounded, and one that leaves numbers which can come up.
     `not_asked` says why a relation of the table of questions (`nbjudge.preflight.relations`) is not asked.
+    `changed_arguments` says what it costs that an answer changes an argument, such as a table or a list that
+    it is given: "remark" (no point: feedback says it), "one group" (the first group, in their order, that
+    shows the change and whose values are right) or "all groups" (every group that shows it). None is the
+    course's default, `c.RunAndJudge.changed_arguments`, which is "remark". The values that the answer returns
+    are compared in each case; what the reference changes as well is no change.
     `groups`, `mistakes`, `right_answers` and `other_ways` are filled by the decorators.
     """
 
@@ -106,10 +130,14 @@ class Exercise:
     mistakes_from: tuple[str, ...] = ()
     asked_again_times: float = 0.5
     not_asked: Mapping[str, str] = field(default_factory=dict)
+    changed_arguments: str | None = None
     groups: list[Group] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
     right_answers: list[Callable[..., Any]] = field(default_factory=list)
     other_ways: list[OtherWay] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        refuse_unknown_changed_arguments(self.changed_arguments, f"The exercise {self.name!r}")
 
     @property
     def points(self) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import io
+import json
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,13 @@ from nbjudge.course.course import Course, Lesson
 from nbjudge.course.folders import CourseFolders
 from nbjudge.read.files import CACHE_FOLDERS
 
+SETTINGS = "nbgrader_config.json"  # what the worker's `Course` reads
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)  # so that the same files make the same archive
 
 
 @dataclass(frozen=True)
 class LessonArchive:
-    """An assignment folder's notebooks, solutions, given files and checks, zipped.
+    """A zip of an assignment's notebooks, solutions, given files and checks, and of a setting of the course.
 
     Inside, the folders have nbgrader's default names, whatever they are called in the course.
     """
@@ -48,8 +50,10 @@ def pack_lesson(course: Course, folder: str) -> LessonArchive:
         for file in (top, *top.rglob("*"))
         if file.is_file()
     }
+    settings = {"RunAndJudge": {"changed_arguments": course.changed_arguments}}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo(SETTINGS, ZIP_EPOCH), json.dumps(settings))
         for name in sorted(names):
             if not CACHE_FOLDERS & set(name.parts):
                 archive.writestr(zipfile.ZipInfo(str(name), ZIP_EPOCH), names[name].read_bytes())

@@ -10,8 +10,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from nbjudge.authoring.exercise import Exercise
+from nbjudge.authoring.exercise import CHANGED_ARGUMENTS, Exercise, refuse_unknown_changed_arguments
 from nbjudge.authoring.limits import Limits
+from nbjudge.course.configuration import read_config
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
 from nbjudge.course.imports import imported_modules
 from nbjudge.course.loading import importing_from, load_checks, put_in_order, run_solution
@@ -28,6 +29,17 @@ class Course:
     def __init__(self, root: Path, folders: CourseFolders | None = None) -> None:
         self.root = root
         self.folders = read_folders(root) if folders is None else folders
+
+    @cached_property
+    def changed_arguments(self) -> str:
+        """What changed arguments cost in exercises that do not say it, see `Exercise`.
+
+        Raises CourseError if the course's configuration has an unknown value.
+        """
+        settings: Any = read_config(self.root).get("RunAndJudge", {})
+        chosen = settings.get("changed_arguments", CHANGED_ARGUMENTS[0])
+        refuse_unknown_changed_arguments(chosen, "c.RunAndJudge in nbgrader_config.py")
+        return str(chosen)
 
     @cached_property
     def lessons(self) -> dict[str, Lesson]:
@@ -96,6 +108,7 @@ class Lesson:
         exercises = {value.name: value for value in values if isinstance(value, Exercise)}
         for exercise in exercises.values():
             put_in_order(exercise)
+            exercise.changed_arguments = exercise.changed_arguments or self.course.changed_arguments
         return exercises
 
     @cached_property
@@ -202,5 +215,6 @@ _opened: dict[Path, tuple[object, Course]] = {}
 def _modification_times(folders: CourseFolders) -> dict[str, int]:
     """When each file that a course is loaded from was last changed."""
     loaded = (folders.source, folders.solution, folders.checks)
-    files = (file for folder in loaded for kind in ("ipynb", "py") for file in folder.rglob(f"*.{kind}"))
+    files = [file for folder in loaded for kind in ("ipynb", "py") for file in folder.rglob(f"*.{kind}")]
+    files += folders.root.glob("nbgrader_config.*")
     return {str(file): file.stat().st_mtime_ns for file in files}

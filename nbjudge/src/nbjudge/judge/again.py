@@ -45,14 +45,44 @@ def asked_again(exercise: Exercise, runs: Sequence[GroupRun], ask: Ask) -> list[
     """The same runs; one that was right, and is not when it is asked again, has an objection."""
     agreeing = [run for run in reversed(runs) if run.agrees and run.question.expected]
     rounds = [second for run in agreeing if (second := _second_round(run)).calls]
-    answered = ask_all(exercise, rounds, ask, watched=False)
+    repeated = _call_to_repeat(runs)
+    answered = ask_all(exercise, [*rounds, *repeated], ask, watched=False)
     all_agree = all(run.agrees for run in runs)
     found = {
-        second.run: objected
-        for second, answers in zip(rounds, answered, strict=True)
-        if (objected := _objected(exercise, second, answers, all_agree)) is not None
+        second.run: _retested(exercise, second, answers, all_agree)
+        for second, answers in zip(rounds, answered, strict=False)
     }
+    for repeat, (answer,) in zip(repeated, answered[len(rounds) :], strict=True):
+        if _differs(exercise, answer, repeat.first):
+            found[repeat.run] = replace(repeat.run, is_unsteady=True)
     return [found.get(run, run) for run in runs]
+
+
+@dataclass(frozen=True, eq=False)
+class Repeat:
+    """One call whose value was wrong, to be made a second time as it was."""
+
+    run: GroupRun
+    calls: list[Call]
+    first: Answer
+
+
+def _call_to_repeat(runs: Sequence[GroupRun]) -> list[Repeat]:
+    """Of the calls with a wrong value one, with many numbers (one of few may be alike twice); or none."""
+    candidates = [
+        Repeat(run, [run.question.calls[index]], run.answers[index])
+        for run in runs
+        if run.question.expected and run.objection is None
+        for index in run.wrong_values
+        if run.answers[index].status == "value"
+    ]
+    sizes = [_numbers(each.calls[0]) for each in candidates]
+    allowed = [size for size in sizes if size <= MANY_NUMBERS]
+    return [candidates[sizes.index(max(allowed) if allowed else min(sizes))]] if sizes else []
+
+
+def _differs(exercise: Exercise, answer: Answer, first: Answer) -> bool:
+    return answer.status == "value" and not same_value(answer.value, first.value, exercise.tolerance, True)
 
 
 def second_round_calls(asked: Question) -> list[Call]:
@@ -171,22 +201,29 @@ def _shorter(_kind: ArrayKind, value: Any) -> Any:
     )
 
 
-def _objected(
+def _retested(
     exercise: Exercise, second: SecondRound, answers: Sequence[Answer], all_agreed: bool
-) -> GroupRun | None:
+) -> GroupRun:
     """The run with what is said of the answers; where others were wrong at once, it may have been luck."""
+    run = second.run
     for call, answer, expected in zip(second.calls, answers, second.expected, strict=True):
         answer, by_object = answer.beside(expected), bool(call["before"])
-        if answer.status != "value" or answer.changed:
-            stops = wording.stops_when_asked_again(exercise, answer, by_object)
-            return replace(second.run, objection=Finding(stops))
+        if answer.status != "value":
+            return replace(
+                run, objection=Finding(wording.stops_when_asked_again(exercise, answer, by_object))
+            )
+        if answer.changed and not run.changes:
+            late = Finding(wording.changes_when_asked_again(exercise, by_object))
+            run = replace(run, late_change=late)
+            if exercise.changed_arguments == "all groups":
+                return replace(run, objection=late)
         if same_value(answer.value, expected.value, exercise.tolerance):
             continue
-        if all_agreed or _is_an_earlier_one(exercise, answer, second.run.answers):
-            return replace(second.run, objection=Finding(wording.keeps_something(exercise, by_object)))
-        luck = wording.right_by_chance(exercise, second.run.group.name)
-        return replace(second.run, objection=Finding(luck), by_chance=True)
-    return None
+        if all_agreed or _is_an_earlier_one(exercise, answer, run.answers):
+            return replace(run, objection=Finding(wording.keeps_something(exercise, by_object)))
+        luck = wording.right_by_chance(exercise, run.group.name)
+        return replace(run, objection=Finding(luck), by_chance=True)
+    return run
 
 
 def _is_an_earlier_one(exercise: Exercise, answer: Answer, earlier: Sequence[Answer]) -> bool:

@@ -13,6 +13,7 @@ from nbjudge.ask.answers import Ask
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.again import asked_again
 from nbjudge.judge.batches import ask_all
+from nbjudge.judge.changed_arguments import charge_one_group, remark
 from nbjudge.judge.diagnose import diagnose
 from nbjudge.judge.questions import GroupRun, Question, question, run_of
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
@@ -51,11 +52,12 @@ def examine_with(
     answered = ask_all(exercise, questions, ask)
     runs = [run_of(exercise, *pair) for pair in zip(questions, answered, strict=True)]
     runs = asked_again(exercise, runs, ask)
-    verdicts = _counted(runs)
-    if all(group.agrees for group in verdicts):
-        return Examination(Verdict(exercise.name, seed, verdicts), tuple(runs))
-    findings = (*_diagnosed(exercise, reference, runs), *_waiting(verdicts))
-    return Examination(Verdict(exercise.name, seed, verdicts, findings), tuple(runs))
+    runs, verdicts = charge_one_group(exercise, runs, _counted(runs))
+    findings = [] if all(group.agrees for group in verdicts) else _diagnosed(exercise, reference, runs)
+    if not any(finding.mistake for finding in findings):
+        findings = [*findings, *remark(exercise, reference, runs)]
+    findings += _waiting(verdicts)
+    return Examination(Verdict(exercise.name, seed, verdicts, tuple(findings)), tuple(runs))
 
 
 def _counted(runs: Sequence[GroupRun]) -> tuple[GroupVerdict, ...]:
@@ -89,7 +91,7 @@ def _waiting(verdicts: Sequence[GroupVerdict]) -> list[Finding]:
     return findings
 
 
-def _diagnosed(exercise: Exercise, reference: Callable[..., Any], runs: list[GroupRun]) -> Sequence[Finding]:
+def _diagnosed(exercise: Exercise, reference: Callable[..., Any], runs: list[GroupRun]) -> list[Finding]:
     """The findings; an answer too strange to be described must not cost its author the whole grade."""
     try:
         return diagnose(exercise, reference, runs)

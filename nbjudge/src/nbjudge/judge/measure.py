@@ -30,12 +30,12 @@ def measure(
         return wording.no_value(exercise, answer) + wording.asked_for(exercise, case, answer, wanted)
     if case.refuses is not None:
         return wording.should_refuse(exercise, case)
-    if answer.changed:
-        return wording.changed_arguments(exercise, receiver(reference, case), answer.changed)
     if expected.status != "value" or not same_value(answer.value, expected.value, exercise.tolerance):
         return _wrong_value(exercise, reference, case, answer.value, expected.value)
     if case.gradients and not same_gradients(answer, expected, exercise.tolerance):
         return wording.wrong_gradients(exercise, receiver(reference, case), answer, expected)
+    if answer.changed:
+        return wording.changed_arguments(exercise, receiver(reference, case), answer.changed)
     return f"`{exercise.name}` does not behave as the exercise asks."
 
 

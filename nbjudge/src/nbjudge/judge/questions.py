@@ -61,12 +61,21 @@ class GroupRun:
     answers: list[Answer]
     # What a rule other than the comparison says against it: a forbidden step, a verifier.
     objection: Finding | None
-    wrong: tuple[int, ...]  # the indices of the cases whose answers are wrong
+    wrong_values: tuple[int, ...]  # the indices of the cases whose values (or refusals, gradients) are wrong
+    changes: tuple[int, ...] = ()  # the indices of the cases in which arguments are changed
+    late_change: Finding | None = None  # that arguments are changed when it is called once more
+    is_charged: bool = False  # whether the group is lost because arguments are changed
     by_chance: bool = False  # whether the objection is that it agreed on its first numbers only
+    is_unsteady: bool = False  # whether one call, made twice, gave two results
 
     @property
     def group(self) -> Group:
         return self.question.group
+
+    @property
+    def wrong(self) -> tuple[int, ...]:
+        """The indices of the cases that cost the group; those with wrong values, where there are some."""
+        return self.wrong_values or (self.changes if self.is_charged else ())
 
     @property
     def only_refuses(self) -> bool:
@@ -111,11 +120,32 @@ def run_of(exercise: Exercise, asked: Question, answers: list[Answer]) -> GroupR
         answers = [each.beside(right) for each, right in zip(answers, asked.expected, strict=True)]
     objection = _objection(exercise, asked, answers)
     if not asked.expected:
-        wrong = tuple(range(len(asked.cases))) if objection is not None else ()
-    else:
-        triples = zip(asked.cases, answers, asked.expected, strict=True)
-        wrong = tuple(index for index, triple in enumerate(triples) if not right(exercise, *triple))
-    return GroupRun(asked, answers, objection, wrong)
+        return GroupRun(asked, answers, objection, _objected_to(asked, answers) if objection else ())
+    triples = list(zip(asked.cases, answers, asked.expected, strict=True))
+    wrong = tuple(index for index, triple in enumerate(triples) if not values_right(exercise, *triple))
+    changes = tuple(index for index, (case, answer, _) in enumerate(triples) if _changes(case, answer))
+    all_groups = exercise.changed_arguments == "all groups"
+    return GroupRun(asked, answers, objection, wrong, changes, is_charged=all_groups and bool(changes))
+
+
+def verified(group: Group, cases: Sequence[Case], values: Sequence[Any]) -> str | None:
+    """What a group's verifier says; empty where it stops, at values of a kind that it does not expect."""
+    assert group.verify is not None
+    try:
+        return group.verify(list(cases), list(values))
+    except Exception:
+        return ""
+
+
+def _objected_to(asked: Question, answers: Sequence[Answer]) -> tuple[int, ...]:
+    """Of the cases of a group that an objection is to, those that it is to by themselves; all without any."""
+    everything = tuple(range(len(answers)))
+    no_value = tuple(index for index in everything if answers[index].status != "value")
+    if asked.group.verify is None or no_value:
+        return no_value or everything
+    alone = (verified(asked.group, [asked.cases[index]], [answers[index].value]) for index in everything)
+    objected = [index for index, said in enumerate(alone) if said]
+    return tuple(objected) or everything
 
 
 def group_seed(seed: int, exercise: str, group: str) -> int:
@@ -125,14 +155,23 @@ def group_seed(seed: int, exercise: str, group: str) -> int:
 
 
 def right(exercise: Exercise, case: Case, answer: Answer, expected: Answer) -> bool:
-    """Whether one answer is what the contract asks for."""
+    """Whether one answer is what the contract asks for, and leaves its arguments as they were."""
+    return values_right(exercise, case, answer, expected) and not _changes(case, answer)
+
+
+def values_right(exercise: Exercise, case: Case, answer: Answer, expected: Answer) -> bool:
+    """Whether one answer refuses, returns and differentiates as the contract asks for."""
     if case.refuses is not None:
         return refuses_well(case, answer)
-    if answer.status != "value" or answer.changed:
+    if answer.status != "value":
         return False
     if not same_value(answer.value, expected.value, exercise.tolerance):
         return False
     return not case.gradients or same_gradients(answer, expected, exercise.tolerance)
+
+
+def _changes(case: Case, answer: Answer) -> bool:
+    return case.refuses is None and answer.status == "value" and bool(answer.changed)
 
 
 def changes_values(answer: Answer) -> bool:
@@ -220,11 +259,9 @@ def _objection(exercise: Exercise, asked: Question, answers: list[Answer]) -> Fi
     values = [answer.value for answer in answers]
     if asked.group.verify is None:
         return with_its_own_weights(exercise, asked, values)
-    try:
-        said = asked.group.verify(asked.cases, values)
-    except Exception:  # a value of a kind that nobody thought of
-        return Finding(f"`{exercise.name}` does not return what the exercise asks for.")
+    said = verified(asked.group, asked.cases, values)
     if said is None:
         return None
+    said = said or f"`{exercise.name}` does not return what the exercise asks for."
     named = {mistake.name: mistake.message for mistake in exercise.mistakes}
     return Finding(named[said], mistake=said) if said in named else Finding(said)

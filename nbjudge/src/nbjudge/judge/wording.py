@@ -11,8 +11,11 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.arguments import argument_name
 from nbjudge.judge.compare import same_gradient
 from nbjudge.values.describe import kind, listed, short
-from nbjudge.values.kinds import kind_of
+from nbjudge.values.kinds import kind_of, owned_values
 
+# Behind what is said of changed arguments.
+COSTS_ONE_GROUP = "The values are right; changed arguments cost one group of cases, “{}”."
+COSTS_NOTHING = "This is a remark and costs no points."
 PLURAL = ("scores", "weights", "gradients", "parameters")
 
 
@@ -113,9 +116,22 @@ def always_the_same(exercise: Exercise, calls: int) -> str:
 
 def stops_when_asked_again(exercise: Exercise, answer: Answer, by_object: bool) -> str:
     who = "an object of it was called" if by_object else "it was called"
-    if answer.changed:
-        return f"`{exercise.name}` leaves its input alone at first, and changes it after {who} before."
     return f"Right at first; after {who} before: {no_value(exercise, answer)}"
+
+
+def changes_when_asked_again(exercise: Exercise, by_object: bool) -> str:
+    who = "an object of it was called" if by_object else "it was called"
+    return f"`{exercise.name}` leaves its input alone at first, and changes it after {who} before."
+
+
+def unsteady(exercise: Exercise, value: Any) -> str:
+    """Two results of one call."""
+    causes = (kind_of(each).cause_of_chance for _, each in owned_values(value))  # type: ignore[union-attr]
+    cause = next(filter(None, causes), "")
+    return (
+        f"`{exercise.name}` gives two results for one and the same call: something in it is random, or kept "
+        f"from one call to the next.{' ' if cause else ''}{cause}"
+    )
 
 
 def changed_arguments(exercise: Exercise, reference: Callable[..., Any], changed: Sequence[str]) -> str:

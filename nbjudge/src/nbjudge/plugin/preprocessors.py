@@ -102,6 +102,7 @@ class RunAndJudge(JudgingSettings):
         return graded_notebook, resources
 
     def _job(self, nb: NotebookNode, lesson: Lesson, about: dict[str, str]) -> GradingJob:
+        self.refuse_other_changed_arguments(lesson)
         limits = lesson.limits or self.limits
         kernel_name = nb.metadata.get("kernelspec", {}).get("name", "python3")
         converter = self.parent.parent

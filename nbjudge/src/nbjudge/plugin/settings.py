@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool, Float, Integer, List, Unicode
+from traitlets import Bool, Enum, Float, Integer, List, Unicode
 
+from nbjudge.authoring.exercise import CHANGED_ARGUMENTS
 from nbjudge.authoring.limits import MEBIBYTE, Limits
 from nbjudge.course.course import Lesson
 from nbjudge.errors import CourseError
@@ -50,6 +51,15 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
     processes = Integer(64, help="Processes and threads of a notebook (sandbox only).").tag(config=True)
     open_files = Integer(512, help="Open files of a process (sandbox only).").tag(config=True)
 
+    changed_arguments = Enum(
+        CHANGED_ARGUMENTS,
+        CHANGED_ARGUMENTS[0],
+        help="What it costs that an answer changes an argument it is given, in exercises that do not say it: "
+        '"remark" costs nothing and is said in feedback, "one group" costs the first case group that shows '
+        'the change and whose values are right, "all groups" every group that shows it. Read from '
+        "nbgrader_config.py, for grading, the tutor and `nbjudge try` alike.",
+    ).tag(config=True)
+
     def modules_of(self, lesson: Lesson) -> tuple[str, ...]:
         return (*lesson.modules, *self.modules)
 
@@ -67,6 +77,15 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
             processes=self.processes,
             open_files=self.open_files,
         )
+
+    def refuse_other_changed_arguments(self, lesson: Lesson) -> None:
+        """Raise CourseError where `changed_arguments` is set elsewhere than the tutor reads it."""
+        chosen = self.config.RunAndJudge.get("changed_arguments", lesson.course.changed_arguments)
+        if chosen != lesson.course.changed_arguments:
+            raise CourseError(
+                f"RunAndJudge.changed_arguments is {chosen!r} for this run, and in nbgrader_config.py it is "
+                f"{lesson.course.changed_arguments!r}. Set it there: the tutor reads it, too."
+            )
 
     def refuse_without_sandbox(self) -> None:
         """No sandbox, no grading, unless that was asked for; then it is said at every run."""

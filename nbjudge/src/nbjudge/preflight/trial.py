@@ -22,6 +22,11 @@ from nbjudge.judge.verdict import Verdict
 
 Kind = Literal["solution", "right way", "mistake"]
 LONGEST = 200  # characters of what is said of an answer
+CHARGE = 'To take points for that, set `changed_arguments="one group"` in the exercise or for the course.'
+VERIFIED = (
+    " A verifier's sentence comes first where the mistake's values are random and cannot be recognised: let "
+    "the verifier return the mistake's name then."
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,7 @@ class Trial:
     kind: Kind
     name: str
     verdicts: tuple[Verdict, ...]
+    is_verified: bool = False  # whether a group of the exercise has a verifier
 
     @property
     def problem(self) -> str:
@@ -53,9 +59,10 @@ class Trial:
                 f"the group “{lost}” says “{verdict.message[:LONGEST]}”. Mend the answer or the cases."
             )
         if verdict.points == verdict.max_points:
-            return (
-                f"{what} loses no point on seed {verdict.seed}: add a case on which it gives something else."
-            )
+            advice = "add a case on which it gives something else."
+            if verdict.findings:
+                advice = f"“{verdict.message[:LONGEST]}” {CHARGE}"
+            return f"{what} loses no point on seed {verdict.seed}: {advice}"
         first = verdict.findings[0]
         if first.mistake == self.name:
             return ""
@@ -63,6 +70,7 @@ class Trial:
         return (
             f"{what} is taken for {named} on seed {verdict.seed}: add a case that tells the two apart, "
             "or write it after the other, for the first that fits is named."
+            f"{VERIFIED if self.is_verified and not first.mistake else ''}"
         )
 
     @property
@@ -98,7 +106,8 @@ def trials(lesson: Lesson, exercise: Exercise, seeds: Sequence[int], only: str =
         raise CourseError(f"The checks of `{exercise.name}` hold no {only!r}. They hold: {known}.")
     for kind, name, answer in chosen:
         ask = _asking(answer)
-        yield Trial(exercise.name, kind, name, tuple(judge(exercise, reference, ask, seed) for seed in seeds))
+        verdicts = tuple(judge(exercise, reference, ask, seed) for seed in seeds)
+        yield Trial(exercise.name, kind, name, verdicts, any(group.verify for group in exercise.groups))
 
 
 def refuse_unknown_steps(exercise: Exercise) -> None:

@@ -30,6 +30,7 @@ class Tensors(ArrayKind):
     names = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}
     noun = "tensor"
     differentiates = True
+    cause_of_chance = "Is dropout active, perhaps in evaluation mode, too?"
     no_gradient = "something on the way leaves torch, detaches or switches gradients off"
 
     def owns(self, value: Any) -> bool:
@@ -86,8 +87,11 @@ class Tensors(ArrayKind):
         return torch.frombuffer(numbers, dtype=dtype).reshape(axes).permute(order)
 
     def copy(self, value: Any, with_gradient: bool) -> Any:
-        copy = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value)
+        copy = self.copy_within_graph(value.detach())
         return copy.requires_grad_(with_gradient and value.is_floating_point())
+
+    def copy_within_graph(self, value: Any) -> Any:
+        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value)
 
     def snapshot(self, value: Any) -> Any:
         """The value outside the graph. What is too large to be sent need not be copied."""

@@ -109,10 +109,9 @@ def _shown(exercise: Exercise, reference: Callable[..., Any], difference: Differ
         lines.append(
             f"{answer.error}: {answer.message.splitlines()[0] if answer.message else ''}".rstrip(": ")
         )
-    elif answer.changed:
-        lines.append("# changes what was handed in")
     else:
         lines += _outputs(exercise, answer)
+        lines += ["# an argument is changed"] if answer.changed else []
     lines += ["", "# right", *_outputs(exercise, expected)]
     return [Part("code", "\n".join(lines), "The smallest case found in which it goes wrong")]
 

@@ -55,6 +55,7 @@ class RecordedExercise:
     hints: list[tuple[str, str]]
     groups: list[RecordedGroup]
     left_out: tuple[str, ...]  # the names of other groups
+    changed_arguments: str | None = None
 
 
 @dataclass
@@ -76,7 +77,12 @@ class RecordedLesson:
         """The exercise without cases and mistakes, and what has its reference's arguments and no answer."""
         kept = self.exercises[name]
         exercise = Exercise(
-            kept.name, kept.results, kept.axes, not_allowed=kept.not_allowed, tolerance=kept.tolerance
+            kept.name,
+            kept.results,
+            kept.axes,
+            not_allowed=kept.not_allowed,
+            tolerance=kept.tolerance,
+            changed_arguments=kept.changed_arguments,
         )
         return exercise, _without_answer(kept.arguments)
 

@@ -188,6 +188,7 @@ def _recorded(lesson: TutoredLesson, name: str) -> RecordedExercise:
         lesson.hints(name),
         [_recorded_group(each) for each in kept],
         tuple(each.group.name for each in asked if each not in kept),
+        exercise.changed_arguments,
     )
 
 

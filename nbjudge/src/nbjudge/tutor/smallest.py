@@ -18,7 +18,7 @@ from nbjudge.ask.answers import Answer, Ask, answers_of, calls_for
 from nbjudge.ask.program.building import BUILDERS
 from nbjudge.authoring.case import Build, Case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge.questions import GroupRun, right
+from nbjudge.judge.questions import GroupRun, right, values_right
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
 
@@ -44,12 +44,14 @@ def smallest_difference(
 ) -> Difference | None:
     """The smallest case found in which the answer is wrong; None where none of its failing cases shrinks."""
     end = time.monotonic() + MOST_SECONDS
+    # An answer with wrong values may change its arguments besides: its values are shown then.
+    is_right = values_right if any(run.wrong_values for run in runs) else right
     candidates = _candidates(reference, _failing(runs), end)
     while some := list(itertools.islice(candidates, AT_ONCE)):
         reply = ask(exercise.name, calls_for([case for case, _ in some], [None] * len(some)), {})
         for (case, expected), answer in zip(some, reply.answers, strict=True):
             answer = answer.beside(expected)
-            if answer.status not in ("value", "raised") or right(exercise, case, answer, expected):
+            if answer.status not in ("value", "raised") or is_right(exercise, case, answer, expected):
                 continue
             if _has_one_right_answer(exercise, case, expected):
                 return Difference(case, answer, expected)

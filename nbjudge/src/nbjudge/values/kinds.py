@@ -26,6 +26,7 @@ class Kind:
     names: dict[str, str] = {}  # under which code that is sent along finds which modules: {"np": "numpy"}
     differentiates = False  # whether gradients flow through its values
     no_gradient = ""  # why none may have reached an argument, as the end of a sentence
+    cause_of_chance = ""  # a usual cause where one call gives two results, as a sentence
 
     def imported(self) -> Any:
         """Its library, where somebody has imported it already: before that there is no value of it."""
@@ -54,6 +55,10 @@ class Kind:
     def copy(self, value: Any, with_gradient: bool) -> Any:
         """A value of the answer's own, to do with as it likes."""
         raise NotImplementedError
+
+    def copy_within_graph(self, value: Any) -> Any:
+        """A copy to do with as one likes, through which gradients reach `value` itself."""
+        return self.copy(value, False)
 
     def snapshot(self, value: Any) -> Any:
         """The value as it is now, whatever becomes of it later."""

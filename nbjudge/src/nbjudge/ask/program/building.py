@@ -5,7 +5,7 @@ Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 # What is looked at without calling a method: what a call returns, and how the object is made.
@@ -43,15 +43,22 @@ class Builder:
 BUILDERS: dict[str, Builder] = {"object": Builder()}
 
 
-def look_at(made: Any, builder: Builder, look: list[str], taken: dict[str, Any]) -> Any:
-    """What the judge wants to see: one result, or a dict of whatever else it asked for."""
+def calls_in(look: list[str]) -> int:
+    """How many of these looks call the object or a method of it."""
+    return sum(name in RESULTS or name not in SIDES for name in look)
+
+
+def look_at(made: Any, builder: Builder, look: list[str], handed: Iterator[dict[str, Any]]) -> Any:
+    """What the judge wants to see: one result, or a dict of whatever else it asked for.
+
+    `handed` holds arguments for each call: what one call changes must not reach the next one.
+    """
     seen: dict[str, Any] = {}
     # A call may change what is seen of the object: results come first, in this order.
     for name in sorted(look, key=lambda name: (*SIDES, name).index(name)):
-        if name in RESULTS:
-            seen[name] = made(*taken["args"], **taken["kwargs"])
-        elif name in SIDES:
+        if name in SIDES and name not in RESULTS:
             seen[name] = builder.side(made, name)
         else:
-            seen[name] = getattr(made, name)(*taken["args"], **taken["kwargs"])
+            arguments, called = next(handed), made if name in RESULTS else getattr(made, name)
+            seen[name] = called(*arguments["args"], **arguments["kwargs"])
     return seen["result"] if look == ["result"] else seen

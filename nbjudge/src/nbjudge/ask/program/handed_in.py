@@ -1,4 +1,4 @@
-"""Whether what an answer is handed is left as it was: lists, dicts and objects; arrays have `identical`.
+"""Whether what an answer is handed is left as it was: arrays, lists, dicts and objects.
 
 Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
 """
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from nbjudge.values.kinds import kind_of
+from nbjudge.values.kinds import kind_of, owned_values
 
 MOST_PARTS = 3_000  # of everything that is handed over: a model has some hundred
 DEEPEST_PART = 12
@@ -19,22 +19,25 @@ UNCHANGEABLE = (bool, int, float, complex, str, bytes, type(None))
 
 
 class HandedIn:
-    """What was handed to an answer, before it had it.
+    """The arguments of one call, `handed`: a copy of what the judge `sent`, for this call alone.
 
     Places are paths like "/args/0/2"; those of an object's own parts have dots: "/args/0._buffers.mean".
     """
 
-    def __init__(self, handed: Any) -> None:
-        self._handed = handed
+    def __init__(self, handed: dict[str, Any], sent: dict[str, Any]) -> None:
+        self.handed = handed
+        self._sent = sent
         self._before = _parts(handed)
 
     def changed(self) -> list[str]:
         """The places that hold something else now, without those within one that is named already."""
-        after, places = _parts(self._handed), list[str]()
+        arrays = dict(owned_values(self.handed))
+        changed = [place for place, sent in owned_values(self._sent) if not _is_same(sent, arrays.get(place))]
+        after, places = _parts(self.handed), list[str]()
         for place, part in self._before.items():
             if not _is_same(part, after.get(place)) and not place.startswith(tuple(places)):
                 places.append(place)
-        return places
+        return changed + places
 
 
 def _parts(handed: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
-from nbjudge.ask.program.building import BUILDERS, look_at
+from nbjudge.ask.program.building import BUILDERS, calls_in, look_at
 from nbjudge.ask.program.chance import drawing_from
 from nbjudge.ask.program.handed_in import HandedIn
 from nbjudge.ask.program.names import as_remembered
@@ -69,30 +69,28 @@ def _answers(
 def _answer(
     function: Callable[..., Any], call: dict[str, Any], recording: Recording | NoRecording
 ) -> dict[str, Any]:
-    needs_gradients = call["cotangents"] is not None
-    given = {"args": call["args"], "kwargs": call["kwargs"]}
-    taken, handed_in = given, HandedIn({})  # until it is made
+    needs_gradients, build = call["cotangents"] is not None, call.get("build")
+    sent = {"args": call["args"], "kwargs": call["kwargs"]}
+    taken, handed = sent, list[HandedIn]()  # until they are made
     try:
         with recording.aside():
-            taken = _copy(given, needs_gradients)
-            handed_in = HandedIn(dict(taken))
+            taken = _copy(sent, True) if needs_gradients else sent
+            for _ in range(1 if build is None else calls_in(build["look"])):
+                handed.append(HandedIn(_handed_out(taken) if needs_gradients else _copy(sent), sent))
             if call.get("through") is not None:
                 function = make(call["through"])(function)
         with recording.answering():
-            if call.get("build") is None:
-                value = function(*taken["args"], **taken["kwargs"])
+            arguments = iter([each.handed for each in handed])
+            if build is None:
+                given = next(arguments)
+                value = function(*given["args"], **given["kwargs"])
             else:
-                build = call["build"]
                 builder = BUILDERS[build["builder"]]
-                made = builder.make(
-                    function, build, _copy(build["args"], False), _copy(build["kwargs"], False)
-                )
+                made = builder.make(function, build, _copy(build["args"]), _copy(build["kwargs"]))
                 for earlier in call.get("before", ()):
-                    builder.call_before(
-                        made, build, _copy(earlier["args"], False), _copy(earlier["kwargs"], False)
-                    )
-                taken["parameters"] = builder.parameters(made)
-                value = look_at(made, builder, build["look"], taken)
+                    builder.call_before(made, build, _copy(earlier["args"]), _copy(earlier["kwargs"]))
+                taken = taken | {"parameters": builder.parameters(made)}
+                value = look_at(made, builder, build["look"], arguments)
             # What comes later, in a hook, a thread or another call, is no answer any more.
             answer: dict[str, Any] = {"value": _snapshot(value)}
     except BaseException as error:
@@ -101,10 +99,7 @@ def _answer(
         if needs_gradients:
             with recording.answering(differentiating=True):
                 answer["gradients"] = _gradients(value, call["cotangents"], taken)
-    after = dict(owned_values(taken))
-    answer["changed"] = [
-        name for name, value in owned_values(given) if not _is_unchanged(value, after.get(name))
-    ] + handed_in.changed()
+    answer["changed"] = list(dict.fromkeys(place for each in handed for place in each.changed()))
     return answer
 
 
@@ -142,15 +137,24 @@ def _libraries() -> tuple[str, ...]:
     return (os.path.dirname(json.__file__), "<nbjudge>", *(os.path.dirname(file) for file in files if file))
 
 
-def _copy(value: Any, needs_gradients: bool) -> Any:
+def _copy(value: Any, needs_gradients: bool = False) -> Any:
+    return _each(value, lambda kind, each: kind.copy(each, needs_gradients))
+
+
+def _handed_out(value: Any) -> Any:
+    """What an answer is handed where gradients are asked for: it may write into that, and they still flow."""
+    return _each(value, lambda kind, each: kind.copy_within_graph(each))
+
+
+def _each(value: Any, copy: Callable[[Any, Any], Any]) -> Any:
     if isinstance(value, MadeInKernel):
         return make(value)
     if isinstance(value, (list, tuple)):
-        return type(value)(_copy(entry, needs_gradients) for entry in value)
+        return type(value)(_each(entry, copy) for entry in value)
     if isinstance(value, dict):
-        return {key: _copy(entry, needs_gradients) for key, entry in value.items()}
+        return {key: _each(entry, copy) for key, entry in value.items()}
     kind = kind_of(value)
-    return value if kind is None else kind.copy(value, needs_gradients)
+    return value if kind is None else copy(kind, value)
 
 
 def _snapshot(value: Any, depth: int = 0) -> Any:
@@ -178,7 +182,7 @@ def make(value: MadeInKernel) -> Any:
     space: dict[str, Any] = {
         name: importlib.import_module(known[name]) for name in _names_in(code) & known.keys()
     }
-    space |= value.given
+    space |= _copy(value.given)  # an object may keep these as its own, and be changed
     exec(code, space)
     return space["made"]
 
@@ -187,8 +191,3 @@ def _names_in(code: CodeType) -> set[str]:
     """The names that code looks up outside of itself, or as attributes."""
     inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return set(code.co_names).union(*map(_names_in, inside))
-
-
-def _is_unchanged(given: Any, taken: Any) -> bool:
-    kind = kind_of(given)
-    return kind is None or kind.identical(given, taken)

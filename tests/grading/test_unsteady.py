@@ -1,0 +1,104 @@
+"""One call that gives two results is told so first, and costs nothing by itself."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import torch
+
+from nbjudge.ask.answers import read_reply
+from nbjudge.ask.program import respond
+from nbjudge.authoring.case import ask
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.judge.judge import judge
+from nbjudge.torch import Draw, build
+
+exercise = Exercise("halve", results=("halves",), draw=Draw)
+
+
+@exercise.group("numbers", points=1)
+def numbers(draw):
+    yield ask(draw.normal(20))
+
+
+@exercise.group("tables", points=1)
+def tables(draw):
+    yield ask(draw.normal(7, 9))
+
+
+@exercise.mistake("It doubles.")
+def doubles(x):
+    return 2 * x
+
+
+def halve(x):
+    return x / 2
+
+
+def judged(made, reference, answer):
+    """The verdict, and how many messages and calls it took."""
+    messages = []
+
+    def put(_name, calls, watch):
+        messages.append(len(calls))
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+
+    return judge(made, reference, put, seed=3), messages
+
+
+def with_dropout(x):
+    return torch.nn.functional.dropout(x, 0.3) / 2
+
+
+def test_dropout_is_the_first_thing_that_is_said():
+    verdict, _ = judged(exercise, halve, with_dropout)
+    assert verdict.points == 0
+    assert "two results for one and the same call" in verdict.message
+    assert "dropout" in verdict.message
+    assert len(verdict.findings) == 1
+
+
+def test_a_random_list_is_told_without_a_library_s_causes():
+    made = Exercise("ordered", results=("numbers",))
+    made.group("numbers", points=1)(lambda draw: [ask(list(range(40)))])
+    verdict, _ = judged(made, sorted, lambda numbers: random.sample(numbers, len(numbers)))
+    assert "two results for one and the same call" in verdict.message
+    assert "dropout" not in verdict.message
+
+
+def test_dropout_in_a_layer_is_said_first():
+    class Layer(torch.nn.Module):
+        def forward(self, x):
+            return x / 2
+
+    class WithDropout(Layer):
+        def __init__(self):
+            super().__init__()
+            self.dropout = torch.nn.Dropout(0.3)
+
+        def forward(self, x):
+            return self.dropout(super().forward(x))
+
+    layer = Exercise("Layer", results=("halves",), draw=Draw)
+    layer.group("attributes", points=1)(lambda draw: [ask(build=build(look=("attributes",)))])
+    layer.group("numbers", points=1)(lambda draw: [ask(draw.normal(7, 9), build=build())])
+    assert judged(layer, Layer, Layer)[0].points == 2
+    verdict, _ = judged(layer, Layer, WithDropout)
+    assert "two results for one and the same call" in verdict.message
+
+
+@pytest.mark.parametrize(("answer", "mistake"), [(doubles, "doubles"), (lambda x: x / 3, None)])
+def test_a_steady_wrong_answer_is_called_once_more_and_no_word_is_said(answer, mistake):
+    verdict, messages = judged(exercise, halve, answer)
+    assert "two results" not in verdict.message
+    assert verdict.findings[0].mistake == mistake
+    assert messages == [2, 1]
+
+
+def test_random_results_that_a_verifier_accepts_cost_nothing():
+    made = Exercise("draw", results=("number",))
+    made.group("numbers", points=1, verify=lambda cases, values: None)(lambda draw: [ask(3)])
+    verdict, messages = judged(made, lambda n: 0.0, lambda n: random.random())
+    assert verdict.points == 1
+    assert messages == [1]
