@@ -40,6 +40,16 @@ class MergesWithoutTranspose(Right):
 
 
 @efficient_multi_head_attention.mistake(
+    "`weights` are right, `output` is not: the heads are merged as (D, H), so a token's row begins with the "
+    "first number of each head. `self.output` expects all D numbers of head 0, then those of head 1: merge "
+    "as (H, D)."
+)
+class MergesInterleaved(Right):
+    def merge(self, x):
+        return x.permute(0, 2, 3, 1).flatten(2)
+
+
+@efficient_multi_head_attention.mistake(
     "The heads are interleaved: head h gets every H-th number of a projected token. It should get D "
     "neighbours: cut E into (H, D), not into (D, H)."
 )

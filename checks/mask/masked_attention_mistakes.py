@@ -4,6 +4,7 @@ from attention_lab.authoring import attention
 from attention_lab.authoring.mask_sentences import (
     AFTER_THE_SOFTMAX,
     EMPTY_ROW_IS_UNIFORM,
+    FIXED_LOW_SCORE,
     HIDDEN_SCORES_ARE_ZERO,
     MINUS_INFINITY_ADDED,
 )
@@ -76,6 +77,20 @@ def empty_row_is_nan(query, key=None, value=None, mask=None):
 @masked_attention.mistake(EMPTY_ROW_IS_UNIFORM)
 def empty_row_is_uniform(query, key=None, value=None, mask=None):
     return attention(query, key, value, mask, fill=-1e9, clear=False)
+
+
+@masked_attention.mistake(FIXED_LOW_SCORE)
+def low_score_and_cleared(query, key=None, value=None, mask=None):
+    return attention(query, key, value, mask, fill=-1e4)
+
+
+@masked_attention.mistake(
+    "One sequence is right and a batch is not: there the weights sum to 1 over the queries. The axis of the "
+    "softmax is counted from the front, and with a batch in front axis 1 holds the queries. The keys are the "
+    "last axis: count from the end."
+)
+def second_axis_from_the_front(query, key=None, value=None, mask=None):
+    return attention(query, key, value, mask, axis=1)
 
 
 @masked_attention.mistake(MINUS_INFINITY_ADDED)

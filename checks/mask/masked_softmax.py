@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from attention_lab.authoring import FLOATS, Exercise, Tolerance, ask
-from attention_lab.authoring.mask_sentences import HIDDEN_SCORES_ARE_ZERO
+from attention_lab.authoring.mask_sentences import FIXED_LOW_SCORE, HIDDEN_SCORES_ARE_ZERO
 from nbjudge.judge.compare import same_value
 
 EXACTLY = Tolerance((0.0, 0.0), (0.0, 0.0))
@@ -64,7 +64,7 @@ def _not_zero(scores, mask, weights):
 
 # Rows that sum to 1 and are zero where the mask says so need no scores.
 @masked_softmax.group(
-    "what is hidden weighs exactly 0", points=1, verify=_zero_where_hidden, needs_values=True
+    "what is hidden weighs exactly 0", points=1, verify=_zero_where_hidden, needs_values=True, said_last=True
 )
 def exactly_zero(draw):
     batch, queries, keys = draw.sizes(3)
@@ -164,6 +164,15 @@ def over_the_queries(scores, mask):
 
 
 @masked_softmax.mistake(
+    "One sentence is right and a batch is not: there the weights sum to 1 over the queries. The axis of the "
+    "softmax is counted from the front, and with a batch in front axis 1 holds the queries. The keys are the "
+    "last axis: count from the end."
+)
+def second_axis_from_the_front(scores, mask):
+    return torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=1).masked_fill(~mask, 0.0)
+
+
+@masked_softmax.mistake(
     "A row with nothing to attend to is NaN: all its scores are minus infinity, which the softmax cannot "
     "normalise. Such a row should be all zeros: clear the hidden entries of the weights afterwards."
 )
@@ -217,6 +226,11 @@ def scaled_up_afterwards(scores, mask):
 )
 def fixed_low_score(scores, mask):
     return torch.softmax(scores.masked_fill(~mask, -100.0), dim=-1)
+
+
+@masked_softmax.mistake(FIXED_LOW_SCORE)
+def low_score_and_cleared(scores, mask):
+    return torch.softmax(scores.masked_fill(~mask, -1e4), dim=-1).masked_fill(~mask, 0.0)
 
 
 @masked_softmax.also_right(

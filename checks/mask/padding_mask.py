@@ -69,6 +69,15 @@ def true_on_padding(token_ids, pad_id=0):
 
 
 @padding_mask.mistake(
+    "This is what torch's own layer takes as its key_padding_mask: shape (B, T), and True on the padding. "
+    'Here True means "may attend", and the shape is (B, 1, T): invert it, and put a dimension of size 1 in '
+    "the middle."
+)
+def key_padding_mask(token_ids, pad_id=0):
+    return token_ids == pad_id
+
+
+@padding_mask.mistake(
     "The values are right but the shape is (B, T). Without a dimension of size 1 for the queries in the "
     "middle, broadcasting takes your sentences for query rows: the shape has to be (B, 1, T)."
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge.array_patterns import closeness, constant_difference, origin, partly
+from nbjudge.judge.array_patterns import closeness, constant_difference, narrower_dtype, origin, partly
 from nbjudge.values.arrays import DOUBLE, ArrayKind
 from nbjudge.values.describe import told_apart
 
@@ -33,6 +33,7 @@ def differences(
         with np.errstate(all="ignore"):
             yield from _not_finite(name, numbers, wanted)
             yield from _transposed(name, numbers, wanted, tolerance)
+            yield from narrower_dtype(name, numbers, wanted)
             yield from exercise.measure(index, name, numbers, wanted, case)
             factor = constant_factor(numbers, wanted)
             if factor is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from nbjudge.values.kinds import kind_of, owned_values
 SHORTEST_AXIS = 3  # along which it means anything that a part agrees
 CLOSE = 1e-2  # of the largest number: from here on a formula is nearly right
 ROUNDING = 1e-3
+HALF_ROUNDING = (1e-4, 2e-3)  # of the largest number: what a few roundings to float16 make of a difference
 
 
 def partly(
@@ -58,6 +59,48 @@ def origin(factor: float, case: Case) -> str:
     return ""
 
 
+def narrower_dtype(name: str, mine: Any, right: Any) -> Iterator[str]:
+    """That every number is one that a narrower dtype can hold, and right to that dtype's rounding.
+
+    Parameters
+    ----------
+    name
+        What the array is called in the sentence.
+    mine, right
+        Arrays of one shape, both floating; `right` is the expected one.
+    """
+    if mine.shape != right.shape or mine.dtype != right.dtype or not np.isfinite(mine).all():
+        return
+    some = right[right != 0]
+    for dtype, unit, narrow in NARROWER:
+        if not some.size or unit <= np.finfo(mine.dtype).eps or not np.array_equal(narrow(mine), mine):
+            continue
+        largest, furthest = float(abs(some).max()), float(abs(mine - right).max())
+        if np.mean(narrow(some) != some) > SHARE_NOT_HELD and furthest < STEPS_ROUNDED * unit * largest:
+            yield (
+                f"Every number in {name} is right to the rounding of {dtype}, and one that {dtype} can hold: "
+                f"something is computed in {dtype}. Keep the dtype of what goes in."
+            )
+            return
+
+
+def _to_bfloat16(numbers: Any) -> Any:
+    """Numbers rounded to bfloat16, which NumPy does not have: the upper half of a float32's bits."""
+    bits = numbers.astype(np.float32).view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+    return rounded.astype(np.uint32).view(np.float32).astype(numbers.dtype)
+
+
+# Narrower dtypes, the distance from 1 to the next number of each, and how an array is rounded to it.
+NARROWER: tuple[tuple[str, float, Callable[[Any], Any]], ...] = (
+    ("bfloat16", 2.0**-7, _to_bfloat16),
+    ("float16", 2.0**-10, lambda numbers: numbers.astype(np.float16).astype(numbers.dtype)),
+    ("float32", 2.0**-23, lambda numbers: numbers.astype(np.float32).astype(numbers.dtype)),
+)
+SHARE_NOT_HELD = 0.5  # of the expected numbers, that the narrower dtype cannot hold
+STEPS_ROUNDED = 4  # what several roundings may add up to
+
+
 def closeness(mine: Any, right: Any, tolerance: tuple[float, float]) -> str:
     """A sentence on numbers that are nearly right; empty where they are not."""
     largest = float(abs(right).max(initial=0.0))
@@ -65,9 +108,11 @@ def closeness(mine: Any, right: Any, tolerance: tuple[float, float]) -> str:
     if not largest or not furthest < CLOSE * largest:
         return ""
     rtol, atol = tolerance
+    size = HALF_ROUNDING[0] < furthest / largest < HALF_ROUNDING[1]
+    half = " That is the size of float16's rounding: is something computed in half precision?" if size else ""
     return (
         f" They come close: the furthest differ by {furthest:.2g}, and {atol:.0e} and {rtol:.0e} of a number "
-        "are accepted."
+        f"are accepted.{half}"
     )
 
 

@@ -33,6 +33,7 @@ def diagnose(exercise: Exercise, reference: Callable[..., Any], runs: list[Group
     unsteady = [] if behind_all is not None else _unsteady(exercise, runs)
     if unsteady:  # then there is nothing to learn from other values
         unexplained = [run for run in unexplained if any(each.status != "value" for each in run.answers)]
+        objected = [run for run in objected if run.group.verify is None or run.objection.mistake]  # type: ignore[union-attr]
     objected = [run for run in objected if run not in verified or run in unexplained]
     # Who is wrong on given weights is wrong on weights of their own, too, and for the same reason.
     explained = any(run.wrong and run.question.expected for run in rest)

@@ -11,11 +11,12 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.arguments import argument_name
 from nbjudge.judge.compare import same_gradient
 from nbjudge.values.describe import kind, listed, short
-from nbjudge.values.kinds import kind_of, owned_values
+from nbjudge.values.kinds import KINDS, kind_of, owned_values
 
 # Behind what is said of changed arguments.
 COSTS_ONE_GROUP = "The values are right; changed arguments cost one group of cases, “{}”."
 COSTS_NOTHING = "This is a remark and costs no points."
+NO_INPUT = "StdinNotImplementedError"  # what ipykernel raises where nobody can type
 PLURAL = ("scores", "weights", "gradients", "parameters")
 
 
@@ -24,7 +25,7 @@ def no_value(exercise: Exercise, answer: Answer) -> str:
     name = exercise.name
     if answer.status == "missing" and answer.error:
         said = f": {answer.message.rstrip('.')}" if answer.message else ""
-        return f"There is no `{name}`: its cell stops with {answer.error}{said}."
+        return f"There is no `{name}`: its cell stops with {answer.error}{said}.{_advice(answer)}"
     if answer.status == "missing":
         return f"There is no `{name}`: the cell that defines it did not run, or defines another name."
     if answer.status == "late":
@@ -39,7 +40,15 @@ def no_value(exercise: Exercise, answer: Answer) -> str:
         return f"The parameters of `{name}` are not those the exercise names ({answer.message})."
     where = f" at the line `{answer.line}`" if answer.line else ""
     said = f": {_beginning_of(answer.message)}" if answer.message.strip() else ""
-    return f"`{name}` stops with {answer.error}{where}{said}."
+    return f"`{name}` stops with {answer.error}{where}{said}.{_advice(answer)}"
+
+
+def _advice(answer: Answer) -> str:
+    """Behind an error whose own message does not say what to do."""
+    if answer.error == NO_INPUT:
+        return " `input()` cannot be answered while a notebook is graded: remove it."
+    advice = (kind.advice_on(answer.error, answer.message) for kind in KINDS)
+    return next((f" {said}" for said in advice if said), "")
 
 
 def _beginning_of(message: str) -> str:

@@ -17,6 +17,8 @@ from nbjudge.values.packing import LARGEST_ARRAY
 
 DTYPES = {f"{sign}{bits}" for sign in ("int", "uint") for bits in (8, 16, 32, 64)}
 DTYPES |= {"bool", "float8_e4m3fn", "float8_e5m2", "float16", "bfloat16", "float32", "float64"}
+# What torch says where code asks for a GPU and its build, or the machine, has none.
+NO_GPU = ("not compiled with CUDA", "Found no NVIDIA driver", "No CUDA GPUs are available")
 MOST_STEPS = 127  # either side of 0: what a byte holds
 FEWEST_IN_BYTES = 256  # elements, below which a byte each saves nothing
 FINEST = 64  # steps of 2 to the minus this
@@ -107,6 +109,11 @@ class Tensors(ArrayKind):
         return torch.equal(value, other) or bool(
             ((value == other) | ((value != value) & (other != other))).all()
         )
+
+    def advice_on(self, error: str, message: str) -> str:
+        if not any(said in message for said in NO_GPU):
+            return ""
+        return "It asks for a GPU, and here is none: make tensors on the device of the input (`x.device`)."
 
     def draw_from(self, seed: int) -> Callable[[], None]:
         before = torch.get_rng_state()

@@ -68,6 +68,10 @@ class Kind:
         """Whether another value is the same to the last bit, NaN included: an argument was left alone."""
         raise NotImplementedError
 
+    def advice_on(self, error: str, message: str) -> str:
+        """What to do about an error of its library, as a sentence; empty where its message says it."""
+        return ""
+
     def draw_from(self, seed: int) -> Callable[[], None]:
         """Have its library draw by chance from a seed; what is returned undoes that."""
         return lambda: None

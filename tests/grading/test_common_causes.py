@@ -1,0 +1,76 @@
+"""Sentences that say the cause, where what is measured has a common one: a narrow dtype, a GPU, `input()`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from nbjudge.ask.answers import Answer, read_reply
+from nbjudge.ask.program import respond
+from nbjudge.authoring.case import ask
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.judge import wording
+from nbjudge.judge.judge import judge
+from nbjudge.torch import Draw
+
+tensors = Exercise("shares", results=("shares",), draw=Draw)
+arrays = Exercise("shares", results=("shares",))
+arrays.group("tables", points=1)(lambda draw: [ask(draw.normal(9, 14, dtype="float32"))])
+tensors.group("tables", points=1)(lambda draw: [ask(draw.normal(9, 14))])
+
+
+def shares(x):
+    return torch.softmax(x, -1)
+
+
+def shares_of_array(x):
+    exponentials = np.exp(x)
+    return exponentials / exponentials.sum(-1, keepdims=True)
+
+
+def message(exercise, reference, answer):
+    def put(_name, calls, watch):
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+
+    verdict = judge(exercise, reference, put, seed=1)
+    assert verdict.points == 0
+    return verdict.message
+
+
+@pytest.mark.parametrize("narrow", [torch.float16, torch.bfloat16])
+def test_a_narrow_dtype_inside_is_said(narrow):
+    said = message(tensors, shares, lambda x: shares(x.to(narrow)).to(x.dtype))
+    assert f"something is computed in {str(narrow).removeprefix('torch.')}." in said
+
+
+def test_a_narrow_dtype_inside_is_said_of_arrays():
+    said = message(arrays, shares_of_array, lambda x: shares_of_array(x.astype("float16")).astype("float32"))
+    assert "something is computed in float16." in said
+
+
+def test_a_difference_of_half_s_size_is_asked_about():
+    said = message(tensors, shares, lambda x: shares(x.half().to(x.dtype)))
+    assert "the size of float16's rounding" in said
+
+
+@pytest.mark.parametrize(
+    "answer", [lambda x: shares(x) * 1.01, lambda x: shares(x) + 3e-5, lambda x: (shares(x) * 8).round() / 8]
+)
+def test_other_differences_are_not_taken_for_rounding(answer):
+    said = message(tensors, shares, answer)
+    assert "float16" not in said and "half" not in said
+
+
+def test_code_that_asks_for_a_gpu_is_told_to_use_the_device_of_the_input():
+    if torch.cuda.is_available():
+        pytest.skip("this machine has one")
+    said = message(tensors, shares, lambda x: shares(x) + torch.zeros(1, device="cuda"))
+    assert "make tensors on the device of the input" in said
+
+
+def test_a_cell_that_waits_for_input_is_told_to_remove_it():
+    stopped = Answer("missing", error="StdinNotImplementedError", message="raw_input was called")
+    assert "`input()` cannot be answered while a notebook is graded" in wording.no_value(tensors, stopped)
+    other = Answer("missing", error="NameError", message="name 'a' is not defined")
+    assert "input()" not in wording.no_value(tensors, other)
