@@ -93,9 +93,10 @@ def put(tensor, place, number):
     return copy
 
 
-def changes_the_key(query, key, value):
+def changes_the_key(query, key=None, value=None):
     result = attend(query, key, value)
-    key *= 2
+    if key is not None:
+        key *= 2
     return result
 
 

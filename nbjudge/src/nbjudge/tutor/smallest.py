@@ -45,7 +45,7 @@ def smallest_difference(
     """The smallest case found in which the answer is wrong; None where none of its failing cases shrinks."""
     end = time.monotonic() + MOST_SECONDS
     # An answer with wrong values may change its arguments besides: its values are shown then.
-    is_right = values_right if any(run.wrong_values for run in runs) else right
+    is_right = values_right if any(_has_wrong_values(run) for run in runs) else right
     candidates = _candidates(reference, _failing(runs), end)
     while some := list(itertools.islice(candidates, AT_ONCE)):
         reply = ask(exercise.name, calls_for([case for case, _ in some], [None] * len(some)), {})
@@ -56,6 +56,11 @@ def smallest_difference(
             if _has_one_right_answer(exercise, case, expected):
                 return Difference(case, answer, expected)
     return None
+
+
+def _has_wrong_values(run: GroupRun) -> bool:
+    """Whether more than gradients is wrong: these are not asked for again."""
+    return any(not run.question.cases[index].gradients for index in run.wrong_values)
 
 
 def _has_one_right_answer(exercise: Exercise, case: Case, expected: Answer) -> bool:
