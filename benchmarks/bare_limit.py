@@ -48,7 +48,7 @@ class BareLimit:
                 importlib.import_module(module)
         self._lesson, self._which = lesson, which
         if which == JUDGED:  # the grader, too, loads checks and reference once
-            _ = lesson.reference, lesson.exercises
+            _ = [lesson.reference_answer(name) for name in lesson.exercises]
         self._form = graded(
             read_notebook(lesson.source_path),
             read_config(lesson.course.root),

@@ -11,6 +11,7 @@ import inspect
 import textwrap
 from symtable import SymbolTable, symtable
 from threading import RLock
+from types import CodeType
 from typing import Any
 
 _one_at_a_time = RLock()
@@ -38,3 +39,9 @@ def source_of(thing: Any) -> str:
     """The source of a function or class, at the left margin. Raises OSError where there is none."""
     with _one_at_a_time:
         return textwrap.dedent(inspect.getsource(thing))
+
+
+def compiled(statement: ast.stmt, file: str, flags: int = 0) -> CodeType:
+    """The code of one statement, compiled with the given `__future__` flags only. Raises SyntaxError."""
+    with _one_at_a_time:
+        return compile(ast.Module([statement], []), file, "exec", flags, dont_inherit=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,8 +14,9 @@ from nbjudge.authoring.limits import Limits
 from nbjudge.course.configuration import read_config
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
 from nbjudge.course.imports import imported_modules
-from nbjudge.course.loading import importing_from, load_checks, put_in_order, run_solution
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import in_folder, load_checks, put_in_order
+from nbjudge.course.notebooks import read_plain_cells
+from nbjudge.course.reference import Notebook
 from nbjudge.errors import CourseError
 
 # How the hidden region of a graded cell names its exercise.
@@ -120,35 +120,41 @@ class Lesson:
     @cached_property
     def modules(self) -> tuple[str, ...]:
         """What the lesson's own code imports, to be imported once for all submissions."""
-        code = "\n".join(c.source for c in read_notebook(self.source_path).cells if c.cell_type == "code")
+        code = "\n".join(c.source for c in read_plain_cells(self.source_path) if c.cell_type == "code")
         return tuple(sorted(imported_modules(code)))
 
     @cached_property
     def _checks(self) -> list[ModuleType]:
         # Checks may import the files that the lesson brings along, as its set-up cell does.
-        with importing_from(self.source_path.parent):
+        with in_folder(self.source_path.parent):
             return load_checks(self.checks_path)
 
     @cached_property
-    def reference(self) -> dict[str, Any]:
-        """The names that the set-up and answer cells of the solution define.
+    def _notebook(self) -> Notebook:
+        """The notebook that has the answers: the solution, or else the source, which it is made from."""
+        folder = self.source_path.parent  # with the files that students' kernels get
+        if not self.solution_path.exists():
+            return Notebook(self.source_path, folder)
+        again = f"`nbgrader generate_solution --force {self.folder}`"
+        return Notebook(
+            self.solution_path, folder, f"After a change of the source make the solution again: {again}."
+        )
 
-        That is the solution notebook; without one the source notebook, which holds the same answers.
-        """
-        return run_solution(self.solution_path if self.solution_path.exists() else self.source_path)
+    @cached_property
+    def _references(self) -> dict[str, Any]:
+        return {}
 
     @cached_property
     def judged_cells(self) -> dict[str, tuple[str, float]]:
         """The graded cells that the judge decides: by their id, the exercise and the cell's points."""
         chosen = {exercise.cell: name for name, exercise in self.exercises.items() if exercise.cell}
         cells = {}
-        for cell in read_notebook(self.source_path).cells:
-            marks = cell.metadata.get("nbgrader", {})
-            if cell.cell_type == "code" and marks.get("grade"):
+        for cell in read_plain_cells(self.source_path):
+            if cell.cell_type == "code" and cell.marks.get("grade"):
                 called = CHECK_CALL.search(cell.source)
-                name = called.group(1) if called else chosen.get(marks["grade_id"])
+                name = called.group(1) if called else chosen.get(cell.name)
                 if name is not None:
-                    cells[marks["grade_id"]] = name, marks["points"]
+                    cells[cell.name] = name, cell.marks["points"]
         return cells
 
     @property
@@ -180,16 +186,15 @@ class Lesson:
                 self.reference_answer(name)
         return problems
 
-    def reference_answer(self, exercise: str) -> Callable[..., Any]:
-        try:
-            answer = self.reference[exercise]
-        except KeyError:
-            raise CourseError(
-                f"{self.solution_path} defines no {exercise!r}, but checks/{self.name} asks for it: "
-                "give the answer cell that name, and make the solution again: "
-                f"`nbgrader generate_solution --force {self.folder}`."
-            ) from None
-        return answer
+    def reference_answer(self, exercise: str) -> Any:
+        """The function or class that the solution has as the answer to an exercise.
+
+        Raises CourseError where it cannot be loaded.
+        """
+        if exercise not in self._references:
+            cells = [cell for cell, name in self.exercise_of_cell.items() if name == exercise]
+            self._references[exercise] = self._notebook.load(exercise, cells)
+        return self._references[exercise]
 
 
 def find_course(start: Path) -> Course:

@@ -1,26 +1,23 @@
-"""How the checks of a lesson and the reference answers of its solution notebook are loaded."""
+"""How the checks of a lesson are loaded, and the folder in which its code runs."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
+import os
+import random
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import CourseError
 
 _alone = threading.RLock()
-REFERENCE_ERROR = (
-    "The reference answers in {path} do not run: {error}. Mend the source notebook, and make the solution "
-    "from it again: `nbgrader generate_solution --force {assignment}`."
-)
 
 
 def load_checks(checks: Path) -> list[ModuleType]:
@@ -70,26 +67,6 @@ def put_in_order(exercise: Exercise) -> None:
     exercise.mistakes[:] = [mistake for _, mistake in ordered]
 
 
-def run_solution(path: Path) -> dict[str, Any]:
-    """The names that a solution notebook's set-up and answer cells define.
-
-    Raises CourseError where it is none, or its cells do not run.
-    """
-    # Answer cells must know their module's name, or a class defined in one cannot be found again.
-    module = ModuleType(f"reference_{path.stem}")
-    with importing_from(path.parent):
-        for cell in read_notebook(path).cells:
-            marks = cell.metadata.get("nbgrader", {})
-            given = marks.get("solution") or (marks.get("locked") and not marks.get("grade"))
-            if cell.cell_type == "code" and given:
-                try:
-                    exec(compile(cell.source, f"{path}#{cell.id}", "exec"), vars(module))
-                except Exception as error:
-                    said = REFERENCE_ERROR.format(path=path, error=error, assignment=path.parent.name)
-                    raise CourseError(said) from error
-    return vars(module)
-
-
 @contextmanager
 def importing_from(folder: Path) -> Iterator[None]:
     """Lessons may bring files of their own, which their set-up cell imports.
@@ -102,3 +79,28 @@ def importing_from(folder: Path) -> Iterator[None]:
             yield
         finally:
             sys.path.remove(str(folder))
+
+
+@contextmanager
+def in_folder(folder: Path) -> Iterator[None]:
+    """Code of the lesson in `folder` runs, and finds its data files and modules as in a kernel.
+
+    A process has one working folder: other threads that load or judge wait, and those that do not must name
+    files by their full paths meanwhile.
+    """
+    with importing_from(folder), contextlib.chdir(folder):
+        yield
+
+
+@contextmanager
+def without_windows() -> Iterator[None]:
+    """Nothing is drawn on a screen, and chance is afterwards as it was."""
+    state, backend = random.getstate(), os.environ.get("MPLBACKEND")
+    os.environ["MPLBACKEND"] = "agg"
+    try:
+        yield
+    finally:
+        random.setstate(state)
+        os.environ.pop("MPLBACKEND", None)
+        if backend is not None:
+            os.environ["MPLBACKEND"] = backend

@@ -14,6 +14,7 @@ from nbjudge.ask.answers import Answer, Ask, Reply
 from nbjudge.ask.program.watching import Watch
 from nbjudge.cell_metadata import checked_exercise, is_left_out, nbgrader_metadata
 from nbjudge.course.course import Lesson
+from nbjudge.course.loading import in_folder
 from nbjudge.judge.judge import judge
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.pipeline.answer_statuses import AnswerStatuses
@@ -58,7 +59,8 @@ def grade(
                 _refuse_invalid_points(cell)
             else:
                 ask = AnswerStatuses(_with_cell_errors(kernel.ask, stopped.get(name)))
-                verdict = judge(lesson.exercises[name], lesson.reference_answer(name), ask, seed)
+                with in_folder(lesson.source_path.parent):
+                    verdict = judge(lesson.exercises[name], lesson.reference_answer(name), ask, seed)
                 judged.append((cell, verdict, ask.status))
     for cell, verdict, status in judged:
         write_verdict(cell, verdict, status)

@@ -16,6 +16,7 @@ from nbjudge.ask.program.watching import Watch, python_functions
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.authoring.steps import Step
 from nbjudge.course.course import Lesson
+from nbjudge.course.loading import in_folder
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge
 from nbjudge.judge.verdict import Verdict
@@ -106,7 +107,8 @@ def trials(lesson: Lesson, exercise: Exercise, seeds: Sequence[int], only: str =
         raise CourseError(f"The checks of `{exercise.name}` hold no {only!r}. They hold: {known}.")
     for kind, name, answer in chosen:
         ask = _asking(answer)
-        verdicts = tuple(judge(exercise, reference, ask, seed) for seed in seeds)
+        with in_folder(lesson.source_path.parent):
+            verdicts = tuple(judge(exercise, reference, ask, seed) for seed in seeds)
         yield Trial(exercise.name, kind, name, verdicts, any(group.verify for group in exercise.groups))
 
 

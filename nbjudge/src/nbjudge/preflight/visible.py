@@ -9,10 +9,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
-import os
-import random
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -24,9 +22,11 @@ from nbgrader.preprocessors import ClearHiddenTests
 from nbjudge.cell_metadata import LEFT_OUT_TAG, nbgrader_metadata
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Lesson
-from nbjudge.course.loading import importing_from
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import in_folder, without_windows
+from nbjudge.course.notebooks import cell_label, read_notebook
+from nbjudge.course.python_cells import as_python, kernel_names
 from nbjudge.errors import CourseError
+from nbjudge.pipeline.own_faults import MAY_FAIL
 from nbjudge.preflight.trial import Kind, answers_of_exercise
 from nbjudge.values.kinds import kind_of
 
@@ -72,11 +72,14 @@ def visible_tests(lesson: Lesson) -> list[VisibleTests]:
 
     Raises CourseError where a cell of the source notebook fails by itself.
     """
+    judged = lesson.exercise_of_cell
+    if not judged:
+        return []
     clear, folder = ClearHiddenTests(config=read_config(lesson.course.root)), lesson.source_path.parent
-    cells, judged = read_notebook(lesson.source_path).cells, lesson.exercise_of_cell
+    cells = read_notebook(lesson.source_path).cells
     answers = {name: answers_of_exercise(lesson, lesson.exercises[name]) for name in judged.values()}
-    space, tried = vars(ModuleType("__main__")), list[VisibleTests]()
-    with importing_from(folder), contextlib.chdir(folder), _quiet():
+    space, tried = vars(ModuleType("__main__")) | kernel_names(), list[VisibleTests]()
+    with in_folder(folder), without_windows(), contextlib.redirect_stdout(io.StringIO()):
         for cell in cells:
             if cell.cell_type != "code" or LEFT_OUT_TAG in cell.metadata.get("tags", []):
                 continue
@@ -92,13 +95,13 @@ def visible_tests(lesson: Lesson) -> list[VisibleTests]:
 def _tried(name: str, answers: Sequence[Answer], cell: NotebookNode, space: dict[str, Any]) -> VisibleTests:
     left, passed = tuple[str, ...](), list[Passed]()
     for kind, called, answer in answers:
-        # The solution is the one that the notebook has made itself, as a student's answer is.
-        before = _copied(space) if kind == "solution" else _copied(space) | {name: answer}
-        after = dict(before)
-        passed.append(Passed(kind, called, _run_test(cell, after)))
-        if kind == "solution":
-            changed = (key for key in after if key not in before or after[key] is not before[key])
+        if kind == "solution":  # the one that the notebook has made itself, as a student's answer is
+            before = dict(space)
+            passed.append(Passed(kind, called, _run_test(cell, space)))
+            changed = (key for key in space if key not in before or space[key] is not before[key])
             left = tuple(sorted(key for key in changed if not key.startswith(("test_", "__"))))
+        else:
+            passed.append(Passed(kind, called, _run_test(cell, _copied(space) | {name: answer})))
     return VisibleTests(name, tuple(passed), left)
 
 
@@ -121,7 +124,7 @@ def _run_test(cell: NotebookNode, space: dict[str, Any]) -> str:
 
     def run() -> None:
         try:
-            exec(compile(cell.source, cell.id, "exec"), space)
+            exec(compile(as_python(cell.source), "test", "exec", dont_inherit=True), space)
         except Exception as error:
             said[0] = f"{type(error).__name__}: {error}"
 
@@ -133,23 +136,13 @@ def _run_test(cell: NotebookNode, space: dict[str, Any]) -> str:
 
 def _run_given(lesson: Lesson, cell: NotebookNode, space: dict[str, Any]) -> None:
     try:
-        exec(compile(cell.source, cell.id, "exec"), space)
+        exec(compile(as_python(cell.source), "cell", "exec", dont_inherit=True), space)
     except Exception as error:
+        grade_id = nbgrader_metadata(cell).get("grade_id", "")
+        if MAY_FAIL in cell.metadata.get("tags", []):
+            return
+        label, said = cell_label(grade_id, cell.source), f"{type(error).__name__}: {error}"
         raise CourseError(
-            f"The cell {cell.id!r} of {lesson.source_path} fails by itself: {type(error).__name__}: {error}"
+            f"The cell “{label}” of {lesson.source_path} stops with {said}. Fix it, or give it "
+            f"Jupyter's tag `{MAY_FAIL}` if it shows an error on purpose."
         ) from error
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Nothing printed, nothing drawn on a screen, and chance as it was."""
-    state, backend = random.getstate(), os.environ.get("MPLBACKEND")
-    os.environ["MPLBACKEND"] = "agg"
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        random.setstate(state)
-        os.environ.pop("MPLBACKEND", None)
-        if backend is not None:
-            os.environ["MPLBACKEND"] = backend

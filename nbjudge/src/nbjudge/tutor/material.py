@@ -11,11 +11,11 @@ from typing import Any, Protocol
 from nbjudge.authoring.exercise import Exercise, OtherWay
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course, Lesson
+from nbjudge.course.notebooks import PlainCell, read_plain_cells
 from nbjudge.errors import CourseError
 from nbjudge.judge.questions import Question, question
 from nbjudge.parsing import source_of
 from nbjudge.tutor.levels import Level
-from nbjudge.tutor.references import PlainCell, read_plain_cells, run_references
 
 HINT = re.compile(r"<details><summary>(Hint[^<]*)</summary>(.*?)</details>", re.DOTALL)
 SOLUTION = re.compile(
@@ -103,16 +103,12 @@ class TutoredLesson:
         return read_plain_cells(self.lesson.source_path)
 
     @cached_property
-    def references(self) -> dict[str, Any]:
-        return run_references(self.lesson.source_path, self.lesson.exercises)
-
-    @cached_property
     def names(self) -> list[str]:
         names = [cell.name for cell in self.cells if cell.marks.get("solution")]
         return list(dict.fromkeys(names))
 
     def exercise(self, name: str) -> tuple[Exercise, Callable[..., Any]]:
-        return self.lesson.exercises[name], self.references[name]
+        return self.lesson.exercises[name], self.lesson.reference_answer(name)
 
     def why_not(self, name: str) -> str:
         return ""

@@ -1,0 +1,120 @@
+"""A course as most public ones are: nbformat 4.2, no cell ids, plain imports, a magic, a data file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+CONFIG = 'c = get_config()\nc.CourseDirectory.course_id = "old"\n'
+DATA = "city,degrees\nOslo,-4\nRome,9\nOslo,2\nRome,13\n"
+CHECKS = """
+import numpy as np
+import pandas as pd
+
+from nbjudge.authoring import Exercise, ask
+
+centred = Exercise("centred", results=("numbers",), cell="test_centred")
+by_city = Exercise("by_city", results=("means",), cell="test_by_city")
+
+
+@centred.group("numbers", points=2)
+def numbers(draw):
+    yield ask(draw.normal(*draw.sizes(1)) + 3)
+
+
+@centred.mistake("The mean is not subtracted.")
+def as_it_came(x):
+    return x * 1.0
+
+
+@centred.also_right
+def with_a_loop(x):
+    return np.array([number - sum(x) / len(x) for number in x])
+
+
+@by_city.group("tables", points=3)
+def tables(draw):
+    size = draw.sizes(1)[0]
+    yield ask(pd.DataFrame({"city": [f"c{i % 3}" for i in range(size)], "degrees": draw.normal(size)}))
+
+
+@by_city.mistake("These are sums: take means.")
+def sums(table):
+    return table.groupby("city")["degrees"].sum() * UNIT
+
+
+@by_city.also_right
+def aggregated(table):
+    return table.groupby("city").agg({"degrees": "mean"})["degrees"]
+
+
+UNIT = len(pd.read_csv("degrees.csv")) / 4
+"""
+
+
+def code(source: str, grade_id: str = "", **marks: Any) -> NotebookNode:
+    """A code cell, with nbgrader's metadata if it has an id for nbgrader."""
+    cell = nbformat.v4.new_code_cell(source)
+    if grade_id:
+        plain = {"grade": False, "locked": False, "solution": False, "task": False, "schema_version": 3}
+        cell.metadata["nbgrader"] = plain | {"grade_id": grade_id} | marks
+    return cell
+
+
+def solution(body: str) -> str:
+    return f"    ### BEGIN SOLUTION\n    {body}\n    ### END SOLUTION"
+
+
+def cells() -> list[NotebookNode]:
+    return [
+        nbformat.v4.new_markdown_cell("# Weather"),
+        code("import numpy as np\nimport pandas as pd\nimport matplotlib.pyplot as plt\n%matplotlib inline"),
+        code(
+            "%config InlineBackend.figure_format = 'retina'\ndegrees = pd.read_csv('degrees.csv')\n!ls",
+            "data",
+            locked=True,
+        ),
+        code(f"def centred(x):\n{solution('return x - average(x)')}", "centred", solution=True),
+        code(
+            "def average(x):\n    return x.mean()\nassert abs(centred(np.arange(3))).sum() == 2\n"
+            "### BEGIN HIDDEN TESTS\nassert centred(np.array([1.0])) == 0\n### END HIDDEN TESTS",
+            "test_centred",
+            grade=True,
+            locked=True,
+            points=2,
+        ),
+        code("%%time\nplt.plot(centred(degrees['degrees']))\nplt.show()"),
+        code("slow = [number for number in range(10)]\nraise RuntimeError('a plain cell that fails')"),
+        code(
+            "def by_city(table):\n" + solution("return table.groupby(KEYS)['degrees'].mean()"),
+            "by_city",
+            solution=True,
+        ),
+        code("KEYS = list(degrees.columns[:1])\nKEYS = KEYS[0]", "keys", locked=True),
+        code("assert by_city(degrees)['Rome'] == 11", "test_by_city", grade=True, locked=True, points=3),
+        code("KEYS = 'none of the columns'"),
+    ]
+
+
+def make_old_course(root: Path, config: str = CONFIG, checks: str = CHECKS) -> Path:
+    """The course in a folder of its own, with checks in one file or without any; returns the folder."""
+    notebook = nbformat.v4.new_notebook(cells=cells())
+    notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    write_without_ids(notebook, root / "source" / "week1" / "weather.ipynb")
+    (root / "source" / "week1" / "degrees.csv").write_text(DATA)
+    (root / "nbgrader_config.py").write_text(config)
+    if checks:
+        (root / "checks").mkdir()
+        (root / "checks" / "weather.py").write_text(checks)
+    return root
+
+
+def write_without_ids(notebook: NotebookNode, path: Path) -> None:
+    for cell in notebook.cells:
+        cell.pop("id", None)
+    notebook.nbformat, notebook.nbformat_minor = 4, 2
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, path)

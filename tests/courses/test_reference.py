@@ -1,0 +1,150 @@
+"""The reference is loaded from notebooks as they are: no ids, plain imports, magics, data files."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from old_course import code, make_old_course, write_without_ids
+from rich.console import Console
+
+from nbjudge.course.course import open_course
+from nbjudge.course.reference import Notebook
+from nbjudge.errors import CourseError
+from nbjudge.preflight.command import try_all
+from nbjudge.preflight.visible_table import show_visible
+
+
+def loaded(tmp_path: Path, *sources: str, name: str = "answer"):
+    """The answer of a notebook whose cells are these; a cell `answer` is graded in `test`."""
+    made = [code(*source) if isinstance(source, tuple) else code(source) for source in sources]
+    path = tmp_path / "source" / "week1" / "plain.ipynb"
+    write_without_ids(nbformat.v4.new_notebook(cells=made), path)
+    return Notebook(path, path.parent).load(name, {"test"})
+
+
+ANSWER = "def answer(x):\n    return x + offset"
+
+
+def test_checks_in_numpy_and_pandas_are_tried_in_a_notebook_without_ids(tmp_path):
+    course = open_course(make_old_course(tmp_path / "old"))
+    shown, here = io.StringIO(), os.getcwd()
+    assert try_all(course, "*", "", 2, Console(file=shown, width=120)) == 0, shown.getvalue()
+    assert "Right answers get full marks, and each mistake is named." in shown.getvalue()
+    assert os.getcwd() == here
+
+
+def test_visible_tests_are_tried_in_a_notebook_without_ids(tmp_path):
+    root = make_old_course(tmp_path / "old")
+    shown = io.StringIO()
+    with pytest.raises(CourseError, match=r"The cell “slow = .*” of .*weather.ipynb stops with RuntimeError"):
+        show_visible(open_course(root), "*", Console(file=shown, width=120))
+    path = root / "source" / "week1" / "weather.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[6].metadata["tags"] = ["raises-exception"]
+    write_without_ids(notebook, path)
+    assert show_visible(open_course(root), "*", Console(file=shown, width=120)) == 1
+    assert "The test cell of `centred` leaves average behind" in shown.getvalue()
+    assert "refuse" not in shown.getvalue()
+
+
+def test_plain_cells_that_no_answer_needs_do_not_run(tmp_path):
+    answer = loaded(tmp_path, "raise SystemExit", "offset = 2", ANSWER, "while True: pass")
+    assert answer(1) == 3
+
+
+def test_what_a_later_cell_binds_again_is_not_what_the_answer_sees(tmp_path):
+    later = ("pass", "test"), "offset = 100"
+    assert loaded(tmp_path, "offset = 2", ANSWER, *later)(1) == 3
+    assert loaded(tmp_path, ANSWER, *later)(1) == 101  # the control: nothing earlier binds it
+
+
+def test_a_test_cell_may_define_what_an_answer_uses(tmp_path):
+    tests = "offset = 5\nassert answer(1) == 'never right'"
+    assert loaded(tmp_path, ANSWER, (tests, "test"))(1) == 6
+
+
+def test_values_that_statements_change_are_changed(tmp_path):
+    answer = loaded(
+        tmp_path,
+        "import numpy as np\nnp.random.seed(3)\noffset = [np.random.rand()]",
+        "for number in range(2):\n    offset.append(number)",
+        "offset[1] = 7",
+        "def answer():\n    return offset",
+    )
+    assert answer() == [np.random.RandomState(3).rand(), 7, 1]
+
+
+def test_a_local_name_draws_in_no_training_run(tmp_path):
+    training = "for step in range(3):\n    loss = 1 / 0"
+    assert loaded(tmp_path, training, "def answer(x):\n    loss = x\n    return loss")(4) == 4
+
+
+def test_an_effect_that_no_name_shows_is_had_in_a_second_run(tmp_path):
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "far_away.py").write_text("offset = 4")
+    path = "import sys\nsys.path.append('../../library')"
+    assert loaded(tmp_path, path, "1 / 0", "from far_away import offset", ANSWER)(1) == 5
+
+
+def test_names_come_from_a_module_beside_the_notebook(tmp_path):
+    folder = tmp_path / "source" / "week1"
+    folder.mkdir(parents=True)
+    (folder / "beside_it.py").write_text("offset = 6")
+    assert loaded(tmp_path, "from beside_it import *", ANSWER)(1) == 7
+
+
+def test_magics_and_future_imports_are_as_in_a_kernel(tmp_path):
+    answer = loaded(
+        tmp_path,
+        "from __future__ import annotations",
+        "%load_ext autoreload\nfiles = !ls\n%time offset = 1\ndisplay(offset)",
+        "%%bash\necho this is no Python",
+        "%%capture\ndef answer(x: NotDefined):\n    return x + offset",
+    )
+    assert answer(1) == 2
+
+
+@pytest.mark.parametrize(
+    ("sources", "sentence"),
+    [
+        (["import nosuchpackage as nsp", "def answer():\n    return nsp.x"], "Install 'nosuchpackage' where"),
+        (["offset = open('data.txt').read()", ANSWER], "Put the file into "),
+        (["offset = one + 1", ANSWER], "the cell “offset = one + 1” of "),
+        (["offset = 1 / 0", ANSWER], "stops with ZeroDivisionError: division by zero. Fix that cell"),
+        (["x = 1"], "plain.ipynb defines it: give the answer cell's function or class that name."),
+        ([("def answer(x)\n    return x", "answer")], "These cells are no Python: “answer” (expected ':'"),
+    ],
+    ids=["package", "file", "name", "error", "nothing", "syntax"],
+)
+def test_a_reference_that_cannot_be_loaded_names_the_cell_and_what_to_do(tmp_path, sources, sentence):
+    with pytest.raises(CourseError) as caught:
+        loaded(tmp_path, *sources)
+    assert str(caught.value).startswith("The reference answer `answer` cannot be loaded: ")
+    assert sentence in str(caught.value)
+
+
+def test_references_of_two_notebooks_are_loaded_in_threads(tmp_path):
+    reads = "import pathlib\ntext = pathlib.Path('data.txt').read_text()\ndef answer():\n    return text"
+    for name in "ab":
+        (tmp_path / name / "source" / "week1").mkdir(parents=True)
+        (tmp_path / name / "source" / "week1" / "data.txt").write_text(name)
+        loaded(tmp_path / name, reads)
+    here, found = os.getcwd(), []
+
+    def load(name: str) -> None:
+        folder = tmp_path / name / "source" / "week1"
+        notebook = Notebook(folder / "plain.ipynb", folder)
+        found.append((name, notebook.load("answer")()))
+
+    threads = [threading.Thread(target=load, args=(name,)) for name in "ab" * 10]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 20 and all(name == text for name, text in found) and os.getcwd() == here
