@@ -35,6 +35,9 @@ with suppress(ImportError):  # who only learns needs no grader
 
 # What of the course's own code notebooks import, and therefore see.
 c.RunAndJudge.helpers = list(HELPERS)
+# In grading a cell has less time than above, where it may be a training run.
+c.RunAndJudge.cell_seconds = 30
+c.RunAndJudge.build_command = "make build"
 
 # The contract says that no argument is changed. An answer that does it loses one case group.
 c.RunAndJudge.changed_arguments = "one group"

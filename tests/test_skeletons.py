@@ -108,7 +108,6 @@ def test_no_lesson_is_written_over_and_names_are_unique(root, folder):
         ("more", "class", "'class' is no name for a function"),
         ("more", "two_parts", "two_parts.py is there already: move it away, or choose another name."),
         ("more", "double", f"{FOLDER} has an exercise 'double' already"),
-        ("tiny", "treble", "tiny.py is there already: make it tiny/tiny.py, beside which new files go."),
     ],
 )
 def test_an_exercise_that_cannot_be_is_refused_and_nothing_is_written(root, lesson, name, sentence):

@@ -198,10 +198,14 @@ def report(
 ) -> None:
     """Write a page on what a graded class has understood of a lesson, with CSV files and JSON."""
     from nbjudge.course.course import find_course
+    from nbjudge.course.generated import not_generated_reason
     from nbjudge.report import write_report
 
     course = find_course(Path.cwd())
     folder = course.choose(lesson)[0].folder
+    reason = not_generated_reason(course.folders, folder)
+    if reason is not None:
+        raise CourseError(reason)
     said, page = write_report(course.folders, folder, output, anonymous, console, compare or ())
     for sentence in said:
         console.print(Text(sentence.replace("`", "")), soft_wrap=True)

@@ -45,6 +45,11 @@ def grade_class(folders: CourseFolders, lesson: str, options: Options, console: 
     if not plan.todo:
         console.print(Text(f"{plan.assignment}: all {plan.unchanged} are graded, and unchanged since."))
         return 0
+    from nbjudge.course.generated import not_generated_reason  # it imports nbgrader
+
+    reason = not_generated_reason(plan.folders, plan.assignment)
+    if reason is not None:
+        raise CourseError(reason)
     results: list[GradedSubmission] = []
     started, stopped = time.monotonic(), False
     try:

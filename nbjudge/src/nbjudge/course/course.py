@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -55,20 +56,41 @@ class Course:
         return [lesson for lesson in self.lessons.values() if lesson.folder == folder]
 
     def choose(self, pattern: str) -> list[Lesson]:
-        """The lessons whose folder or notebook has this name, `*` for all. CourseError if there is none."""
+        """The notebooks of this assignment, of this name (`ps1/problem2` or `problem2`), `*` for all.
+
+        Raises CourseError if there is none.
+        """
         lessons = list(self.lessons.values())
-        chosen = [each for each in lessons if pattern in ("*", each.folder, each.name)]
+        chosen = [each for each in lessons if pattern == "*" or pattern in each.names]
         if not chosen:
-            known = ", ".join(each.folder for each in lessons)
+            known = ", ".join(self._shortest_names()) or f"none in {self.folders.source}"
             raise CourseError(f"There is no lesson {pattern!r}. There are: {known}.")
         return chosen
+
+    def choose_one(self, pattern: str) -> Lesson:
+        """The one notebook that `choose` finds. Raises CourseError if there are none or several."""
+        first, *others = self.choose(pattern)
+        if others:
+            names = ", ".join(f"{each.folder}/{each.name}" for each in (first, *others))
+            raise CourseError(f"{pattern!r} has {len(others) + 1} notebooks: name one of {names}.")
+        return first
+
+    def _shortest_names(self) -> list[str]:
+        """Each notebook's folder, and where a folder has several, their names behind it."""
+        folders = Counter(each.folder for each in self.lessons.values())
+        return [
+            each.folder if folders[each.folder] == 1 else f"{each.folder}/{each.name}"
+            for each in self.lessons.values()
+        ]
 
     def exercise(self, name: str) -> tuple[Lesson, Exercise]:
         """The lesson that has an exercise of this name, and the exercise."""
         for lesson in self.lessons.values():
             if name in lesson.exercises:
                 return lesson, lesson.exercises[name]
-        raise CourseError(f"No file under {self.folders.checks} has an exercise called {name!r}.")
+        known = ", ".join(name for lesson in self.lessons.values() for name in lesson.exercises)
+        has = f"They have: {known}." if known else "Without checks, points are changed in the formgrader."
+        raise CourseError(f"No file under {self.folders.checks} has an exercise called {name!r}. {has}")
 
 
 @dataclass(frozen=True)
@@ -78,6 +100,11 @@ class Lesson:
     course: Course
     folder: str
     name: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it is called on a command line: its assignment, its notebook, or both."""
+        return self.folder, self.name, f"{self.folder}/{self.name}"
 
     @property
     def source_path(self) -> Path:
@@ -93,17 +120,17 @@ class Lesson:
 
     @property
     def checks_path(self) -> Path:
-        """The folder of the lesson's checks; the same with `.py` where they are one file."""
+        """The folder of the lesson's checks; with `.py`, the file that they are kept in, or begin in."""
         return self.course.folders.checks / self.name
 
     @property
     def checks_files(self) -> list[Path]:
-        """What holds the lesson's checks: `checks/NAME.py`, the folder `checks/NAME`, or neither."""
+        """What holds the lesson's checks: `checks/NAME.py`, the folder `checks/NAME`, both or neither."""
         return [path for path in (self.checks_path.with_suffix(".py"), self.checks_path) if path.exists()]
 
     @cached_property
     def exercises(self) -> dict[str, Exercise]:
-        """What the grader asks: every `Exercise` of `checks/NAME.py` or of the files in `checks/NAME/`."""
+        """What the grader asks: every `Exercise` of `checks/NAME.py` and of the files in `checks/NAME/`."""
         values = (value for module in self._checks for value in vars(module).values())
         exercises = {value.name: value for value in values if isinstance(value, Exercise)}
         for exercise in exercises.values():

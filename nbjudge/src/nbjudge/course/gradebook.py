@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
+from traitlets.config import Config
 
 from nbjudge.course.configuration import read_config
 from nbjudge.errors import CourseError
 
 
-def gradebook_url(root: Path) -> str:
-    """What nbgrader would open in this course. Raises CourseError where it cannot be reached."""
-    url: str = _course_directory(root).db_url
+def gradebook_url(root: Path, config: Config | None = None) -> str:
+    """What nbgrader would open in this course, with this configuration or that of its files.
+
+    Raises CourseError where it cannot be reached.
+    """
+    url: str = _course_directory(root, config).db_url
     reason = unreachable_reason(url)
     if reason is not None:
         raise CourseError(reason)
@@ -65,7 +70,7 @@ def unreachable_reason(url: str) -> str | None:
     return None
 
 
-def _course_directory(root: Path) -> CourseDirectory:
-    config = read_config(root)
+def _course_directory(root: Path, config: Config | None = None) -> CourseDirectory:
+    config = read_config(root) if config is None else copy.deepcopy(config)
     config.CourseDirectory.root = str(root)
     return CourseDirectory(config=config)

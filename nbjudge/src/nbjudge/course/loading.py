@@ -21,18 +21,16 @@ _alone = threading.RLock()
 
 
 def load_checks(checks: Path) -> list[ModuleType]:
-    """The modules of `checks/NAME.py` or of `checks/NAME/`, a package whose files may import each other."""
-    name = f"checks_{hashlib.sha256(str(checks).encode()).hexdigest()[:12]}"
-    if not checks.is_dir():
-        file = checks.with_suffix(".py")
-        sys.modules.pop(name, None)
-        return [_load(file, name)] if file.exists() else []
-    for loaded in [other for other in list(sys.modules) if other.startswith(f"{name}.")]:
+    """The modules of `checks/NAME.py` and of `checks/NAME/`, a package whose files may import each other."""
+    name, file = f"checks_{hashlib.sha256(str(checks).encode()).hexdigest()[:12]}", checks.with_suffix(".py")
+    for loaded in [other for other in list(sys.modules) if other == name or other.startswith(f"{name}.")]:
         del sys.modules[loaded]
-    package = ModuleType(name)
-    package.__path__ = [str(checks)]
-    sys.modules[name] = package
-    return [_load(file, f"{name}.{file.stem}") for file in sorted(checks.glob("*.py"))]
+    modules = [_load(file, name)] if file.exists() else []
+    if checks.is_dir():
+        package = sys.modules.setdefault(name, ModuleType(name))
+        package.__path__ = [str(checks)]
+        modules += [_load(each, f"{name}.{each.stem}") for each in sorted(checks.glob("*.py"))]
+    return modules
 
 
 def _load(file: Path, name: str) -> ModuleType:

@@ -13,6 +13,8 @@ from nbgrader.converters.base import NbGraderException
 from traitlets.log import get_logger
 
 from nbjudge.course.course import Lesson
+from nbjudge.course.folders import folders_of
+from nbjudge.course.generated import not_generated_reason
 from nbjudge.course.student_ids import invalid_id_reason
 from nbjudge.errors import CourseError
 from nbjudge.pipeline.executor import jobs_run_elsewhere
@@ -74,6 +76,8 @@ class SubmissionExporter(NotebookExporter):
         wanted = [lesson for lesson in lessons if coursedir.notebook_id in ("*", lesson.name)]
         if not wanted:
             return
+        if not jobs_run_elsewhere():  # there it was looked at before
+            _refuse_not_generated(coursedir, self.config)
         for lesson in lessons:
             _refuse_broken_lesson(lesson)
         self._prepare_machine(wanted[0])
@@ -129,6 +133,16 @@ class SubmissionExporter(NotebookExporter):
         resources["nbjudge_submission"] = read_submission(Path(filename), answer_ids(lesson), others)
         resources["metadata"] = ResourcesDict(name=Path(filename).stem, path=str(Path(filename).parent))
         return self.from_notebook_node(nbformat.v4.new_notebook(), resources=resources, **kwargs)
+
+
+def _refuse_not_generated(coursedir: Any, config: Any) -> None:
+    """Said once, before anybody is graded: nbgrader says it of each student."""
+    try:
+        reason = not_generated_reason(folders_of(coursedir), coursedir.assignment_id, config)
+    except CourseError as error:
+        reason = str(error)
+    if reason is not None:
+        raise SystemExit(f"Nothing was graded. {reason}")
 
 
 def _refuse_broken_lesson(lesson: Lesson) -> None:

@@ -104,7 +104,8 @@ class RunAndJudge(JudgingSettings):
     def _job(self, nb: NotebookNode, lesson: Lesson, about: dict[str, str]) -> GradingJob:
         self.refuse_other_changed_arguments(lesson)
         limits = lesson.limits or self.limits
-        kernel_name = nb.metadata.get("kernelspec", {}).get("name", "python3")
+        named = nb.metadata.get("kernelspec", {}).get("name", "python3")
+        kernel_name = self.kernel_names.get(named, named)
         converter = self.parent.parent
         submitted = submitted_folder(converter.coursedir, about)
         try:

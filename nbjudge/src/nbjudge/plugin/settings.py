@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Bool, Enum, Float, Integer, List, Unicode
+from traitlets import Bool, Dict, Enum, Float, Integer, List, Unicode
 
 from nbjudge.authoring.exercise import CHANGED_ARGUMENTS
 from nbjudge.authoring.limits import MEBIBYTE, Limits
 from nbjudge.course.course import Lesson
+from nbjudge.course.generated import BUILD_COMMAND
 from nbjudge.errors import CourseError
+from nbjudge.plugin import execute_settings
 from nbjudge.plugin.protected_paths import protected_paths
 from nbjudge.sandbox.bubblewrap import refusal, shown_to_students
 from nbjudge.sandbox.shown_paths import readable
@@ -41,7 +47,18 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
         help="Modules of the course's own that notebooks import (a_course.plots): the sandbox shows these, "
         "and of their packages nothing else.",
     ).tag(config=True)
-    cell_seconds = Float(30, help="Seconds that one cell may run.").tag(config=True)
+    kernel_names = Dict(
+        Unicode(),
+        help="Kernels that notebooks name and this machine does not have, and those that run in their place, "
+        'such as {"rt_grader": "python3"}.',
+    ).tag(config=True)
+    build_command = Unicode(
+        BUILD_COMMAND,
+        help="The command that enters an assignment into the gradebook, as messages name it.",
+    ).tag(config=True)
+    cell_seconds = Float(
+        30, help="Seconds that one cell may run; by default `c.Execute.timeout`, where a course has set that."
+    ).tag(config=True)
     answer_seconds = Float(10, help="Seconds that the answers to one case group may take.").tag(config=True)
     notebook_seconds = Float(300, help="Seconds that a whole notebook may take.").tag(config=True)
     output_mebibytes = Integer(16, help="How much a notebook may show.").tag(config=True)
@@ -60,13 +77,17 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
         "nbgrader_config.py, for grading, the tutor and `nbjudge try` alike.",
     ).tag(config=True)
 
+    def __init__(self, **kwargs: Any) -> None:
+        _refuse_unknown_settings(type(self), kwargs.get("config") or {})
+        super().__init__(**kwargs)
+
     def modules_of(self, lesson: Lesson) -> tuple[str, ...]:
         return (*lesson.modules, *self.modules)
 
     @property
     def limits(self) -> Limits:
         """The course's limits; a lesson may have its own."""
-        return Limits(
+        limits = Limits(
             cell=self.cell_seconds,
             answer=self.answer_seconds,
             notebook=self.notebook_seconds,
@@ -77,6 +98,13 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
             processes=self.processes,
             open_files=self.open_files,
         )
+        return execute_settings.with_execute_timeouts(limits, self.config, self._own_settings)
+
+    @property
+    def _own_settings(self) -> Mapping[str, Any]:
+        """The settings of this class that the course has set."""
+        sections = (self.config.get(each.__name__, {}) for each in type(self).mro())
+        return {name: value for section in sections for name, value in section.items()}
 
     def refuse_other_changed_arguments(self, lesson: Lesson) -> None:
         """Raise CourseError where `changed_arguments` is set elsewhere than the tutor reads it."""
@@ -94,6 +122,8 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
             raise SystemExit(f"Nothing was graded. {reason} {WITHOUT_SANDBOX}")
         if not self.sandbox:
             self.log.warning(NO_SANDBOX)
+        for remark in execute_settings.remarks(self.limits, self.config, self._own_settings):
+            self.log.warning(remark)
 
     def refuse_readable_paths(self, coursedir: CourseDirectory) -> None:
         """No grading where the sandbox would show the course, its exchange or its settings to students."""
@@ -105,3 +135,17 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
             reason = str(error)
         if reason is not None:
             raise SystemExit(f"Nothing was graded. {reason}")
+
+
+def _refuse_unknown_settings(owner: type[JudgingSettings], config: Mapping[str, Any]) -> None:
+    """A misspelt setting would be a default that nobody chose."""
+    known = owner.class_trait_names(config=True)
+    for section in (owner.__name__, JudgingSettings.__name__):
+        for name in config.get(section, {}):
+            if name not in known:
+                near, names = get_close_matches(name, known, 1), ", ".join(sorted(known))
+                advice = f"Did you mean {near[0]}?" if near else f"There are {names}."
+                raise SystemExit(
+                    f"Nothing was graded. nbjudge has no setting c.{section}.{name} (nbgrader_config.py or "
+                    f"command line). {advice}"
+                )

@@ -14,6 +14,11 @@ from nbjudge.errors import CourseError
 from nbjudge.preflight.table import table_of
 from nbjudge.preflight.trial import Trial, answers_of_exercise, trials
 
+NO_CHECKS = (
+    "There is nothing to try: no file under {checks} has an Exercise. `nbjudge new-exercise ASSIGNMENT NAME` "
+    "writes a first one."
+)
+
 
 def try_all(course: Course, name: str, answer: str, seeds: int, console: Console) -> int:
     """Try the exercises of this name, or of the lesson of this name; the exit status of the command.
@@ -58,11 +63,11 @@ def _chosen(course: Course, name: str) -> list[tuple[Lesson, Exercise]]:
         (lesson, exercise) for lesson in course.lessons.values() for exercise in lesson.exercises.values()
     ]
     chosen = [
-        (lesson, exercise)
-        for lesson, exercise in everything
-        if name in ("*", exercise.name, lesson.name, lesson.folder)
+        (lesson, exercise) for lesson, exercise in everything if name in ("*", exercise.name, *lesson.names)
     ]
+    if not everything:
+        raise CourseError(NO_CHECKS.format(checks=course.folders.checks))
     if not chosen:
-        known = ", ".join(exercise.name for _, exercise in everything) or "none"
+        known = ", ".join(exercise.name for _, exercise in everything)
         raise CourseError(f"There is no exercise or lesson {name!r}. The exercises are: {known}.")
     return chosen

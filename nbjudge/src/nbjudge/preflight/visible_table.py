@@ -10,6 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from nbjudge.course.course import Course
+from nbjudge.errors import CourseError
+from nbjudge.preflight.command import NO_CHECKS
 from nbjudge.preflight.visible import VisibleTests, visible_tests
 
 LEAST = 0.85  # of the mistakes, in every exercise
@@ -25,6 +27,8 @@ def show_visible(course: Course, lesson: str, console: Console) -> int:
         for chosen in course.choose(lesson):
             status.update(f"Running {chosen.folder} …")
             tried += visible_tests(chosen)
+    if not tried:
+        raise CourseError(NO_CHECKS.format(checks=course.folders.checks))
     console.print(table_of(tried))
     found = [problem for each in tried for problem in problems(each)]
     for problem in found:

@@ -26,6 +26,14 @@ from nbjudge.sandbox.warm_interpreter import warm_interpreter
 from nbjudge.sandbox.wire import WallClockDeadline, Wire, WireBroken
 
 READER = "import sys; sys.path[0] = {folder!r}; from inside.reader import main; main()"
+NO_KERNEL = (
+    "There is no kernel {name!r} on this machine: install it, or have Python's run these notebooks "
+    "(c.RunAndJudge.kernel_names = {setting} in nbgrader_config.py)."
+)
+OTHER_LANGUAGE = (
+    "The kernel {name!r} runs {language}: leave the sandbox out for this assignment if you trust its code "
+    "(--RunAndJudge.sandbox=False), because the sandbox grades Python notebooks only."
+)
 
 
 @dataclass(frozen=True)
@@ -62,13 +70,13 @@ def start(folder: Path, environment: KernelEnvironment) -> KernelProcess:
     Raises SandboxError where none can be had.
     """
     kernel: KernelProcess
+    name = environment.kernel_name
     if environment.sandbox:
-        refuse_other_languages(environment.kernel_name)
+        refuse_other_languages(name)
         warm = warm_interpreter(environment.modules, environment.helpers)
         kernel = warm.fork(asdict(environment.limits), _content(folder), patience=environment.limits.startup)
     else:
-        known = KernelSpecManager().find_kernel_specs()
-        kernel = OwnKernel(folder, environment.kernel_name if environment.kernel_name in known else "python3")
+        kernel = OwnKernel(folder, name if language_of(name) else "python3")
     try:
         clock = WallClockDeadline(environment.limits.startup)
         kernel.wire.send({"do": "connect"}, clock)
@@ -97,7 +105,9 @@ class OwnKernel:
             ip=str(place / "kernel"),
             connection_file=str(place / "kernel.json"),
         )
-        history = ["--HistoryManager.hist_file=:memory:"]
+        # As stock nbgrader does: other languages' kernels do not know this option.
+        is_python = self._manager.kernel_spec.language.lower() == "python"
+        history = ["--HistoryManager.hist_file=:memory:"] if is_python else []
         unheard = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self._manager.start_kernel(cwd=str(folder), extra_arguments=history, **unheard)
         ours, theirs = socket.socketpair()
@@ -133,18 +143,22 @@ class OwnKernel:
 
 def refuse_other_languages(kernel_name: str) -> None:
     """Raises SandboxError for a kernel that is not installed, or that is not Python's."""
+    language = language_of(kernel_name)
+    if language.lower() not in ("", "python"):
+        raise SandboxError(OTHER_LANGUAGE.format(name=kernel_name, language=language))
+
+
+def language_of(kernel_name: str) -> str:
+    """The language of an installed kernel; empty for a Python kernel by a name that is not installed.
+
+    Raises SandboxError for any other kernel that is not installed.
+    """
     try:
-        language = KernelSpecManager().get_kernel_spec(kernel_name).language
+        return str(KernelSpecManager().get_kernel_spec(kernel_name).language)
     except NoSuchKernel as error:
         if kernel_name.lower().startswith("python"):  # as old notebooks call it, and other machines theirs
-            return
-        raise SandboxError(
-            f"There is no kernel {kernel_name!r} on this machine: install it, or give the lesson another."
-        ) from error
-    if language.lower() != "python":
-        raise SandboxError(
-            f"The kernel {kernel_name!r} runs {language}: the sandbox grades Python notebooks only."
-        )
+            return ""
+        raise SandboxError(NO_KERNEL.format(name=kernel_name, setting={kernel_name: "python3"})) from error
 
 
 def _content(folder: Path) -> dict[str, str]:

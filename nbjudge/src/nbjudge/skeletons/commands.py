@@ -27,7 +27,9 @@ def add_commands(app: typer.Typer, form: Callable[[], Form]) -> None:
 
     @app.command("new-exercise")
     def add_exercise(
-        lesson: Annotated[str, typer.Argument(help="The lesson that it is added to: ps2.")],
+        lesson: Annotated[
+            str, typer.Argument(help="The notebook that it is added to: ps2, or ps2/problem1 of several.")
+        ],
         name: Annotated[
             str, typer.Argument(help="The name of the function, or of the layer, that students write.")
         ],
@@ -48,7 +50,7 @@ def begin_exercise(lesson: str, name: str, form: Form) -> None:
     from nbjudge.course.course import find_course
     from nbjudge.skeletons.exercise import new_exercise
 
-    (chosen, *_) = find_course(Path.cwd()).choose(lesson)
+    chosen = find_course(Path.cwd()).choose_one(lesson)
     notebook, checks = new_exercise(chosen, name, form)
     _say(f"Added {name} to {notebook}, and its checks as {checks}.")
     build = Template(form.build).substitute(folder=chosen.folder)

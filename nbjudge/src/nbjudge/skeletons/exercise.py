@@ -13,7 +13,7 @@ import nbformat
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import CourseError
-from nbjudge.skeletons.form import ExerciseForm, Form
+from nbjudge.skeletons.form import Cell, ExerciseForm, Form
 from nbjudge.skeletons.generic import CLOSING, GENERIC
 from nbjudge.skeletons.page import with_answer
 from nbjudge.skeletons.vocabulary import Vocabulary, vocabulary_of
@@ -72,11 +72,6 @@ def _see_that_it_is_free(lesson: Lesson, name: str, variable: str) -> None:
             )
     checks = lesson.checks_path
     file = checks / f"{variable}.py"
-    if checks.with_suffix(".py").exists():
-        raise CourseError(
-            f"{checks.with_suffix('.py')} is there already: make it {checks.name}/{checks.name}.py, beside "
-            "which new files go."
-        )
     if file.exists():
         raise CourseError(f"{file} is there already: move it away, or choose another name.")
 
@@ -85,13 +80,18 @@ def _add_cells(lesson: Lesson, form: Form, exercise: ExerciseForm, values: Mappi
     notebook = read_notebook(lesson.source_path)
     texts = [cell.source if cell.cell_type == "markdown" else "" for cell in notebook.cells]
     last = {cell.id for cell in form.ending}
-    behind = (
-        at for at, text in enumerate(texts) if text.startswith(CLOSING) or notebook.cells[at].id in last
-    )
+    ids = [cell.get("id") for cell in notebook.cells]
+    behind = (at for at, text in enumerate(texts) if text.startswith(CLOSING) or ids[at] in last)
     place = next(behind, len(texts))
     of_lesson = re.match(r"0*(\d+)_", lesson.folder)
     count = sum(len(re.findall(r"^## Exercise ", text, re.MULTILINE)) for text in texts) + 1
     number = f"{of_lesson.group(1)}.{count}" if of_lesson else str(count)
-    filled = [cell.filled({**values, "number": number}) for cell in exercise.cells]
+    cells = list(exercise.cells)
+    if not any(values["library"] in cell.source for cell in notebook.cells):
+        cells.insert(1, Cell("$name-imports", "$library", "given"))
+    filled = [cell.filled({**values, "number": number}) for cell in cells]
+    if (notebook.nbformat, notebook.nbformat_minor) < (4, 5):  # from before cells had ids
+        for cell in filled:
+            del cell["id"]
     notebook.cells[place:place] = filled
     nbformat.write(notebook, lesson.source_path)

@@ -1,0 +1,98 @@
+"""Settings that a course had before nbjudge are taken over or named, and misspelt ones are errors."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+
+import nbformat
+import pytest
+from traitlets.config import Config
+
+from nbjudge.authoring.limits import Limits
+from nbjudge.plugin import RunAndJudge
+from nbjudge.run.kernel import student_kernel
+from nbjudge.run.kernel_process import KernelEnvironment, refuse_other_languages, start
+from nbjudge.sandbox.forked_kernel import SandboxError
+
+
+def limits(**sections) -> Limits:
+    return RunAndJudge(config=Config(sections)).limits
+
+
+def remarks(caplog, **sections) -> str:
+    judging = RunAndJudge(config=Config(sections), log=logging.getLogger("settings"))
+    with caplog.at_level(logging.WARNING):
+        judging.refuse_without_sandbox()
+    return caplog.text
+
+
+def test_nbgraders_timeout_is_the_limit_of_a_cell():
+    assert limits() == Limits()
+    assert limits(Execute={"timeout": 7}).cell == 7
+    assert limits(ExecutePreprocessor={"timeout": 8}).cell == 8
+    assert limits(Execute={"timeout": 7}, ExecutePreprocessor={"timeout": 8}).cell == 7
+    assert limits(Execute={"startup_timeout": 90}).startup == 90
+
+
+def test_nbjudges_own_setting_wins():
+    assert limits(Execute={"timeout": 7}, RunAndJudge={"cell_seconds": 9}).cell == 9
+
+
+def test_a_notebook_may_take_as_long_as_one_cell():
+    assert limits(Execute={"timeout": 900}).notebook == 900
+    assert limits(Execute={"timeout": 900}, RunAndJudge={"notebook_seconds": 400}).notebook == 400
+
+
+@pytest.mark.parametrize("timeout", [None, -1])
+def test_no_limit_is_the_notebooks_and_said(timeout, caplog):
+    assert limits(Execute={"timeout": timeout}).cell == Limits().notebook
+    said = remarks(caplog, Execute={"timeout": timeout})
+    assert f"c.Execute.timeout = {timeout} sets no limit" in said and "notebook_seconds" in said
+
+
+def test_what_has_no_effect_is_named_in_one_sentence(caplog):
+    execute = {"extra_arguments": ["--x"], "allow_errors": False, "record_timing": False}
+    said = remarks(caplog, Execute=execute, ExecutePreprocessor={"error_on_timeout": {}})
+    names = "c.Execute.allow_errors, c.ExecutePreprocessor.error_on_timeout, c.Execute.extra_arguments"
+    assert f"nbjudge grades without {names}, because" in said and "record_timing" not in said
+
+
+def test_nothing_is_said_of_an_ordinary_configuration(caplog):
+    assert remarks(caplog, Execute={"timeout": 60, "startup_timeout": 90}) == ""
+
+
+def test_a_misspelt_setting_is_an_error_that_names_the_nearest():
+    with pytest.raises(
+        SystemExit, match=r"no setting c\.RunAndJudge\.cell_second .*\. Did you mean cell_seconds\?"
+    ):
+        limits(RunAndJudge={"cell_second": 5})
+    with pytest.raises(SystemExit, match=r"no setting c\.RunAndJudge\.zzz .*\. There are answer_seconds, "):
+        limits(RunAndJudge={"zzz": 5})
+
+
+@pytest.fixture
+def kernelspec(tmp_path, monkeypatch):
+    """A kernelspec that says it runs R, and runs Python's kernel."""
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (tmp_path / "kernels" / "not-python").mkdir(parents=True)
+    spec = {"argv": argv, "display_name": "R", "language": "R"}
+    (tmp_path / "kernels" / "not-python" / "kernel.json").write_text(json.dumps(spec))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+
+
+def test_another_language_runs_only_where_no_sandbox_is_asked_for(kernelspec, tmp_path):
+    with pytest.raises(SandboxError, match=r"'not-python' runs R: .*--RunAndJudge\.sandbox=False"):
+        refuse_other_languages("not-python")
+    cell = nbformat.v4.new_code_cell("1 + 1")
+    with student_kernel(tmp_path, KernelEnvironment("not-python", sandbox=False)) as kernel:
+        assert kernel.run_cell(cell) == "done"
+    assert cell.outputs[0].data["text/plain"] == "2"
+
+
+@pytest.mark.parametrize("sandbox", [True, False])
+def test_a_kernel_that_is_missing_names_the_setting_that_maps_it(tmp_path, sandbox):
+    setting = r"c\.RunAndJudge\.kernel_names = \{'rt_grader': 'python3'\}"
+    with pytest.raises(SandboxError, match=f"no kernel 'rt_grader' on this machine: .*{setting}"):
+        start(tmp_path, KernelEnvironment("rt_grader", sandbox=sandbox))
