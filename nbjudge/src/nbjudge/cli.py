@@ -39,7 +39,7 @@ def main() -> None:
 
 @app.command()
 def grade(
-    lesson: Annotated[str, typer.Argument(help="The lesson whose submissions are graded, such as ps1.")],
+    lesson: Annotated[str, typer.Argument(help="The assignment whose submissions are graded, such as ps1.")],
     students: Annotated[str, typer.Option(help="Only these: a name, or a pattern such as 'a*'.")] = "*",
     workers: Annotated[
         int | None, typer.Option(min=1, help="How many are graded at a time; one a core by default.")
@@ -71,6 +71,7 @@ def grade(
 def init() -> None:
     """Have the course in this folder graded with nbjudge: adds three lines to its nbgrader_config.py."""
     from nbjudge.course.folders import read_folders
+    from nbjudge.course.generated import not_generated_reason
     from nbjudge.sandbox.bubblewrap import refusal
     from nbjudge.skeletons.init import add_to_configuration
 
@@ -84,8 +85,8 @@ def init() -> None:
     assignments = folders.assignments()
     named = assignments[0] if assignments else "ASSIGNMENT"
     console.print(Text(f"Next: nbjudge grade {named}, then nbjudge report {named}."), soft_wrap=True)
-    reason = refusal()
-    if reason is not None:
+    reasons = [refusal(), not_generated_reason(folders, named) if assignments else None]
+    for reason in filter(None, reasons):
         console.print(Text.assemble(("Before that: ", "bold"), reason), soft_wrap=True)
 
 
@@ -100,7 +101,9 @@ add_commands(app, _generic_form)
 
 @app.command("try")
 def try_checks(
-    exercise: Annotated[str, typer.Argument(help="One exercise or lesson; all of them by default.")] = "*",
+    exercise: Annotated[
+        str, typer.Argument(help="One exercise, assignment or notebook (ps1/problem2); all by default.")
+    ] = "*",
     answer: Annotated[str, typer.Argument(help="Only this mistake or right way of it.")] = "",
     seeds: Annotated[int, typer.Option(min=1, help="On how many inputs each is tried.")] = 5,
 ) -> None:
@@ -118,7 +121,7 @@ def try_checks(
 
 @app.command()
 def questions(
-    lesson: Annotated[str, typer.Argument(help="One lesson; all of them by default.")] = "*",
+    lesson: Annotated[str, typer.Argument(help="One assignment or notebook (ps1/problem2); all by default.")] = "*",
     write: Annotated[
         Path | None, typer.Option(help="A Markdown page with the two comments that the table stands between.")
     ] = None,
@@ -135,7 +138,7 @@ def questions(
 
 @app.command()
 def visible(
-    lesson: Annotated[str, typer.Argument(help="One lesson; all of them by default.")] = "*",
+    lesson: Annotated[str, typer.Argument(help="One assignment or notebook (ps1/problem2); all by default.")] = "*",
 ) -> None:
     """Print how many of the wrong answers in checks/ fail the tests that students see.
 
@@ -184,7 +187,7 @@ def tutor_service(
 
 @app.command()
 def report(
-    lesson: Annotated[str, typer.Argument(help="The lesson, such as ps1.")],
+    lesson: Annotated[str, typer.Argument(help="The assignment, such as ps1.")],
     output: Annotated[
         Path | None, typer.Option(help="The folder to write to; reports/LESSON by default.")
     ] = None,

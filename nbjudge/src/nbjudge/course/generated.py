@@ -14,7 +14,7 @@ from nbjudge.course.gradebook import gradebook_url, sqlite_file
 BUILD_COMMAND = "nbgrader generate_assignment {assignment}"
 NOT_GENERATED = (
     "The gradebook does not have {what} yet: run `{command}`, which makes the release and enters the graded "
-    "cells, and then this command again."
+    "cells into the gradebook."
 )
 NOTEBOOKS = (
     "SELECT notebook.name FROM notebook JOIN assignment ON notebook.assignment_id = assignment.id "

@@ -106,7 +106,7 @@ class OwnKernel:
             connection_file=str(place / "kernel.json"),
         )
         # As stock nbgrader does: other languages' kernels do not know this option.
-        is_python = self._manager.kernel_spec.language.lower() == "python"
+        is_python = language_of(kernel_name).lower() == "python"
         history = ["--HistoryManager.hist_file=:memory:"] if is_python else []
         unheard = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         self._manager.start_kernel(cwd=str(folder), extra_arguments=history, **unheard)

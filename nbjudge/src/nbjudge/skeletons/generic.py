@@ -55,9 +55,15 @@ ANSWER = '''def $name(x):
     ### BEGIN SOLUTION
     return 2 * x
     ### END SOLUTION'''
-TEST = """returned = $name($array)
-assert isinstance(returned, $array_type), f"$noun, not {type(returned).__name__}: is there a return?"
-assert returned.tolist() == [2.0, 6.0], f"[1, 3] gives [2, 6], not {returned.tolist()}"
+TEST = """def test_$name():
+    returned = $name($array)
+    assert isinstance(returned, $array_type), f"$noun, not {type(returned).__name__}: is there a return?"
+    assert returned.tolist() == [2.0, 6.0], f"[1, 3] gives [2, 6], not {returned.tolist()}"
+    whole = $name($whole_numbers)
+    assert whole.dtype == $whole_numbers.dtype, f"whole numbers stay whole, not {whole.dtype}"
+
+
+test_$name()
 ### BEGIN HIDDEN TESTS
 from nbjudge import check
 check("$name")

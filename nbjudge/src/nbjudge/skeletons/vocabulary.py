@@ -43,6 +43,7 @@ class Vocabulary:
             "draw": "\n    draw=Draw," if self.draws else "",
             "array": "torch.tensor([1.0, 3.0])" if self.torch else "np.array([1.0, 3.0])",
             "array_type": "torch.Tensor" if self.torch else "np.ndarray",
+            "whole_numbers": "torch.tensor([1, 3])" if self.torch else "np.array([1, 3])",
             "library": "import torch" if self.torch else "import numpy as np",
             "noun": "a tensor" if self.torch else "an array",
         }
