@@ -20,7 +20,7 @@ from nbjudge.course.generated import not_generated_reason
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "nbjudge" / "README.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
-NOT_YET = "The gradebook does not have the assignment 'ps1' yet: run `nbgrader generate_assignment ps1`, which makes"
+NOT_YET = "does not have the assignment 'ps1' yet: run `nbgrader generate_assignment ps1`, which makes"
 
 
 def commands() -> list[list[str]]:
@@ -70,7 +70,7 @@ def quickstart(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("courses")
     typed(folder, "nbgrader", "quickstart", "quick")
     said = typed(folder / "quick", "nbjudge", "init")
-    assert "Next: nbjudge grade ps1" in said and f"Before that: {NOT_YET}" in said
+    assert "Next: nbjudge grade ps1" in said and f"Before that: The gradebook {NOT_YET}" in said
     return folder / "quick"
 
 

@@ -121,7 +121,7 @@ def try_checks(
 
 @app.command()
 def questions(
-    lesson: Annotated[str, typer.Argument(help="One assignment or notebook (ps1/problem2); all by default.")] = "*",
+    lesson: Annotated[str, typer.Argument(help="One assignment or notebook; all by default.")] = "*",
     write: Annotated[
         Path | None, typer.Option(help="A Markdown page with the two comments that the table stands between.")
     ] = None,
@@ -138,7 +138,7 @@ def questions(
 
 @app.command()
 def visible(
-    lesson: Annotated[str, typer.Argument(help="One assignment or notebook (ps1/problem2); all by default.")] = "*",
+    lesson: Annotated[str, typer.Argument(help="One assignment or notebook; all by default.")] = "*",
 ) -> None:
     """Print how many of the wrong answers in checks/ fail the tests that students see.
 
