@@ -11,7 +11,7 @@ from traitlets.config import Config
 
 from nbjudge.exports.canvas import CanvasExporter
 from nbjudge.exports.moodle import MoodleExporter
-from nbjudge.exports.table import escape_formula, escape_identifier
+from nbjudge.exports.spreadsheet import SpreadsheetExporter
 
 # nbgrader's gradebook links a submission before it adds it.
 pytestmark = pytest.mark.filterwarnings("ignore:Object of type <Submitted:sqlalchemy.exc.SAWarning")
@@ -69,7 +69,7 @@ def export(database, tmp_path):
         config = Config({exporter.__name__: options, "ExportPlugin": {"to": str(file)}})
         with Gradebook(database) as gradebook:
             exporter(config=config).export(gradebook)
-        return list(csv.reader(io.StringIO(file.read_bytes().decode(), newline=""), strict=True))
+        return list(csv.reader(io.StringIO(file.read_bytes().decode("utf-8-sig"), newline=""), strict=True))
 
     return run
 
@@ -135,15 +135,45 @@ def test_no_cell_is_a_formula_and_every_row_is_one_line(exporter, export, tmp_pa
     assert any(cell.startswith("'@SUM") or cell.startswith("'=HYPERLINK") for row in rows for cell in row)
 
 
-@pytest.mark.parametrize("text", ["=1+1", " =1+1", "\t@SUM(A1)", "-cmd|' /C calc'!A0", "+1\n", "＝1"])
-def test_what_begins_like_a_formula_gets_an_apostrophe(text):
-    assert escape_formula(text) == "'" + " ".join(text.split())
-    assert escape_identifier("=" + text).startswith("'")
+def test_a_spreadsheet_gets_the_separator_and_decimal_sign_of_the_course(export, database, tmp_path):
+    head, *rows = export(SpreadsheetExporter)
+    assert head == ["Student", "Last name", "First name", "Email address", "one", "two"]
+    assert {row[0]: row[4:] for row in rows}["ada"] == ["8.12", "0"]
+    app = ExportApp()
+    app.initialize(
+        [
+            f"--db={database}",
+            "--exporter=nbjudge.exports.spreadsheet.SpreadsheetExporter",
+            f"--to={tmp_path / 'european.csv'}",
+            "--CsvFiles.separator=semicolon",
+            "--CsvFiles.decimal=comma",
+        ]
+    )
+    app.start()
+    lines = (tmp_path / "european.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert lines[0] == '"Student";"Last name";"First name";"Email address";"one";"two"'
+    assert '"ada";"Love""lace, Countess";"Ada";"ada@x.org";8,12;0' in lines
 
 
-def test_an_id_in_which_nothing_can_be_called_stays_as_it_is():
-    for name in ("+4912", "-7", "@ada", "ada.l+x@uni-x.org", "Żółć, Łucja", "007"):
-        assert escape_identifier(name) == name
+@pytest.mark.parametrize("exporter", [CanvasExporter, MoodleExporter])
+def test_platforms_get_the_comma_and_the_point_they_demand(database, tmp_path, exporter):
+    config = Config({"CsvFiles": {"separator": "semicolon", "decimal": "comma"}})
+    config.ExportPlugin.to = str(tmp_path / "it.csv")
+    with Gradebook(database) as gradebook:
+        exporter(config=config).export(gradebook)
+    text = (tmp_path / "it.csv").read_bytes().decode()
+    assert "8.12" in text and ";" not in text and not text.startswith("\ufeff")
+
+
+@pytest.mark.parametrize("setting", [{"seperator": "comma"}, {"separator": ";"}, {"decimal": "comma"}])
+def test_an_unknown_setting_of_csv_files_is_refused_and_no_file_written(database, tmp_path, setting):
+    config = Config({"CsvFiles": setting, "ExportPlugin": {"to": str(tmp_path / "it.csv")}})
+    with (
+        Gradebook(database) as gradebook,
+        pytest.raises(SystemExit, match=r"Nothing was exported: .*CsvFiles"),
+    ):
+        SpreadsheetExporter(config=config).export(gradebook)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,6 @@ from reported_class import ABSENT, BROKEN, COMMA, FORMULA, LATE, MARKUP, TAG, UN
 from tiny_course import FOLDER, NAME
 
 from attention_lab.errors import CourseError
-from nbjudge.report.files import FORMULA as FORMULA_BEGINS
-from nbjudge.report.files import _write_csv
-from nbjudge.report.table import Table, table_of
 
 TABLES = ["exercises", "groups", "mistakes", "other_findings", "failures", "to_mark", "not_graded"]
 
@@ -89,27 +86,26 @@ def test_who_failed_and_who_waits_is_listed_with_the_reason(written):
     assert seconds["ada"] > 0 and seconds[BROKEN] is None
 
 
-def test_a_spreadsheet_that_separates_by_something_else_takes_no_part_of_a_field_for_a_formula(tmp_path):
-    said = ["x;=HYPERLINK(1);y", "x\t'+1", 'x|"@y', "x; \uff1dy", "a; b - c, -3"]
-    _write_csv(tmp_path / "it.csv", Table(("said",), [{"said": each} for each in said]))
-    written = (tmp_path / "it.csv").read_text(encoding="utf-8-sig")
-    for separator in ";\t|":
-        fields = [field for line in csv.reader(written.splitlines(), delimiter=separator) for field in line]
-        assert not [field for field in fields if FORMULA_BEGINS.match(field)]
-    assert "a; b - c, -3" in written
+@pytest.mark.parametrize("where", ["command line", "nbgrader_config.py"])
+def test_the_course_or_the_command_line_chooses_separator_and_decimal_sign(
+    class_copy, report, tmp_path, where
+):
+    options = ()
+    if where == "command line":
+        options = ("--csv-separator", "semicolon", "--csv-decimal", "comma")
+    else:
+        with (class_copy / "nbgrader_config.py").open("a") as config:
+            config.write("\nc.CsvFiles.separator = 'semicolon'\nc.CsvFiles.decimal = 'comma'\n")
+    assert report(class_copy, FOLDER, "--output", tmp_path / "out", *options).exit_code == 0
+    lines = (tmp_path / "out" / "students.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert lines[0].startswith('"student";"name";')
+    assert any(";4,5;" in line for line in lines)
 
 
-def test_a_csv_file_is_the_same_to_the_byte_on_every_machine(tmp_path):
-    rows = [
-        {"who": ["ada", "Żółć"], "points": 4.0, "mean": 2 / 3, "times": 3, "why": 'she said "no",\nand left'},
-        {"who": [], "mean": None, "times": 0, "why": "=1+1"},
-    ]
-    _write_csv(tmp_path / "it.csv", table_of(["who", "points", "mean", "times", "why"], rows))
-    assert (tmp_path / "it.csv").read_bytes().decode("utf-8") == (
-        '\ufeff"who","points","mean","times","why"\n'
-        '"ada; Żółć",4.0,0.666667,3,"she said ""no"",\nand left"\n'
-        '"","","",0,"\'=1+1"\n'
-    )
+def test_a_separator_that_is_not_known_is_refused_before_anything_is_written(graded_class, report, tmp_path):
+    refused = report(graded_class, FOLDER, "--output", tmp_path / "out", "--csv-separator", "pipe")
+    assert isinstance(refused.exception, CourseError)
+    assert "CsvFiles.separator is 'pipe'" in str(refused.exception) and not (tmp_path / "out").exists()
 
 
 def test_a_spreadsheet_takes_no_field_for_a_formula(written):

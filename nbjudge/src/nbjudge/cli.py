@@ -198,18 +198,32 @@ def report(
         list[Path] | None,
         typer.Option(help="The report.json of an earlier class: say what got harder. May be given again."),
     ] = None,
+    csv_separator: Annotated[
+        str | None,
+        typer.Option(
+            help="Separator of the CSV files: comma, semicolon or tab (default: c.CsvFiles.separator). "
+            "Exports for Canvas and Moodle always use a comma and a decimal point, as those platforms demand."
+        ),
+    ] = None,
+    csv_decimal: Annotated[
+        str | None,
+        typer.Option(help="Decimal sign of the CSV files: point or comma (default: c.CsvFiles.decimal)."),
+    ] = None,
 ) -> None:
     """Write a page on what a graded class has understood of a lesson, with CSV files and JSON."""
+    from nbjudge.course.configuration import read_config
     from nbjudge.course.course import find_course
     from nbjudge.course.generated import not_generated_reason
+    from nbjudge.csv_files import CsvFormat
     from nbjudge.report import write_report
 
     course = find_course(Path.cwd())
+    csv_format = CsvFormat.of(read_config(course.root), separator=csv_separator, decimal=csv_decimal)
     folder = course.choose(lesson)[0].folder
     reason = not_generated_reason(course.folders, folder)
     if reason is not None:
         raise CourseError(reason)
-    said, page = write_report(course.folders, folder, output, anonymous, console, compare or ())
+    said, page = write_report(course.folders, folder, output, anonymous, console, compare or (), csv_format)
     for sentence in said:
         console.print(Text(sentence.replace("`", "")), soft_wrap=True)
     console.print(Text(f"The report: {page}"), soft_wrap=True)

@@ -17,6 +17,7 @@ from nbjudge.classroom.limits import TOO_LARGE, Refused
 from nbjudge.classroom.memory import keep_what_is_freed
 from nbjudge.classroom.people import HUB_IS_SILENT, NOT_KNOWN, HubIsSilent, People, Person
 from nbjudge.classroom.tutors import ClassTutors
+from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
 from nbjudge.tutor import wire
 from nbjudge.tutor.service import CONTENT_TYPE, VERSION
@@ -33,8 +34,8 @@ ACTIONS = ("check", "answer", "help", "one_page")
 class Room:
     """What all handlers share."""
 
-    def __init__(self, tutors: ClassTutors, people: People) -> None:
-        self.tutors, self.people = tutors, people
+    def __init__(self, tutors: ClassTutors, people: People, csv_format: CsvFormat | None = None) -> None:
+        self.tutors, self.people, self.csv_format = tutors, people, csv_format or CsvFormat()
         sys.setswitchinterval(SWITCH_SECONDS)
         keep_what_is_freed()
         self.workers = ThreadPoolExecutor(WORKERS, "judge")

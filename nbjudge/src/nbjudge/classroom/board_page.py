@@ -6,8 +6,6 @@ The page is kept up to date by server-sent events (WHATWG HTML, section 9.2).
 from __future__ import annotations
 
 import asyncio
-import csv
-import io
 import json
 from html import escape
 from importlib.resources import files
@@ -17,6 +15,7 @@ from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, RequestHandler, authenticated
 
 from nbjudge.classroom.asking import Room
+from nbjudge.csv_files import CsvFormat
 
 HEARTBEAT = 15.0  # seconds after which a page on whose board nothing happens hears that the service lives
 NOT_FOR_YOU = "The board is for those who teach this class. If you do, ask whoever runs the hub to say so."
@@ -28,7 +27,6 @@ SAFE = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class ForInstructors(RequestHandler):
@@ -98,20 +96,13 @@ class BoardTable(ForInstructors):
             self.finish(json.dumps(rows, ensure_ascii=False, indent=1))
             return
         self.set_header("Content-Type", "text/csv; charset=utf-8")
-        self.finish("\ufeff" + as_csv(rows))
+        self.finish(as_csv(rows, self.room.csv_format))
 
 
-def as_csv(rows: list[dict[str, Any]]) -> str:
-    """A line an exercise; its mistakes in one field, each with the number of learners."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+def as_csv(rows: list[dict[str, Any]], csv_format: CsvFormat) -> str:
+    """A line for each exercise; its mistakes in one field, each with the number of learners."""
+    lines: list[list[Any]] = [COLUMNS]
     for row in rows:
-        mistakes = "; ".join(f"{each['name']}: {each['learners']}" for each in row["mistakes"])
-        writer.writerow([_field(each) for each in (*(row[name] for name in COLUMNS[:-1]), mistakes)])
-    return text.getvalue()
-
-
-def _field(value: Any) -> Any:
-    """What a spreadsheet would take for a formula gets an apostrophe."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_BEGINS) else value
+        mistakes = [f"{each['name']}: {each['learners']}" for each in row["mistakes"]]
+        lines.append([*(row[name] for name in COLUMNS[:-1]), mistakes])
+    return csv_format.text(lines)

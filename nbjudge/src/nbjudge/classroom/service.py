@@ -25,6 +25,7 @@ from nbjudge.classroom.settings import ClassroomSettings
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import find_course
+from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
 from nbjudge.tutor.material import material_of
 
@@ -49,11 +50,12 @@ def run(course_folder: Path) -> None:
     except ImportError as error:
         raise CourseError(NO_LIBRARY) from error
     course = find_course(course_folder)
-    settings = ClassroomSettings.of(read_config(course.root))
+    configuration = read_config(course.root)
+    settings, csv_format = ClassroomSettings.of(configuration), CsvFormat.of(configuration)
     looks = Looks(course.root / KEPT, settings.keep_days)
     tutors = ClassTutors(material_of(course), settings, looks)
     threading.Thread(target=warm_up, args=(tutors,), daemon=True).start()
-    asyncio.run(_serve(tutors, HubOAuth.instance(), settings))
+    asyncio.run(_serve(tutors, HubOAuth.instance(), settings, csv_format))
 
 
 def application(room: Room, prefix: str, login: type, **settings: Any) -> Application:
@@ -74,10 +76,10 @@ def application(room: Room, prefix: str, login: type, **settings: Any) -> Applic
     )
 
 
-async def _serve(tutors: ClassTutors, auth: Any, settings: ClassroomSettings) -> None:
+async def _serve(tutors: ClassTutors, auth: Any, settings: ClassroomSettings, csv_format: CsvFormat) -> None:
     from jupyterhub.services.auth import HubOAuthCallbackHandler, HubOAuthenticated
 
-    room = Room(tutors, HubPeople(auth, settings))
+    room = Room(tutors, HubPeople(auth, settings), csv_format)
     prefix = os.environ["JUPYTERHUB_SERVICE_PREFIX"]
     app = application(room, prefix, HubOAuthenticated, cookie_secret=os.urandom(32))
     app.add_handlers(r".*", [(f"{prefix}oauth_callback", HubOAuthCallbackHandler)])

@@ -13,9 +13,8 @@ from typing import Any
 
 from traitlets import Enum, Unicode
 
-from nbjudge.exports.grades import format_score
+from nbjudge.exports.grades import round_score
 from nbjudge.exports.learning_platform import FIELDS, PlatformExporter
-from nbjudge.exports.table import escape_formula
 
 STUDENT_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
@@ -42,12 +41,12 @@ class CanvasExporter(PlatformExporter):
     ).tag(config=True)
     section = Unicode("", help="What stands in the column Section, which Canvas asks for.").tag(config=True)
 
-    def header_rows(self, assignments: list[Any]) -> list[list[str]]:
+    def header_rows(self, assignments: list[Any]) -> list[list[Any]]:
         """The headings, and the row of possible points below them."""
         possible = ["Points Possible", *[""] * (len(STUDENT_COLUMNS) - 1)]
         return [
             [*STUDENT_COLUMNS, *map(self.column, assignments)],
-            [*possible, *(format_score(assignment.max_score) for assignment in assignments)],
+            [*possible, *(round_score(float(assignment.max_score)) for assignment in assignments)],
         ]
 
     def who(self, student: Any) -> list[str]:
@@ -59,9 +58,9 @@ class CanvasExporter(PlatformExporter):
             self.log.warning("%s: %r is no number of Canvas's, and was left out.", student.id, number)
             number = ""
         return [
-            escape_formula(name or student.id),
+            name or student.id,
             number,
             self.field(student, self.sis_user_id),
             self.field(student, self.sis_login_id),
-            escape_formula(self.section),
+            self.section,
         ]

@@ -57,6 +57,7 @@ def grade_of(gradebook: Gradebook, assignment: str, student: str, with_unmarked:
     return Grade(score if counts else None, comments, unmarked)
 
 
-def format_score(number: float) -> str:
-    """A number as both platforms read it: a decimal point, no more places than they keep."""
-    return f"{round(number, 2):.12g}"
+def round_score(number: float) -> float:
+    """A score to two places, which is what both platforms keep; whole numbers without a fraction."""
+    rounded = round(number, 2)
+    return int(rounded) if rounded.is_integer() else rounded

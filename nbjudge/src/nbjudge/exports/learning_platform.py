@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins.export import ExportPlugin
 from traitlets import Bool, Dict, Enum, TraitError, Unicode
 
-from nbjudge.exports.grades import Grade, format_score, grade_of, select_entries
-from nbjudge.exports.table import escape_formula, escape_identifier, write_table
+from nbjudge.csv_files import PLATFORM, CsvFormat, Verbatim, identifier, is_formula
+from nbjudge.exports.grades import Grade, grade_of, round_score, select_entries
 
 # nbgrader knows these of a student that a platform may know too.
 FIELDS = ("id", "email", "lms_user_id")
@@ -20,7 +21,7 @@ class PlatformExporter(ExportPlugin):  # type: ignore[misc]
     """For platforms whose gradebook is a row a student and a column an assignment."""
 
     default_file = "grades.csv"
-    no_score = ""  # what the platform reads as "no grade"
+    no_score = Verbatim()  # what the platform reads as "no grade"
 
     columns = Dict(
         key_trait=Unicode(),
@@ -57,10 +58,14 @@ class PlatformExporter(ExportPlugin):  # type: ignore[misc]
                 if grade.unmarked and not self.with_unmarked:
                     self.log.warning("%s, %s: not marked yet, no grade is exported.", student.id, each.name)
         file = Path(self.to or self.default_file)
-        write_table(file, rows)
+        self._write(file, self.csv_format().text(rows))
         self.log.info("Exported %d students and %d assignments to %s", len(students), len(assignments), file)
 
-    def header_rows(self, assignments: list[Any]) -> list[list[str]]:
+    def csv_format(self) -> CsvFormat:
+        """How the file is written: as learning platforms demand, whatever the course sets for `CsvFiles`."""
+        return PLATFORM
+
+    def header_rows(self, assignments: list[Any]) -> list[list[Any]]:
         """The rows above the students."""
         raise NotImplementedError
 
@@ -68,25 +73,39 @@ class PlatformExporter(ExportPlugin):  # type: ignore[misc]
         """The columns that say whose row it is."""
         raise NotImplementedError
 
-    def cells(self, grades: list[Grade]) -> list[str]:
+    def cells(self, grades: list[Grade]) -> list[Any]:
         """The columns of the assignments."""
         return [self.score(grade) for grade in grades]
 
-    def score(self, grade: Grade) -> str:
+    def score(self, grade: Grade) -> float | str:
         """A score as the platform reads it."""
         if grade.score is not None:
-            return format_score(grade.score)
-        return "0" if self.missing == "zero" and not grade.unmarked else self.no_score
+            return round_score(grade.score)
+        return 0 if self.missing == "zero" and not grade.unmarked else self.no_score
 
     def column(self, assignment: Any) -> str:
         """The heading of an assignment's column."""
-        return escape_formula(self.columns.get(assignment.name, assignment.name))
+        return str(self.columns.get(assignment.name, assignment.name))
 
     def field(self, student: Any, name: str) -> str:
         """One of a student's ids as text; nothing where the gradebook has none."""
-        found = escape_identifier(str(getattr(student, name) or "")) if name else ""
-        if found.startswith("'"):
+        found = identifier(str(getattr(student, name) or "")) if name else ""
+        if is_formula(found) and not isinstance(found, Verbatim):
             self.log.warning(
                 "%s: %s begins like a formula and was written with an apostrophe before it.", student.id, name
             )
         return found
+
+    @staticmethod
+    def _write(file: Path, text: str) -> None:
+        """Put the text in the place of what the file held, whole or not at all."""
+        draft = file.with_name(f"{file.name}.part-{os.getpid()}")
+        try:
+            draft.write_bytes(text.encode("utf-8", "replace"))
+            draft.replace(file)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise SystemExit(
+                f"Nothing was exported: {file} cannot be written ({error.strerror}). "
+                "Name another file with `--to`."
+            ) from error

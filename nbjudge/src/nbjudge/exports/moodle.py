@@ -13,9 +13,9 @@ from typing import Any
 
 from traitlets import Bool, Enum
 
+from nbjudge.csv_files import Verbatim
 from nbjudge.exports.grades import Grade
 from nbjudge.exports.learning_platform import FIELDS, PlatformExporter
-from nbjudge.exports.table import escape_formula
 
 HEADINGS = {"email": "Email address", "idnumber": "ID number", "username": "Username"}
 
@@ -28,7 +28,7 @@ class MoodleExporter(PlatformExporter):
     """
 
     default_file = "moodle.csv"
-    no_score = "-"  # an empty cell of a new grade item would be 0
+    no_score = Verbatim("-")  # an empty cell of a new grade item would be 0
 
     identify_by = Enum(
         list(HEADINGS), default_value="email", help="Which of Moodle's fields says whose row it is."
@@ -42,7 +42,7 @@ class MoodleExporter(PlatformExporter):
         False, help="Whether each assignment gets a second column with the comments written by hand."
     ).tag(config=True)
 
-    def header_rows(self, assignments: list[Any]) -> list[list[str]]:
+    def header_rows(self, assignments: list[Any]) -> list[list[Any]]:
         """The headings."""
         columns = [self.column(assignment) for assignment in assignments]
         if self.comments:
@@ -59,12 +59,12 @@ class MoodleExporter(PlatformExporter):
                 "find them, and it takes no file with a row of nobody's. Enter it with "
                 "`nbgrader db student add`, or set `MoodleExporter.identify_by`."
             )
-        return [found, escape_formula(student.first_name or ""), escape_formula(student.last_name or "")]
+        return [found, student.first_name or "", student.last_name or ""]
 
-    def cells(self, grades: list[Grade]) -> list[str]:
+    def cells(self, grades: list[Grade]) -> list[Any]:
         """A score an assignment, each with its comment where comments are asked for."""
         scores = super().cells(grades)
         if not self.comments:
             return scores
-        said = (escape_formula(" ".join(grade.comments)) for grade in grades)
+        said = (" ".join(grade.comments) for grade in grades)
         return [cell for pair in zip(scores, said, strict=True) for cell in pair]

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from nbjudge.course.configuration import read_config
 from nbjudge.course.folders import CourseFolders
+from nbjudge.csv_files import CsvFormat
 from nbjudge.report.compare import changes_in_words, compared, read_earlier
 from nbjudge.report.files import current_time, rows_of, write_files
 from nbjudge.report.gather import gather
@@ -24,12 +26,15 @@ def write_report(
     anonymous: bool,
     console: Console,
     compare: Sequence[Path] = (),
+    csv_format: CsvFormat | None = None,
 ) -> tuple[list[str], Path]:
     """Write the report of the lesson in `folder`; returns what is to be said first, and the page's path.
 
-    `anonymous` leaves out who; `compare` names reports of earlier classes. Raises CourseError where nothing
-    is graded, where something cannot be read, and where the report cannot be written.
+    `anonymous` leaves out who; `compare` names reports of earlier classes; `csv_format` is by default the
+    course's. Raises CourseError where nothing is graded, where something cannot be read, and where the report
+    cannot be written.
     """
+    csv_format = csv_format or CsvFormat.of(read_config(course.root))
     earlier = [read_earlier(path, folder) for path in compare]
     gathered = gather(course, folder, console)
     # A report to be shown has a folder of its own: it must not lie beside files with names.
@@ -49,5 +54,5 @@ def write_report(
             "counts": asdict(counts_of(gathered)),
         }
         page = render(gathered, tables, about)
-        index = write_files(output or course.reports / own, page, tables, about)
+        index = write_files(output or course.reports / own, page, tables, about, csv_format)
     return [first, *changes], index

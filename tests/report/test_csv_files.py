@@ -1,0 +1,99 @@
+"""CSV files that every spreadsheet reads as the same table, and in which it finds no formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from nbjudge.csv_files import DECIMAL_SIGNS, SEPARATORS, CsvFormat, Verbatim, identifier
+from nbjudge.errors import CourseError
+
+FORMATS = [CsvFormat(), CsvFormat("semicolon", "comma"), CsvFormat("tab", "point"), CsvFormat("tab", "comma")]
+DANGEROUS = [
+    "=1+1",
+    " =1+1",
+    "\t@SUM(A1)",
+    "-cmd|' /C calc'!A0",
+    "+1\n",
+    "\uff1d1",
+    "x;=HYPERLINK(1);y",
+    "x,=HYPERLINK(1),y",
+    "x\t'+1",
+    'x|"@y',
+    "x; \uff1dy",
+    "x\n=1+1",
+    "x\r\n'\"=1",
+]
+
+
+def read(text: str, separator: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=separator))
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=str)
+@pytest.mark.parametrize("separator", [*SEPARATORS.values(), "|"])
+def test_no_spreadsheet_finds_a_formula_whatever_it_separates_by(form, separator):
+    text = form.text([["before", said, "after"] for said in DANGEROUS])
+    fields = [field.lstrip(' "') for row in read(text, separator) for field in row]
+    assert not [field for field in fields if field[:1] in tuple("=+-@\uff1d")]
+    assert len(text.splitlines()) == len(DANGEROUS)
+
+
+def test_text_without_formulas_is_written_as_it_is():
+    said = ["a; b - c, -3", "Żółć, Łucja", 'she said "no"', "it's", ""]
+    assert read(CsvFormat().text([said]), ",") == [said]
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=str)
+def test_numbers_and_texts_come_back_from_every_format(form):
+    rows = [["Żółć; Łucja, x", 22.5, 3, -0.25, None, ["ada", "bob"]]]
+    (row,) = read(form.text(rows), SEPARATORS[form.separator])
+    numbers = [float(field.replace(DECIMAL_SIGNS[form.decimal], ".")) for field in row[1:4]]
+    assert numbers == [22.5, 3, -0.25]
+    assert [row[0], *row[4:]] == ["Żółć; Łucja, x", "", "ada; bob"]
+
+
+def test_a_european_excel_gets_its_separator_its_decimal_sign_and_the_mark_of_utf_8():
+    text = CsvFormat("semicolon", "comma").text([["who", "points"], ["Żółć", 22.5]])
+    assert text == '\ufeff"who";"points"\r\n"Żółć";22,5\r\n'
+
+
+def test_a_file_is_the_same_to_the_byte_on_every_machine():
+    rows = [
+        [["ada", "Żółć"], 4.0, 2 / 3, 3, 'she said "no",\nand left'],
+        [[], None, None, 0, "=1+1"],
+    ]
+    assert CsvFormat().text(rows) == (
+        '\ufeff"ada; Żółć",4.0,0.666667,3,"she said ""no"", and left"\r\n"","","",0,"\'=1+1"\r\n'
+    )
+
+
+def test_an_id_in_which_nothing_can_be_called_stays_as_it_is():
+    names = ["+4912", "-7", "@ada", "ada.l+x@uni-x.org", "007"]
+    assert read(CsvFormat().text([[identifier(name) for name in names]]), ",") == [names]
+    assert not isinstance(identifier("=1+1"), Verbatim)
+    assert read(CsvFormat().text([[identifier("=1+1")]]), ",") == [["'=1+1"]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "message"),
+    [
+        ({"separator": ";"}, {}, "CsvFiles.separator is ';': it must be one of 'comma', 'semicolon', 'tab'"),
+        ({"decimal": "dot"}, {}, "CsvFiles.decimal is 'dot'"),
+        ({"seperator": "comma"}, {}, "There is no setting CsvFiles.seperator"),
+        ({}, {"separator": "pipe"}, "CsvFiles.separator is 'pipe'"),
+        ({"decimal": "comma"}, {}, "set CsvFiles.separator to 'semicolon'"),
+    ],
+)
+def test_an_unknown_setting_or_value_is_an_error(settings, options, message):
+    with pytest.raises(CourseError, match=message):
+        CsvFormat.of({"CsvFiles": settings}, **options)
+
+
+def test_the_command_line_comes_before_the_course():
+    course = {"CsvFiles": {"separator": "semicolon", "decimal": "comma"}}
+    assert CsvFormat.of(course) == CsvFormat("semicolon", "comma")
+    assert CsvFormat.of(course, separator="tab", decimal=None) == CsvFormat("tab", "comma")
+    assert CsvFormat.of({}) == CsvFormat()
