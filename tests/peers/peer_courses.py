@@ -5,11 +5,13 @@ Every notebook is read from the installed package, where nbgrader ships its test
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 import nbgrader
+from class_of_six import Student
 from nbformat import NotebookNode
 from nbgrader.tests import create_grade_cell, create_solution_cell
 
@@ -22,8 +24,8 @@ ARCHIVE = GUIDE / "downloaded" / "ps1" / "archive"  # what a learning platform g
 # In the place of a file: "what students get", unchanged.
 RELEASED = Path("released")
 
-# Notebooks by name, which may be any where a student chose it.
-Notebooks = dict[str, Path | NotebookNode]
+# Notebooks by name, which may be any where a student chose it. Or a function that makes what is handed in.
+Notebooks = Mapping[str, Path | NotebookNode | Student]
 
 
 @dataclass(frozen=True)
