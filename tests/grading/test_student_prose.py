@@ -12,7 +12,17 @@ from nbconvert.filters.markdown_mistune import markdown2html_mistune
 from nbconvert.filters.strings import strip_files_prefix
 
 from nbjudge.plain_text import as_html
-from nbjudge.rebuild.student_prose import INVISIBLE_SPACE, LONGEST, MOST, neutralize_markup, neutralize_prose
+from nbjudge.rebuild.formula_commands import COMMANDS
+from nbjudge.rebuild.student_prose import (
+    DEEPEST,
+    INVISIBLE_SPACE,
+    LONGEST,
+    MOST,
+    MOST_BACKWARDS,
+    MOST_OPENINGS,
+    neutralize_markup,
+    neutralize_prose,
+)
 
 ELEMENTS = {
     "p",
@@ -34,9 +44,7 @@ ELEMENTS |= {"br", "table", "thead", "tbody", "tr", "th", "td", "dl", "dt", "dd"
 ELEMENTS |= {f"h{level}" for level in range(1, 7)}
 ATTRIBUTES = {"href", "title", "class", "id", "style", "type", "disabled", "checked", "start"}
 ADDRESS = re.compile(r"https?://|mailto:|#")
-COMMANDS = re.compile(
-    r"\\(href|def|let|newcommand|require|mmlToken|style|class|cssId|unicode|html\w*)(?![a-zA-Z])"
-)
+COMMAND = re.compile(r"\\([A-Za-z]+)")
 # What markup of every kind is made of.
 PIECES = list("[]()<>!&#;:/\\`~*_|$\"'=-+ \n\t{}x") + [
     "\0",
@@ -81,6 +89,10 @@ PIECES += [
     "\\end{a}",
     "\\href{",
     "\\def\\a{",
+    "\\raise",
+    "\\in",
+    "put",
+    "\\",
     "}",
 ]
 PIECES += [
@@ -121,7 +133,7 @@ def what_is_more_than_text(page: BeautifulSoup) -> list[str]:
 def test_prose_of_any_pieces_is_no_more_than_text(text):
     page = shown(neutralize_markup(text))
     assert what_is_more_than_text(page) == []
-    assert not COMMANDS.search(page.get_text())
+    assert set(COMMAND.findall(page.get_text())) <= COMMANDS
     # What the page has places of its own for keeps its name.
     assert not {"why", "test_double"} & {each.get("id") for each in page.find_all(id=True)}
 
@@ -178,3 +190,68 @@ def test_a_sentence_in_an_element_of_markdown_stays_in_it(text):
     assert {each.name for each in page.find_all(True)} <= {"p", "strong", "span"}
     assert all(not each.attrs for each in page.find_all(True))
     assert len(page.find_all("p")) == 1
+
+
+# Formulas as people write them in notebooks.
+HONEST_FORMULAS = [
+    r"$\frac{Q K^\top}{\sqrt{d_k}}$, $\tfrac12$, $\dfrac{\partial L}{\partial \theta_i}$ and ${n \choose k}$",
+    r"$$\operatorname{softmax}(x)_i = \frac{e^{x_i}}{\sum_{j=1}^{n} e^{x_j}} \quad \text{for all } i$$",
+    r"$$\begin{aligned} a &= b \\ &= \left[ \mathbf{x} \boldsymbol{\Sigma}^{-1} y \right] \end{aligned}$$",
+    r"\\[ A = \begin{pmatrix} 1 & 0 \\ \vdots & \ddots \end{pmatrix} \in \mathbb{R}^{m \times n} \\]",
+    r"$$\begin{array}{c|cc} a & b & c \\ \hline 1 & 2 & 3 \end{array}$$",
+    r"$$|x| = \begin{cases} x & \text{if } x \geq 0 \\[4pt] -x & \text{otherwise} \end{cases}$$",
+    r"\begin{equation} \label{eq:loss} \mathcal{L} = -\log p_\theta(y \mid x) \tag{2.1} \end{equation}",
+    r"\begin{align*} \exp\!\left(-\lVert x \rVert_2^2\right) &\approx \hat{y} \nonumber \end{align*}",
+    r"\\( \lim_{n \to \infty} \underbrace{x_1 + \dots + x_n}_{n} \neq \overline{\vec{v}} \\)",
+    r"$\int_{-\infty}^{\infty} f(t)\,dt \iff \prod_k \lambda \leq \bigl\lfloor \tfrac{\pi}{2} \bigr\rfloor$",
+    r"$\xrightarrow[n]{d} \mathcal{N}(0, \sigma^2), \; \arg\max_x \{ f(x) \}, \; \bar{x} \pm \varepsilon$",
+    r"$\mathrm{ReLU}(x) = \max(0, x)$, $A^{\mathsf{T}}$, $\nabla \cdot F$, $a \propto b$, $10\,\%$, $\#$",
+]
+# Each moves, overlaps or enlarges what it draws, defines or colours it, or names a place in the page.
+FORBIDDEN = """
+raise lower raisebox smash rule hspace hskip vspace kern mkern mskip mspace Space llap rlap clap mathllap
+mathrlap mathclap above abovewithdelims genfrac color textcolor colorbox fcolorbox vcenter moveleft
+moveright Huge huge LARGE Large large tiny sideset prescript mathchoice skew uproot leftroot shoveleft
+cancel enclose rotatebox scalebox definecolor DeclareMathOperator def let newcommand href url class cssId
+style data require unicode char verb bbox mmlToken toggle texttip includegraphics hfil newline
+"""
+
+
+@pytest.mark.parametrize("text", HONEST_FORMULAS)
+def test_formulas_that_people_write_are_left_as_they_are(text):
+    assert neutralize_markup(text) == text
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [rf"\{name}{{20em}}{{x}}" for name in FORBIDDEN.split()]
+    + [r"a \above40em b", r"\\raise20em\hbox{x}", r"a\\[40em]b", r"a\\[-40em]b", r"a\\*[ -3.5 em ]b"]
+    + [r"a\\[{40em}]b", r"\begin{a}x\end{a}", r"\begin {a}", r"\begin{array}{p{99em}}x\end{array}"]
+    + [r"\begin{alignat}", r"\begin", r"\tag{" + "x" * 21 + "}", r"\tag{$x$}", r"\label{<x>}"]
+    + [r"\!" * (MOST_BACKWARDS + 1), r"\negthinspace\!" * MOST_BACKWARDS],
+)
+def test_no_reader_takes_another_command_for_one(formula):
+    safe = neutralize_markup(f"${formula}$")
+    assert re.search(rf"\\\*?{INVISIBLE_SPACE}", safe)
+    assert safe.replace(INVISIBLE_SPACE, "") == f"${formula}$"
+    assert set(COMMAND.findall(safe)) <= COMMANDS
+
+
+@pytest.mark.parametrize("opening", [r"\begin{aligned}", "\\\\[", "\\\\(", r"\left("])
+def test_what_a_reader_would_look_long_for_the_end_of_is_not_read(opening):
+    honest, slow = neutralize_prose([opening * MOST_OPENINGS, opening * (MOST_OPENINGS + 1)])
+    assert honest == opening * MOST_OPENINGS
+    assert [each.name for each in shown(slow).find_all(True)] == ["pre", "code"]
+
+
+def test_an_environment_that_no_formula_has_is_none():
+    """nbconvert looks from each beginning to the end of the text, and there is none left."""
+    (text,) = neutralize_prose([r"\begin{a}" * 2_000])
+    assert r"\begin" not in text
+
+
+def test_a_formula_that_is_nested_too_deep_is_not_read():
+    honest, deep = neutralize_prose(
+        ["$" + "x^{" * depth + "}" * depth + "$" for depth in (DEEPEST, DEEPEST + 1)]
+    )
+    assert shown(honest).p and not shown(deep).p
