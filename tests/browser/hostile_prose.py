@@ -99,6 +99,8 @@ FORMULAS = [
     rf"\begin{{equation}}<img src=x onerror={RUN}>\href{{javascript:{RUN}}}{{x}}\end{{equation}}",
     "$\\h\0ref{javascript:" + RUN + "}{x}$",
     rf"$\text{{<img src=x onerror={RUN}>}}$",
+    r"$\raise{20em}{\text{ALL POINTS: 28 of 28}}$ and $$a \above40em b$$",
+    r"$$\begin{matrix} a \\[-40em] \text{ALL POINTS} \end{matrix} \smash{x} \llap{x} \rule{40em}{40em}$$",
 ]
 PROSE = [*LINKS, *AUTOLINKS, *DEFINED, *ELEMENTS, *FORMULAS]
 HONEST_LINKS = [

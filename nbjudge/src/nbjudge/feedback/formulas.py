@@ -1,12 +1,13 @@
 r"""Formulas as MathML, which browsers draw themselves: no script, no fonts from elsewhere.
 
-A formula may be a student's. So only harmless elements and attributes of what the converter
-makes are kept (TeX has `\href`, `\class` and `\style`), and whatever it cannot make is shown as TeX.
+A formula may be a student's. So only harmless elements and attributes of what the converter makes are
+kept, with small lengths (TeX has `\href`, `\style` and `\raise`). Whatever it cannot make is shown as TeX.
 """
 
 from __future__ import annotations
 
 import html
+import re
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from latex2mathml.converter import Converter
@@ -37,47 +38,36 @@ ELEMENTS = frozenset(
         "mtr",
         "mtd",
         "mphantom",
-        "mpadded",
         "menclose",
         "mmultiscripts",
         "mprescripts",
     }
 )
-ATTRIBUTES = frozenset(
-    {
-        "accent",
-        "accentunder",
-        "columnalign",
-        "columnspacing",
-        "depth",
-        "display",
-        "displaystyle",
-        "fence",
-        "form",
-        "height",
-        "largeop",
-        "linethickness",
-        "lspace",
-        "mathvariant",
-        "maxsize",
-        "minsize",
-        "movablelimits",
-        "notation",
-        "rowspacing",
-        "rspace",
-        "scriptlevel",
-        "separator",
-        "stretchy",
-        "symmetric",
-        "voffset",
-        "width",
-    }
-)
+# A length that a formula needs, and no more: what is large or negative leads out of its place in the page.
+LENGTH = r"(?:[01]|[01]?\.\d+|2(?:\.[0-4]\d*)?)em|\d(?:\.\d+)?(?:pt|px)|0"
+ANSWER = "true|false"
+ATTRIBUTES = {
+    name: re.compile(values)
+    for names, values in (
+        ("accent accentunder displaystyle fence largeop movablelimits separator stretchy symmetric", ANSWER),
+        ("columnspacing linethickness lspace maxsize minsize rowspacing rspace width", LENGTH),
+        ("columnalign", r"(?:left|center|right)(?: (?:left|center|right))*"),
+        ("display", "block|inline"),
+        ("form", "prefix|infix|postfix"),
+        ("mathvariant", "[a-z-]{1,30}"),
+        ("notation", "[a-z ]{1,60}"),
+        ("scriptlevel", "[0-2]"),
+    )
+    for name in names.split()
+}
+SLASH = "\N{BIG SOLIDUS}"
 # Named spaces are MathML 2's; browsers of today know lengths only.
 SPACES = {
     "negativethinmathspace": "-0.167em",
     "negativemediummathspace": "-0.222em",
     "negativethickmathspace": "-0.278em",
+    "thinmathspace": "0.167em",
+    "thickmathspace": "0.278em",
 }
 
 
@@ -106,11 +96,17 @@ def _harmless(made: Element) -> Element:
 
 def _fill(copy: Element, made: Element) -> None:
     for name, value in made.attrib.items():
-        if name in ATTRIBUTES:
+        if name in ATTRIBUTES and (value in SPACES or ATTRIBUTES[name].fullmatch(value)):
             copy.set(name, SPACES.get(value, value))
     copy.text = html.unescape(made.text or "").replace("\\_", "_")
     if "\\" in copy.text:  # a command that the converter does not know, and lets stand
         raise ValueError(copy.text)
     for child in made:
-        inner = SubElement(copy, child.tag if child.tag in ELEMENTS else "mrow")
+        is_drawn = child.tag in ELEMENTS or _is_slash(child)
+        inner = SubElement(copy, child.tag if is_drawn else "mrow")
         _fill(inner, child)
+
+
+def _is_slash(made: Element) -> bool:
+    r"""Whether it is what `\not` draws over the next sign; other padding could overlap the page."""
+    return made.tag == "mpadded" and html.unescape("".join(made.itertext())) == SLASH

@@ -1,0 +1,126 @@
+"""What a student wrote is drawn within its own cell, and no page is wider than the window it is read in."""
+
+import io
+
+import numpy as np
+import pytest
+from feedback_pages import Seen
+from nbformat import v4
+from PIL import Image
+from playwright.sync_api import sync_playwright
+from test_page import code, half_right, judged, page, printed, text
+from test_students_page import ARGUMENTS, CHROMIUM
+
+from nbjudge.feedback.formulas import as_mathml
+from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
+
+pytestmark = pytest.mark.browser
+FORGED = r"\text{ALL POINTS: 28 of 28}"
+# As they were handed in: here no grader has put anything between a backslash and its command.
+OVER_THE_PAGE = [
+    rf"\raise{{20em}}{{{FORGED}}}",
+    rf"\lower{{20em}}{{{FORGED}}}",
+    r"a \above40em b",
+    rf"\smash{{\begin{{matrix}}{FORGED} \\ {FORGED} \\ {FORGED} \\ {FORGED}\end{{matrix}}}}",
+    rf"\llap{{{FORGED}}}\mathllap{{{FORGED}}}",
+    r"\rule{40em}{40em}",
+    rf"\hspace{{-40em}}{FORGED}\kern-40em{FORGED}",
+    200 * r"\!" + FORGED,
+    rf"\genfrac{{}}{{}}{{40em}}{{}}{{a}}{{b}}\color{{red}}{{{FORGED}}}",
+    rf"\begin{{matrix}} a \\[-40em] {FORGED} \end{{matrix}}",
+]
+LONG = "9" * 5_000
+VERDICT = Verdict(
+    "softmax",
+    7,
+    (GroupVerdict("large scores", 2, False, f"raised {LONG}"), GroupVerdict("one row", 1, True)),
+    (Finding(f"It raises ValueError: {LONG}", "raises", f"Expected {{'{LONG}': 1}}, yours is `{LONG}`."),),
+)
+HIDE = (
+    "cells => cells.forEach(each => [...each.children].forEach(child => child.style.visibility = 'hidden'))"
+)
+BOXES = """cells => cells.map(each => each.getBoundingClientRect())
+    .map(box => [box.x, box.y, box.right, box.bottom])"""
+LET_OUT = """cells => cells.forEach(each => {
+    each.style.contain = 'none'; each.style.overflow = 'visible';
+    each.lastElementChild.style.marginTop = '-300px'; })"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+def opened(browser, made, tmp_path, width):
+    (tmp_path / "page.html").write_text(made)
+    shown = browser.new_page(viewport={"width": width, "height": 900})
+    shown.goto((tmp_path / "page.html").as_uri())
+    return shown
+
+
+def pixels(shown, boxes):
+    """What is seen outside of these boxes."""
+    seen = np.array(Image.open(io.BytesIO(shown.screenshot(full_page=True))).convert("RGB"))
+    for left, top, right, bottom in boxes:
+        seen[int(top) : int(bottom) + 1, int(left) : int(right) + 1] = 0
+    return seen
+
+
+def changed_outside(shown):
+    """How many pixels outside of the student's cells are others than without what they wrote."""
+    boxes = shown.eval_on_selector_all(".own.prose", BOXES)
+    before = pixels(shown, boxes)
+    shown.eval_on_selector_all(".own.prose", HIDE)
+    return int((before != pixels(shown, boxes)).any(axis=2).sum())
+
+
+def drawn_page():
+    """Each formula in a cell of the student's, between cells that are not."""
+    cells = [judged(half_right())]
+    for number, formula in enumerate(OVER_THE_PAGE):
+        written = text(f"$${formula}$$")
+        written.id = f"own-1-{number}"
+        cells += [written, code("given = 1")]
+    return page(*cells)
+
+
+def test_no_formula_changes_a_pixel_outside_of_its_cell(browser, tmp_path):
+    shown = opened(browser, drawn_page(), tmp_path, 1000)
+    assert shown.locator(".own.prose math").count() >= 5
+    assert changed_outside(shown) == 0
+    let_out = opened(browser, drawn_page(), tmp_path, 1000)
+    let_out.eval_on_selector_all(".own.prose", LET_OUT)
+    assert changed_outside(let_out) > 100, "the test sees what is drawn outside"
+
+
+@pytest.mark.parametrize("formula", OVER_THE_PAGE)
+def test_a_formulas_lengths_are_small(formula):
+    for tag, given in Seen(as_mathml(formula)).elements:
+        assert tag != "mpadded" and not {"voffset", "height", "depth", "style", "mathcolor"} & given.keys()
+        assert all("40" not in value for value in given.values())
+
+
+def test_what_honest_formulas_need_is_kept():
+    made = as_mathml(r"\big( \binom{n}{k} \not= \begin{split} a &= b \end{split} \quad \displaystyle \sum x")
+    given = [given for _, given in Seen(made).elements]
+    assert {"minsize": "1.2em", "maxsize": "1.2em"} in given and {"linethickness": "0"} in given
+    assert {"width": "1em"} in given and {"width": "0"} in given
+    assert {"displaystyle": "true", "columnspacing": "0em", "rowspacing": "3pt"} in given
+
+
+@pytest.mark.parametrize("width", [360, 1000])
+def test_no_page_is_wider_than_its_window(browser, tmp_path, width):
+    own = text(f"{LONG} `{LONG}` $x = {LONG}$\n\n| {LONG} | b |\n|---|---|\n| `{LONG}` | 2 |\n\n# {LONG}")
+    own.id = "own-1-1"
+    error = v4.new_output("error", ename="ValueError", evalue=LONG, traceback=[f"ValueError: {LONG}"])
+    cells = [text(f"# {LONG}"), own, judged(VERDICT), code(f"x = {LONG}", printed(LONG), error)]
+    cells += [text(LONG, name="why", grade=True, solution=True, points=1, score=0, comment=f"`{LONG}`")]
+    about = {"notebook": LONG, "assignment": "01_tiny", "student": "a" * 128, "late_penalty": 1.0}
+    made = page(*cells, about=about, nbjudge={"note": LONG})
+    shown = opened(browser, made, tmp_path, width)
+    shown.eval_on_selector_all("details", "all => all.forEach(each => each.open = true)")
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    assert shown.get_by_text("large scores").first.is_visible()
