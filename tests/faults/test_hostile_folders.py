@@ -57,6 +57,26 @@ def test_a_name_that_can_be_no_id_is_said_to_be_none(student):
     assert "rename the folder" in sentence and not CONTROL.search(sentence)
 
 
+@pytest.mark.parametrize(
+    "character",
+    "\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\u061c\u00ad\ufeff\u180e\u034f\u3164\u2800"
+    "\ufe0f\ufe00\U000e0041\U000e0100\u2066\u202e\u206f\u2028\x85\ue000\uffff",
+    ids=ascii,
+)
+def test_an_id_with_a_character_that_cannot_be_seen_is_refused(character):
+    """It would stand in the gradebook and the report beside another that looks the same."""
+    for student in (f"ad{character}a", f"{character}ada", f"ada{character}"):
+        assert "holds characters that cannot be shown" in (invalid_id_reason(student) or "")
+
+
+@pytest.mark.parametrize(
+    "student",
+    ["ada", "ada lovelace_123", "José", "Jose\u0301", "李明", "علي", "O'Brien", "x+y@z.org", "भारत"],
+)
+def test_a_name_in_any_script_is_an_id(student):
+    assert invalid_id_reason(student) is None
+
+
 @pytest.mark.parametrize("kind", BESIDE)
 def test_the_files_beside_a_notebook_are_the_same_whatever_order_they_are_found_in(tmp_path, kind):
     BESIDE[kind](hand_in(tmp_path, "ada", answered()))
