@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 from student_code import PATIENT
 
+from nbjudge.sandbox.inside.watch import STARTED
+
 MEBIBYTE = 2**20
 TIGHT = replace(
     PATIENT,
@@ -90,6 +92,38 @@ def test_processes_and_threads(start, tmp_path, taker):
         assert "it was let" not in shown
         assert outcome == "died" or "temporarily unavailable" in shown or "can't start new thread" in shown
         assert kernel.says("print(before)") == "1"
+
+
+# Six at a time, which is fewer than there may be.
+ROUNDS = """
+import os
+def rounds(number):
+    for _ in range(number):
+        children = [os.fork() or os._exit(0) for _ in range(6)]
+        for child in children:
+            os.waitpid(child, 0)
+"""
+
+
+def test_processes_that_end_at_once_are_counted(start, tmp_path):
+    with start(tmp_path, TIGHT) as kernel:
+        kernel.says(ROUNDS)
+        assert kernel.run("rounds(80)\nprint('as many as a notebook needs')")[0] == "done"
+        outcome, shown = kernel.run(f"rounds({TIGHT.processes * STARTED // 4})\n{HOLD}")
+        assert outcome == "died" and "it was let" not in shown
+        assert kernel.says("print(callable(rounds))") == "True"
+
+
+def test_a_folder_too_deep_to_have_a_name_ends_its_kernel(start, tmp_path):
+    """Each import would look for its name, for longer than any limit and without being interrupted."""
+    step = "os.mkdir('d'), os.chdir('d')"
+    deeper = f"import os\ndef deeper(number):\n    for _ in range(number):\n        {step}"
+    with start(tmp_path, PATIENT) as kernel:
+        kernel.says(deeper)
+        assert kernel.says("deeper(100)\nprint(len(os.getcwd()) > 200)") == "True"
+        outcome, shown = kernel.run(f"deeper(5_000)\n{HOLD}")
+        assert outcome == "died" and "it was let" not in shown
+        assert kernel.says("import json.tool\nprint(len(os.getcwd()) > 200)") == "True"
 
 
 def test_open_files(start, tmp_path):

@@ -36,7 +36,9 @@ F_SETLEASE, F_NOTIFY = 1024, 1026
 CLONE_NEW = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 KIND_OF_FILE, CHARACTER_DEVICE, BLOCK_DEVICE = 0o170000, 0o020000, 0o060000  # <sys/stat.h>
 SO_SNDBUF, SO_RCVBUF = 7, 8  # <asm-generic/socket.h>
-PR_SCHED_CORE = 62  # <linux/prctl.h>: keeps strangers off the sibling of one's processor
+# <linux/prctl.h>: one lets a process hide from whoever watches what it takes, one keeps strangers off the
+# sibling of its processor.
+PR_SET_DUMPABLE, PR_SCHED_CORE = 4, 62
 
 
 class _Program(ctypes.Structure):
@@ -85,7 +87,7 @@ def program(machine: str) -> list[bytes]:
         ("mknodat", _refuse_flags(2, KIND_OF_FILE, [CHARACTER_DEVICE, BLOCK_DEVICE])),
         # A wish that the system need not grant: it says that it was heard.
         ("setsockopt", _refuse_flags(2, 0xFFFFFFFF, [SO_SNDBUF, SO_RCVBUF], error=0)),
-        ("prctl", _refuse_flags(0, 0xFFFFFFFF, [PR_SCHED_CORE])),
+        ("prctl", _refuse_flags(0, 0xFFFFFFFF, [PR_SET_DUMPABLE, PR_SCHED_CORE])),
     ):
         steps += _where_called(name, machine, [*judged, allow])
     return [*steps, allow]

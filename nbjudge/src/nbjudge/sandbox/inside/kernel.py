@@ -36,8 +36,8 @@ def become_kernel(channel: socket.socket, request: dict[str, Any], processors: s
         cover_what_is_not_its_own()  # the last thing that needs a privilege
         limit(request["limits"])
         system.drop_all_privileges()
+        system.let_others_look(True)  # giving up privileges has forbidden it; the filter keeps it allowed
         install_seccomp_filter()
-        system.let_others_look(True)
         leave_the_parents_things()
         os.chdir(request["folder"])
         connection = Path(os.environ["HOME"]) / ".kernel.json"

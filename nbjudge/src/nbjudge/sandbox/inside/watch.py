@@ -1,9 +1,11 @@
 """Watches what all processes of a kernel take together, and ends the kernel when it is too much."""
 
+import errno
 import os
 import signal
 import socket
 import time
+from pathlib import Path
 
 from .memory import looked_at, processes_in
 
@@ -11,8 +13,10 @@ BETWEEN_LOOKS = 0.05  # seconds
 UNTIL_SURE = 0.01  # seconds after which too much is looked at again
 REST = 4  # times as long as a look took, the keeper rests: counting exactly may take a while
 UNCOUNTED_SOCKETS = 64  # a kernel has about thirty of its own
+STARTED = 64  # times as many processes and threads as there may be at a time may be started altogether
 PROCESSES = "more processes and threads than are allowed"
 MEMORY = "more memory than is allowed"
+DEPTH = "a working folder whose path is longer than any program can use"
 
 
 class Watch:
@@ -25,6 +29,8 @@ class Watch:
         self._shared = keeper.proportional
         self._sockets = os.open("/proc/self/net/sockstat", os.O_RDONLY)
         self._of_a_socket = most_in_a_socket()
+        self._started, self._newest = 0, newest_process()
+        self._highest = int(Path("/proc/sys/kernel/pid_max").read_text())
 
     def until_the_end_of(self, kernel: int) -> str:
         """Wait until the kernel has ended; end it when all its processes together take too much.
@@ -51,8 +57,10 @@ class Watch:
     def _too_much(self) -> str:
         # The kernel's own /proc: it is mounted over everyone's in the mounts we share.
         own = processes_in()
-        if sum(process.threads for process in own) > self._limits["processes"]:
+        if sum(process.threads for process in own) > self._limits["processes"] or self._started_too_many():
             return PROCESSES
+        if any(is_too_deep(process.folder) for process in own):
+            return DEPTH
         room = self._limits["memory"] - self._in_sockets()
         if sum(process.held for process in own) <= room:
             return ""
@@ -60,10 +68,34 @@ class Watch:
         exact = sum(process.proportional for process in own)
         return MEMORY if exact - self._shared > room else ""
 
+    def _started_too_many(self) -> bool:
+        """Whether too many were started since the kernel was, also of those that ended between two looks."""
+        newest = newest_process()
+        self._started += (newest - self._newest) % self._highest
+        self._newest = newest
+        return self._started > STARTED * self._limits["processes"]
+
     def _in_sockets(self) -> int:
         """Bytes that may lie in the kernel's sockets, which are no process's memory."""
         line, *_ = os.pread(self._sockets, 4096, 0).decode().splitlines()  # sockets: used 30
         return max(0, int(line.split()[-1]) - UNCOUNTED_SOCKETS) * self._of_a_socket
+
+
+def newest_process() -> int:
+    """The number of the last process or thread here or in a namespace below; after the highest, it wraps."""
+    return int(Path("/proc/loadavg").read_text().split()[-1])
+
+
+def is_too_deep(process: str) -> bool:
+    """Whether a process works in a folder within so many that the system cannot name it.
+
+    Python looks for its name at each import, which takes minutes there and cannot be interrupted.
+    """
+    try:
+        os.readlink(f"{process}/cwd")
+    except OSError as error:
+        return error.errno == errno.ENAMETOOLONG
+    return False
 
 
 def most_in_a_socket() -> int:
