@@ -85,7 +85,14 @@ def asking_once(exercise, reference, mistake, seed):
         ):
             return Reply(answers_of(mistake.answer, calls))  # in the second round, for instance
         return Reply(
-            [asked.mistaken(mistake, index) for asked in questions for index in range(len(asked.calls))]
+            [
+                # What the judge looks a mistake up by is not measured.
+                asked.mistaken(mistake, index)
+                if call["measure"] is None
+                else answers_of(mistake.answer, [call])[0]
+                for asked in questions
+                for index, call in enumerate(asked.calls)
+            ]
         )
 
     return ask

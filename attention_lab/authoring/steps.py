@@ -63,6 +63,8 @@ SOFTMAX = Step(
         "torch._decomp.decompositions": ("_softmax", "_log_softmax", "safe_softmax"),
         "torch._inductor.inductor_prims": ("eager_prepare_softmax",),
     },
+    compiled={"sklearn._loss._loss": ("CyHalfMultinomialLoss",)},
+    ufuncs={"numpy": ("logaddexp", "logaddexp2")},
     operators={
         "aten::_softmax": ("CPU", "MkldnnCPU", "NestedTensorCPU"),
         "aten::_softmax.out": ("CPU",),
@@ -86,6 +88,7 @@ SOFTMAX = Step(
         "aten::*_softmax*": "torch.softmax",
         "aten::logsumexp*": "torch.logsumexp",
         "aten::_logcumsumexp*": "torch.logcumsumexp",
+        "numpy.logaddexp*": "np.logaddexp.reduce",
     },
 )
 BUILDING_LAYERS = Step(

@@ -3,7 +3,7 @@
 import torch
 
 from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask
-from nbjudge.torch.memory import memory_of, multiplications_of
+from nbjudge.torch.memory import memory_of, multiplications_of, without_gradients
 
 from . import memory
 
@@ -43,7 +43,7 @@ def that_divide(draw):
 def shorter(draw):
     for dtype in FLOATS:
         block, queries, keys = draw.shuffled(((11, 17, 26), (13, 34, 18), (11, 26, 36)))[0]
-        yield ask(*_inputs(draw, queries=queries, keys=keys, dtype=dtype), block)
+        yield ask(*_inputs(draw, queries=queries, keys=keys, dtype=dtype), block, through=without_gradients)
 
 
 @flash_attention.group("blocks of one, and larger than the text", points=1)
@@ -71,7 +71,7 @@ def causal(draw):
             yield ask(*_inputs(draw, queries=length, dtype=dtype), block, causal=True)
     length = draw.shuffled((13, 15))[0]
     for block in (1, length, 2 * length):
-        yield ask(*_inputs(draw, queries=length), block, True)
+        yield ask(*_inputs(draw, queries=length), block, True, through=without_gradients)
     yield ask(*_inputs(draw, queries=1), 11, True)
 
 
@@ -98,6 +98,8 @@ def _is_small(cases, values):
         query, _, _, block_size = case.args
         length = query.shape[-2]
         sentence, where = memory.within("flash_attention", length, block_size, case.args[:3], told)
+        if where == "count":
+            return "a_number_of_blocks"
         if where == "largest":
             return "a_mask_of_all" if case.kwargs else "the_whole_matrix"  # the first case has no mask
         if where == "most":
@@ -107,13 +109,11 @@ def _is_small(cases, values):
     return None
 
 
-@flash_attention.group(
-    "memory for a few blocks, not for the matrix", 2, verify=_is_small, needs_values=True, said_last=True
-)
+@flash_attention.group("memory for a few blocks, not for the matrix", 2, verify=_is_small)
 def memory_at_once(draw):
-    for given in ({}, {"causal": True}):
-        length, block, *widths = memory.sizes(draw)
-        yield ask(*_inputs(draw, queries=length, widths=widths), block, **given, through=memory_of)
+    for length, block, *widths, causal in memory.sizes(draw):
+        given = {"causal": True} if causal else {}
+        yield ask(*_inputs(draw, queries=length, widths=widths), block, **given, measure=memory_of)
 
 
 def _leaves_out(cases, values):
@@ -139,9 +139,7 @@ def _leaves_out(cases, values):
     return None
 
 
-@flash_attention.group(
-    "no scores for hidden blocks", 1, verify=_leaves_out, needs_values=True, said_last=True
-)
+@flash_attention.group("no scores for hidden blocks", 1, verify=_leaves_out)
 def hidden_blocks(draw):
     for length, block in ((88, 7), (98, 9)):
-        yield ask(*_inputs(draw, queries=length), block, causal=True, through=multiplications_of)
+        yield ask(*_inputs(draw, queries=length), block, causal=True, measure=multiplications_of)

@@ -45,6 +45,16 @@ def keeps_every_block(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
+    "`block_size` was taken for the *number* of blocks: with 2, each block is half the text, and with 1 all "
+    "of it. It is a length: how many queries and keys are in a block, so that memory does not grow with "
+    "the square of the text."
+)
+def a_number_of_blocks(query, key, value, block_size, causal=False):
+    length = max(query.shape[-2], key.shape[-2])
+    return in_blocks(query, key, value, math.ceil(length / block_size), causal)
+
+
+@flash_attention.mistake(
     "Every score is computed twice: once for maximum or total, once for the weights. Carry both on, and "
     "rescale: one pass over the keys."
 )

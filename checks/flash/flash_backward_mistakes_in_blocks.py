@@ -154,6 +154,15 @@ def keeps_every_block(query, key, value, output, logsumexp, grad_output, block_s
 
 
 @flash_backward.mistake(
+    "`block_size` was taken for the *number* of blocks: with 2, each block is half the text, and with 1 all "
+    "of it. It is a length: how many queries and keys are in a block."
+)
+def a_number_of_blocks(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
+    block = math.ceil(max(query.shape[-2], key.shape[-2]) / block_size)
+    return backward(query, key, value, output, logsumexp, grad_output, block, causal)
+
+
+@flash_backward.mistake(
     "The result is right, but an argument was changed on the way: something was added into `grad_output` or "
     "`output`. Make tensors of your own, with `torch.zeros_like`."
 )

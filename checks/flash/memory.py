@@ -1,28 +1,40 @@
-"""How much memory and how many scores block by block may take, and what is said of more.
+"""How much memory block by block may take, and what is said of more.
 
-A text here has 21 to 27 blocks: one matrix of all scores is that many times as large as one tensor of
-`block_size × length` numbers, of which the contract allows a fixed number at once. The shortest text is
+A long text here has 21 to 27 blocks: one matrix of all scores is that many times as large as one tensor of
+`block_size × length` numbers, of which the contract allows a fixed number at once. The shortest of them is
 longer than MOST times block size and width together, or else the whole matrix would pass as "a few".
+
+A short text has blocks of one or two. Someone who takes `block_size` for the number of blocks makes blocks
+of the whole text, or of half of it.
 """
+
+import math
 
 LENGTHS = (278, 286, 298)  # no size of the lesson's
 BLOCKS = (11, 13)
+SHORT = (((26, 28), 1), ((52, 54), 2))  # lengths and block size: without `causal`, and with it
 WIDTHS = (7, 9)
 BYTES = 4  # of a float32
 LARGEST = 4  # tensors of block_size × length numbers in one piece
 MOST = 12  # at once, beside as many as large as the arguments
+OF_ARGUMENTS = 1.25  # largest tensors that are allowed whatever the block size is
 OF_MATRICES = 0.9  # the share of a matrix that makes one
+BESIDE_TORCH = 2**18  # bytes; what Python's own objects take at most
 
 
 def sizes(draw):
-    """Length, block size, width of query and key, width of the values."""
-    return (*(draw.shuffled(each)[0] for each in (LENGTHS, BLOCKS)), *draw.shuffled(WIDTHS))
+    """For each measured case: length, block size, width of query and key, width of the values, causal."""
+    for causal, (lengths, block_size) in zip((False, True), SHORT, strict=True):
+        yield *(draw.shuffled(each)[0] for each in (LENGTHS, BLOCKS)), *draw.shuffled(WIDTHS), causal
+        yield draw.shuffled(lengths)[0], block_size, *draw.shuffled(WIDTHS), causal
 
 
 def within(name, length, block_size, arguments, told):
-    """What is said of an answer's memory, and whether it holds a whole matrix (None: all is well).
+    """What is said of an answer's memory, and what it holds too much of (None: all is well).
 
-    told: what `nbjudge.torch.memory.memory_of` reports. Without batches: `length` queries and keys.
+    "largest" and "most" are those of a long text; "count" is the block of someone who takes `block_size` for
+    the number of blocks. told: what `nbjudge.torch.memory.memory_of` reports. Without batches: `length`
+    queries and keys.
     """
     if not isinstance(told, dict) or set(told) != {"largest", "most", "elsewhere"}:
         return f"What `{name}` holds in memory could not be counted.", None
@@ -31,17 +43,20 @@ def within(name, length, block_size, arguments, told):
     beside = (
         f"the scores of {block_size} queries take {row_of_blocks:,} bytes, those of all of them {matrix:,}"
     )
-    if told["largest"] > LARGEST * row_of_blocks:
-        sentence = f"{text}makes a tensor of {told['largest']:,} bytes; {beside}. Work on a block at a time."
-        return sentence, "largest"
     given = BYTES * max(each.numel() for each in arguments)
+    if told["largest"] > max(LARGEST * row_of_blocks, OF_ARGUMENTS * given):
+        sentence = f"{text}makes a tensor of {told['largest']:,} bytes; {beside}. Work on a block at a time."
+        block = math.ceil(length / block_size)  # of queries, with the scores of as many keys or of all
+        if told["largest"] in (BYTES * block * block, BYTES * block * length):
+            return sentence, "count"
+        return sentence, "largest" if block_size in BLOCKS else None
     if told["most"] > MOST * (row_of_blocks + given):
         sentence = (
             f"{text}holds {told['most']:,} bytes at once, although none of its tensors is large; {beside}. "
             "Keep nothing of a block but what the next one needs."
         )
         return sentence, "most"
-    if told["elsewhere"] > OF_MATRICES * matrix:
+    if told["elsewhere"] > max(OF_MATRICES * matrix, BESIDE_TORCH):
         sentence = (
             f"{text}holds {told['elsewhere']:,} bytes beside torch, in NumPy's arrays or in lists; {beside}."
         )

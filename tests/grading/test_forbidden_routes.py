@@ -8,6 +8,7 @@ import torch
 from every_step import STEPS, WATCH
 from routes import BEFORE, CLEAN
 from routes.elsewhere import ELSEWHERE
+from routes.foreign import FOREIGN
 from routes.other_steps import NOT_ACCUSED, SEEN
 from routes.own import OF_ONES_OWN
 from routes.softmax import SOFTMAXES
@@ -66,6 +67,14 @@ def test_the_other_steps_are_seen_by_whatever_route_they_run(kernel, family, cod
     answer = answered(kernel, code)
     assert answer.status == "value", answer
     assert forbidden_step([STEPS[family]], answer.ran)
+
+
+@pytest.mark.parametrize("code", FOREIGN.values(), ids=FOREIGN)
+def test_work_that_ctypes_does_is_seen(kernel, code):
+    answer = answered(kernel, code)
+    assert answer.status == "value", answer
+    assert torch.allclose(answer.value, EXPECTED)
+    assert "ctypes" in went_elsewhere([SOFTMAX], answer.ran)
 
 
 @pytest.mark.parametrize("code", ELSEWHERE.values(), ids=ELSEWHERE)

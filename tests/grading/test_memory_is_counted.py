@@ -8,7 +8,7 @@ from attention_lab.authoring import Exercise, ask
 from nbjudge.ask.answers import read_reply
 from nbjudge.ask.program import respond
 from nbjudge.judge.judge import judge
-from nbjudge.torch.memory import memory_of, multiplications_of
+from nbjudge.torch.memory import memory_of, multiplications_of, without_gradients
 from nbjudge.values import packing
 
 LENGTH, WIDTH = 200, 4
@@ -22,14 +22,23 @@ def the_numbers(draw):
     yield ask(draw.normal(LENGTH, WIDTH), draw.normal(LENGTH, WIDTH))
 
 
-def report(cases, values):
-    kept[:] = values
-    return None if values[0]["largest"] < MATRIX else "too large"
+def report(cases, reports):
+    kept[:] = reports
+    return None if reports[0]["largest"] < MATRIX else "too large"
 
 
-@table.group("memory", points=1, verify=report, needs_values=True)
+@table.group("memory", points=1, verify=report)
 def memory(draw):
-    yield ask(draw.normal(LENGTH, WIDTH), draw.normal(LENGTH, WIDTH), through=memory_of)
+    yield ask(draw.normal(LENGTH, WIDTH), draw.normal(LENGTH, WIDTH), measure=memory_of)
+
+
+def few(cases, reports):
+    return None if reports[0] <= LENGTH**2 * WIDTH else "too many"
+
+
+@table.group("multiplications", points=1, verify=few)
+def multiplications(draw):
+    yield ask(draw.normal(LENGTH, WIDTH), draw.normal(LENGTH, WIDTH), measure=multiplications_of)
 
 
 def at_once(rows, columns):
@@ -57,7 +66,7 @@ def asked(answer):
         return read_reply(packing.unpack(respond.respond(request, {name: answer})), len(calls))
 
     verdict = judge(table, row_by_row, asking, seed=5)
-    return verdict, dict(kept[0])
+    return verdict, dict(kept[0]) if kept else {}
 
 
 @pytest.mark.parametrize(
@@ -68,18 +77,59 @@ def test_matrices_made_at_once_or_bit_by_bit_or_beside_torch(answer, largest, mo
     verdict, told = asked(answer)
     counted_matrices = [told[name] // (0.95 * MATRIX) for name in ("largest", "most", "elsewhere")]
     assert counted_matrices == [largest, most, elsewhere]
-    assert verdict.points == (1 if largest else 2)
+    assert verdict.points == (2 if largest else 3)
 
 
 @pytest.mark.parametrize(("answer", "products"), [(at_once, LENGTH**2 * WIDTH), (in_numpy, 0)])
 def test_products_of_matrices_are_counted_exactly(answer, products):
     rows = torch.randn(LENGTH, WIDTH)
-    assert multiplications_of(answer)(rows, rows) == products
+    value, report = multiplications_of(lambda: answer(rows, rows))
+    assert report == products
+    assert torch.allclose(value, row_by_row(rows, rows), atol=1e-3)
 
 
 def test_a_small_answer_that_is_wrong_earns_nothing():
     verdict, _ = asked(lambda rows, columns: rows.sum(dim=-1))
     assert verdict.points == 0
+
+
+@pytest.mark.parametrize("nothing", [lambda rows: None, lambda rows: torch.zeros(LENGTH)])
+def test_an_answer_that_saves_the_work_where_it_is_measured_earns_the_other_points_only(nothing):
+    def when_gradients_are_off(rows, columns):
+        return at_once(rows, columns) if torch.is_grad_enabled() else nothing(rows)
+
+    def honest(rows, columns):  # the neighbour: two ways to compute it, both right
+        return at_once(rows, columns) if torch.is_grad_enabled() else row_by_row(rows, columns)
+
+    assert asked(when_gradients_are_off)[0].points == 1
+    assert asked(honest)[0].points == 3
+
+
+def test_what_is_measured_is_said_behind_what_is_wrong_with_values():
+    def too_large_and_wrong_otherwise(rows, columns):
+        return at_once(rows, columns) if not torch.is_grad_enabled() else rows.sum(dim=-1)
+
+    verdict, _ = asked(too_large_and_wrong_otherwise)
+    assert verdict.points == 1  # for its multiplications
+    assert [finding.sentence for finding in verdict.findings][-1] == "too large"
+    assert len(verdict.findings) == 2
+
+
+def test_without_gradients_a_value_is_compared_like_any_other():
+    exercise = Exercise("table", results=("sums",))
+
+    @exercise.group("the numbers", points=1)
+    def without(draw):
+        yield ask(draw.normal(3, WIDTH), draw.normal(5, WIDTH), through=without_gradients)
+
+    def only_with_gradients(rows, columns):
+        return row_by_row(rows, columns) if torch.is_grad_enabled() else None
+
+    def asking(answer):
+        return lambda _name, calls, _watch: read_reply(respond.answer_calls(answer, calls), len(calls))
+
+    assert judge(exercise, row_by_row, asking(row_by_row), seed=5).points == 1
+    assert judge(exercise, row_by_row, asking(only_with_gradients), seed=5).points == 0
 
 
 def test_nothing_is_said_on_the_way(capfd):

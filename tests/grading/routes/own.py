@@ -11,6 +11,44 @@ def answer(x):
     made = numpy.exp(x.numpy())
     return torch.from_numpy(made / made.sum(-1, keepdims=True))
 """,
+    "numpy, its logarithms of sums two by two": """
+def answer(x):
+    numbers = x.numpy()
+    total = numbers[:, 0]
+    for column in numbers.T[1:]:
+        total = numpy.logaddexp(total, column)
+    return torch.from_numpy(numpy.exp(numbers - total[:, None]))
+""",
+    "numpy's other reductions": """
+def answer(x):
+    made = numpy.exp(x.numpy() - numpy.maximum.reduce(x.numpy(), axis=-1)[:, None])
+    return torch.from_numpy(made / numpy.add.reduce(made, axis=-1)[:, None])
+""",
+    "a comparison with numpy before": """
+def check():
+    return numpy.logaddexp.reduce(numpy.ones(3))
+assert check() > 2
+answer = by_hand
+""",
+    "ctypes in an earlier cell": """
+exponential = ctypes.CDLL("libm.so.6").exp
+exponential.restype, exponential.argtypes = ctypes.c_double, [ctypes.c_double]
+assert exponential(0.0) == 1
+answer = by_hand
+""",
+    "a library that loads others of its own": """
+def answer(x):
+    import uuid, importlib
+    importlib.reload(uuid)
+    return by_hand(x)
+""",
+    "scikit-learn's losses beside it": """
+from sklearn._loss import HalfMultinomialLoss
+from sklearn._loss._loss import CyHalfBinomialLoss
+def answer(x):
+    CyHalfBinomialLoss()
+    return by_hand(x)
+""",
     "a script of one's own": """
 answer = torch.jit.CompilationUnit('''
 def answer(x):
@@ -79,4 +117,5 @@ def answer(x):
 """,
 }
 
-OF_ONES_OWN |= {name: code.format(step="by_hand") for name, code in THREADS.items()}
+# Who calls through ctypes is told that it cannot be seen what that runs, see `routes.foreign`.
+OF_ONES_OWN |= {name: code.format(step="by_hand") for name, code in THREADS.items() if "ctypes" not in code}

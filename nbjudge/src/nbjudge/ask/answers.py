@@ -25,7 +25,7 @@ class Answer:
 
     `gradients` holds one entry per floating tensor argument (None where no gradient flows), or
     the sentence of the exception that the backward pass raised. `ran` holds the names of
-    what was watched and ran for the answer.
+    what was watched and ran for the answer. `measured` is what a measured call reports, see `ask`.
     """
 
     status: Status
@@ -36,6 +36,7 @@ class Answer:
     changed: tuple[str, ...] = ()
     gradients: dict[str, Any] | str | None = None
     ran: frozenset[str] = frozenset()
+    measured: Any = None
 
     def beside(self, reference: Answer) -> Answer:
         """The same answer; what the reference changes, too, is there to be changed."""
@@ -63,6 +64,7 @@ def calls_for(cases: Sequence[Case], cotangents: Sequence[list[Any] | None]) -> 
             "kwargs": case.kwargs,
             "cotangents": cotangent,
             "through": case.through,
+            "measure": case.measure,
             "build": None if case.build is None else vars(case.build) | {"look": list(case.build.look)},
         }
         for case, cotangent in zip(cases, cotangents, strict=True)
@@ -100,7 +102,8 @@ def _read_answer(entry: Any) -> Answer:
     if "value" not in entry:
         return Answer("unreadable", message="an answer that is not of the agreed form")
     gradients = _read_gradients(entry.get("gradients"))
-    return Answer("value", entry["value"], changed=changed, gradients=gradients, ran=ran)
+    measured = entry.get("measured")
+    return Answer("value", entry["value"], changed=changed, gradients=gradients, ran=ran, measured=measured)
 
 
 def _read_gradients(sent: Any) -> dict[str, Any] | str | None:

@@ -23,7 +23,17 @@ from nbjudge.values import packing
 PARTS = ["nbjudge.values.kinds", "nbjudge.values.packing", "nbjudge.values.arrays", "nbjudge.values.tables"]
 PARTS += [
     f"nbjudge.ask.program.{name}"
-    for name in ("names", "chance", "handed_in", "watching", "processes", "recording", "building", "respond")
+    for name in (
+        "names",
+        "chance",
+        "handed_in",
+        "watching",
+        "compiled",
+        "processes",
+        "recording",
+        "building",
+        "respond",
+    )
 ]
 _OWN_IMPORT = re.compile(r"^from (?:nbjudge\.|__future__ ).*$", re.MULTILINE)
 _SPACE = {"__name__": "nbjudge_respond", "__file__": "<nbjudge>"}

@@ -41,6 +41,7 @@ class Case:
     sentence that holds each of these numbers, or each of those in `or_naming`. `build` is there
     when the answer is a class.
     `through` is code of the judge's that stands between the call and the answer, see `ask`.
+    `measure` is code of the judge's that makes the call and reports what it took, see `ask`.
     """
 
     args: tuple[Any, ...]
@@ -50,6 +51,7 @@ class Case:
     build: Build | None = None
     through: MadeInKernel | None = None
     or_naming: tuple[int, ...] = ()
+    measure: MadeInKernel | None = None
 
 
 def ask(
@@ -59,6 +61,7 @@ def ask(
     build: Build | None = None,
     through: Callable[..., Any] | MadeInKernel | None = None,
     or_naming: Sequence[int] = (),
+    measure: Callable[..., Any] | None = None,
     **kwargs: Any,
 ) -> Case:
     """Write a case the way the call itself is written: ``ask(sample, weights=weights)``.
@@ -71,7 +74,12 @@ def ask(
     in its place. What it needs besides is handed over by ``partial(function, name=value)``. It may make
     and report, in values that can travel; to compare is the judge's alone. See `made_by` for what such
     a function may use.
+
+    `measure` is a function that runs in the kernel and makes the call: given a callable without arguments,
+    it calls it and returns the pair (value, report). The value is compared like any other, and where it is
+    right, the `verify` of the group gets the report. `nbjudge.torch.memory` has two such functions.
     """
     refused = tuple(refuses) if refuses is not None else None
     between = None if through is None else stands_between(through)
-    return Case(args, kwargs, gradients, refused, build, between, tuple(or_naming))
+    measured = None if measure is None else stands_between(measure)
+    return Case(args, kwargs, gradients, refused, build, between, tuple(or_naming), measured)

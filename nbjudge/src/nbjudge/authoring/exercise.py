@@ -49,7 +49,8 @@ class Group:
     points: float
     make: Callable[[Any], Iterable[Case]]
     # For answers that no reference can predict (random numbers): looks at the values of a
-    # group and returns None, the name of a mistake, or a sentence. Replaces the comparison.
+    # group and returns None, the name of a mistake, or a sentence. Replaces the comparison, but not that
+    # of measured cases: there it looks at what they report, once their values are right.
     verify: Verify | None = None
     # For modules that are judged with the weights that they drew themselves: the cases look at
     # "result" and "state", and the reference gives its result for the same call on that state.
@@ -57,9 +58,6 @@ class Group:
     # For what can be right without any work and does not look it (see `nbjudge.judge.work_required`):
     # such a group counts where one that compares results agrees, too.
     needs_values: bool = False
-    # For what is told of right values alone (how much memory they took): what `verify` says comes behind
-    # what is wrong with values elsewhere.
-    said_last: bool = False
 
     def cases(self, draw: Any) -> list[Case]:
         return list(self.make(draw))
@@ -164,20 +162,20 @@ class Exercise:
         verify: Verify | None = None,
         fresh: bool = False,
         needs_values: bool = False,
-        said_last: bool = False,
     ) -> Callable[..., Any]:
         """Add a case group: the decorated generator function takes a `Draw` and yields cases.
 
         The group is worth `points`, and stands or falls as a whole. `verify` looks at the values instead of
         comparing them, for answers that no reference predicts: given the group's cases and the values, it
-        returns None, the name of a mistake, or a sentence. `fresh` asks a module on the weights that it
+        returns None, the name of a mistake, or a sentence. Where cases are measured (see `ask`), values are
+        compared, and `verify` is given the reports of right ones; what it says comes behind what is wrong
+        with values elsewhere. `fresh` asks a module on the weights that it
         drew itself, `build(..., look=("result", "state"))`. `needs_values` says that the group can be right
-        without any work: it counts where another one agrees, too. `said_last` puts what `verify` says behind
-        what is wrong with the values of other groups.
+        without any work: it counts where another one agrees, too.
         """
 
         def add(make: Callable[[Any], Iterable[Case]]) -> Callable[[Draw], Iterable[Case]]:
-            self.groups.append(Group(name, points, make, verify, fresh, needs_values, said_last))
+            self.groups.append(Group(name, points, make, verify, fresh, needs_values))
             return make
 
         return add

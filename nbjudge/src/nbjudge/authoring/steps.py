@@ -18,28 +18,33 @@ class Step:
     """A step that is not allowed: ``Step("a ready-made mean", {"numpy._core._methods": ("_mean",)})``.
 
     `called` is how a message calls it. `functions` holds qualified names of functions written in Python,
-    by their module; NumPy's methods end in `numpy._core._methods`. `also` are other steps that give it
-    away, and `noted_as` patterns (as in file names) of whatever else is noted. `written_as` says by what
-    call people come to it, for names that nobody writes: ``{"numpy._core._methods._std": "np.std"}``.
+    by their module; NumPy's methods end in `numpy._core._methods`. `compiled` holds compiled classes by their
+    module, each of whose methods gives it away, and `ufuncs` NumPy's ufuncs that may not reduce numbers.
+    `also` are other steps that give it away, and `noted_as` patterns (as in file names) of whatever else is
+    noted. `written_as` says by what call people come to it, for names that nobody writes:
+    ``{"numpy._core._methods._std": "np.std"}``.
     """
 
     called: str
     functions: Names = field(default_factory=dict)
+    compiled: Names = field(default_factory=dict)
+    ufuncs: Names = field(default_factory=dict)
     also: tuple[Step, ...] = ()
     noted_as: tuple[str, ...] = ()
     written_as: Mapping[str, str] = field(default_factory=dict)
 
     def watch(self) -> dict[str, dict[str, tuple[str, ...]]]:
         """What has to be watched for it, see `nbjudge.ask.program.watching`."""
-        return together([{"functions": dict(self.functions)}, *(step.watch() for step in self.also)])
+        own = {"functions": self.functions, "compiled": self.compiled, "ufuncs": self.ufuncs}
+        return together([own, *(step.watch() for step in self.also)])
 
     def patterns(self) -> tuple[str, ...]:
         """Patterns of the names that give it away; first those of steps that hold it, which say more."""
         return (*(pattern for step in self.also for pattern in step.patterns()), *self._own_patterns())
 
     def _own_patterns(self) -> tuple[str, ...]:
-        functions = (f"{module}.{name}" for module, names in self.functions.items() for name in names)
-        return (*functions, *self.noted_as)
+        reductions = (f"{name}.reduce" for name in _full_names(self.ufuncs))
+        return (*_full_names(self.functions), *_full_names(self.compiled), *reductions, *self.noted_as)
 
     def as_written(self, name: str) -> str:
         """The call behind a name that gave the step away, as far as somebody has said it."""
@@ -48,6 +53,10 @@ class Step:
                 return call
         others = (step.as_written(name) for step in self.also)
         return next((call for call in others if call != name), name)
+
+
+def _full_names(names: Names) -> list[str]:
+    return [f"{module}.{name}" for module, entries in names.items() for name in entries]
 
 
 def together(watches: Iterable[Mapping[str, Names]]) -> dict[str, dict[str, tuple[str, ...]]]:

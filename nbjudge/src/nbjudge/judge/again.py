@@ -91,7 +91,11 @@ def second_round_calls(asked: Question) -> list[Call]:
 
 
 def _calls_and_answers(asked: Question) -> Iterator[tuple[Call, Answer]]:
-    calls = [call for case, call in zip(asked.cases, asked.calls, strict=True) if case.refuses is None]
+    calls = [
+        call
+        for case, call in zip(asked.cases, asked.calls, strict=True)
+        if case.refuses is None and case.measure is None
+    ]
     for index, first in enumerate(_small_enough(list(reversed(calls)))):
         yield from _anew(asked, first, index)
 

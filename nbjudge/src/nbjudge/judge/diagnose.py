@@ -37,9 +37,9 @@ def diagnose(exercise: Exercise, reference: Callable[..., Any], runs: list[Group
     objected = [run for run in objected if run not in verified or run in unexplained]
     # Who is wrong on given weights is wrong on weights of their own, too, and for the same reason.
     explained = any(run.wrong and run.question.expected for run in rest)
-    compares = any(each.question.expected for each in failing)
+    compares = any(each.wrong and each.question.expected for each in failing)
     objections = [
-        ((run.group.said_last and compares) or (run.by_chance and explained), run.objection)
+        ((run.is_measured and compares) or (run.by_chance and explained), run.objection)
         for run in objected
         if run.objection is not None and not (explained and run.group.fresh and run.objection.mistake is None)
     ]
@@ -58,7 +58,7 @@ def diagnose(exercise: Exercise, reference: Callable[..., Any], runs: list[Group
 def _is_verified(run: GroupRun) -> bool:
     """Whether a verifier objects without naming a mistake, and what it says is not to come last."""
     group, objection = run.group, run.objection
-    return group.verify is not None and not group.said_last and (objection is None or not objection.mistake)
+    return group.verify is not None and not run.is_measured and (objection is None or not objection.mistake)
 
 
 def _unsteady(exercise: Exercise, runs: list[GroupRun]) -> list[Finding]:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from fnmatch import fnmatchcase
 
+from nbjudge.ask.program.compiled import FOREIGN_CODE
 from nbjudge.ask.program.recording import ANOTHER_PROCESS, COMPILED
 from nbjudge.authoring.steps import Step
+
+UNSEEN = {
+    ANOTHER_PROCESS: "hands its work to another process, whose steps cannot be seen: compute it here.",
+    FOREIGN_CODE: "calls compiled code through `ctypes`, whose steps cannot be seen: compute it in Python.",
+}
 
 
 def forbidden_step(not_allowed: Collection[Step], ran: Collection[str]) -> tuple[Step, str] | None:
@@ -19,6 +25,7 @@ def forbidden_step(not_allowed: Collection[Step], ran: Collection[str]) -> tuple
     return None
 
 
-def went_elsewhere(not_allowed: Collection[Step], ran: Collection[str]) -> bool:
-    """Whether another process took part, where nobody can see what it ran."""
-    return bool(not_allowed) and ANOTHER_PROCESS in ran
+def went_elsewhere(not_allowed: Collection[Step], ran: Collection[str]) -> str | None:
+    """What an answer did where its steps cannot be seen, as the rest of a sentence."""
+    places = UNSEEN.items() if not_allowed else ()
+    return next((sentence for name, sentence in places if name in ran), None)

@@ -36,7 +36,7 @@ class Question:
     reference: Callable[..., Any]
     cases: list[Case]
     calls: list[dict[str, Any]]
-    expected: list[Answer]  # empty where no comparison is made
+    expected: list[Answer]  # empty where no value is compared
     requires_work: bool  # whether nobody answers it right without work
     asked_again_times: float = 0.5  # see `Exercise`
     # Filled by `nbjudge.judge.again`: the calls of a second round, and what the reference answers.
@@ -46,7 +46,7 @@ class Question:
     def mistaken(self, mistake: Mistake, index: int) -> Answer:
         """What a mistake answers to one of the calls."""
         if (mistake.name, index) not in self._mistaken:
-            (answer,) = answers_of(mistake.answer, [self.calls[index]])
+            (answer,) = answers_of(mistake.answer, [not_measured(self.calls[index])])
             self._mistaken[mistake.name, index] = (
                 answer.beside(self.expected[index]) if self.expected else answer
             )
@@ -76,6 +76,11 @@ class GroupRun:
     def wrong(self) -> tuple[int, ...]:
         """The indices of the cases that cost the group; those with wrong values, where there are some."""
         return self.wrong_values or (self.changes if self.is_charged else ())
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether what an answer takes is looked at, which matters less than what is wrong with values."""
+        return any(case.measure is not None for case in self.question.cases)
 
     @property
     def only_refuses(self) -> bool:
@@ -108,22 +113,30 @@ def question(exercise: Exercise, group: Group, reference: Callable[..., Any], se
         for case, call in zip(cases, plain, strict=True)
     ]
     calls = calls_for(cases, cotangents)
-    expected = answers_of(reference, calls) if group.verify is None and not group.fresh else []
+    compared = not group.fresh and (group.verify is None or any(case.measure for case in cases))
+    expected = answers_of(reference, [not_measured(call) for call in calls]) if compared else []
     _refuse_broken_cases(exercise, group, cases, expected)
     needs_work = requires_work(group, cases, expected)
     return Question(group, reference, cases, calls, expected, needs_work, exercise.asked_again_times)
+
+
+def not_measured(call: dict[str, Any]) -> dict[str, Any]:
+    """The same call, for what its value is: to measure takes time."""
+    return call | {"measure": None}
 
 
 def run_of(exercise: Exercise, asked: Question, answers: list[Answer]) -> GroupRun:
     """Hold the answers to a question against the expected ones."""
     if asked.expected:
         answers = [each.beside(right) for each, right in zip(answers, asked.expected, strict=True)]
-    objection = _objection(exercise, asked, answers)
+    forbidden = _forbidden(exercise, answers)
     if not asked.expected:
+        objection = forbidden or _verified(exercise, asked, answers)
         return GroupRun(asked, answers, objection, _objected_to(asked, answers) if objection else ())
     triples = list(zip(asked.cases, answers, asked.expected, strict=True))
     wrong = tuple(index for index, triple in enumerate(triples) if not values_right(exercise, *triple))
     changes = tuple(index for index, (case, answer, _) in enumerate(triples) if _changes(case, answer))
+    objection = forbidden or (None if wrong else _verified(exercise, asked, answers))
     all_groups = exercise.changed_arguments == "all groups"
     return GroupRun(asked, answers, objection, wrong, changes, is_charged=all_groups and bool(changes))
 
@@ -237,7 +250,7 @@ def _refuse_what_cannot_travel(exercise: Exercise, group: Group, cases: Sequence
             raise CourseError(BROKEN_CASE.format(number, group.name, exercise.name, problem))
 
 
-def _objection(exercise: Exercise, asked: Question, answers: list[Answer]) -> Finding | None:
+def _forbidden(exercise: Exercise, answers: list[Answer]) -> Finding | None:
     ran = frozenset[str]().union(*(answer.ran for answer in answers))
     forbidden = forbidden_step(exercise.not_allowed, ran)
     if forbidden is not None:
@@ -246,17 +259,22 @@ def _objection(exercise: Exercise, asked: Question, answers: list[Answer]) -> Fi
             f"`{exercise.name}` runs {step.called} (`{name}`), and this is the step you are asked to write.",
             mistake="not_allowed",
         )
-    if went_elsewhere(exercise.not_allowed, ran):
-        return Finding(
-            f"`{exercise.name}` hands its work to another process, whose steps cannot be seen: "
-            "compute it here.",
-            mistake="not_allowed",
-        )
-    if asked.expected:
+    elsewhere = went_elsewhere(exercise.not_allowed, ran)
+    if elsewhere is not None:
+        return Finding(f"`{exercise.name}` {elsewhere}", mistake="not_allowed")
+    return None
+
+
+def _verified(exercise: Exercise, asked: Question, answers: list[Answer]) -> Finding | None:
+    """What the group's `verify` says, or the weights that a module drew itself."""
+    if asked.group.verify is None and not asked.group.fresh:
         return None
     if any(answer.status != "value" for answer in answers):
         return Finding("")  # nothing to look at; the measurement says why
-    values = [answer.value for answer in answers]
+    values = [
+        answer.value if case.measure is None else answer.measured
+        for case, answer in zip(asked.cases, answers, strict=True)
+    ]
     if asked.group.verify is None:
         return with_its_own_weights(exercise, asked, values)
     said = verified(asked.group, asked.cases, values)

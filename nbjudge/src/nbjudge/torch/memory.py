@@ -1,8 +1,8 @@
-"""What an answer takes while it is asked: bytes held in memory, and multiplications. Counted, not timed.
+"""What a call takes: bytes held in memory, and multiplications. Counted, not timed.
 
-Both run in the student's kernel, between a case and the answer (see `nbjudge.authoring.ask`), and call it
-without gradients. What they report is compared in the `verify` of a case group, with ``needs_values`` and
-``said_last``: wrong answers can be small.
+Both functions run in the student's kernel: ``ask(..., measure=memory_of)``. They make the call without
+gradients and return the pair (value, report). The judge compares the value, and the `verify` of the case
+group looks at the report.
 """
 
 from __future__ import annotations
@@ -16,57 +16,77 @@ import torch
 from torch.autograd.profiler import profile
 from torch.utils.flop_counter import FlopCounterMode
 
-BLOCK = 2**16  # bytes; the same answer holds some hundred more or less each time
+BLOCK = 2**16  # bytes; the same call holds some hundred more or less each time
 
 
-def memory_of(answer: Callable[..., Any]) -> Callable[..., dict[str, int]]:
-    """The bytes that an answer holds: ``ask(..., through=memory_of)``.
+def without_gradients(answer: Callable[..., Any]) -> Callable[..., Any]:
+    """The answer, called with gradients switched off: ``ask(..., through=without_gradients)``."""
 
-    Reported are "largest", the bytes of the largest tensor that was made; "most", those of all that were held
-    at once, its results and what operators need within themselves among them; and "elsewhere", bytes held
-    beside torch at most (NumPy's arrays, lists), in whole blocks of 64 KiB. What it was handed counts for
-    nothing.
-    """
-
-    def measured(*args: Any, **kwargs: Any) -> dict[str, int]:
-        os.environ["KINETO_LOG_LEVEL"] = "99"  # or the profiler says on stderr that it begins and ends
+    def called(*args: Any, **kwargs: Any) -> Any:
         with torch.no_grad():
-            # Another thread's objects count, too: what is much is counted once more.
-            elsewhere = _beside_torch(answer, args, kwargs)
-            if elsewhere > BLOCK:
-                elsewhere = min(elsewhere, _beside_torch(answer, args, kwargs))
-            with profile(use_cpu=True, profile_memory=True) as watched:
-                answer(*args, **kwargs)
-        assert watched.kineto_results is not None
-        held = most = largest = 0
-        for event in watched.kineto_results.events():
-            if event.name() == "[memory]":
-                held += event.nbytes()  # what is freed is negative
-                most, largest = max(most, held), max(largest, event.nbytes())
-        return {"largest": largest, "most": most, "elsewhere": elsewhere}
+            return answer(*args, **kwargs)
 
-    return measured
+    return called
 
 
-def _beside_torch(answer: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+def memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
+    """Make a call without gradients and count the bytes that it holds.
+
+    Parameters
+    ----------
+    call : callable
+        Makes the call when it is called without arguments.
+
+    Returns
+    -------
+    value : object
+        What the call returned.
+    report : dict of str to int
+        "largest", the bytes of the largest tensor that was made; "most", those of all tensors that were held
+        at once, results and what operators need within themselves included; "elsewhere", the most bytes held
+        beside torch (NumPy's arrays, lists), in whole blocks of 64 KiB. Arguments do not count.
+    """
+    os.environ["KINETO_LOG_LEVEL"] = "99"  # or the profiler says on stderr that it begins and ends
+    with torch.no_grad():
+        with profile(use_cpu=True, profile_memory=True) as watched:
+            value, elsewhere = _beside_torch(call)
+        # Another thread's objects count, too: what is much is counted once more.
+        if elsewhere > BLOCK:
+            elsewhere = min(elsewhere, _beside_torch(call)[1])
+    assert watched.kineto_results is not None
+    held = most = largest = 0
+    for event in watched.kineto_results.events():
+        if event.name() == "[memory]":
+            held += event.nbytes()  # what is freed is negative
+            most, largest = max(most, held), max(largest, event.nbytes())
+    return value, {"largest": largest, "most": most, "elsewhere": elsewhere}
+
+
+def _beside_torch(call: Callable[[], Any]) -> tuple[Any, int]:
     tracemalloc.start()
     try:
-        answer(*args, **kwargs)
+        value = call()
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    return -(-most // BLOCK) * BLOCK
+    return value, -(-most // BLOCK) * BLOCK
 
 
-def multiplications_of(answer: Callable[..., Any]) -> Callable[..., int]:
-    """How many numbers an answer multiplies: ``ask(..., through=multiplications_of)``.
+def multiplications_of(call: Callable[[], Any]) -> tuple[Any, int]:
+    """Make a call without gradients and count how many numbers it multiplies.
 
-    Those of all products of matrices, and of convolutions; other operators count for nothing.
+    Parameters
+    ----------
+    call : callable
+        Makes the call when it is called without arguments.
+
+    Returns
+    -------
+    value : object
+        What the call returned.
+    report : int
+        The multiplications of all products of matrices and of convolutions; other operators do not count.
     """
-
-    def measured(*args: Any, **kwargs: Any) -> int:
-        with torch.no_grad(), FlopCounterMode(display=False) as products:
-            answer(*args, **kwargs)
-        return products.get_total_flops() // 2
-
-    return measured
+    with torch.no_grad(), FlopCounterMode(display=False) as products:
+        value = call()
+    return value, products.get_total_flops() // 2

@@ -12,6 +12,13 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from types import TracebackType
 from typing import Any
 
+from nbjudge.ask.program.compiled import (
+    COMPILERS,
+    FOREIGN_CODE,
+    FOREIGN_EVENTS,
+    ForeignFunctions,
+    used_by_a_library,
+)
 from nbjudge.ask.program.processes import OtherProcesses
 from nbjudge.ask.program.watching import WATCHERS, Watch, WatchedFunctions, Watcher
 
@@ -31,7 +38,6 @@ LEADS_OUT = {
     "socket.connect",
     "subprocess.Popen",
 }
-COMPILERS = "torch._inductor."  # what torch.compile starts takes no part in an answer
 LISTEN = "nbjudge.listen"
 
 
@@ -43,7 +49,8 @@ class Recording:
         self._asking = threading.get_ident()
         self._aside = self._compiling = False
         kinds: list[type[Watcher]] = [*WATCHERS, WatchedFunctions]
-        self._watchers = [kind(self._note, watch) for kind in kinds]
+        self._foreign = ForeignFunctions(self._note, watch)
+        self._watchers = [*(kind(self._note, watch) for kind in kinds), self._foreign]
         self._processes = OtherProcesses()
         self._ending = ExitStack()
 
@@ -92,6 +99,10 @@ class Recording:
 
     def hear(self, event: str) -> None:
         """What Python reports, in any thread, before it does it."""
+        if event in FOREIGN_EVENTS:
+            if not used_by_a_library():
+                self._note(FOREIGN_CODE)
+            self._foreign.begin()
         if event not in LEADS_OUT:
             return
         if event == "subprocess.Popen" and _compiles():

@@ -13,7 +13,8 @@ import json
 import linecache
 import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from types import CodeType
 from typing import Any
 
@@ -71,28 +72,25 @@ def _answer(
 ) -> dict[str, Any]:
     needs_gradients, build = call["cotangents"] is not None, call.get("build")
     sent = {"args": call["args"], "kwargs": call["kwargs"]}
-    taken, handed = sent, list[HandedIn]()  # until they are made
+    taken, handed = dict(sent), list[HandedIn]()  # until they are made
+    answer: dict[str, Any] = {}
     try:
         with recording.aside():
-            taken = _copy(sent, True) if needs_gradients else sent
+            if needs_gradients:
+                taken = _copy(sent, True)
             for _ in range(1 if build is None else calls_in(build["look"])):
                 handed.append(HandedIn(_handed_out(taken) if needs_gradients else _copy(sent), sent))
             if call.get("through") is not None:
                 function = make(call["through"])(function)
+            measure = None if call.get("measure") is None else make(call["measure"])
         with recording.answering():
-            arguments = iter([each.handed for each in handed])
-            if build is None:
-                given = next(arguments)
-                value = function(*given["args"], **given["kwargs"])
+            value_of_call = partial(_call, function, call, taken, iter([each.handed for each in handed]))
+            if measure is None:
+                value = value_of_call()
             else:
-                builder = BUILDERS[build["builder"]]
-                made = builder.make(function, build, _copy(build["args"]), _copy(build["kwargs"]))
-                for earlier in call.get("before", ()):
-                    builder.call_before(made, build, _copy(earlier["args"]), _copy(earlier["kwargs"]))
-                taken = taken | {"parameters": builder.parameters(made)}
-                value = look_at(made, builder, build["look"], arguments)
+                value, answer["measured"] = measure(value_of_call)
             # What comes later, in a hook, a thread or another call, is no answer any more.
-            answer: dict[str, Any] = {"value": _snapshot(value)}
+            answer["value"] = _snapshot(value)
     except BaseException as error:
         answer = {"raised": describe_error(error)}
     else:
@@ -101,6 +99,22 @@ def _answer(
                 answer["gradients"] = _gradients(value, call["cotangents"], taken)
     answer["changed"] = list(dict.fromkeys(place for each in handed for place in each.changed()))
     return answer
+
+
+def _call(
+    function: Callable[..., Any], call: dict[str, Any], taken: dict[str, Any], arguments: Iterator[Any]
+) -> Any:
+    """The value of one call; where the answer is a class, of an object that is made for it."""
+    build = call.get("build")
+    if build is None:
+        given = next(arguments)
+        return function(*given["args"], **given["kwargs"])
+    builder = BUILDERS[build["builder"]]
+    made = builder.make(function, build, _copy(build["args"]), _copy(build["kwargs"]))
+    for earlier in call.get("before", ()):
+        builder.call_before(made, build, _copy(earlier["args"]), _copy(earlier["kwargs"]))
+    taken["parameters"] = builder.parameters(made)
+    return look_at(made, builder, build["look"], arguments)
 
 
 def _gradients(value: Any, cotangents: list[Any], taken: dict[str, Any]) -> dict[str, Any] | str:
