@@ -77,6 +77,9 @@ def masks(draw):
     query[1], key[1] = query[0], key[0]  # the same text twice, under masks of their own
     for mask in (draw.mask(queries, keys), draw.mask(batch, 1, keys), draw.mask(batch, queries, keys)):
         yield ask(query, key, mask=mask, build=_head(draw, embed_dim, head_size))
+    # As many sentences as queries: the mask still has a row for each query, and none for a sentence.
+    query, key = draw.normal(queries, queries, embed_dim), draw.normal(queries, keys, embed_dim)
+    yield ask(query, key, mask=draw.mask(queries, keys), build=_head(draw, embed_dim, head_size))
     x = draw.normal(keys, keys, keys, dtype=torch.float64)
     for mask in (torch.ones(keys, keys).tril().bool(), draw.mask(keys, 1, keys)):
         yield ask(x, mask=mask, build=_head(draw, keys, keys, torch.float64))

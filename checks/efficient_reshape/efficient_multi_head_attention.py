@@ -82,6 +82,7 @@ def equal_sizes(draw):
         x = draw.normal(4, size, 4 * size)
         yield ask(x, mask=draw.mask(*shape), build=_made(draw, 4, size))  # B = H, T = D
     yield ask(draw.normal(5, 5, 25), mask=draw.mask(5, 5, 5), build=_made(draw, 5, 5, bias=True))
+    yield ask(draw.normal(5, 5, 25), mask=draw.mask(5, 5), build=_made(draw, 5, 5))  # B = T, a row per query
     yield ask(draw.normal(2, size, size), build=_made(draw, 1, size))  # one head
 
 

@@ -94,10 +94,25 @@ def from_scores(answer):
 
 
 def as_logarithm(answer):
-    """Of the merged part the output, and maximum + log(total); both 0 where it is empty."""
+    """Of the merged part the output, and maximum + log(total); both 0 where it is empty.
+
+    A gradient with respect to an empty row may be any number, but not NaN.
+    """
+
+    def where_not_empty(part):
+        empty = part[2].detach() == 0
+        return tuple(
+            only_where(each.view_as(each), ~rows)
+            for rows, each in zip((empty[..., None], empty, empty), part, strict=True)
+        )
+
+    def only_where(tensor, rows):
+        if tensor.requires_grad:
+            tensor.register_hook(lambda gradient: gradient.masked_fill(~rows & ~gradient.isnan(), 0.0))
+        return tensor
 
     def called(one, other):
-        output, maximum, total = answer(one, other)
+        output, maximum, total = answer(where_not_empty(one), where_not_empty(other))
         empty = total == 0
         return output.masked_fill(empty[..., None], 0.0), maximum.masked_fill(empty, 0.0) + total.masked_fill(
             empty, 1.0
@@ -180,6 +195,16 @@ def by_where(one, other):
     total = first + second
     divisor = torch.where(total > 0, total, 1.0)
     return one[0] * (first / divisor)[..., None] + other[0] * (second / divisor)[..., None], maximum, total
+
+
+@merge.also_right
+def an_empty_part_as_an_equal(one, other):
+    """With the other's maximum an empty part changes nothing: its total is 0."""
+    tops = [torch.where(a[2] == 0, b[1], a[1]) for a, b in ((one, other), (other, one))]
+    maximum = torch.maximum(*tops)
+    shift = maximum.masked_fill(maximum == -math.inf, 0.0)
+    first, second = (each[2] * (top - shift).exp() for each, top in zip((one, other), tops, strict=True))
+    return weighed(one, other, first, second, maximum)
 
 
 @merge.also_right

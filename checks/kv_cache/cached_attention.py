@@ -76,7 +76,11 @@ def one_new_token(draw):
         dtype = torch.float64 if double else torch.float32
         cache = _cache(draw, batch, heads, past, head_size, dtype)
         x = draw.normal(batch, 1, heads * head_size, dtype=dtype)
-        yield ask(x, cache, build=_made(draw, heads, head_size, bias=double, double=double))
+        yield ask(
+            x,
+            list(cache) if double else cache,
+            build=_made(draw, heads, head_size, bias=double, double=double),
+        )
 
 
 @cached_attention.group("several new tokens behind a cache", points=1)

@@ -86,6 +86,7 @@ def equal_sizes(draw):
     for shape in ((4, 1, size), (4, size, size), (size, size)):
         yield ask(draw.normal(4, size, 4 * size), draw.mask(*shape), build=_made(draw, 4, 2, size))
     yield ask(draw.normal(2, 4, 16), draw.mask(2, 4, 4), build=_made(draw, 4, 2, 4, bias=True))
+    yield ask(draw.normal(5, 5, 12), draw.mask(5, 5), build=_made(draw, 4, 2, 3))  # B = T, a row per query
     yield ask(draw.normal(4, 3, 8 * size), build=_made(draw, 8, 4, size))
     yield ask(draw.normal(2, size, size), build=_made(draw, 1, 1, size))  # one head
 

@@ -43,6 +43,10 @@ def unequal_sizes(draw):
     yield ask(query, key, draw.normal(batch, keys, value_width), draw.mask(queries, keys))
     yield ask(query, key, mask=draw.mask(batch, queries, keys))
     yield ask(query[0], key[0], draw.normal(keys, value_width), mask=draw.mask(queries, keys))
+    # As many sentences as queries: the mask still has a row for each query, and none for a sentence.
+    yield ask(
+        draw.normal(queries, queries, width), draw.normal(queries, keys, width), mask=draw.mask(queries, keys)
+    )
 
 
 @masked_attention.group("batches and heads, equal sizes too", points=1)

@@ -33,6 +33,7 @@ def batches_and_heads(draw):
     for shape in ((queries, keys), (batch, 1, keys), (batch, queries, keys)):
         yield ask(draw.normal(batch, queries, keys), draw.mask(*shape))
     yield ask(draw.normal(batch, 2, queries, keys), draw.mask(queries, keys))
+    yield ask(draw.normal(queries, queries, keys), draw.mask(queries, keys))  # as many sentences as queries
     yield ask(draw.normal(keys, keys, keys), draw.mask(keys, 1, keys))
 
 

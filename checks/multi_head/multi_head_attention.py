@@ -94,7 +94,8 @@ def masks(draw):
         x[1] = x[0]  # the same text twice, under masks of their own
         yield ask(x, mask=draw.mask(*shape), build=_made(draw, width, heads))
     x = draw.normal(heads, heads, width)
-    yield ask(x, mask=draw.mask(heads, 1, heads), build=_made(draw, width, heads))
+    for shape in ((heads, 1, heads), (heads, heads)):
+        yield ask(x, mask=draw.mask(*shape), build=_made(draw, width, heads))
 
 
 def _hidden_above(draw):

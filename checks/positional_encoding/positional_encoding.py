@@ -7,12 +7,14 @@ import torch.nn.functional as F
 from attention_lab.authoring import FLOATS, Exercise, Tolerance, ask, build
 from attention_lab.authoring.not_asked import FIXED_AXES
 
+from .sinusoidal_encoding import LONG, TOLERANCE_WHERE_LONG, differs, mistake_with
+
 positional_encoding = Exercise(
     "PositionalEncoding",
     results=("result",),
     axes=(("tokens", "embed_dim"),),
     # Right formulas of the table differ by some 2e-5 in float32 over 256 positions.
-    tolerance=Tolerance(float32=(1e-3, 1e-3), float64=(1e-3, 1e-3)),
+    tolerance=Tolerance(float32=(1e-4, 1e-4), float64=(1e-4, 1e-4)),
     mistakes_from=("positional_encoding_mistakes", "positional_encoding_mistakes_in_the_table"),
     not_asked={"leading axes": FIXED_AXES, "large values": "it adds: large numbers ask nothing new"},
 )
@@ -41,8 +43,11 @@ def _kept_as_asked(cases, values):
                 f"({max_len}, {embed_dim}), or the same with a leading 1."
             )
         table = _table(max_len, embed_dim)
-        if not torch.allclose(pe.double().reshape(table.shape), table.double(), rtol=1e-3, atol=1e-3):
-            return "The buffer `pe` does not hold the table of `sinusoidal_encoding(max_len, embed_dim)`."
+        pe = pe.reshape(table.shape)
+        if differs(pe, table, 1e-4 if max_len <= 256 else TOLERANCE_WHERE_LONG):
+            return mistake_with(pe, max_len, embed_dim) or (
+                "The buffer `pe` does not hold the table of `sinusoidal_encoding(max_len, embed_dim)`."
+            )
         if _others_vanish(made["result"], made["result again"]):
             return "drops_out"
     return None
@@ -83,6 +88,7 @@ def kept(draw):
     batch, width, *lengths = draw.sizes(4)
     for max_len in lengths:
         yield ask(draw.normal(batch, max_len, width), build=build(width, max_len, look=looks))
+    yield ask(draw.normal(1, batch, width), build=build(width, draw.shuffled(LONG)[0], look=looks))
 
 
 @positional_encoding.group("a text that is too long is refused", points=1)

@@ -8,7 +8,7 @@ from attention_lab.authoring import Exercise, Tolerance, ask
 from attention_lab.authoring.not_asked import SQUARE
 
 # Angles of some hundred lose their last digits in float32: right formulas differ by some 2e-5.
-TOLERANCE = Tolerance(float32=(1e-3, 1e-3), float64=(1e-3, 1e-3))
+TOLERANCE = Tolerance(float32=(1e-4, 1e-4), float64=(1e-4, 1e-4))
 LENGTH = 256  # positions that the tables of this lesson are held to
 
 shift_matrix = Exercise(

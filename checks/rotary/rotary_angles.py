@@ -11,8 +11,10 @@ rotary_angles = Exercise(
     results=("angles",),
     axes=(("positions", "pairs"),),
     # Right formulas differ in float32's last digits, which grow with the position.
-    tolerance=Tolerance(float32=(1e-4, 1e-4), float64=(1e-4, 1e-4)),
+    tolerance=Tolerance(float32=(1e-6, 1e-4), float64=(1e-6, 1e-4)),
 )
+LONG = (1999, 2033, 2047)  # positions
+TOLERANCE_WHERE_LONG = 2e-3
 
 
 @rotary_angles.group("angles of the usual base", points=1)
@@ -29,12 +31,38 @@ def another_base(draw):
         yield ask(length, width, base=base + draw.integer(1, 99))
 
 
-@rotary_angles.group("one position, 256 of them, a single pair", points=1)
+@rotary_angles.group("one position, 256 of them, a single pair", points=0.5)
 def edges(draw):
     width, other = draw.even_sizes(2)
     yield ask(1, width)
     yield ask(256, other)
     yield ask(256, 2)
+
+
+def _right_far_out(cases, values):
+    """None, a mistake's name or a sentence."""
+    for case, angles in zip(cases, values, strict=True):
+        expected = _right(*case.args, 10000.0).double()
+        if not isinstance(angles, torch.Tensor) or angles.shape != expected.shape:
+            return f"The angles are not a tensor of shape (T, D/2), here {tuple(expected.shape)}."
+        missed = (angles.double() - expected).abs().nan_to_num(nan=torch.inf).amax(dim=1)
+        if float(missed.max()) <= TOLERANCE_WHERE_LONG:
+            continue
+        for mistake in rotary_angles.mistakes:
+            theirs = mistake.answer(*case.args)
+            if theirs.shape == angles.shape and torch.allclose(angles.double(), theirs.double(), atol=1e-4):
+                return mistake.name
+        first = int((missed > TOLERANCE_WHERE_LONG).int().argmax())
+        return (
+            f"The angles are off from position {first} on: there by {float(missed[first]):.4f}, and by "
+            f"{float(missed.max()):.4f} at most."
+        )
+    return None
+
+
+@rotary_angles.group("about 2,000 positions", points=0.5, verify=_right_far_out)
+def far_out(draw):
+    yield ask(draw.shuffled(LONG)[0], draw.even_sizes(1)[0])
 
 
 @rotary_angles.group("equal sizes: as many positions as pairs, and as numbers", points=1)
@@ -185,6 +213,16 @@ def odd_sizes_accepted(length, head_size, base=10000.0):
 def asserts(length, head_size, base=10000.0):
     assert head_size % 2 == 0
     return _right(length, head_size, base)
+
+
+@rotary_angles.mistake(
+    "The angles are right up to some position and rough beyond it: positions were kept in half precision, "
+    "which has no room for every whole number above 256 (or 2048). Count them in float32 or whole numbers."
+)
+def positions_in_half_precision(length, head_size, base=10000.0):
+    _even(head_size)
+    rates = base ** (-torch.arange(0, head_size, 2) / head_size)
+    return torch.outer(torch.arange(length).bfloat16().float(), rates)
 
 
 @rotary_angles.also_right("One line of broadcasting: a column of positions times a row of rates.")

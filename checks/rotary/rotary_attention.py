@@ -99,15 +99,18 @@ def behind_a_cache(draw):
         yield _asked(draw, past=True, hidden=hidden)
     heads, head_size, batch, _, before = _sizes(draw)
     double = {"dtype": torch.float64}
-    cache = tuple(draw.normal(batch, heads, before, head_size, **double) for _ in range(2))
+    cache = [draw.normal(batch, heads, before, head_size, **double) for _ in range(2)]  # a list, this time
     x, mask = draw.normal(batch, 1, heads * head_size, **double), draw.mask(batch, 1, before + 1)
     yield ask(x, mask, cache, build=_made(draw, heads, head_size, double=True))
+    # Behind more than 256 tokens, where half precision has no room for every position.
+    far = tuple(draw.normal(1, 1, 301, head_size) for _ in range(2))
+    yield ask(draw.normal(1, 3, head_size) / 4, cache=far, build=_made(draw, 1, head_size))
 
 
 @rotary_attention.group("equal sizes: as many texts as heads, as many tokens", points=1)
 def equal_sizes(draw):
     (heads,) = draw.shuffled((7, 9))[:1]
-    for shape in ((heads, 1, heads), (heads, heads, heads)):
+    for shape in ((heads, 1, heads), (heads, heads, heads), (heads, heads)):
         x = draw.normal(heads, heads, 14 * heads)
         yield ask(x, mask=draw.mask(*shape), build=_made(draw, heads, 14))  # B = H = T
     x, cache = draw.normal(14, 14, 14), tuple(draw.normal(14, 1, 14, 14) for _ in range(2))

@@ -49,6 +49,29 @@ class StoredUnturned(Right):
 
 
 @rotary_attention.mistake(
+    "The numbers are right, but the list that was handed in as the cache was written into: it holds the "
+    "longer keys and values now, and a second text that continues it sees too much. Return a new pair."
+)
+class WritesIntoTheList(Right):
+    def forward(self, x, mask=None, cache=None):
+        output, total = super().forward(x, mask, cache)
+        if isinstance(cache, list):
+            cache[0], cache[1] = total
+        return output, total
+
+
+@rotary_attention.mistake(
+    "Far behind the beginning positions are rough: they were kept in half precision, which has no room for "
+    "every whole number above 256 (or 2048). Count them in float32 or in whole numbers."
+)
+class PositionsInHalfPrecision(Right):
+    def angles(self, x, first):
+        width = x.shape[-1]
+        rates = self.base ** (-torch.arange(0, width, 2, dtype=x.dtype) / width)
+        return torch.outer(torch.arange(first, first + x.shape[-2]).bfloat16().to(x.dtype), rates)
+
+
+@rotary_attention.mistake(
     "Positions count from 1: every key in the cache is one step ahead, and does not fit keys that others "
     "have stored. The first token is turned by 0."
 )

@@ -20,6 +20,7 @@ FOREIGN_CODE = "compiled code by way of ctypes"
 FOREIGN_EVENTS = {"ctypes.call_function", "ctypes.dlopen", "ctypes.dlsym", "ctypes.dlsym/handle"}
 COMPILERS = "torch._inductor."  # what torch.compile starts or has written takes no part in an answer
 _OWN_FILE = sys._getframe().f_code.co_filename
+_FOREIGN_FUNCTION: Any = vars(ctypes)["_CFuncPtr"]  # what all classes of foreign functions are made of
 _CTYPES = os.path.dirname(ctypes.__file__)
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
@@ -59,7 +60,7 @@ class ForeignFunctions(Watcher):
 
     def begin(self) -> None:
         """Have all classes of foreign functions note calls: ctypes makes one for each library."""
-        for made in list(_subclasses(ctypes._CFuncPtr)):
+        for made in list(_subclasses(_FOREIGN_FUNCTION)):
             if "__call__" not in vars(made):
                 type.__setattr__(made, "__call__", self._noting_call())
                 self._classes.append(made)
@@ -70,7 +71,7 @@ class ForeignFunctions(Watcher):
             type.__delattr__(self._classes.pop(), "__call__")
 
     def _noting_call(self) -> Callable[..., Any]:
-        call = ctypes._CFuncPtr.__call__
+        call = _FOREIGN_FUNCTION.__call__
 
         def noting(function: Any, *arguments: Any, **named: Any) -> Any:
             self._note_students(FOREIGN_CODE)
@@ -83,7 +84,7 @@ class ForeignFunctions(Watcher):
             self.note(name)
 
 
-def _subclasses(base: type) -> Iterator[type]:
+def _subclasses(base: Any) -> Iterator[Any]:
     for made in type.__subclasses__(base):
         yield made
         yield from _subclasses(made)
@@ -202,10 +203,10 @@ def _replace_loop() -> Callable[..., int] | None:
     table = attribute(numpy, "_UFUNC_API")
     if table is None:
         return None
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer = ctypes.pythonapi["PyCapsule_GetPointer"]  # one of its own, whose types are nobody else's
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     address = pointer(table, None)
-    place = ctypes.c_void_p.from_address(address + _REPLACE_LOOP * ctypes.sizeof(ctypes.c_void_p)).value
+    place: Any = ctypes.c_void_p.from_address(address + _REPLACE_LOOP * ctypes.sizeof(ctypes.c_void_p)).value
     kinds = (ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     return ctypes.PYFUNCTYPE(ctypes.c_int, *kinds)(place)
 
