@@ -317,7 +317,7 @@ def test_decisions_of_an_earlier_version_have_to_be_made_again(tmp_path):
 
 
 def test_an_answer_that_an_earlier_version_graded_is_graded_again_first(graded):
-    file = graded / "autograded" / "eve" / FOLDER / f"{NAME}.ipynb"
+    file = graded / "autograded" / "ben" / FOLDER / f"{NAME}.ipynb"
     kept, mode = file.read_bytes(), file.stat().st_mode
     content = json.loads(kept)
     for cell in content["cells"]:
@@ -326,7 +326,7 @@ def test_an_answer_that_an_earlier_version_graded_is_graded_again_first(graded):
     file.write_text(json.dumps(content))
     try:
         with pytest.raises(CourseError, match=f"run `nbjudge grade {FOLDER} --force` first"):
-            regrade(open_course(graded), "double", "eve", None, REASON, Console(quiet=True))
+            regrade(open_course(graded), "double", "ben", None, REASON, Console(quiet=True))
     finally:
         file.write_bytes(kept)
         file.chmod(mode)
