@@ -50,6 +50,8 @@ def diagnose(exercise: Exercise, reference: Callable[..., Any], runs: list[Group
     )
     sentences = [finding for _, finding in findings]
     known = sum(finding.mistake is not None for last, finding in objections if not last)
+    if any(run.is_unsteady and _draws_its_own_weights(run) for run in runs):
+        known += len(named)  # a named mistake may be why drawn weights show
     sentences[known:known] = unsteady
     unique = list({finding.sentence: finding for finding in sentences}.values())
     return unique[:MOST_FINDINGS]
@@ -59,6 +61,12 @@ def _is_verified(run: GroupRun) -> bool:
     """Whether a verifier objects without naming a mistake, and what it says is not to come last."""
     group, objection = run.group, run.objection
     return group.verify is not None and not run.is_measured and (objection is None or not objection.mistake)
+
+
+def _draws_its_own_weights(run: GroupRun) -> bool:
+    """Whether objects are made without the judge's weights: theirs differ from one call to the next."""
+    builds = [call["build"] for call in run.question.calls if call["build"] is not None]
+    return any("state" in build and build["state"] is None for build in builds)
 
 
 def _unsteady(exercise: Exercise, runs: list[GroupRun]) -> list[Finding]:
