@@ -24,6 +24,8 @@ from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.judge.judge import judge
+from nbjudge.read.files import Folder
+from nbjudge.read.handed_in import read_handed_in
 from nbjudge.read.submission import read_submission
 from nbjudge.rebuild.forms import graded
 from nbjudge.rebuild.rebuild import rebuild
@@ -58,7 +60,8 @@ class BareLimit:
 
     def cells(self, submitted: Path) -> list[NotebookNode]:
         """The code cells to be run of the submission in a folder."""
-        submission = read_submission(submitted / f"{self._lesson.name}.ipynb", ())
+        name = f"{self._lesson.name}.ipynb"
+        submission = read_submission(read_handed_in(Folder(submitted), [name]), name, {})
         cells = [cell for cell in rebuild(self._form, submission.cells).cells if cell.cell_type == "code"]
         return [cell for cell in cells if self._which == ALL_CELLS or not is_left_out(cell)]
 

@@ -101,6 +101,18 @@ def _dangling(place: Path) -> None:
     place.symlink_to("/no/such/folder")
 
 
+def _link_to_a_neighbour(place: Path) -> None:
+    place.symlink_to(Path("..") / "aa honest" / FOLDER)
+
+
+def _link_to_the_solutions(place: Path) -> None:
+    place.symlink_to(place.parents[2] / "solutions" / FOLDER)
+
+
+def _link_to_everything(place: Path) -> None:
+    place.symlink_to("/")
+
+
 def _loop(place: Path) -> None:
     place.symlink_to(place.name)
 
@@ -118,6 +130,9 @@ NO_FOLDER: dict[str, Callable[[Path], Any]] = {
     "pipe for a folder": os.mkfifo,
     "dangling link": _dangling,
     "link to itself": _loop,
+    "link to a neighbour": _link_to_a_neighbour,
+    "link to the solutions": _link_to_the_solutions,
+    "link to everything": _link_to_everything,
     "socket": _socket,
 }
 
@@ -138,7 +153,6 @@ def _sparse_notebook(folder: Path) -> None:
 
 # In the place of a notebook: 0 points, with a sentence.
 NO_NOTEBOOK: dict[str, Callable[[Path], None]] = {
-    "folder for a notebook": _folder_for_a_notebook,
     "only hostile names": _only_hostile_names,
     "sparse notebook": _sparse_notebook,
 }
@@ -242,7 +256,10 @@ NO_IDS = ["two\nlines", "\x1b[2J\x1b[31mred", os.fsdecode(b"\xff\xfe"), "\u202eg
 NO_IDS += ["<img src=x onerror=alert(1)>", '"+alert(1)+"', '" onmouseover="alert(1)', "a\\b"]
 # Of the odd files those that are graded with the class; all of them are read.
 GRADED = ("keys twice", "half characters", "huge ids", "30 MiB printed", "dotted line")
-FULL_MARKS = ["aa honest", *ODD_IDS, "misnamed", "zz honest"] + [*BESIDE, *GRADED] * ONE_AT_A_TIME
+FULL_MARKS = ["aa honest", *ODD_IDS, "misnamed", "folder for a notebook", "zz honest"] + [
+    *BESIDE,
+    *GRADED,
+] * ONE_AT_A_TIME
 NO_MARKS = [*NO_NOTEBOOK, *NO_FOLDER, *REFUSED_NOTEBOOKS]
 
 
@@ -256,6 +273,7 @@ def hand_in_everything(root: Path) -> None:
             BESIDE_IN_A_CLASS[lay_out](folder)
     for student, lay_out in NO_NOTEBOOK.items():
         lay_out(hand_in(root, student, None))
+    _folder_for_a_notebook(hand_in(root, "folder for a notebook", None))
     for student, put in NO_FOLDER.items():
         (root / "submitted" / student).mkdir()
         put(root / "submitted" / student / FOLDER)

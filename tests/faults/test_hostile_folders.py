@@ -21,11 +21,11 @@ from hostile_folders import (
 )
 from nbgrader.api import Gradebook
 from nbgrader_command import run as nbgrader
-from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, make_course
+from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, make_course, read_work
 
 from nbjudge.course.student_ids import invalid_id_reason
-from nbjudge.read.files import MOST_EXTRA_FILES, read_plain_files
-from nbjudge.read.submission import read_submission
+from nbjudge.read.files import MOST_EXTRA_FILES, Folder
+from nbjudge.read.handed_in import read_handed_in
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(900)]
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
@@ -33,7 +33,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
 def read(folder: Path, raw: bytes):
     (folder / "tiny.ipynb").write_bytes(raw)
-    return read_submission(folder / "tiny.ipynb", FULL)
+    return read_work(folder)
 
 
 @pytest.mark.parametrize("kind", ODD_NOTEBOOKS)
@@ -81,8 +81,8 @@ def test_a_name_in_any_script_is_an_id(student):
 def test_the_files_beside_a_notebook_are_the_same_whatever_order_they_are_found_in(tmp_path, kind):
     BESIDE[kind](hand_in(tmp_path, "ada", answered()))
     folder = tmp_path / "submitted/ada" / FOLDER
-    files = read_plain_files(folder)
-    assert list(files) == list(read_plain_files(folder)) and len(files) <= MOST_EXTRA_FILES
+    files = read_handed_in(Folder(folder)).files
+    assert list(files) == list(read_handed_in(Folder(folder)).files) and len(files) <= MOST_EXTRA_FILES
     assert all(len(os.fsencode(name)) <= 1000 for name in files)
 
 

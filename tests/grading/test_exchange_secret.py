@@ -4,7 +4,9 @@ import os
 
 import pytest
 
-from nbjudge.plugin.preprocessors import EXCHANGE_SECRET, _copy_small_file
+from nbjudge.plugin.preprocessors import EXCHANGE_SECRET, write_small_file
+from nbjudge.read.files import Folder
+from nbjudge.read.handed_in import read_handed_in
 
 
 @pytest.fixture
@@ -19,24 +21,26 @@ def test_it_is_kept_with_the_grade_and_that_of_a_later_submission_takes_its_plac
     submitted, graded = folders
     for secret in ("first", "second"):
         (submitted / EXCHANGE_SECRET).write_text(secret)
-        _copy_small_file(submitted, graded, EXCHANGE_SECRET)
+        write_small_file(read_handed_in(Folder(submitted)), graded, EXCHANGE_SECRET)
         assert (graded / EXCHANGE_SECRET).read_text() == secret
         (graded / EXCHANGE_SECRET).chmod(0o444)  # as nbgrader leaves it
 
 
 def test_what_else_stands_under_its_name_is_passed_over(folders, tmp_path):
     submitted, graded = folders
-    _copy_small_file(submitted, graded, EXCHANGE_SECRET)  # it came another way than through the exchange
+    write_small_file(
+        read_handed_in(Folder(submitted)), graded, EXCHANGE_SECRET
+    )  # it came another way than through the exchange
     (tmp_path / "of another student").write_text("secret")
     spoilt = submitted / EXCHANGE_SECRET
     spoilt.symlink_to(tmp_path / "of another student")
-    _copy_small_file(submitted, graded, EXCHANGE_SECRET)
+    write_small_file(read_handed_in(Folder(submitted)), graded, EXCHANGE_SECRET)
     spoilt.unlink()
     os.mkfifo(spoilt)
-    _copy_small_file(submitted, graded, EXCHANGE_SECRET)
+    write_small_file(read_handed_in(Folder(submitted)), graded, EXCHANGE_SECRET)
     spoilt.unlink()
     spoilt.write_bytes(b"\xff\xfe")
-    _copy_small_file(submitted, graded, EXCHANGE_SECRET)
+    write_small_file(read_handed_in(Folder(submitted)), graded, EXCHANGE_SECRET)
     spoilt.write_text("x" * 1001)
-    _copy_small_file(submitted, graded, EXCHANGE_SECRET)
+    write_small_file(read_handed_in(Folder(submitted)), graded, EXCHANGE_SECRET)
     assert list(graded.iterdir()) == []

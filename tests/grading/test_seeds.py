@@ -8,7 +8,8 @@ import pytest
 from tiny_course import answered, cell_of
 
 from nbjudge.pipeline.seeds import KEY_FILE, submission_seed
-from nbjudge.read.files import read_plain_files
+from nbjudge.read.files import Folder
+from nbjudge.read.handed_in import read_handed_in
 
 FILES = {"helper.py": b"two = 2", "data/table.csv": b"1,2"}
 
@@ -76,6 +77,6 @@ def test_files_with_names_that_are_no_text_count_too(seed, tmp_path):
     os.mkdir(folder)
     with open(folder + b"/\xff.py", "wb") as file:
         file.write(b"1")
-    files = read_plain_files(tmp_path / "beside")
+    files = read_handed_in(Folder(tmp_path / "beside")).files
     assert list(files.values()) == [b"1"]
     assert seed(files=files) != seed(files={})

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 from nbgrader import tests as nbgrader_tests
-from tiny_course import FULL, answered, cell_of, release
+from tiny_course import FULL, answered, cell_of, read_work, release
 
-from nbjudge.read.notebook_file import LARGEST_FILE
-from nbjudge.read.submission import MOST_CELLS, Submission, read_submission
+from nbjudge.read.handed_in import LARGEST_NOTEBOOK
+from nbjudge.read.submission import MOST_CELLS, Submission
 
 STOCK_FILES = Path(nbgrader_tests.__file__).parent / "apps" / "files"
 
 
 def read(folder: Path, raw: bytes, name: str = "tiny.ipynb") -> Submission:
     (folder / name).write_bytes(raw)
-    return read_submission(folder / "tiny.ipynb", FULL)
+    return read_work(folder)
 
 
 def sources(submission: Submission) -> list[str]:
@@ -116,7 +116,7 @@ def test_repeated_and_missing_cell_ids_are_read(tmp_path):
 )
 def test_nbgraders_own_notebooks_of_every_age_are_read(tmp_path, name):
     (tmp_path / "tiny.ipynb").write_bytes((STOCK_FILES / name).read_bytes())
-    submission = read_submission(tmp_path / "tiny.ipynb", set())
+    submission = read_work(tmp_path, ())
     assert submission.reason == ""
     assert submission.cells
 
@@ -152,7 +152,7 @@ def test_a_file_that_breaks_off_is_said_to_break_off(tmp_path, at):
         (b"[" * 100_000, "nested too deeply"),
         (b'{"cells": ' + b"[" * 100_000, "nested too deeply"),
         (b"9" * 10_000, "is not a notebook"),
-        (b"{" + b" " * LARGEST_FILE, "larger than"),
+        (b"{" + b" " * LARGEST_NOTEBOOK, "larger than"),
     ],
 )
 def test_what_is_no_notebook_is_refused_in_one_sentence(tmp_path, raw, words):
@@ -165,7 +165,7 @@ def test_what_is_no_notebook_is_refused_in_one_sentence(tmp_path, raw, words):
 
 def test_a_folder_in_the_place_of_the_notebook_is_refused(tmp_path):
     (tmp_path / "tiny.ipynb").mkdir()
-    assert "cannot be read" in read_submission(tmp_path / "tiny.ipynb", FULL).reason
+    assert "cannot be read" in read_work(tmp_path).reason
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,58 @@ def test_a_notebook_that_lost_all_marks_but_defines_the_answers_is_accepted(tmp_
 
 
 def test_a_folder_without_a_notebook_says_what_it_holds(tmp_path):
-    assert "it is empty" in read_submission(tmp_path / "tiny.ipynb", FULL).reason
+    assert "it is empty" in read_work(tmp_path).reason
     (tmp_path / "answers.txt").touch()
-    assert "'answers.txt'" in read_submission(tmp_path / "tiny.ipynb", FULL).reason
-    assert "was handed in" in read_submission(tmp_path / "absent" / "tiny.ipynb", FULL).reason
+    assert "'answers.txt'" in read_work(tmp_path).reason
+    assert "was handed in" in read_work(tmp_path / "absent").reason
+
+
+COPIES = ["tiny-Copy1.ipynb", "tiny (1).ipynb", "Tiny.IPYNB", "tiny.ipynb.txt", "tiny.ipynb.json"]
+
+
+@pytest.mark.parametrize("name", [*COPIES, "01_tiny/tiny.ipynb"])
+@pytest.mark.parametrize("has_blank", [True, False])
+def test_solved_work_under_another_name_is_graded_in_place_of_a_blank_original(tmp_path, name, has_blank):
+    if has_blank:
+        (tmp_path / "tiny.ipynb").write_text(json.dumps(release()))
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    submission = read(tmp_path, PLAIN.encode(), name)
+    assert sources(submission) == WRITTEN
+    assert repr(name) in submission.note
+
+
+def test_where_two_notebooks_are_written_the_expected_one_counts_and_the_other_is_mentioned(tmp_path):
+    other = answered(double="def double(x):\n    return x + x")
+    (tmp_path / "tiny-Copy1.ipynb").write_text(json.dumps(other))
+    submission = read(tmp_path, PLAIN.encode())
+    assert sources(submission) == WRITTEN
+    assert "'tiny-Copy1.ipynb' has answers in it, too" in submission.note
+    (tmp_path / "tiny-Copy1.ipynb").write_text(PLAIN)  # a copy of the very same is not worth a word
+    assert read(tmp_path, PLAIN.encode()).note == ""
+
+
+def test_a_copy_of_another_notebook_of_the_assignment_is_not_taken_for_this_one(tmp_path):
+    (tmp_path / "tiny.ipynb").write_text(json.dumps(release()))
+    (tmp_path / "second-Copy1.ipynb").write_text(PLAIN)
+    assert read_work(tmp_path, others=["tiny.ipynb", "second.ipynb"]).written == set()
+    assert read_work(tmp_path, others=["tiny.ipynb"]).written == set(FULL)
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"PK\x03\x04", "an archive: unpack it"),
+        (b"<!DOCTYPE html><html></html>", "a web page"),
+        (
+            b'{\n<<<<<<< HEAD\n "cells": []\n=======\n>>>>>>> other\n}',
+            "conflict markers ('<<<<<<<' in line 2)",
+        ),
+    ],
+)
+def test_what_else_it_is_and_what_to_do_is_said(tmp_path, raw, words):
+    assert words in read(tmp_path, raw).reason
+
+
+def test_an_archive_beside_no_notebook_is_to_be_unpacked(tmp_path):
+    (tmp_path / "work.zip").write_bytes(b"PK\x03\x04")
+    assert "only the archive 'work.zip': unpack it" in read_work(tmp_path).reason

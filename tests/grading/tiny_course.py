@@ -6,6 +6,7 @@ import atexit
 import copy
 import json
 import shutil
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
@@ -19,6 +20,9 @@ from nbgrader_command import run as nbgrader
 from attention_lab.maintain.build import canonical
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course, open_course
+from nbjudge.read.files import Folder
+from nbjudge.read.handed_in import read_handed_in
+from nbjudge.read.submission import Submission, read_submission
 from nbjudge.rebuild.forms import released, solved
 
 ROOT = Path(__file__).parents[2]
@@ -189,6 +193,14 @@ def answered(**answers: str) -> NotebookNode:
         if cell.metadata.get("nbgrader", {}).get("solution"):
             cell.source = answers.get(cell.id, right[cell.id].replace("  # okapi", ""))
     return notebook
+
+
+def read_work(
+    folder: Path, answers: Collection[str] = tuple(FULL), others: Collection[str] = ()
+) -> Submission:
+    """What the grader reads of the folder of a submission."""
+    released = {name: cell_of(release(), name) for name in answers}
+    return read_submission(read_handed_in(Folder(folder), ["tiny.ipynb"]), "tiny.ipynb", released, others)
 
 
 def cell_of(notebook: NotebookNode, cell_id: str) -> NotebookNode:

@@ -10,9 +10,11 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
+from nbjudge.course.folders import folders_of
 from nbjudge.course.student_ids import invalid_id_reason
 from nbjudge.pipeline.executor import Executor, jobs_run_by
 from nbjudge.plain_text import TRACEBACK, keep_plain, plain_line, words_of_failure
+from nbjudge.plugin.submissions import SharedFiles
 
 FAILED = "nbgrader could not grade it; the log says why"
 
@@ -21,6 +23,7 @@ class AutogradeOneSubmission(Autograde):  # type: ignore[misc]
     """nbgrader's converter, for a submission that `SubmissionExporter` finds: that of the student `only`."""
 
     only = ""
+    shared_files: SharedFiles | None = None
 
     def init_notebooks(self) -> None:
         """Nothing: nbgrader's own search gives up on a folder without a notebook."""
@@ -33,6 +36,7 @@ class Autograder:
 
     def __init__(self, config: Config, root: Path, assignment: str, log: Path) -> None:
         self._config, self._root, self._assignment = config, root, assignment
+        self._shared_files: SharedFiles | None = None
         self._handler = logging.FileHandler(log, encoding="utf-8")
         self._handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
         # Those of the libraries would tear the progress bar.
@@ -56,6 +60,9 @@ class Autograder:
         coursedir.student_id = student
         converter = AutogradeOneSubmission(coursedir=coursedir, config=config, log=log)
         converter.force, converter.only = again, student
+        if self._shared_files is None:
+            self._shared_files = SharedFiles(folders_of(coursedir), self._assignment)
+        converter.shared_files = self._shared_files
         try:
             with jobs_run_by(executor):
                 converter.start()

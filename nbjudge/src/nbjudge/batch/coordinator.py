@@ -39,6 +39,12 @@ class GradedSubmission:
         """Why nothing of it could be run, if so."""
         return next((each.record.reason for each in self.notebooks if each.record.reason), "")
 
+    @property
+    def remark(self) -> str:
+        """What was unusual about what was handed in, if anything."""
+        records = [each.record for each in self.notebooks]
+        return " ".join(dict.fromkeys(said for each in records for said in (each.note, each.remark) if said))
+
 
 class ClassRun:
     """One run over the submissions of a plan."""

@@ -63,6 +63,8 @@ def print_closing_table(
         console.print(_table(plan.assignment, done))
     for graded in _first(graded for graded in done if graded.reason):
         _print(console, f"0 points: {graded.student}: {graded.reason}", "yellow")
+    for graded in _first(graded for graded in done if graded.remark):
+        _print(console, f"remark: {graded.student}: {graded.remark}", "yellow")
     failed = [graded for graded in results if graded.problem and not stopped]
     for graded in _first(failed):
         _print(console, f"✗ not graded: {graded.student}: {graded.problem}", "bold red")

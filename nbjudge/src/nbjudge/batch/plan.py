@@ -6,9 +6,8 @@ of a thousand is done with in a moment.
 
 from __future__ import annotations
 
-import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import Literal
 
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
-from nbjudge.read.files import entries
+from nbjudge.read.files import Folder, entries
 from nbjudge.read.timestamps import TIMESTAMP_FILE, has_timestamp
+from nbjudge.record.unchanged import is_same_content
 from nbjudge.record.unfinished import is_finished
 
 Why = Literal["new", "changed", "again"]
@@ -74,33 +74,32 @@ def _why(
     folders: CourseFolders, assignment: str, notebooks: list[str], student: str, force: bool
 ) -> Why | None:
     """Why this submission is to be graded; None where it need not be."""
-    submitted = folders.submitted(student, assignment)
-    graded = folders.autograded(student, assignment)
+    submitted, graded = folders.submission(student, assignment), folders.autograded(student, assignment)
     done = [graded / name for name in notebooks]
     if not all(is_finished(notebook) for notebook in done):
         return "new"
     if force:
         return "again"
-    if has_timestamp(submitted) and not _same_time(submitted, graded):
-        return "changed"
-    last = min(notebook.stat().st_mtime_ns for notebook in done)
     try:
-        return "changed" if any(moment > last for moment in _change_times(submitted)) else None
+        is_same = is_same_content(submitted, graded, notebooks)
+        if is_same is None:
+            is_same = not _has_later_times(submitted, graded, done)
     except OSError:  # it cannot be read, which grading it will say
         return "changed"
+    return None if is_same else "changed"
+
+
+def _has_later_times(submitted: Folder, graded: Path, done: list[Path]) -> bool:
+    """Compare times, where a version of this package graded it that recorded no digest."""
+    if has_timestamp(submitted.path) and not _same_time(submitted.path, graded):
+        return True
+    last = min(notebook.stat().st_mtime_ns for notebook in done)
+    # When each file was put here, not when it was last written: a copy may keep the older time.
+    files = (entry for entry in entries(submitted) if not stat.S_ISDIR(entry.about.st_mode))
+    return any(entry.about.st_ctime_ns > last for entry in files)
 
 
 def _same_time(submitted: Path, graded: Path) -> bool:
     if not has_timestamp(graded):
         return False
     return (submitted / TIMESTAMP_FILE).read_bytes() == (graded / TIMESTAMP_FILE).read_bytes()
-
-
-def _change_times(folder: Path) -> Iterator[int]:
-    """When each file was put here, not when it was last written: a copy may keep the older time."""
-    if not folder.is_dir():
-        yield os.lstat(folder).st_ctime_ns
-        return
-    for entry in entries(folder):
-        if not stat.S_ISDIR(entry.about.st_mode):
-            yield entry.about.st_ctime_ns

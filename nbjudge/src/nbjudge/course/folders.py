@@ -11,7 +11,7 @@ from typing import Any
 
 from nbjudge.course.configuration import CONFIG_FILE, read_config
 from nbjudge.errors import CourseError
-from nbjudge.read.files import CACHE_FOLDERS
+from nbjudge.read.files import CACHE_FOLDERS, Folder
 
 CHECKS, REPORTS, REGRADES = (
     "checks",
@@ -66,6 +66,21 @@ class CourseFolders:
         """The folder of a submission as it was handed in."""
         return self._of_student(self.submitted_directory, student, assignment)
 
+    def submission(self, student: str, assignment: str) -> Folder:
+        """The folder of a submission, in which no link is followed.
+
+        `submitted/` itself may be a link to another place; the student's and the assignment's folder
+        below it may not, in whatever order `directory_structure` has them.
+        """
+        levels = Path(self.directory_structure).parts
+        own = next(
+            at
+            for at, level in enumerate(levels)
+            if "{student_id" in level or (at and "{nbgrader_step" in levels[at - 1])
+        )
+        names = [self._format(level, self.submitted_directory, student, assignment) for level in levels]
+        return Folder(self.root.joinpath(*names[:own]), os.path.join(*names[own:]))
+
     def autograded(self, student: str, assignment: str) -> Path:
         """The folder of a submission's graded notebooks."""
         return self._of_student(self.autograded_directory, student, assignment)
@@ -104,9 +119,11 @@ class CourseFolders:
         return {name: getattr(self, name) for name in _SETTINGS}
 
     def _of_student(self, directory: str, student: str, assignment: str) -> Path:
-        return self.root / self.directory_structure.format(
-            nbgrader_step=directory, student_id=student, assignment_id=assignment
-        )
+        return self.root / self._format(self.directory_structure, directory, student, assignment)
+
+    @staticmethod
+    def _format(structure: str, directory: str, student: str, assignment: str) -> str:
+        return structure.format(nbgrader_step=directory, student_id=student, assignment_id=assignment)
 
 
 _SETTINGS = tuple(field.name for field in fields(CourseFolders) if field.name != "root")

@@ -64,8 +64,9 @@ def run_job(job: GradingJob, lesson: Lesson) -> GradingResult:
     started = time.monotonic()
     notebook, warning = notebook_from_json(job.notebook), ""
     with TemporaryDirectory(prefix="nbjudge-") as folder:
-        write_files(job.files, Path(folder))
+        # The assignment's files first: what is there already stays.
         copy_plain_files(lesson.source_path.parent, Path(folder), leave_out=set(job.exclude_overwriting))
+        write_files(job.files, Path(folder))
         try:
             verdicts = grade(notebook, lesson, Path(folder), job.seed, job.environment)
             refuse_own_faults(notebook, lesson, job.environment)

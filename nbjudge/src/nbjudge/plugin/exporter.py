@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +21,22 @@ from nbjudge.errors import CourseError
 from nbjudge.pipeline.executor import jobs_run_elsewhere
 from nbjudge.plain_text import keep_plain
 from nbjudge.plugin.nbgrader_course import (
-    answer_ids,
     autograded_folder,
     chosen_students,
     course_of,
     lesson_of,
     submitted_folder,
 )
-from nbjudge.plugin.preprocessors import RunAndJudge
+from nbjudge.plugin.preprocessors import RunAndJudge, graded_form
 from nbjudge.plugin.storage import GradedNotebookWriter, exit_on_write_error, refuse_unwritable
+from nbjudge.plugin.submissions import SharedFiles, hide_links, regrade_changed
 from nbjudge.plugin.ungraded import take_back_ungraded
+from nbjudge.read.files import plain_file_names
+from nbjudge.read.handed_in import HandedIn, files_beside, read_handed_in
 from nbjudge.read.notebook_file import OUT_OF_REACH, OutOfReach
 from nbjudge.read.submission import read_submission
 from nbjudge.read.timestamps import ignoring_invalid_timestamps
+from nbjudge.rebuild.forms import answer_cells
 from nbjudge.record.unfinished import remove_unfinished
 from nbjudge.sandbox.warm_interpreter import warm_interpreter
 
@@ -52,6 +56,8 @@ class SubmissionExporter(NotebookExporter):
         super().__init__(**kwargs)
         keep_plain(self.log)
         # nbgrader makes its exporter just before it looks which notebooks it has: the one moment to say.
+        self.handed_in: HandedIn  # the submission that is being graded, and of its files those ...
+        self.files_beside: dict[str, bytes]  # ... that are put beside the notebook while it runs
         self._ignore_extra_files()
         take_back_ungraded(self.parent)
         self._prepare_run()
@@ -65,6 +71,7 @@ class SubmissionExporter(NotebookExporter):
         converter: Any = self.parent
         coursedir = converter.coursedir = copy.copy(converter.coursedir)
         coursedir.ignore = [*coursedir.ignore, "*"]
+        hide_links(coursedir)
         read = coursedir.get_existing_timestamp
         coursedir.get_existing_timestamp = ignoring_invalid_timestamps(read, self.log)
 
@@ -107,6 +114,10 @@ class SubmissionExporter(NotebookExporter):
         converter.assignments = {
             str(folder): [str(folder / f"{name}.ipynb") for name in names] for folder in folders
         }
+        regrade_changed(converter, [f"{name}.ipynb" for name in names])
+        # Of a whole class graded at once, each submission has an exporter of its own.
+        shared: Any = getattr(converter, "shared_files", None)
+        self._shared_files = shared or SharedFiles(folders_of(coursedir), coursedir.assignment_id)
         for student in students:
             folder = autograded_folder(coursedir, about[student])
             if remove_unfinished(folder, names, coursedir.notebook_id == "*"):
@@ -128,11 +139,29 @@ class SubmissionExporter(NotebookExporter):
         if Path(filename).parent != submitted_folder(coursedir, about):
             return super().from_filename(filename, resources=resources, **kwargs)
         refuse_unwritable(coursedir, f"Grading stopped before {about['student']}.")
-        lesson = lesson_of(course_of(coursedir), about)
-        others = {f"{other.name}.ipynb" for other in course_of(coursedir).lessons_in(lesson.folder)}
-        resources["nbjudge_submission"] = read_submission(Path(filename), answer_ids(lesson), others)
+        self._read(lesson_of(course_of(coursedir), about), resources)
         resources["metadata"] = ResourcesDict(name=Path(filename).stem, path=str(Path(filename).parent))
         return self.from_notebook_node(nbformat.v4.new_notebook(), resources=resources, **kwargs)
+
+    def _read(self, lesson: Lesson, resources: Any) -> None:
+        """Read a submission once: the digest is recorded of the very content that is graded."""
+        converter: Any = self.parent
+        about, name = resources["nbgrader"], f"{lesson.name}.ipynb"
+        names = [f"{each.name}.ipynb" for each in lesson.course.lessons_in(lesson.folder)]
+        folder = folders_of(converter.coursedir).submission(about["student"], about["assignment"])
+        try:
+            handed_in = read_handed_in(folder, names)
+        except OSError as error:
+            raise OutOfReach(f"{error.strerror}") from error
+        answers = answer_cells(graded_form(lesson, self.config))
+        submission = read_submission(handed_in, name, answers, names)
+        kept = converter.exclude_overwriting.get(about["assignment"], [])
+        given = set(plain_file_names(lesson.source_path.parent)) - set(kept)
+        self.files_beside, note = files_beside(handed_in, submission.path, given)
+        self.handed_in = replace(handed_in, notebooks={})  # whose outputs may be large
+        remark = self._shared_files.remark(about["student"], handed_in)
+        resources["nbjudge_record"] = {"digest": handed_in.digest, "remark": remark}
+        resources["nbjudge_submission"] = replace(submission, note=f"{submission.note} {note}".strip())
 
 
 def _refuse_not_generated(coursedir: Any, config: Any) -> None:

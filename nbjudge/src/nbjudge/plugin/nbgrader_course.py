@@ -8,7 +8,6 @@ from typing import Any
 
 from nbjudge.course.course import Course, Lesson, open_course
 from nbjudge.course.folders import folders_of
-from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import CourseError
 
 
@@ -46,10 +45,3 @@ def submitted_folder(coursedir: Any, about: dict[str, str]) -> Path:
 def autograded_folder(coursedir: Any, about: dict[str, str]) -> Path:
     """Where the graded notebooks of that submission belong."""
     return folders_of(coursedir).autograded(about["student"], about["assignment"])
-
-
-def answer_ids(lesson: Lesson) -> set[str]:
-    """The grade ids of a lesson's answer cells."""
-    cells = read_notebook(lesson.source_path).cells
-    marks = [cell.metadata.get("nbgrader", {}) for cell in cells]
-    return {mark["grade_id"] for mark in marks if mark.get("solution")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from traitlets.config import Config
 from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.errors import CourseError, GradingStops
+from nbjudge.errors import GradingStops
 from nbjudge.pipeline.executor import execute
 from nbjudge.pipeline.grade import grade_without_running
 from nbjudge.pipeline.job import GradingJob, notebook_from_json, notebook_to_json
@@ -29,17 +28,10 @@ from nbjudge.plugin.nbgrader_course import (
 )
 from nbjudge.plugin.settings import JudgingSettings
 from nbjudge.plugin.storage import GRADES_ARE_KEPT
-from nbjudge.read import timestamps
-from nbjudge.read.files import (
-    ALL_EXTRA_FILES,
-    copy_plain_files,
-    entries,
-    read_plain_file,
-    read_plain_files,
-    write_replacing,
-)
-from nbjudge.read.notebook_file import OUT_OF_REACH
+from nbjudge.read.files import copy_plain_files, plain_file_names, write_replacing
+from nbjudge.read.handed_in import HandedIn, files_within
 from nbjudge.read.submission import Submission
+from nbjudge.read.timestamps import TIMESTAMP_FILE
 from nbjudge.rebuild.forms import graded
 from nbjudge.rebuild.rebuild import has_cell_ids, rebuild
 from nbjudge.record.graded_notebook import read_record, write_record
@@ -49,6 +41,7 @@ from nbjudge.regrade.apply import apply_regrades
 from nbjudge.run.kernel_process import KernelEnvironment
 
 EXCHANGE_SECRET = "submission_secret.txt"  # nbgrader's name for it
+LONGEST_SMALL_FILE = 1_000  # bytes
 NOTICE = "<p><strong>From the grader:</strong> {}</p>"
 _FORMS: dict[Path, tuple[tuple[int, str, str], NotebookNode]] = {}  # by source notebook
 
@@ -59,12 +52,13 @@ class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         lesson = lesson_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
         submission: Submission = resources["nbjudge_submission"]
-        form = _graded_form(lesson, self.config)
-        rebuilt = rebuild(form, submission.cells)
+        rebuilt = rebuild(graded_form(lesson, self.config), submission.cells)
         student = resources["nbgrader"]["student"]
-        write_record(rebuilt, NotebookRecord(Status.UNFINISHED, submission.reason, submission.note))
+        record = NotebookRecord(Status.UNFINISHED, submission.reason, submission.note)
+        write_record(rebuilt, replace(record, **resources["nbjudge_record"]))
+        for sentence in filter(None, (submission.reason or submission.note, read_record(rebuilt).remark)):
+            self.log.warning("%s: %s", student, sentence)
         if submission.reason or submission.note:
-            self.log.warning("%s: %s", student, submission.reason or submission.note)
             notice = nbformat.v4.new_markdown_cell(
                 NOTICE.format(as_html(submission.reason or submission.note)), id=NOTICE_CELL_ID
             )
@@ -107,11 +101,8 @@ class RunAndJudge(JudgingSettings):
         named = nb.metadata.get("kernelspec", {}).get("name", "python3")
         kernel_name = self.kernel_names.get(named, named)
         converter = self.parent.parent
-        submitted = submitted_folder(converter.coursedir, about)
-        try:
-            files = read_plain_files(submitted, room=min(limits.disk // 2, ALL_EXTRA_FILES))
-        except OSError as error:
-            raise CourseError(OUT_OF_REACH.format(submitted, error.strerror)) from error
+        # The exporter has read them, with the notebook that is graded.
+        files = files_within(self.parent.files_beside, limits.disk // 2)
         return GradingJob(
             lesson=lesson.name,
             notebook=notebook_to_json(nb),
@@ -133,27 +124,27 @@ class RunAndJudge(JudgingSettings):
         folder, submitted = autograded_folder(coursedir, about), submitted_folder(coursedir, about)
         copy_plain_files(lesson.source_path.parent, folder)
         if coursedir.get_existing_timestamp(str(submitted)) is not None:
-            _copy_small_file(submitted, folder, timestamps.TIMESTAMP_FILE)
+            write_small_file(self.parent.handed_in, folder, TIMESTAMP_FILE)
         # What came through nbgrader's exchange holds a secret that its feedback is found by later.
-        _copy_small_file(submitted, folder, EXCHANGE_SECRET)
+        write_small_file(self.parent.handed_in, folder, EXCHANGE_SECRET)
 
 
 def _own_files(job: GradingJob, lesson: Lesson) -> dict[str, bytes]:
     """A student's files that an answer can depend on: not those that the lesson replaces, nor nbgrader's."""
-    given = {entry.path for entry in entries(lesson.source_path.parent)} - set(job.exclude_overwriting)
-    given |= {timestamps.TIMESTAMP_FILE, EXCHANGE_SECRET}
+    given = set(plain_file_names(lesson.source_path.parent)) - set(job.exclude_overwriting)
+    given |= {TIMESTAMP_FILE, EXCHANGE_SECRET}
     return {path: content for path, content in job.files.items() if path not in given}
 
 
-def _copy_small_file(submitted: Path, folder: Path, name: str) -> None:
-    """Copy a small file of nbgrader's own, if it is there and the student put nothing else in its place."""
-    with suppress(OSError):
-        content = read_plain_file(submitted / name, largest=1000)
-        if content.isascii():  # as nbgrader writes them, and as it must be able to read them again
-            write_replacing(content, folder / name)
+def write_small_file(handed_in: HandedIn, folder: Path, name: str) -> None:
+    """Copy a file of nbgrader's own, if it is there and the student put nothing else in its place."""
+    content = handed_in.files.get(name)
+    # As nbgrader writes them, and as it must be able to read them again.
+    if content is not None and content.isascii() and len(content) <= LONGEST_SMALL_FILE:
+        write_replacing(content, folder / name)
 
 
-def _graded_form(lesson: Lesson, config: Config) -> NotebookNode:
+def graded_form(lesson: Lesson, config: Config) -> NotebookNode:
     """The graded form of a lesson, made once for the class: automatic tests start a kernel to be made."""
     source = lesson.source_path
     # The formgrader lives on while its author mends the source or the settings. How notebooks are run

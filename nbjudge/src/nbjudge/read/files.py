@@ -1,7 +1,7 @@
 """The files around a notebook: which of them count, read once and with care.
 
-Whoever handed them in chose their names, how deep they lie and what they are. So folders are gone
-through by descriptor, which no length of a path and no link can lead astray, and only so far.
+The student chose their names, how deep they are nested and what they are. So folders are opened by
+descriptor, one level at a time and without following links, and only up to the limits below.
 """
 
 from __future__ import annotations
@@ -38,6 +38,26 @@ _NO_SUCH_NAME = (
 
 
 @dataclass(frozen=True)
+class Folder:
+    """A folder that is opened without following a link below `base`.
+
+    Attributes
+    ----------
+    base
+        Where it starts. Links on the way to it, and the base itself, are followed.
+    inner
+        The way from there, its levels separated by "/"; none of them may be a link.
+    """
+
+    base: Path
+    inner: str = ""
+
+    @property
+    def path(self) -> Path:
+        return self.base / self.inner
+
+
+@dataclass(frozen=True)
 class Entry:
     """Something in a folder: its path from there, and what the system says of it."""
 
@@ -45,10 +65,13 @@ class Entry:
     about: os.stat_result
 
 
-def entries(folder: Path) -> Iterator[Entry]:
-    """All that lies in a folder, what is beside each other first and by name; see the limits above.
+def entries(folder: Folder) -> Iterator[Entry]:
+    """Everything in a folder, level by level and by name, up to the limits above.
 
-    Raises OSError where the folder itself cannot be read.
+    Raises
+    ------
+    OSError
+        If the folder itself cannot be read; its `errno` is ELOOP if a level below the base is a link.
     """
     seen, waiting = 0, deque([("", 0)])
     while waiting:
@@ -68,53 +91,77 @@ def entries(folder: Path) -> Iterator[Entry]:
                 waiting.append((path, depth + 1))
 
 
-def read_plain_files(source: Path, room: int = ALL_EXTRA_FILES) -> dict[str, bytes]:
-    """The content of the plain files of modest size: no links, no pipes, no notebooks, nothing huge.
-
-    Of thousands of files, or of more bytes than there is `room` for, the first ones. Nothing from a
-    folder that is none.
-    """
-    content: dict[str, bytes] = {}
-    size = 0
-    for entry in _plain(source):
-        with suppress(OSError):  # it was there a moment ago
-            data = _read(source, entry.path, LARGEST_EXTRA_FILE)
-            size += len(data)
-            if size > room or len(content) == MOST_EXTRA_FILES:
-                break
-            content[entry.path] = data
-    return content
+def is_reached_by_link(folder: Folder) -> bool:
+    """Whether the folder, or one that it is in below its base, is a link."""
+    try:
+        os.close(_open_folder(folder, ""))
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
 
 
 def copy_plain_files(source: Path, target: Path, leave_out: Collection[str] = ()) -> None:
-    """Copy such files of the course's own, see `read_plain_files`."""
-    for entry in _plain(source):
-        goal = target / entry.path
-        if entry.path in leave_out or (goal.exists() and not goal.is_file()):
+    """Copy the plain files of the course's own folder `source`: no links, no notebooks, nothing huge."""
+    for path in plain_file_names(source):
+        goal = target / path
+        if path in leave_out or (goal.exists() and not goal.is_file()):
             continue
         goal.parent.mkdir(parents=True, exist_ok=True)
-        copy_replacing(source / entry.path, goal)
+        copy_replacing(source / path, goal)
+
+
+def plain_file_names(source: Path) -> list[str]:
+    """The paths of the files that `copy_plain_files` copies."""
+    return [entry.path for entry in entries(Folder(source)) if is_extra_file(entry)]
+
+
+def is_extra_file(entry: Entry) -> bool:
+    """Whether an entry is a file that belongs beside a notebook: plain, not too large, no notebook."""
+    return (
+        stat.S_ISREG(entry.about.st_mode)
+        and entry.about.st_size <= LARGEST_EXTRA_FILE
+        and not entry.path.endswith(".ipynb")
+    )
 
 
 def write_files(content: Mapping[str, bytes], target: Path) -> None:
-    """Write files as `read_plain_files` gives them."""
+    """Write a student's files, by path, into a folder. What is there already stays.
+
+    A name that this disk cannot hold, or takes for another file's, is left out.
+    """
     for relative, data in content.items():
         goal = target / relative
         try:
             goal.parent.mkdir(parents=True, exist_ok=True)
-            goal.write_bytes(data)
+            with goal.open("xb") as file:
+                file.write(data)
         except OSError as error:
-            if error.errno not in _NO_SUCH_NAME:  # this disk knows fewer names than the one it came from
+            if error.errno not in _NO_SUCH_NAME:
                 raise
 
 
-def read_plain_file(path: Path, largest: int) -> bytes:
-    """The content of a plain file of at most `largest` bytes.
+def read_file(folder: Folder, path: str, largest: int) -> bytes:
+    """Read a plain file in a folder.
 
-    Raises OSError for what is none: a link, which may lead to another student's work or to the
-    solutions, a pipe, which may never end; and for a file that is larger (EFBIG).
+    Parameters
+    ----------
+    folder, path
+        The folder, and the way to the file from there. No link on it is followed.
+    largest
+        The most bytes that the file may have.
+
+    Raises
+    ------
+    OSError
+        If it is no plain file: a link (ELOOP), which may lead to another student's work or to the
+        solutions, or a pipe, which may never end; or if it is larger (EFBIG).
     """
-    return _content(os.open(path, _FILE), largest)
+    inner, _, name = path.rpartition("/")
+    descriptor = _open_folder(folder, inner)
+    try:
+        return _content(os.open(name, _FILE, dir_fd=descriptor), largest)
+    finally:
+        os.close(descriptor)
 
 
 def copy_replacing(file: Path, goal: Path) -> None:
@@ -129,20 +176,7 @@ def write_replacing(data: bytes, goal: Path) -> None:
     goal.write_bytes(data)
 
 
-def _plain(folder: Path) -> Iterator[Entry]:
-    if not folder.is_dir():
-        return
-    for entry in entries(folder):
-        about = entry.about
-        if (
-            stat.S_ISREG(about.st_mode)
-            and about.st_size <= LARGEST_EXTRA_FILE
-            and not entry.path.endswith(".ipynb")
-        ):
-            yield entry
-
-
-def _list(folder: Path, inner: str) -> list[tuple[str, os.stat_result]]:
+def _list(folder: Folder, inner: str) -> list[tuple[str, os.stat_result]]:
     """What is in the folder `inner` of a folder, by name."""
     descriptor = _open_folder(folder, inner)
     try:
@@ -160,25 +194,21 @@ def _list(folder: Path, inner: str) -> list[tuple[str, os.stat_result]]:
         os.close(descriptor)
 
 
-def _open_folder(folder: Path, inner: str) -> int:
-    """A descriptor of a folder within a folder. On the way to it no link is followed."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    for name in inner.split("/") if inner else ():
+def _open_folder(folder: Folder, inner: str) -> int:
+    """A descriptor of a folder within a folder. Below the base no link on the way is followed."""
+    descriptor = os.open(folder.base, os.O_RDONLY | os.O_DIRECTORY)
+    for name in filter(None, f"{folder.inner}/{inner}".split("/")):
         try:
             deeper = os.open(name, _FOLDER, dir_fd=descriptor)
+        except NotADirectoryError:
+            # Of a link, Linux says that it is not a directory, and other systems that it is a link.
+            if stat.S_ISLNK(os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode):
+                raise OSError(errno.ELOOP, "it is a link", name) from None
+            raise
         finally:
             os.close(descriptor)
         descriptor = deeper
     return descriptor
-
-
-def _read(folder: Path, path: str, largest: int) -> bytes:
-    inner, _, name = path.rpartition("/")
-    descriptor = _open_folder(folder, inner)
-    try:
-        return _content(os.open(name, _FILE, dir_fd=descriptor), largest)
-    finally:
-        os.close(descriptor)
 
 
 def _content(descriptor: int, largest: int) -> bytes:

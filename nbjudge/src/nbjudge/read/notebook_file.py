@@ -11,18 +11,18 @@ import json
 import re
 from collections import Counter
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from nbjudge.plain_text import plain_line
-from nbjudge.read.files import read_plain_file
+from nbjudge.read.handed_in import LARGEST_NOTEBOOK
 
-LARGEST_FILE = 64 * 2**20  # bytes; outputs of a few hours of training are in it
 MOST_GROUPS = 300_000  # lists and mappings; a cell has about ten
 MOST_NAMES = 500_000  # of entries in mappings; a cell has about ten
 MOST_MARKS = 6_000_000  # those, texts, and the commas between them: a printed line is two
 # A text never fails once it has begun, so that one without an end is gone through once.
 MARK = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[{,:]', re.DOTALL)
+CONFLICT = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)  # a line that Git puts around what it cannot merge
+ARCHIVES = (b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf\x27\x1c", b"Rar!")  # how they begin
 NOT_THE_STUDENTS = (errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 OUT_OF_REACH = (
     "{} was not graded, as it cannot be read ({}): make it readable and run the same command again."
@@ -37,9 +37,30 @@ class OutOfReach(Exception):
     """The grader cannot get at what was handed in, in a sentence: that is no student's fault."""
 
 
-def read_notebook_file(path: Path) -> dict[str, Any]:
-    """What the file holds but outputs. Raises Unreadable where that is no notebook, OutOfReach."""
-    raw = _raw(path)
+def read_notebook_file(raw: bytes | OSError) -> dict[str, Any]:
+    """Parse a notebook's file.
+
+    Parameters
+    ----------
+    raw
+        Its content, or why that could not be read.
+
+    Returns
+    -------
+    dict
+        What the file holds, without outputs.
+
+    Raises
+    ------
+    Unreadable
+        If it is no notebook.
+    OutOfReach
+        If the grader could not read it.
+    """
+    if isinstance(raw, OSError):
+        raise _unread(raw) from raw
+    if raw.startswith(ARCHIVES):
+        raise Unreadable("is not a notebook but an archive: unpack it and hand in the notebook")
     encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
     try:
         text = raw.decode(encoding).strip("\ufeff \r\n\t")
@@ -55,18 +76,14 @@ def read_notebook_file(path: Path) -> dict[str, Any]:
     return content
 
 
-def _raw(path: Path) -> bytes:
-    try:
-        return read_plain_file(path, LARGEST_FILE)
-    except OSError as error:
-        if error.errno == errno.EFBIG:
-            size = LARGEST_FILE // 2**20
-            raise Unreadable(f"is larger than {size} MiB: clear its outputs and try again") from error
-        if error.errno == errno.ELOOP:
-            raise Unreadable("is a link, not a file: hand in the notebook itself") from error
-        if error.errno in NOT_THE_STUDENTS:
-            raise OutOfReach(f"{error.strerror}") from error
-        raise Unreadable(f"cannot be read: {error.strerror}") from error
+def _unread(error: OSError) -> Exception:
+    if error.errno == errno.EFBIG:
+        return Unreadable(f"is larger than {LARGEST_NOTEBOOK // 2**20} MiB: clear its outputs and try again")
+    if error.errno == errno.ELOOP:
+        return Unreadable("is a link, not a file: hand in the notebook itself")
+    if error.errno in NOT_THE_STUDENTS:
+        return OutOfReach(f"{error.strerror}")
+    return Unreadable(f"cannot be read: {error.strerror}")
 
 
 def _refuse_memory_bomb(raw: bytes) -> None:
@@ -80,6 +97,16 @@ def _parsed(text: str) -> Any:
     try:
         return json.loads(text, object_hook=_without_outputs)
     except json.JSONDecodeError as error:
+        if conflict := CONFLICT.search(text):
+            line = text.count("\n", 0, conflict.start()) + 1
+            raise Unreadable(
+                f"holds Git's conflict markers ({conflict.group().strip()!r} in line {line}): resolve the "
+                "conflict and hand it in again"
+            ) from error
+        if text.startswith("<"):
+            raise Unreadable(
+                "is not a notebook but a web page: download the notebook itself and hand that in"
+            ) from error
         # An unterminated string is reported where it starts, anything else where the text ends.
         at_the_end = error.msg.startswith("Unterminated") or error.pos >= len(text) - 1
         if text.startswith("{") and at_the_end:

@@ -7,23 +7,22 @@ in it can break the grader or mean anything to it.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import nbformat
 
+from nbjudge.cell_metadata import is_released_text
 from nbjudge.plain_text import plain_line, shown_name
-from nbjudge.read.notebook_file import OutOfReach, Unreadable, read_notebook_file
+from nbjudge.read.handed_in import HandedIn, notebook_stem
+from nbjudge.read.notebook_file import Unreadable, read_notebook_file
 
 NEWEST_FORMAT = 4
 MOST_CELLS = 5_000
 MOST_TEXT = 2_000_000  # characters in all cells; a lesson that is solved has 50,000
-MOST_CANDIDATES = 20  # files of other names that are looked into
-ALL_CANDIDATES = 128 * 2**20  # bytes
+ARCHIVE_ENDINGS = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar")
 QUOTED = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
 DEFINED = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
 
@@ -43,84 +42,123 @@ class Submission:
     cells: tuple[SubmittedCell, ...] = ()
     reason: str = ""  # why it cannot be graded
     note: str = ""  # what was put right on the way
-    answered: frozenset[str] = field(default_factory=frozenset)
+    answered: frozenset[str] = field(default_factory=frozenset)  # the answer cells that are there
+    written: frozenset[str] = field(default_factory=frozenset)  # those that differ from what was released
+    path: str = ""  # of the notebook, in the folder that was handed in
 
 
-def read_submission(path: Path, answer_ids: Collection[str], others: Collection[str] = ()) -> Submission:
-    """Read the notebook at `path`, or the misnamed one beside it that answers the same lesson.
+def read_submission(
+    handed_in: HandedIn, name: str, answers: Mapping[str, Mapping[str, Any]], others: Collection[str] = ()
+) -> Submission:
+    """Find the notebook that a student worked in, and read it.
 
-    `others` are the names of the assignment's notebooks: a file of that name is no misnamed one,
-    for notebooks of one course often share the ids of their cells. Raises OutOfReach.
+    Parameters
+    ----------
+    handed_in
+        What is in the folder of the submission.
+    name
+        The file name of the assignment's notebook.
+    answers
+        The notebook's answer cells as they were released, by grade id.
+    others
+        The file names of all notebooks of the assignment. A file with the name of another one, or a copy
+        of it, is not taken for this one: notebooks of one course often share the ids of their cells.
+
+    Returns
+    -------
+    Submission
+        The file of that name, if an answer in it differs from what was released. Otherwise another notebook
+        in the folder, or in a folder in it, in which an answer does.
+
+    Raises
+    ------
+    OutOfReach
+        If the grader may not read a notebook.
     """
-    try:
-        return _find(path, answer_ids, others)
-    except OSError as error:
-        raise OutOfReach(f"{error.strerror}") from error
-
-
-def _find(path: Path, answer_ids: Collection[str], others: Collection[str]) -> Submission:
-    asked = _read_file(path, answer_ids) if os.path.lexists(path) else None
-    if asked is not None and not asked.reason:
-        return asked
-    misnamed = [
-        (found, candidate)
-        for candidate in _candidates(path.parent, {path.name, *others})
-        if (found := _read_file(candidate, answer_ids)).answered
-    ]
-    if misnamed:
-        best, file = max(misnamed, key=lambda pair: (len(pair[0].answered), _moment(pair[1])))
+    if handed_in.obstacle:
+        return Submission(reason=f"{_missing(name)}{handed_in.obstacle}.")
+    expected = _read_file(handed_in, name, answers) if name in handed_in.notebooks else None
+    rest = [_read_file(handed_in, path, answers) for path in _candidates(handed_in, name, others)]
+    changed = {entry.path: entry.about.st_mtime for entry in handed_in.entries}
+    found = sorted(
+        (each for each in rest if each.answered or each.written),
+        key=lambda each: (len(each.written), len(each.answered), changed[each.path]),
+        reverse=True,
+    )
+    if expected is not None and not expected.reason:
+        if found and found[0].written and not expected.written:
+            note = f"{shown_name(name)} is as it was given out, so {shown_name(found[0].path)} was graded."
+            return replace(found[0], note=note)
+        rivals = [each for each in found if each.written and each.cells != expected.cells]
+        if rivals:
+            note = f"{shown_name(name)} was graded; {shown_name(rivals[0].path)} has answers in it, too."
+            return replace(expected, note=note)
+        return expected
+    if found:
         note = (
-            f"The notebook was handed in as {shown_name(file.name)}; "
-            f"it was graded as {shown_name(path.name)}."
+            f"The notebook was handed in as {shown_name(found[0].path)}; it was graded as {shown_name(name)}."
         )
-        return Submission(best.cells, note=note, answered=best.answered)
-    return asked if asked is not None else Submission(reason=_missing_reason(path))
+        return replace(found[0], note=note)
+    return expected if expected is not None else Submission(reason=_missing_reason(handed_in, name, rest))
 
 
-def _candidates(folder: Path, names: Collection[str]) -> Iterator[Path]:
-    """The notebooks beside it that may be misnamed ones, as many as can be looked into."""
-    if not folder.is_dir():
-        return
-    size = 0
-    others = (name for name in sorted(os.listdir(folder)) if name.endswith(".ipynb") and name not in names)
-    for name, _ in zip(others, range(MOST_CANDIDATES), strict=False):
-        size += (folder / name).lstat().st_size
-        if size <= ALL_CANDIDATES:
-            yield folder / name
+def _candidates(handed_in: HandedIn, name: str, others: Collection[str]) -> Iterator[str]:
+    """The paths of the notebooks that may be this one under another name."""
+    own = notebook_stem(name)
+    stems = {own, *map(notebook_stem, others)}
+    for path in handed_in.notebooks:
+        file = notebook_stem(path.rpartition("/")[2])
+        # "a-Copy1", "a (1)" and "a_ada" are of the notebook "a"; "ab" is not.
+        of = [stem for stem in stems if re.match(rf"{re.escape(stem)}(?![^\W_])", file)]
+        if path != name and max(of, key=len, default=own) == own:
+            yield path
 
 
-def _moment(file: Path) -> float:
+def _missing(name: str) -> str:
+    return f"No notebook {shown_name(name)} was handed in"
+
+
+def _missing_reason(handed_in: HandedIn, name: str, unreadable: Collection[Submission]) -> str:
+    names, missing = handed_in.names, _missing(name)
+    archives = [each for each in names if each.lower().endswith(ARCHIVE_ENDINGS)]
+    if archives:
+        return f"{missing}, only the archive {shown_name(archives[0])}: unpack it."
+    for reason in (each.reason for each in unreadable if each.reason):
+        return f"{missing}: {reason[0].lower()}{reason[1:]}"
+    held = f"it holds {', '.join(map(shown_name, names[:3]))}" if names else "it is empty"
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{missing} ({held}{more})."
+
+
+def _read_file(handed_in: HandedIn, path: str, answers: Mapping[str, Mapping[str, Any]]) -> Submission:
     try:
-        return file.lstat().st_mtime
-    except OSError:  # it was there a moment ago
-        return 0.0
-
-
-def _missing_reason(path: Path) -> str:
-    missing = f"No notebook {shown_name(path.name)} was handed in"
-    folder = path.parent
-    if folder.is_dir():
-        beside = sorted(os.listdir(folder))
-        held = f"it holds {', '.join(map(shown_name, beside[:3]))}" if beside else "it is empty"
-        more = f" and {len(beside) - 3} more" if len(beside) > 3 else ""
-        return f"{missing} ({held}{more})."
-    if os.path.lexists(folder):
-        return f"{missing}: in the place of the folder {shown_name(folder.name)} lies something else."
-    return f"{missing} (it is empty)."
-
-
-def _read_file(path: Path, answer_ids: Collection[str]) -> Submission:
-    try:
-        cells = _cells(read_notebook_file(path))
+        cells = _cells(read_notebook_file(handed_in.notebooks[path]))
     except Unreadable as error:
-        return Submission(reason=f"The file {shown_name(path.name)} {error}.")
-    known = frozenset(cell.grade_id or cell.cell_id or "" for cell in cells) & frozenset(answer_ids)
-    if answer_ids and not known and not _defines_any(cells, answer_ids):
+        return Submission(reason=f"The file {shown_name(path)} {error}.", path=path)
+    known = frozenset(cell.grade_id or cell.cell_id or "" for cell in cells) & frozenset(answers)
+    if answers and not known and not _defines_any(cells, answers):
         return Submission(
-            reason=f"The file {shown_name(path.name)} holds none of this lesson's answer cells: "
-            "it is another notebook under this name."
+            reason=f"The file {shown_name(path)} holds none of this lesson's answer cells: "
+            "it is another notebook under this name.",
+            path=path,
         )
-    return Submission(cells, answered=known)
+    return Submission(cells, answered=known, written=_written(cells, answers), path=path)
+
+
+def _written(cells: Collection[SubmittedCell], answers: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
+    """The answers that somebody wrote something for: in their own cell, or in one that defines the name."""
+    written: set[str] = set()
+    for cell in cells:
+        mark = cell.grade_id or ""
+        names = {mark if mark in answers else cell.cell_id or ""}
+        if cell.cell_type == "code":
+            names |= defined_names(cell.source)
+        text = cell.source.strip()
+        for name in names & answers.keys() if text else ():
+            released = answers[name]
+            if text != released["source"].strip() and not is_released_text(released, text):
+                written.add(name)
+    return frozenset(written)
 
 
 def _cells(content: dict[str, Any]) -> tuple[SubmittedCell, ...]:

@@ -74,6 +74,11 @@ def graded(
     return notebook
 
 
+def answer_cells(form: NotebookNode) -> dict[str, NotebookNode]:
+    """The cells of a graded form in which students answer, by grade id; their text is as released."""
+    return {cell.metadata.nbgrader["grade_id"]: cell for cell in form.cells if is_solution(cell)}
+
+
 def _preprocessors(converter: Any, config: Config, without: Sequence[type] = ()) -> list[type]:
     configured = config.get(converter.__name__, {}).get("preprocessors")
     named = converter.preprocessors.default() if configured is None else configured

@@ -27,6 +27,8 @@ class NotebookRecord:
     note: str = ""  # what was unusual about what was handed in
     seconds: float | None = None  # None where nobody took the time
     version: int = VERSION
+    digest: str = ""  # of what was handed in, when it was read to be graded
+    remark: str = ""  # what only the person who grades is told of it
 
     def as_data(self) -> dict[str, Any]:
         """JSON-ready, for the metadata of the notebook."""
@@ -41,6 +43,8 @@ class NotebookRecord:
             str(data.get("note") or ""),
             _seconds(data.get("seconds")),
             _version(data),
+            str(data.get("digest") or ""),
+            str(data.get("remark") or ""),
         )
 
 

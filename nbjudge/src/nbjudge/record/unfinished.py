@@ -11,11 +11,9 @@ from pathlib import Path
 from nbjudge.cell_metadata import own_metadata
 from nbjudge.record.schema import NotebookRecord
 from nbjudge.record.status import Status
-from nbjudge.record.version_1 import HALF_GRADED
 
 END = 2**14  # bytes
 BEHIND_THE_CELLS = b'\n "metadata": {'  # the notebook's own: those of cells stand further in
-MAY_BE_UNFINISHED = (f'"{Status.UNFINISHED}"'.encode(), HALF_GRADED.encode())
 
 
 def remove_unfinished(folder: Path, names: Collection[str], whole: bool) -> bool:
@@ -37,15 +35,25 @@ def remove_unfinished(folder: Path, names: Collection[str], whole: bool) -> bool
 
 def is_finished(notebook: Path) -> bool:
     """Whether it was written whole, and for the last time: after its grades were in the gradebook."""
+    record = _read_record(notebook)
+    return record is not None and record.status is not Status.UNFINISHED
+
+
+def recorded_digest(notebook: Path) -> str:
+    """The digest of the submission that a graded notebook records; empty if it has none."""
+    record = _read_record(notebook)
+    return "" if record is None else record.digest
+
+
+def _read_record(notebook: Path) -> NotebookRecord | None:
+    """The record of a graded notebook; None if the notebook was not written whole."""
     try:
-        # A notebook's metadata stand behind its cells, and to read all of a class takes seconds.
+        # A notebook's metadata follow its cells, and reading every cell of a class takes seconds.
         with notebook.open("rb") as file:
             file.seek(-min(END, os.fstat(file.fileno()).st_size), os.SEEK_END)
-            end = file.read()
-        if BEHIND_THE_CELLS in end and not any(word in end for word in MAY_BE_UNFINISHED):
-            return end.rstrip().endswith(b"}")
-        content = json.loads(notebook.read_bytes())
+            _, found, behind = file.read().rpartition(BEHIND_THE_CELLS)
+        content = json.loads(b"{" + found + behind if found else notebook.read_bytes())
         is_notebook = isinstance(content, dict) and "metadata" in content
-        return is_notebook and NotebookRecord.from_data(own_metadata(content)).status is not Status.UNFINISHED
+        return NotebookRecord.from_data(own_metadata(content)) if is_notebook else None
     except (OSError, ValueError, RecursionError):
-        return False
+        return None

@@ -1,0 +1,223 @@
+"""What was handed in, read once: everything that is graded, recorded or compared later comes from here."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from nbjudge.plain_text import shown_name
+from nbjudge.read.files import (
+    ALL_EXTRA_FILES,
+    LARGEST_EXTRA_FILE,
+    MOST_EXTRA_FILES,
+    Entry,
+    Folder,
+    entries,
+    is_extra_file,
+    read_file,
+)
+
+LARGEST_NOTEBOOK = 64 * 2**20  # bytes; outputs of a few hours of training are in it
+MOST_CANDIDATES = 20  # notebooks of other names that are read
+ALL_CANDIDATES = 128 * 2**20  # bytes
+# A browser or a mail program may have put something behind the name of a notebook.
+NOTEBOOK_ENDINGS = (".ipynb", ".ipynb.txt", ".ipynb.json")
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """The folder of one submission.
+
+    Attributes
+    ----------
+    folder
+        Where it is.
+    obstacle
+        Completes the sentence "No notebook … was handed in" if there is no folder to read.
+    entries
+        What is in it, whether it was read or not.
+    notebooks
+        The content of everything that may be a notebook, by path, or why it could not be read.
+    files
+        The content of the other plain files of modest size, by path.
+    digest
+        Differs whenever a name, a kind or a content in the folder differs.
+    """
+
+    folder: Folder
+    obstacle: str = ""
+    entries: tuple[Entry, ...] = ()
+    notebooks: Mapping[str, bytes | OSError] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    digest: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The names at the top of the folder."""
+        return [entry.path for entry in self.entries if "/" not in entry.path]
+
+    @property
+    def links(self) -> list[str]:
+        """The paths of the links in it, none of which is followed."""
+        return [entry.path for entry in self.entries if stat.S_ISLNK(entry.about.st_mode)]
+
+
+def read_handed_in(folder: Folder, notebooks: Collection[str] = ()) -> HandedIn:
+    """Read what was handed in.
+
+    Parameters
+    ----------
+    folder
+        The submission's folder.
+    notebooks
+        The file names of the assignment's notebooks, which are read whatever else is there.
+
+    Returns
+    -------
+    HandedIn
+        With an `obstacle` if the folder, or one it is in, is a link or no folder.
+
+    Raises
+    ------
+    OSError
+        If the grader may not read the folder, or the system fails: not the student's fault.
+    """
+    try:
+        found = tuple(entries(folder))
+    except OSError as error:
+        obstacle = _obstacle(folder, error)
+        return HandedIn(folder, obstacle, digest=hashlib.sha256(obstacle.encode()).hexdigest())
+    read = _read_notebooks(folder, found, set(notebooks))
+    files = _read_extra_files(folder, found)
+    return HandedIn(folder, "", found, read, files, _digest(found, read, files))
+
+
+def notebook_stem(name: str) -> str:
+    """A notebook's name in lower case, without the ending; all of it if it has none of a notebook's."""
+    name = name.lower()
+    return next((name.removesuffix(end) for end in NOTEBOOK_ENDINGS if name.endswith(end)), name)
+
+
+def files_beside(handed_in: HandedIn, notebook: str, given: Collection[str]) -> tuple[dict[str, bytes], str]:
+    """What is put beside a notebook of the submission while it runs.
+
+    Parameters
+    ----------
+    handed_in
+        The submission.
+    notebook
+        The path of the notebook that is graded. What is in its own folder is put beside it.
+    given
+        The paths of the assignment's own files, which are put there as well.
+
+    Returns
+    -------
+    files : dict
+        Content by path, without those that the assignment's files leave no place for.
+    note : str
+        A sentence about those, and about links, which are never followed; empty if there are none.
+    """
+    inner = notebook.rpartition("/")[0]
+    moved = {p.removeprefix(f"{inner}/"): c for p, c in handed_in.files.items() if p.startswith(f"{inner}/")}
+    rest = {p: c for p, c in handed_in.files.items() if not inner or not p.startswith(f"{inner}/")}
+    files = moved | {path: content for path, content in rest.items() if path not in moved}
+    taken = {parent for path in given for parent in _parents(path)}
+    clashing = [path for path in files if path in taken or not set(given).isdisjoint(_parents(path))]
+    for path in clashing:
+        del files[path]
+    notes = []
+    if clashing:
+        notes.append(f"{_listed(clashing)} left out: the assignment has a file or folder of that name.")
+    if handed_in.links:
+        notes.append(f"{_listed(handed_in.links)} left out: links are not followed.")
+    return files, " ".join(notes)
+
+
+def _parents(path: str) -> list[str]:
+    """The folders that a path is in: of "a/b/c" "a" and "a/b"."""
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
+
+
+def _listed(paths: Collection[str]) -> str:
+    first = ", ".join(map(shown_name, list(paths)[:3]))
+    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+    return f"{first}{more} {'was' if len(paths) == 1 else 'were'}"
+
+
+def files_within(files: Mapping[str, bytes], room: int) -> dict[str, bytes]:
+    """The first of the files, as many as have room in so many bytes."""
+    kept: dict[str, bytes] = {}
+    for path, content in files.items():
+        room -= len(content)
+        if room < 0:
+            break
+        kept[path] = content
+    return kept
+
+
+def _obstacle(folder: Folder, error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return f": {shown_name(str(error.filename))} is a link, which the grader does not follow"
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENXIO):
+        name = shown_name(folder.path.name)
+        return f": {name} is not a folder" if os.path.lexists(folder.path) else ": there is no folder"
+    raise error
+
+
+def _read_notebooks(
+    folder: Folder, found: Collection[Entry], expected: Collection[str]
+) -> dict[str, bytes | OSError]:
+    read: dict[str, bytes | OSError] = {}
+    others = size = 0
+    for entry in found:
+        if stat.S_ISDIR(entry.about.st_mode) and entry.path not in expected:
+            continue
+        if not entry.path.lower().endswith(NOTEBOOK_ENDINGS):
+            continue
+        if entry.path not in expected:
+            others, size = others + 1, size + entry.about.st_size
+            if others > MOST_CANDIDATES or size > ALL_CANDIDATES:
+                continue
+        try:
+            read[entry.path] = read_file(folder, entry.path, LARGEST_NOTEBOOK)
+        except OSError as error:
+            read[entry.path] = error
+    return read
+
+
+def _read_extra_files(folder: Folder, found: Collection[Entry]) -> dict[str, bytes]:
+    """The plain files of modest size: of thousands, or of more bytes than there is room for, the first."""
+    files: dict[str, bytes] = {}
+    size = 0
+    for entry in filter(is_extra_file, found):
+        try:
+            content = read_file(folder, entry.path, LARGEST_EXTRA_FILE)
+        except OSError:  # it was there a moment ago
+            continue
+        size += len(content)
+        if size > ALL_EXTRA_FILES or len(files) == MOST_EXTRA_FILES:
+            break
+        files[entry.path] = content
+    return files
+
+
+def _digest(
+    found: Collection[Entry], notebooks: Mapping[str, bytes | OSError], files: Mapping[str, bytes]
+) -> str:
+    digest = hashlib.sha256()
+    for entry in sorted(found, key=lambda entry: os.fsencode(entry.path)):
+        content = notebooks.get(entry.path, files.get(entry.path))
+        if isinstance(content, bytes):
+            parts = [b"read", hashlib.sha256(content).digest()]
+        elif stat.S_ISREG(entry.about.st_mode):  # too large, or one too many
+            parts = [b"not read", b"%d" % entry.about.st_size]
+        else:
+            parts = [b"other", b"%o" % stat.S_IFMT(entry.about.st_mode)]
+        for part in (os.fsencode(entry.path), *parts):
+            digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()

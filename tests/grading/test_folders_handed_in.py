@@ -1,0 +1,154 @@
+"""Folders that lead elsewhere, clash with the assignment's files, or were changed since they were graded."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, make_course, nbgrader, release
+
+from nbjudge.batch.plan import make_plan
+from nbjudge.course.folders import CourseFolders
+from nbjudge.read.files import Folder, write_files
+from nbjudge.read.handed_in import HandedIn, files_beside, read_handed_in
+from nbjudge.record.graded_notebook import read_graded
+
+NOTEBOOKS = ["tiny.ipynb"]
+
+
+def digest(folder: Path) -> str:
+    return read_handed_in(Folder(folder), NOTEBOOKS).digest
+
+
+@pytest.mark.parametrize(
+    "structure",
+    ["{nbgrader_step}/{student_id}/{assignment_id}", "{assignment_id}/{nbgrader_step}/x-{student_id}/in"],
+)
+@pytest.mark.parametrize("level", [1, 2])
+def test_no_link_below_submitted_is_followed_and_submitted_itself_may_be_one(tmp_path, structure, level):
+    folders = CourseFolders(tmp_path, directory_structure=structure)
+    ada = folders.submission("ada", "ps1")
+    ada.path.mkdir(parents=True)
+    (ada.path / "tiny.ipynb").write_bytes(b"{}")
+    eve = folders.submission("eve", "ps1")
+    own, neighbours = eve.inner.split("/"), ada.inner.split("/")
+    link = eve.base.joinpath(*own[:level])
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(ada.base.joinpath(*neighbours[:level]))
+    assert (eve.path / "tiny.ipynb").exists()
+    read = read_handed_in(eve, NOTEBOOKS)
+    assert f"{own[level - 1]!r} is a link" in read.obstacle and not read.notebooks and not read.files
+    ada.base.rename(tmp_path / "elsewhere")
+    ada.base.symlink_to(tmp_path / "elsewhere")
+    assert read_handed_in(ada, NOTEBOOKS).notebooks == {"tiny.ipynb": b"{}"}
+
+
+def test_every_change_of_a_folder_changes_its_digest_and_times_do_not(tmp_path):
+    (tmp_path / "tiny.ipynb").write_bytes(b"{}")
+    (tmp_path / "helper.py").write_bytes(b"x = 1")
+    digests = [digest(tmp_path)]
+    os.utime(tmp_path / "tiny.ipynb", (0, 0))
+    assert digest(tmp_path) == digests[0]
+    (tmp_path / "tiny.ipynb").write_bytes(b"[]")
+    digests.append(digest(tmp_path))
+    (tmp_path / "helper.py").rename(tmp_path / "helped.py")
+    digests.append(digest(tmp_path))
+    (tmp_path / "helped.py").unlink()
+    digests.append(digest(tmp_path))
+    (tmp_path / "link").symlink_to("tiny.ipynb")
+    digests.append(digest(tmp_path))
+    assert len(set(digests)) == len(digests)
+
+
+def test_the_assignments_folders_and_files_win_and_only_what_clashes_is_left_out(tmp_path):
+    files = {"data": b"1", "table.csv/x": b"2", "Data": b"3", "own/x": b"4", "given.csv": b"5"}
+    given = ["data/x.csv", "table.csv", "given.csv"]
+    beside, note = files_beside(HandedIn(Folder(tmp_path), files=files), "tiny.ipynb", given)
+    assert beside == {"Data": b"3", "own/x": b"4", "given.csv": b"5"}
+    assert note.startswith("'data', 'table.csv/x' were left out")
+    # Without the assignment's files, as `exclude_overwriting` has it, nothing clashes.
+    assert files_beside(HandedIn(Folder(tmp_path), files=files), "tiny.ipynb", []) == (files, "")
+
+
+def test_a_file_that_is_there_is_not_written_over_and_a_clash_stops_nothing(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "given.csv").write_text("given")
+    write_files({"data": b"1", "given.csv": b"2", "given.csv/x": b"3", "own.py": b"4"}, tmp_path)
+    assert (tmp_path / "given.csv").read_text() == "given" and (tmp_path / "own.py").read_text() == "4"
+
+
+def test_the_files_of_an_inner_folder_lie_beside_its_notebook(tmp_path):
+    files = {"ps1/helper.py": b"inner", "helper.py": b"outer", "other.py": b"other"}
+    beside, _ = files_beside(HandedIn(Folder(tmp_path), files=files), "ps1/tiny.ipynb", [])
+    assert beside == {"helper.py": b"inner", "other.py": b"other"}
+
+
+@pytest.fixture(scope="session")
+def linked_class(once) -> GradedClass:
+    return GradedClass(once("linked_class", _hand_in_and_grade))
+
+
+def _hand_in_and_grade(root: Path) -> None:
+    make_course(root)
+    (root / "source" / FOLDER / "data").mkdir()
+    (root / "source" / FOLDER / "data" / "x.csv").write_text("1,2")
+    ada = hand_in(root, "ada", answered())
+    (root / "submitted/eve").mkdir()
+    (root / "submitted/eve" / FOLDER).symlink_to(ada)
+    (root / "submitted/fay").mkdir()
+    (root / "submitted/fay" / FOLDER).symlink_to(root / "solutions" / FOLDER)
+    (root / "submitted/gil").symlink_to("ada")
+    os.link(ada / "tiny.ipynb", hand_in(root, "hal", None) / "tiny.ipynb")
+    (hand_in(root, "ian", answered()) / "data").write_text("mine")
+    hand_in(root, "joe", answered(), "tiny-Copy1.ipynb")
+    hand_in(root, "joe", release())
+    (hand_in(root, "kim", None) / FOLDER).mkdir()
+    (root / "submitted/kim" / FOLDER / FOLDER / "tiny.ipynb").write_text(json.dumps(answered()))
+    new = hand_in(root, "lou", release())
+    run = nbgrader(root, "autograde", FOLDER)
+    times = (new / "tiny.ipynb").stat().st_mtime
+    (new / "tiny.ipynb").write_text(json.dumps(answered()))
+    os.utime(new / "tiny.ipynb", (times - 60, times - 60))
+    again = nbgrader(root, "autograde", FOLDER)
+    log = {"log": run.stderr, "again": again.stderr, "status": [run.returncode, again.returncode]}
+    (root / "run.json").write_text(json.dumps(log))
+
+
+def test_nobody_gets_points_for_what_a_link_leads_to_and_everybody_else_for_their_own(linked_class):
+    run = json.loads((linked_class.root / "run.json").read_text())
+    assert run["status"] == [0, 0], run["log"][-3000:]
+    for student in ("eve", "fay", "gil"):
+        assert linked_class.points(student) == NOTHING
+        assert "is a link, which the grader does not follow" in linked_class.reason(student, "double")
+    for student in ("ada", "hal", "ian", "joe", "kim"):
+        assert linked_class.points(student) == FULL, student
+
+
+@pytest.mark.parametrize(
+    ("student", "words"),
+    [
+        ("ian", "'data' was left out: the assignment has a file or folder of that name"),
+        ("joe", "'tiny.ipynb' is as it was given out, so 'tiny-Copy1.ipynb' was graded"),
+        ("kim", f"handed in as '{FOLDER}/tiny.ipynb'"),
+        ("hal", "'tiny.ipynb' is a hard link to a file of the student ada"),
+    ],
+)
+def test_what_is_unusual_is_said(linked_class, student, words):
+    record = read_graded(linked_class.root / "autograded" / student / FOLDER / "tiny.ipynb").record
+    assert words in (record.remark if student == "hal" else record.note)
+    assert words in json.loads((linked_class.root / "run.json").read_text())["log"]
+    if student == "hal":  # the page of a student names no other
+        assert "ada" not in linked_class.notebook(student).cells[0].source
+
+
+def test_a_later_submission_with_an_older_time_is_graded_by_both_commands_and_no_other(linked_class):
+    assert linked_class.points("lou") == FULL
+    again = json.loads((linked_class.root / "run.json").read_text())["again"]
+    assert again.count("Skipping existing assignment") == 8
+    folders = CourseFolders(linked_class.root)
+    assert make_plan(folders, FOLDER).todo == {}
+    (linked_class.root / "submitted/lou" / FOLDER / "helper.py").write_text("x = 1")
+    assert make_plan(folders, FOLDER).todo == {"lou": "changed"}
+    (linked_class.root / "submitted/lou" / FOLDER / "helper.py").unlink()
