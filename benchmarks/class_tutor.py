@@ -25,12 +25,17 @@ import results
 import torch
 from rich.table import Table
 
+from attention_lab.tutor.messages import respond
+from attention_lab.tutor.signatures import authorization
+from nbjudge.ask import protocol
 from nbjudge.authoring.exercise import Exercise
+from nbjudge.classroom.signatures import Keys
 from nbjudge.course.course import find_course
 from nbjudge.tutor import wire
 
-Message = tuple[str, dict[str, Any]]  # a path, and what is posted to it
+Message = tuple[str, dict[str, Any]]  # an action, and what is posted to it
 
+KEYS = Keys("the service's token")
 ROOT = Path(__file__).resolve().parents[1]
 EXERCISES = {
     "dot_product": ["softmax"],
@@ -126,22 +131,21 @@ def _rehearsed(port: int, folder: str, exercise: Exercise, right: Any, learners:
 
 
 def _rehearsal(port: int, folder: str, exercise: str, answer: Any) -> list[Message]:
-    path, message = "/check", {"exercise": exercise, "folder": folder, "code": "code"}
+    action, message = "check", {"exercise": exercise, "folder": folder, "code": "code"}
     sent = list[Message]()
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     while True:
-        connection.request(
-            "POST", f"/tutor{path}", b"".join(wire.write(message, wire.SAID)), _headers("rehearsal")
-        )
+        body = b"".join(wire.write(message, wire.SAID))
+        connection.request("POST", f"/tutor/{action}", body, _headers("rehearsal", action, body))
         reply = wire.read(connection.getresponse().read(), wire.QUESTION)
-        sent.append((path, {**message, "conversation": ""}))
+        sent.append((action, {**message, "conversation": ""}))
         if "question" not in reply:
             break
         setattr(sys.modules["__main__"], exercise, answer)
-        path = "/answer"
+        action = "answer"
         message = {
             "conversation": reply["conversation"],
-            "said": eval(reply["question"], {}),
+            "said": respond(protocol.program(), reply["question"].decode(), vars(sys.modules["__main__"])),
             "folder": folder,
         }
     connection.close()
@@ -160,9 +164,9 @@ def _at_once(port: int, exercise: str, learners: list[list[Message]], out: Any) 
         together.wait()
         began = time.perf_counter()
         reply: dict[str, Any] = {"conversation": ""}
-        for path, message in learners[number]:
+        for action, message in learners[number]:
             said = message | {"conversation": reply["conversation"]}
-            reply = _heard(connection, path, said, f"learner {number}")
+            reply = _heard(connection, action, said, f"learner {number}")
         seconds[number] = time.perf_counter() - began
         if "points" not in reply:
             out.print(f"{exercise}: {reply}")
@@ -186,12 +190,11 @@ def _at_once(port: int, exercise: str, learners: list[list[Message]], out: Any) 
 
 
 def _heard(
-    connection: http.client.HTTPConnection, path: str, message: dict[str, Any], name: str
+    connection: http.client.HTTPConnection, action: str, message: dict[str, Any], name: str
 ) -> dict[str, Any]:
     """A reply without its long text, which is read away: what a kernel does with it is its machine's work."""
-    parts = wire.write(message, wire.SAID)
-    length = {"Content-Length": str(sum(map(len, parts)))}
-    connection.request("POST", f"/tutor{path}", iter(parts), _headers(name) | length)
+    body = b"".join(wire.write(message, wire.SAID))
+    connection.request("POST", f"/tutor/{action}", body, _headers(name, action, body))
     response = connection.getresponse()
     head = json.loads(response.readline())
     buffer = bytearray(2**18)
@@ -200,16 +203,16 @@ def _heard(
     return dict(head)
 
 
-def _headers(name: str) -> dict[str, str]:
-    return {"Authorization": f"token {name}"}
+def _headers(name: str, action: str, body: bytes) -> dict[str, str]:
+    return {"Authorization": authorization(name, KEYS.key_of(name), action, body)[0]}
 
 
 async def _serve() -> None:
-    """The service, with learners whose tokens are their names; prints its port when it is warm."""
+    """The service; prints its port when it is warm."""
     from tornado.httpserver import HTTPServer
     from tornado.netutil import bind_sockets
 
-    from nbjudge.classroom.asking import Room
+    from nbjudge.classroom.asking import SERVER_LIMITS, Room
     from nbjudge.classroom.looks import Looks
     from nbjudge.classroom.people import Person
     from nbjudge.classroom.service import application, warm_up
@@ -217,10 +220,7 @@ async def _serve() -> None:
     from nbjudge.classroom.tutors import ClassTutors
     from nbjudge.tutor.material import Material, TutoredLesson
 
-    class NamedByToken:
-        async def by_token(self, token: str) -> Person:
-            return Person(token)
-
+    class KnownByName:
         def person(self, model: dict[str, Any]) -> Person:
             return Person(model["name"])
 
@@ -234,7 +234,9 @@ async def _serve() -> None:
     tutors = ClassTutors(Material(lessons, {}), settings, Looks(None, 0), seed=1)
     warm_up(tutors)
     (socket,) = bind_sockets(0, "127.0.0.1")
-    HTTPServer(application(Room(tutors, NamedByToken()), "/tutor/", Nobody)).add_sockets([socket])
+    HTTPServer(
+        application(Room(tutors, KnownByName(), KEYS), "/tutor/", Nobody), **SERVER_LIMITS
+    ).add_sockets([socket])
     print(socket.getsockname()[1], flush=True)
     await asyncio.Event().wait()
 

@@ -10,7 +10,7 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ def main() -> None:
     machine = results.surroundings(out)
     began = time.perf_counter()
     checking._connection.begin("01_dot_product")
-    checking._connection.ask("/hello", "01_dot_product")
+    checking._connection.ask("program", "01_dot_product")
     started = time.perf_counter() - began
     rows = list(_rows(options.checks))
     table = Table("exercise", "first", "again", "the answer itself", "ratio")
@@ -72,10 +72,10 @@ def _check(folder: str, exercise: str) -> tuple[float, float]:
     """Seconds of one check, and of answering its questions."""
     answering = 0.0
 
-    def timed(expression: str) -> Any:
+    def timed(work: Callable[[], str]) -> Any:
         nonlocal answering
         began = time.perf_counter()
-        result = untimed(expression)
+        result = untimed(work)
         answering += time.perf_counter() - began
         return result
 
@@ -83,7 +83,7 @@ def _check(folder: str, exercise: str) -> tuple[float, float]:
     checking.answer = timed
     try:
         began = time.perf_counter()
-        reply, _ = checking.converse("/check", folder, exercise=exercise)
+        reply, _ = checking.converse("check", folder, exercise=exercise)
         total = time.perf_counter() - began
     finally:
         checking.answer = untimed

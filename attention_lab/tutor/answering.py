@@ -1,4 +1,4 @@
-"""A question of the tutor's, answered in this kernel: within a time, and without what the answer prints."""
+"""A question of the tutor's is answered in this kernel: within a time, and without what the answer prints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import importlib
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 SECONDS = 20.0  # for all calls of one question
@@ -26,8 +26,8 @@ class Answered:
     notes: list[str] = field(default_factory=list)
 
 
-def answer(expression: str | bytes, seconds: float = SECONDS) -> Answered:
-    """Evaluate a question. An answer that does not end is interrupted.
+def answer(work: Callable[[], str], seconds: float = SECONDS) -> Answered:
+    """Have `work` answer a question. An answer that does not end is interrupted.
 
     Raises KeyboardInterrupt where the learner does that.
     """
@@ -37,7 +37,7 @@ def answer(expression: str | bytes, seconds: float = SECONDS) -> Answered:
     quiet = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
     with quiet[0], quiet[1], _deadline(seconds) as clock:
         try:
-            result.said = eval(expression, {})
+            result.said = work()
         except KeyboardInterrupt:
             if not clock.fired:
                 raise

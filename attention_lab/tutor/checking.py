@@ -12,16 +12,18 @@ import inspect
 import linecache
 import sys
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from IPython import get_ipython
 
-from attention_lab.tutor.answering import answer
+from attention_lab.tutor.answering import Answered, answer
 from attention_lab.tutor.connection import Connection
 from attention_lab.tutor.local import TutorMissing
 from attention_lab.tutor.memory import Memory
+from attention_lab.tutor.messages import LARGEST_ANSWER, Question, respond
 from attention_lab.tutor.one_page import OnePage, one_page
 from attention_lab.tutor.result import Look, Sentence, Written
 
@@ -53,7 +55,7 @@ def check(exercise: str = "") -> Look | Sentence | Written | OnePage:
     _connection.last_words = memory.last_words
     try:
         code = code_of(exercise)
-        reply, notes = converse("/check", lesson.name, exercise=exercise, code=code)
+        reply, notes = converse("check", lesson.name, exercise=exercise, code=code)
     except TutorMissing as error:
         return Sentence(str(error))
     died = memory.ended_the_kernel()
@@ -69,18 +71,25 @@ def check(exercise: str = "") -> Look | Sentence | Written | OnePage:
     return Look(reply, notes, kept, memory, lesson.name, converse)
 
 
-def converse(path: str, folder: str, **said: Any) -> tuple[dict[str, Any], list[str]]:
+def converse(action: str, folder: str, **said: Any) -> tuple[dict[str, Any], list[str]]:
     """Ask the tutor something, and answer its questions until it has a reply; and what was noticed meanwhile.
 
     Raises TutorMissing where there is none.
     """
     notes = list[str]()
-    reply = _connection.ask(path, folder, **said)
-    while "question" in reply:
-        answered = answer(reply["question"])
+    reply = _connection.ask(action, folder, **said)
+    while question := Question.of(reply):
+        program = _connection.program(question.program, folder)
+        answered = answer(partial(respond, program, question.request, vars(sys.modules["__main__"])))
         notes += [note for note in answered.notes if note not in notes]
+        if len(answered.said or "") > LARGEST_ANSWER:
+            answered = Answered(lost="late")
         reply = _connection.ask(
-            "/answer", folder, conversation=reply["conversation"], said=answered.said, lost=answered.lost
+            "answer",
+            folder,
+            conversation=question.conversation,
+            said=answered.said,
+            lost=answered.lost,
         )
     return reply, notes
 

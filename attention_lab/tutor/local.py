@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
-import secrets
 import subprocess
 import sys
-import threading
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
+from typing import Any
 
 import attention_lab
+from attention_lab.tutor import messages
 
-STARTING_SECONDS = 60
+SECONDS = 150  # that the tutor may take for one reply: it prepares an exercise while it is asked first
+LENGTH = 8  # bytes of a frame's length, see `nbjudge.tutor.service`
 NO_TUTOR = (
     "This copy of the lessons comes without the tutor. The examples above test your answer; what else is "
     "asked of it, its grade will tell: ask whoever teaches the class."
@@ -30,39 +33,79 @@ class TutorMissing(Exception):
 
 
 class LocalTutor:
-    """A tutor that was started, and may not be ready yet."""
+    """A tutor that was started, and may not be ready yet; a pair of pipes leads to it and to nobody else."""
 
-    def __init__(self, process: subprocess.Popen[str], token: str) -> None:
-        self.token = token
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
-        self._first_line = ""
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        self._replies = Queue[bytes | None]()  # None: there will be no more
+        self._numbers, self._has_replied, self._last_errors = count(1), False, b""
+        self._readers = [Thread(target=each, daemon=True) for each in (self._read_replies, self._read_errors)]
+        for reader in self._readers:
+            reader.start()
 
-    def port(self) -> int:
-        """Where it listens. Raises TutorMissing where it has not begun to in time."""
-        self._reader.join(STARTING_SECONDS)
-        try:
-            said = json.loads(self._first_line)
-        except ValueError:
-            self.stop()
-            raise TutorMissing(NOT_STARTED.format(reason=self._reason())) from None
-        if "error" in said:
-            raise TutorMissing(said["error"])
-        return int(said["port"])
+    def ask(self, action: str, message: dict[str, Any]) -> dict[str, Any]:
+        """The tutor's reply.
+
+        Raises TutorMissing where it did not start, and OSError where it ended or is silent.
+        """
+        number = next(self._numbers)
+        self._write(messages.written({"number": number, "action": action, **message}))
+        while True:
+            try:
+                body = self._replies.get(timeout=SECONDS)
+            except Empty:
+                raise TimeoutError("no reply in time") from None
+            if body is None:
+                raise self._ended()
+            reply = messages.read(body)
+            if reply.pop("number", None) == number:  # others belong to questions that were interrupted
+                self._has_replied = True
+                return reply
 
     def stop(self) -> None:
+        """End it."""
         self._process.kill()
         self._process.wait()
+        assert self._process.stdin is not None
+        with suppress(OSError):  # what was not written stays so
+            self._process.stdin.close()
+        for reader in self._readers:
+            reader.join(1)
 
-    def _read(self) -> None:
+    def _write(self, body: bytes) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(len(body).to_bytes(LENGTH, "big") + body)
+            self._process.stdin.flush()
+        except OSError:
+            raise self._ended() from None
+        except KeyboardInterrupt:  # half a request is no beginning for the next one
+            self.stop()
+            raise
+
+    def _read_replies(self) -> None:
         assert self._process.stdout is not None
-        self._first_line = self._process.stdout.readline()
+        with self._process.stdout as replies:
+            while (length := int.from_bytes(head := replies.read(LENGTH), "big")) <= messages.LARGEST_REPLY:
+                body = replies.read(length)
+                if len(head) < LENGTH or len(body) < length:
+                    break
+                self._replies.put(body)
+        self._replies.put(None)
 
-    def _reason(self) -> str:
+    def _read_errors(self) -> None:
+        """Keep the end of what it writes there: a pipe that nobody reads fills, and then the tutor waits."""
         assert self._process.stderr is not None
-        lines = self._process.stderr.read()[-2000:].strip().splitlines()
-        return f" ({lines[-1]})" if lines else ""
+        with self._process.stderr as errors:
+            while some := os.read(errors.fileno(), 2**16):
+                self._last_errors = (self._last_errors + some)[-2000:]
+
+    def _ended(self) -> Exception:
+        self.stop()
+        if self._has_replied:
+            return ConnectionError("it ended")
+        lines = self._last_errors.decode(errors="replace").strip().splitlines()
+        return TutorMissing(NOT_STARTED.format(reason=f" ({lines[-1]})" if lines else ""))
 
 
 def start_tutor(folder: str, last_words: Path | None = None) -> LocalTutor:
@@ -74,7 +117,6 @@ def start_tutor(folder: str, last_words: Path | None = None) -> LocalTutor:
     course = course_folder()
     if course is None:
         raise TutorMissing(NO_TUTOR)
-    token = secrets.token_hex(16)
     # What lies beside a notebook (a random.py of the learner's) is nothing to the tutor: -P.
     command = [sys.executable, "-P", "-m", "nbjudge.tutor", str(course), folder, str(last_words or "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(_python_path()), "OMP_NUM_THREADS": "1"}
@@ -84,7 +126,6 @@ def start_tutor(folder: str, last_words: Path | None = None) -> LocalTutor:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
             cwd=course,
             env=environment,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
@@ -92,11 +133,7 @@ def start_tutor(folder: str, last_words: Path | None = None) -> LocalTutor:
         )
     except OSError as error:
         raise TutorMissing(NOT_STARTED.format(reason=f" ({error.strerror})")) from None
-    assert process.stdin is not None
-    with suppress(OSError):  # it has died already; the first question will say so
-        process.stdin.write(f"{token}\n")
-        process.stdin.flush()
-    return LocalTutor(process, token)
+    return LocalTutor(process)
 
 
 def course_folder() -> Path | None:

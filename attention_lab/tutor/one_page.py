@@ -24,7 +24,7 @@ def one_page(folder: str, memory: Memory, converse: Converse) -> OnePage | Sente
     """The page of the lesson in a folder, or which of its answers are still open."""
     right = [name for name, kept in memory.all().items() if kept.lesson == folder and kept.is_right]
     try:
-        reply, _ = converse("/one_page", folder, right=right)
+        reply, _ = converse("one_page", folder, right=right)
     except TutorMissing as error:
         return Sentence(str(error))
     if "parts" not in reply:

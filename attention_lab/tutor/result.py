@@ -134,7 +134,7 @@ class Look:
         exercise = self._said["exercise"]
         try:
             reply, _ = self._converse(
-                "/help",
+                "help",
                 self._folder,
                 exercise=exercise,
                 step=step,
@@ -167,7 +167,7 @@ class Written:
             return Sentence(NOT_YET.format(exercise=self._exercise))
         try:
             reply, _ = self._converse(
-                "/help", self._lesson.name, exercise=self._exercise, step="solution", given=0, tries=0
+                "help", self._lesson.name, exercise=self._exercise, step="solution", given=0, tries=0
             )
         except TutorMissing as error:
             return Sentence(str(error))

@@ -21,6 +21,8 @@ from urllib.request import Request, urlopen
 import psutil
 from waiting import wait_until_it_answers
 
+from attention_lab.tutor.signatures import authorization
+from nbjudge.classroom.signatures import Keys
 from nbjudge.tutor import wire
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,7 +80,11 @@ class Hub:
 
     def configuration(self) -> str:
         """The first block of the page, with this test's folders and addresses."""
+        secret = self.home / "tutor-token"
+        secret.write_text(f"{secrets.token_hex(32)}\n")
+        self.keys = Keys(secret.read_text().strip())
         lines = documented("jupyterhub_config.py")[0].replace("/srv/attention-lab", str(self.course))
+        lines = lines.replace("/srv/tutor-token", str(secret))
         return self.at_free_ports(lines) + (OF_THE_TEST + WITHOUT_ACCOUNTS).format(**self.own)
 
     def at_free_ports(self, lines: str) -> str:
@@ -108,16 +114,18 @@ class Hub:
         wait_until_it_answers(self.process, f"{self.address}/services/tutor/board", self.log)
 
     def token_of(self, name: str) -> str:
-        """A token of somebody's that may ask the tutor, as the one that their server has."""
+        """A token of somebody's with which the board may be asked for."""
         with suppress(HTTPError):  # who is there already
             self._post(f"/hub/api/users/{quote(name)}", {})
         said = {"scopes": ["access:services!service=tutor"]}
         return str(self._post(f"/hub/api/users/{quote(name)}/tokens", said)["token"])
 
-    def ask(self, token: str, path: str, said: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        """What a kernel asks the tutor."""
-        request = Request(f"{self.address}/services/tutor{path}", b"".join(wire.write(said, wire.SAID)))
-        request.add_header("Authorization", f"token {token}")
+    def ask(self, name: str, action: str, said: dict[str, Any], key: str = "") -> tuple[int, dict[str, Any]]:
+        """What a learner's kernel asks the tutor, with the learner's key."""
+        body = b"".join(wire.write(said, wire.SAID))
+        header, _ = authorization(name, key or self.keys.key_of(name), action, body)
+        request = Request(f"{self.address}/services/tutor/{action}", body)
+        request.add_header("Authorization", header)
         return _read(request)
 
     def board(self, token: str) -> list[dict[str, Any]]:

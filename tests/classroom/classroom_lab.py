@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,11 +15,15 @@ from urllib.request import Request, urlopen
 from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
-from nbjudge.classroom.asking import Room
+from attention_lab.tutor.messages import respond
+from attention_lab.tutor.signatures import authorization
+from nbjudge.ask import protocol
+from nbjudge.classroom.asking import SERVER_LIMITS, Room
 from nbjudge.classroom.looks import Looks
-from nbjudge.classroom.people import HubIsSilent, Person
+from nbjudge.classroom.people import Person
 from nbjudge.classroom.service import application
 from nbjudge.classroom.settings import ClassroomSettings
+from nbjudge.classroom.signatures import Keys
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.course import open_course
 from nbjudge.tutor import wire
@@ -28,15 +33,8 @@ COURSE = open_course(Path(__file__).parents[2])
 PREFIX = "/services/tutor/"
 
 
-class NamedByToken:
-    """Everybody's token is their name, and an instructor's begins with "prof"."""
-
-    silent = False
-
-    async def by_token(self, token: str) -> Person | None:
-        if self.silent:
-            raise HubIsSilent
-        return self.person({"name": token}) if token else None
+class KnownByName:
+    """An instructor's name begins with "prof"."""
 
     def person(self, model: dict[str, Any]) -> Person:
         return Person(model["name"], model["name"].startswith("prof"))
@@ -54,17 +52,21 @@ class Classroom:
     """The service, and what a kernel and a browser do with it."""
 
     def __init__(self, tutors: ClassTutors) -> None:
-        self.tutors, self.people = tutors, NamedByToken()
+        self.tutors, self.keys = tutors, Keys("the service's token")
         self._loop = asyncio.new_event_loop()
         ready = threading.Event()
         threading.Thread(target=self._serve, args=(ready,), daemon=True).start()
         assert ready.wait(20)
         self.address = f"http://127.0.0.1:{self.port}{PREFIX.rstrip('/')}"
 
-    def post(self, name: str, path: str, said: dict[str, Any] | bytes) -> tuple[int, dict[str, Any]]:
+    def post(self, name: str, action: str, said: dict[str, Any] | bytes) -> tuple[int, dict[str, Any]]:
         data = b"".join(wire.write(said, wire.SAID)) if isinstance(said, dict) else said
-        request = Request(f"{self.address}{path}", data, {"Authorization": f"token {name}"})
-        return self._read(request)
+        header, _ = authorization(name, self.keys.key_of(name), action, data)
+        return self.send(f"/{action}", data, Authorization=header)
+
+    def send(self, path: str, data: bytes | None, **headers: str) -> tuple[int, dict[str, Any]]:
+        """Status and content of a reply to a request with these headers."""
+        return self._read(Request(f"{self.address}{path}", data, headers))
 
     def get(self, name: str, path: str) -> tuple[int, str, dict[str, str]]:
         request = Request(f"{self.address}{path}", headers={"X-Name": name} if name else {})
@@ -79,13 +81,15 @@ class Classroom:
     def check(self, name: str, exercise: str, answer: object, folder: str, code: str = "") -> dict[str, Any]:
         """All of a check, as a kernel of this learner's does it."""
         said = {"exercise": exercise, "folder": folder, "code": code or repr(answer)}
-        _, reply = self.post(name, "/check", said)
+        _, reply = self.post(name, "check", said)
         while "question" in reply:
             with _answers:
                 setattr(sys.modules["__main__"], exercise, answer)
-                answered = eval(reply["question"], {})
+                answered = respond(
+                    protocol.program(), reply["question"].decode(), vars(sys.modules["__main__"])
+                )
             _, reply = self.post(
-                name, "/answer", {"conversation": reply["conversation"], "said": answered, "folder": folder}
+                name, "answer", {"conversation": reply["conversation"], "said": answered, "folder": folder}
             )
         return reply
 
@@ -96,9 +100,10 @@ class Classroom:
         asyncio.set_event_loop(self._loop)
 
         async def start() -> None:
-            app = application(Room(self.tutors, self.people), PREFIX, NamedInHeader, login_url="/login")
+            self.room = Room(self.tutors, KnownByName(), self.keys)
+            app = application(self.room, PREFIX, NamedInHeader, login_url="/login")
             (socket,) = bind_sockets(0, "127.0.0.1")
-            HTTPServer(app).add_sockets([socket])
+            HTTPServer(app, **SERVER_LIMITS).add_sockets([socket])
             self.port = socket.getsockname()[1]
 
         self._loop.run_until_complete(start())
@@ -112,7 +117,11 @@ class Classroom:
         except OSError as error:
             if not hasattr(error, "code"):
                 raise
-            return error.code, wire.read(error.read(), wire.QUESTION)
+            self.last_headers = dict(error.headers)
+            content = error.read()
+            return error.code, json.loads(content) if content.startswith(b"{") else {
+                "error": content.decode()
+            }
 
 
 _answers = threading.Lock()  # kernels have a process each; here they share one module

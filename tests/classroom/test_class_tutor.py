@@ -8,7 +8,7 @@ import torch
 from classroom_lab import COURSE, classroom_of
 
 from nbjudge.classroom.board_page import as_csv
-from nbjudge.classroom.limits import Limits, Refused
+from nbjudge.classroom.limits import REQUESTS_PER_CHECK, Limits, Refused
 from nbjudge.classroom.looks import LookRecord, Looks
 from nbjudge.classroom.people import HubPeople
 from nbjudge.classroom.settings import ClassroomSettings
@@ -47,7 +47,7 @@ def test_a_learner_is_answered_as_by_a_tutor_of_their_own(classroom):
     assert reply["points"] < reply["max_points"] and reply["findings"][0]["mistake"] == wrong.name
     assert "without names on a board" in reply["remark"]
     _, helped = classroom.post(
-        "ada", "/help", {"exercise": "softmax", "step": "mistake", "given": 0, "tries": 1, "folder": DOT}
+        "ada", "help", {"exercise": "softmax", "step": "mistake", "given": 0, "tries": 1, "folder": DOT}
     )
     assert helped["parts"][0]["text"] == wrong.message
     reply = classroom.check("ada", "softmax", right("softmax"), DOT)
@@ -89,7 +89,7 @@ def test_the_board_is_for_instructors_and_a_token_for_its_owner(classroom):
     for path in ("/board", "/board/events", "/board/table.csv"):
         status, said, _ = classroom.get("ada", path)
         assert status == 403 and "for those who teach" in said
-    status, said = classroom.post("", "/check", {"exercise": "softmax", "folder": DOT})
+    status, said = classroom.send("/check", b"{}")
     assert status == 403 and "does not know who is asking" in said["error"]
     status, page, headers = classroom.get("prof", "/board")
     assert status == 200 and "<title>The class, now</title>" in page
@@ -97,11 +97,11 @@ def test_the_board_is_for_instructors_and_a_token_for_its_owner(classroom):
 
 
 def test_one_learner_cannot_answer_for_another_or_hear_what_was_said(classroom):
-    _, asked = classroom.post("ada", "/check", {"exercise": "softmax", "folder": DOT})
-    _, reply = classroom.post("eve", "/answer", {"conversation": asked["conversation"], "said": "x"})
+    _, asked = classroom.post("ada", "check", {"exercise": "softmax", "folder": DOT})
+    _, reply = classroom.post("eve", "answer", {"conversation": asked["conversation"], "said": "x"})
     assert "This check is over" in reply["said"]
     _, helped = classroom.post(
-        "eve", "/help", {"exercise": "softmax", "step": "mistake", "given": 0, "tries": 1, "folder": DOT}
+        "eve", "help", {"exercise": "softmax", "step": "mistake", "given": 0, "tries": 1, "folder": DOT}
     )
     assert "has not seen it" in helped["said"]
     assert on_the_board(classroom) == {}
@@ -123,7 +123,7 @@ def test_who_asks_too_often_waits_and_the_others_do_not(tmp_path):
     with classroom_of(tmp_path, checks_a_minute=3) as room:
         for _ in range(3):
             assert room.check("eve", "score", right("score"), DOT)["points"]
-        status, said = room.post("eve", "/check", {"exercise": "score", "folder": DOT})
+        status, said = room.post("eve", "check", {"exercise": "score", "folder": DOT})
         assert (
             status == 429
             and "3 times in the last minute" in said["error"]
@@ -134,9 +134,9 @@ def test_who_asks_too_often_waits_and_the_others_do_not(tmp_path):
 
 def test_an_answer_that_is_too_large_is_refused_in_a_sentence(tmp_path):
     with classroom_of(tmp_path, largest_megabytes=1) as room:
-        _, asked = room.post("eve", "/check", {"exercise": "score", "folder": DOT})
+        _, asked = room.post("eve", "check", {"exercise": "score", "folder": DOT})
         large = {"conversation": asked["conversation"], "said": "x" * 2**20}
-        status, said = room.post("eve", "/answer", large)
+        status, said = room.post("eve", "answer", large)
         assert status == 413 and "larger than the 1 MB" in said["error"]
 
 
@@ -144,32 +144,26 @@ def test_an_answer_that_is_too_large_is_refused_in_a_sentence(tmp_path):
     "said", [b"no json", b"[]", b"{}", b'{"exercise": 5}', b'{"exercise": "softmax\\u0000", "folder": null}']
 )
 def test_what_is_no_request_gets_a_sentence_and_the_next_one_its_answer(classroom, said):
-    status, reply = classroom.post("eve", "/check", said)
+    status, reply = classroom.post("eve", "check", said)
     assert status in (200, 400) and reply["error"]
     assert classroom.check("eve", "score", right("score"), DOT)["points"]
 
 
 def test_a_lie_hurts_nobody_but_its_owner(classroom):
-    _, asked = classroom.post("eve", "/check", {"exercise": "score", "folder": DOT})
+    _, asked = classroom.post("eve", "check", {"exercise": "score", "folder": DOT})
     _, reply = classroom.post(
-        "eve", "/answer", {"conversation": asked["conversation"], "said": "!" * 1000, "folder": DOT}
+        "eve", "answer", {"conversation": asked["conversation"], "said": "!" * 1000, "folder": DOT}
     )
     while "question" in reply:
-        _, reply = classroom.post("eve", "/answer", {"conversation": reply["conversation"], "said": "{}"})
+        _, reply = classroom.post("eve", "answer", {"conversation": reply["conversation"], "said": "{}"})
     assert reply["points"] == 0
     assert classroom.check("ada", "score", right("score"), DOT)["points"]
-
-
-def test_when_the_hub_is_silent_that_is_said(classroom):
-    classroom.people.silent = True
-    status, said = classroom.post("ada", "/check", {"exercise": "score", "folder": DOT})
-    assert status == 503 and "The hub does not answer" in said["error"]
 
 
 @pytest.mark.parametrize("name", ["anna maria", "o'neil", '"quoted"', "zoë", "<b>x</b>", "a;b", "../up"])
 def test_names_with_spaces_quotes_and_accents_are_names(tmp_path, name):
     with classroom_of(tmp_path, names=True) as room:
-        room.tutors.reply(name, "/check", {"exercise": "score", "folder": DOT})
+        room.tutors.reply(name, "check", {"exercise": "score", "folder": DOT})
         room.tutors.looks.add(LookRecord(1e12, name, DOT, "score", "c", False, "m", "t"))
     again = Looks(tmp_path / "kept" / "looks.jsonl", 30)
     assert [look.learner for look in again.all] == [name]
@@ -182,7 +176,7 @@ def test_after_a_restart_the_board_is_as_it_was(tmp_path):
     with classroom_of(tmp_path) as room:
         assert on_the_board(room) == before
         _, helped = room.post(
-            "ada", "/help", {"exercise": "softmax", "step": "help", "given": 0, "tries": 1, "folder": DOT}
+            "ada", "help", {"exercise": "softmax", "step": "help", "given": 0, "tries": 1, "folder": DOT}
         )
         assert "Run the cell with check('softmax') again first" in helped["said"]
     file = tmp_path / "kept" / "looks.jsonl"
@@ -211,22 +205,34 @@ def test_a_disk_that_cannot_be_written_is_said_when_the_service_starts(tmp_path)
 def test_the_rate_is_over_a_minute():
     now = [0.0]
     limits = Limits(2, clock=lambda: now[0])
-    limits.count("ada")
+    limits.count_check("ada")
     now[0] = 30
-    limits.count("ada")
-    with pytest.raises(Refused, match="again in 30 s"):
-        limits.count("ada")
+    limits.count_check("ada")
+    with pytest.raises(Refused, match="again in 30 s") as refused:
+        limits.count_check("ada")
+    assert refused.value.seconds == 30
     now[0] = 61
-    limits.count("ada")
+    limits.count_check("ada")
 
 
 def test_one_thing_at_a_time_for_each():
     limits = Limits(2)
-    busy = pytest.raises(Refused, match="still busy")
-    with limits.one_at_a_time("ada"), limits.one_at_a_time("bob"), busy, limits.one_at_a_time("ada"):
-        pass
-    with limits.one_at_a_time("ada"):
-        pass
+    limits.begin("ada", "answer")
+    limits.begin("bob", "answer")
+    with pytest.raises(Refused, match="still busy"):
+        limits.begin("ada", "help")
+    limits.end("ada")
+    limits.begin("ada", "help")
+
+
+def test_every_request_counts_whatever_it_asks_for():
+    limits = Limits(2)
+    for _ in range(2 * REQUESTS_PER_CHECK):
+        limits.begin("eve", "answer")
+        limits.end("eve")
+    with pytest.raises(Refused, match="80 times"):
+        limits.begin("eve", "answer")
+    limits.begin("ada", "answer")
 
 
 @pytest.mark.parametrize(
@@ -239,7 +245,7 @@ def test_one_thing_at_a_time_for_each():
     ],
 )
 def test_who_teaches_is_the_hubs_word_or_the_courses(model, teaches):
-    people = HubPeople(None, ClassroomSettings(instructors=("grace",)))
+    people = HubPeople(ClassroomSettings(instructors=("grace",)))
     assert people.person(model).instructor == teaches
 
 

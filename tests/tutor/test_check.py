@@ -137,7 +137,7 @@ def test_the_names_that_a_learner_takes_are_given_back(notebook):
 
 def test_a_tutor_that_dies_is_started_again(notebook):
     notebook.run(f"{RIGHT}\ncheck('softmax')")
-    notebook.run("from attention_lab.tutor import checking\nchecking._connection._local.stop()")
+    notebook.run("from attention_lab.tutor import checking\nchecking._connection._tutor.stop()")
     assert "6 of 6" in notebook.run("check('softmax')")
 
 
@@ -147,16 +147,20 @@ def test_what_is_not_there_is_said_in_a_sentence(notebook):
     assert "There is no `score`" in notebook.run("check('score')")
 
 
+KEY = {"ATTENTION_LAB_TUTOR_KEY": "0123", "JUPYTERHUB_USER": "ada"}
+
+
 @pytest.mark.parametrize(
-    ("address", "said"),
+    ("environment", "said"),
     [
-        ("off", "comes without the tutor"),
-        ("http://127.0.0.1:9", "The tutor has stopped answering"),
-        ("somewhere", "has to begin with http"),
+        ({"ATTENTION_LAB_TUTOR": "off"}, "comes without the tutor"),
+        ({"ATTENTION_LAB_TUTOR": "http://127.0.0.1:9"} | KEY, "The tutor has stopped answering"),
+        ({"ATTENTION_LAB_TUTOR": "http://127.0.0.1:9"}, "needs JUPYTERHUB_USER and ATTENTION_LAB_TUTOR_KEY"),
+        ({"ATTENTION_LAB_TUTOR": "somewhere"}, "has to begin with http"),
     ],
 )
-def test_without_a_tutor_a_sentence_says_where_to_look(tmp_path, address, said):
-    with Notebook(tmp_path, ATTENTION_LAB_TUTOR=address) as notebook:
+def test_without_a_tutor_a_sentence_says_where_to_look(tmp_path, environment, said):
+    with Notebook(tmp_path, **environment) as notebook:
         notebook.run(SET_UP)
         assert said in notebook.run(f"{RIGHT}\ncheck('softmax')")
         assert said in notebook.run("check('softmax').points")  # an error: 0 would be a grade

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from attention_lab.tutor import connection
+from attention_lab.tutor import messages
 from nbjudge.tutor import wire
 
 LONG = "'\"\\\n ä " * 1000
@@ -45,19 +45,28 @@ def test_anything_else_is_refused(body):
     with pytest.raises(ValueError):
         wire.read(body)
     with pytest.raises(ValueError):
-        connection._read(body)
+        messages.read(body)
 
 
 def test_a_kernel_writes_and_reads_the_same():
     said = {"folder": "01_dot_product", "conversation": "1", "said": LONG, "lost": ""}
-    assert wire.read(connection._written(dict(said))) == said | {"said": LONG.encode()}
+    assert wire.read(messages.written(dict(said))) == said | {"said": LONG.encode()}
     late = {"folder": "01_dot_product", "conversation": "1", "said": None, "lost": "late"}
-    assert wire.read(connection._written(dict(late))) == late | {"said": None}
+    assert wire.read(messages.written(dict(late))) == late | {"said": None}
     sentence = {"said": "Run the cell again first.", "level": "full"}
-    assert connection._read(b"".join(wire.write(sentence))) == sentence
-    asked = connection._read(b"".join(wire.write({"conversation": "1", "question": LONG})))
-    assert (asked["conversation"], asked["question"].decode()) == ("1", LONG)
+    assert messages.read(b"".join(wire.write(sentence))) == sentence
+    asked = messages.read(b"".join(wire.write({"conversation": "1", "question": "YQ== ", "program": "0"})))
+    assert messages.Question.of(asked) == messages.Question("1", "YQ== ", "0")
+
+
+@pytest.mark.parametrize(
+    "spoilt", [{"conversation": 5}, {"program": None}, {"question": "no bytes"}, {"question": "ä".encode()}]
+)
+def test_a_question_of_another_form_is_no_question(spoilt):
+    asked = {"conversation": "1", "question": b"YQ== ", "program": "0"} | spoilt
+    with pytest.raises(ValueError):
+        messages.Question.of(asked)
 
 
 def test_what_no_text_can_hold_goes_over_the_wire_as_something():
-    assert wire.read(connection._written({"said": "\ud800"})) == {"said": b"?"}
+    assert wire.read(messages.written({"said": "\ud800"})) == {"said": b"?"}

@@ -1,6 +1,6 @@
 """Texts of questions are kept for the very calls that they put, and not without end."""
 
-from nbjudge.ask.protocol import question
+from nbjudge.ask.protocol import request
 from nbjudge.tutor import question_texts
 from nbjudge.tutor.question_texts import QuestionTexts
 
@@ -9,10 +9,10 @@ CALLS = [{"args": [1, "ä"], "kwargs": {}}, {"args": [[2.5]], "kwargs": {}}]
 
 def test_the_text_is_the_questions_and_made_once(monkeypatch):
     made = []
-    monkeypatch.setattr(question_texts, "question", lambda *asked: made.append(asked) or question(*asked))
+    monkeypatch.setattr(question_texts, "request", lambda *asked: made.append(asked) or request(*asked))
     texts = QuestionTexts()
     first = texts.text("answer", CALLS, {})
-    assert first == question("answer", CALLS, {}).encode()
+    assert first == request("answer", CALLS, {}).encode()
     assert texts.text("answer", list(CALLS), {}) == first and len(made) == 1
     for other in (("other", CALLS, {}), ("answer", CALLS[:1], {}), ("answer", CALLS, {"a": "b"})):
         texts.text(*other)
@@ -22,7 +22,7 @@ def test_the_text_is_the_questions_and_made_once(monkeypatch):
 
 def test_what_was_asked_longest_ago_goes_first(monkeypatch):
     asked = [[{"args": [number], "kwargs": {}}] for number in range(4)]
-    size = len(question("answer", asked[0], {}))
+    size = len(request("answer", asked[0], {}))
     monkeypatch.setattr(question_texts, "MOST_BYTES", 3 * size)
     texts = QuestionTexts()
     for calls in (*asked[:3], asked[0], asked[3]):

@@ -5,7 +5,6 @@ in which nothing is evaluated.
 """
 
 from __future__ import annotations
-import __future__
 
 import base64
 import importlib
@@ -55,14 +54,23 @@ def question(name: str, calls: list[dict[str, Any]], watch: Watch) -> str:
 
     `watch` holds the names of the steps that are noted where they run meanwhile, see `Step.watch`.
     """
-    request = packing.pack({"target": name, "calls": calls, "watch": watch})
-    program = _program(tuple(PARTS))
+    program, packed = _program(tuple(PARTS)), request(name, calls, watch)
     return (
         "(lambda space: (__import__('builtins').exec(__import__('marshal').loads("
         f"__import__('zlib').decompress(__import__('base64').b64decode({program!r}))), space), "
-        f"space['respond']({request!r}, __import__('sys').modules['__main__'].__dict__))[1])"
+        f"space['respond']({packed!r}, __import__('sys').modules['__main__'].__dict__))[1])"
         f"({_SPACE!r})"
     )
+
+
+def request(name: str, calls: list[dict[str, Any]], watch: Watch) -> str:
+    """The packed request alone: data, for a kernel that has the program already."""
+    return packing.pack({"target": name, "calls": calls, "watch": watch})
+
+
+def program() -> str:
+    """The source text of the program whose `respond` answers requests."""
+    return _source(tuple(PARTS))
 
 
 def read_printed(printed: str) -> Any:
@@ -77,8 +85,12 @@ def read_printed(printed: str) -> Any:
 @lru_cache(maxsize=4)
 def _program(parts: tuple[str, ...]) -> str:
     """What is sent with every question: compiled and packed, for compiling takes longer than most answers."""
-    files = (Path(str(importlib.import_module(part).__file__)) for part in parts)
-    text = "".join(_OWN_IMPORT.sub("", file.read_text()) for file in files)
-    flags = __future__.annotations.compiler_flag
-    code = compile(text, "<nbjudge>", "exec", flags=flags, dont_inherit=True)
+    code = compile(_source(parts), "<nbjudge>", "exec", dont_inherit=True)
     return base64.b64encode(zlib.compress(marshal.dumps(code), 9)).decode()
+
+
+@lru_cache(maxsize=4)
+def _source(parts: tuple[str, ...]) -> str:
+    files = (Path(str(importlib.import_module(part).__file__)) for part in parts)
+    text = "".join(_OWN_IMPORT.sub("", file.read_text("utf-8")) for file in files)
+    return f"from __future__ import annotations\n{text}"

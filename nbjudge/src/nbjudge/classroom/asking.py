@@ -1,26 +1,31 @@
-"""The class's tutor over HTTP, under the hub's proxy: kernels post with their server's token."""
+"""The class's tutor over HTTP, under the hub's proxy: kernels post what they have signed.
+
+Of each request first the headers are read: who asks, and whether they may now. Only then is the body read,
+within a size and a time, and parsed in a thread of the judge's.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import sys
 import time
-from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tornado.web import RequestHandler
+from tornado.iostream import StreamClosedError
+from tornado.web import RequestHandler, stream_request_body
 
 from nbjudge.classroom.board import as_data, board
-from nbjudge.classroom.limits import TOO_LARGE, Refused
+from nbjudge.classroom.limits import TOO_LARGE, Limits, Refused
 from nbjudge.classroom.memory import keep_what_is_freed
-from nbjudge.classroom.people import HUB_IS_SILENT, NOT_KNOWN, HubIsSilent, People, Person
+from nbjudge.classroom.people import NOT_KNOWN, People
+from nbjudge.classroom.signatures import REPLY_SIGNATURE, Keys, SignedRequest
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
 from nbjudge.tutor import wire
-from nbjudge.tutor.service import CONTENT_TYPE, VERSION
 
 log = logging.getLogger("nbjudge.classroom")
 
@@ -28,14 +33,32 @@ WORKERS = 2  # threads in which the judge works: more of them only wait for each
 # Seconds until a thread that computes lets another one run. A message of some megabytes goes out in many
 # pieces: with Python's own 5 ms between them, all of a class would wait for whoever is judged.
 SWITCH_SECONDS = 0.0002
-ACTIONS = ("check", "answer", "help", "one_page")
+CONTENT_TYPE = "text/plain; charset=utf-8"
+SMALL_BODY = 2**16  # bytes that are read and dropped of what is refused: a reset would hide the reason
+LARGEST_BODY = 80 * 2**20  # bytes that are read and dropped, one body of a learner at a time
+# How long a connection may idle, and a body may take (seconds); how much a page's request may have (bytes).
+SERVER_LIMITS: dict[str, Any] = {
+    "idle_connection_timeout": 180,
+    "body_timeout": 60,
+    "max_body_size": SMALL_BODY,
+    "max_buffer_size": 2**20,
+    "xheaders": True,
+}
+WRITE_SECONDS = 60  # that a learner may take to fetch a reply
+NO_LENGTH = "The tutor reads only what says how long it is (Content-Length)."
+NOT_READ = "The tutor cannot read this request ({error})."
+OWN_FAULT = "The tutor itself failed: please tell whoever teaches this class."
 
 
 class Room:
     """What all handlers share."""
 
-    def __init__(self, tutors: ClassTutors, people: People, csv_format: CsvFormat | None = None) -> None:
-        self.tutors, self.people, self.csv_format = tutors, people, csv_format or CsvFormat()
+    def __init__(
+        self, tutors: ClassTutors, people: People, keys: Keys, csv_format: CsvFormat | None = None
+    ) -> None:
+        self.tutors, self.people, self.keys = tutors, people, keys
+        self.csv_format = csv_format or CsvFormat()
+        self.limits = Limits(tutors.settings.checks_a_minute)
         sys.setswitchinterval(SWITCH_SECONDS)
         keep_what_is_freed()
         self.workers = ThreadPoolExecutor(WORKERS, "judge")
@@ -55,56 +78,131 @@ class Room:
         self.changed = asyncio.Event()
 
 
+@stream_request_body
 class AskHandler(RequestHandler):
     """A learner's kernel asks: a message in, a message out, errors as sentences."""
 
+    SUPPORTED_METHODS = ("POST",)
+
     def initialize(self, room: Room) -> None:
         self.room = room
+        self._signed: SignedRequest | None = None
+        self._has_turn = self._is_answering = False
+        self._refusal: tuple[int, str] | None = None
+        self._chunks: list[bytes] = []
 
     def check_xsrf_cookie(self) -> None:
-        """A token in a header is nothing that a page elsewhere could send."""
+        """A signature is nothing that a page elsewhere could send."""
+
+    async def prepare(self) -> None:
+        """Decide from the headers alone who asks, and whether the body is read."""
+        action = self.path_args[0]
+        length = self.request.headers.get("Content-Length", "")
+        self._signed = self.room.keys.verify(self.request.headers.get("Authorization", ""), action)
+        if self._signed is None:
+            self._refusal = 403, NOT_KNOWN
+        elif not re.fullmatch("[0-9]{1,12}", length) or "Transfer-Encoding" in self.request.headers:
+            self._refusal = 411, NO_LENGTH
+        else:
+            self._begin(self._signed, action, int(length))
+        if self._refusal is None or self._has_turn:
+            self.request.connection.set_max_body_size(LARGEST_BODY)  # type: ignore[union-attr]
+        elif not (length.isdecimal() and int(length) <= SMALL_BODY):
+            await self._send(*self._refused())
+            self.finish()  # and the connection is closed, for its body is not read
+
+    def _begin(self, signed: SignedRequest, action: str, length: int) -> None:
+        try:
+            self.room.limits.begin(signed.learner, action)
+        except Refused as refused:
+            self.set_header("Retry-After", str(refused.seconds))
+            self._refusal = 429, str(refused)
+            return
+        self._has_turn = True
+        self.room.keys.remember(signed)
+        most = self.room.tutors.settings.largest_megabytes
+        if length > most * 2**20:
+            self._refusal = 413, TOO_LARGE.format(most=most)
+
+    def data_received(self, chunk: bytes) -> None:
+        """Keep what is going to be read, and nothing else."""
+        if self._refusal is None:
+            self._chunks.append(chunk)
 
     async def post(self, action: str) -> None:
-        most = self.room.tutors.settings.largest_megabytes
-        if len(self.request.body) > most * 2**20:
-            return self._send(413, {"error": TOO_LARGE.format(most=most)})
+        self._is_answering = True
         try:
-            person = await self._person()
-        except HubIsSilent:
-            return self._send(503, {"error": HUB_IS_SILENT})
-        if person is None:
-            return self._send(403, {"error": NOT_KNOWN})
-        if action == "hello":
-            return self._send(200, {"version": VERSION})
+            if self._refusal is not None:
+                await self._send(*self._refused())
+                return
+            work = self.room.loop.run_in_executor(self.room.workers, self._reply, action)
+            await self._send(*await work)
+        finally:
+            self._end_turn()
+        if not self._finished:
+            self.finish()
+
+    def on_connection_close(self) -> None:
+        super().on_connection_close()
+        if not self._is_answering:
+            self._end_turn()
+
+    def _end_turn(self) -> None:
+        if self._has_turn and self._signed is not None:
+            self.room.limits.end(self._signed.learner)
+        self._has_turn = False
+
+    def _reply(self, action: str) -> tuple[int, tuple[bytes, ...], str]:
+        """Status, body and signature of the reply; in a thread of the judge's."""
+        assert self._signed is not None
+        status, content = self._result(self._signed, action)
+        parts = wire.write(content)
+        return status, parts, self._signed.reply_signature(status, parts)
+
+    def _result(self, signed: SignedRequest, action: str) -> tuple[int, dict[str, Any]]:
+        body, self._chunks = b"".join(self._chunks), []
         try:
-            reply = await self.room.loop.run_in_executor(
-                self.room.workers, self._reply, person.name, f"/{action}"
-            )
-        except Refused as refused:
-            return self._send(429, {"error": str(refused)})
+            if not signed.has(body):
+                raise ValueError("it is not what was signed")
+            return 200, self.room.tutors.reply(signed.learner, action, wire.read(body))
         except CourseError as error:
-            return self._send(200, {"error": str(error)})
+            return 200, {"error": str(error)}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            log.warning("A request to %s was not understood.", action, exc_info=True)
-            return self._send(400, {"error": f"The tutor cannot read this request ({type(error).__name__})."})
-        self._send(200, reply)
+            return self._not_read(signed.learner, action, type(error).__name__)
+        except Exception:
+            log.exception("A request to %s failed.", action)
+            return 500, {"error": OWN_FAULT}
 
-    def _reply(self, name: str, path: str) -> dict[str, Any]:
-        return self.room.tutors.reply(name, path, wire.read(self.request.body))
+    def _not_read(self, learner: str, action: str, error: str) -> tuple[int, dict[str, Any]]:
+        """It counts as a check, which bounds the lines of the log as well."""
+        try:
+            self.room.limits.count_check(learner)
+        except Refused as refused:
+            self.set_header("Retry-After", str(refused.seconds))
+            return 429, {"error": str(refused)}
+        log.warning("A request of %r to %s was not understood (%s).", learner, action, error)
+        return 400, {"error": NOT_READ.format(error=error)}
 
-    def _person(self) -> Awaitable[Person | None]:
-        kind, _, token = self.request.headers.get("Authorization", "").partition(" ")
-        return self.room.people.by_token(token.strip() if kind == "token" else "")
+    def _refused(self) -> tuple[int, tuple[bytes, ...], str]:
+        assert self._refusal is not None
+        status, sentence = self._refusal
+        parts = wire.write({"error": sentence})
+        return status, parts, self._signed.reply_signature(status, parts) if self._signed else ""
 
-    def _send(self, status: int, content: dict[str, Any]) -> None:
+    async def _send(self, status: int, parts: tuple[bytes, ...], signature: str) -> None:
         self.set_status(status)
         self.set_header("Content-Type", CONTENT_TYPE)
-        parts = wire.write(content)
         self.set_header("Content-Length", sum(map(len, parts)))
-        for part in parts:
-            self.write(part)
-            self.flush()
-        self.finish()
+        if signature:
+            self.set_header(REPLY_SIGNATURE, signature)
+        try:
+            for part in parts:
+                self.write(part)
+                await asyncio.wait_for(self.flush(), WRITE_SECONDS)
+        except StreamClosedError:
+            return
+        except TimeoutError:
+            self.request.connection.stream.close()  # type: ignore[union-attr]
 
     def write_error(self, status_code: int, **_: Any) -> None:
-        self._send(status_code, {"error": "The tutor itself failed: please tell whoever teaches this class."})
+        self.finish({"error": OWN_FAULT if status_code >= 500 else NOT_READ.format(error=status_code)})

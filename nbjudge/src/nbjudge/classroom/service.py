@@ -11,23 +11,28 @@ import gc
 import logging
 import os
 import threading
+from collections.abc import Collection
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from tornado.web import Application
 
-from nbjudge.classroom.asking import ACTIONS, AskHandler, Room
+from nbjudge.classroom.asking import SERVER_LIMITS, AskHandler, Room
 from nbjudge.classroom.board_page import BoardEvents, BoardPage, BoardTable
 from nbjudge.classroom.looks import Looks
+from nbjudge.classroom.origins import OwnOrigins
 from nbjudge.classroom.people import HubPeople
 from nbjudge.classroom.settings import ClassroomSettings
+from nbjudge.classroom.signatures import Keys
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import find_course
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
 from nbjudge.tutor.material import material_of
+from nbjudge.tutor.service import ACTIONS
 
 KEPT = Path(".classroom") / "looks.jsonl"  # in the course's folder
 NO_HUB = (
@@ -36,6 +41,8 @@ NO_HUB = (
 )
 NO_LIBRARY = "The class's tutor needs JupyterHub's library for services: pip install 'nbjudge[hub]'."
 ENVIRONMENT = ("JUPYTERHUB_API_TOKEN", "JUPYTERHUB_SERVICE_PREFIX", "JUPYTERHUB_SERVICE_URL")
+# In the environment, too, where the hub knows them: by which names it and the service are reached.
+ADDRESSES = ("JUPYTERHUB_SERVICE_URL", "JUPYTERHUB_PUBLIC_URL", "JUPYTERHUB_PUBLIC_HUB_URL")
 
 log = logging.getLogger("nbjudge.classroom")
 
@@ -45,47 +52,51 @@ def run(course_folder: Path) -> None:
     missing = [name for name in ENVIRONMENT if not os.environ.get(name)]
     if missing:
         raise CourseError(NO_HUB.format(missing=", ".join(missing)))
-    try:
-        from jupyterhub.services.auth import HubOAuth  # type: ignore[import-untyped]
-    except ImportError as error:
-        raise CourseError(NO_LIBRARY) from error
+    if find_spec("jupyterhub") is None:
+        raise CourseError(NO_LIBRARY)
     course = find_course(course_folder)
     configuration = read_config(course.root)
     settings, csv_format = ClassroomSettings.of(configuration), CsvFormat.of(configuration)
     looks = Looks(course.root / KEPT, settings.keep_days)
     tutors = ClassTutors(material_of(course), settings, looks)
     threading.Thread(target=warm_up, args=(tutors,), daemon=True).start()
-    asyncio.run(_serve(tutors, HubOAuth.instance(), settings, csv_format))
+    asyncio.run(_serve(tutors, settings, csv_format))
 
 
-def application(room: Room, prefix: str, login: type, **settings: Any) -> Application:
+def application(
+    room: Room, prefix: str, login: type, hosts: Collection[str] = (), **settings: Any
+) -> Application:
     """The service under a path (`/services/tutor/`); `login` is the mixin that says who looks at a page."""
     shared = {"room": room}
 
     def behind_login(handler: type) -> type:
         return type(handler.__name__, (login, handler), {})
 
-    return Application(
+    return OwnOrigins(
         [
-            (f"{prefix}(hello|{'|'.join(ACTIONS)})", AskHandler, shared),
+            (f"{prefix}({'|'.join(ACTIONS)})", AskHandler, shared),
             (f"{prefix}board", behind_login(BoardPage), shared),
             (f"{prefix}board/events", behind_login(BoardEvents), shared),
             (f"{prefix}board/(table\\.csv|table\\.json)", behind_login(BoardTable), shared),
         ],
+        {*room.tutors.settings.hosts, *hosts},
         **settings,
     )
 
 
-async def _serve(tutors: ClassTutors, auth: Any, settings: ClassroomSettings, csv_format: CsvFormat) -> None:
-    from jupyterhub.services.auth import HubOAuthCallbackHandler, HubOAuthenticated
+async def _serve(tutors: ClassTutors, settings: ClassroomSettings, csv_format: CsvFormat) -> None:
+    from jupyterhub.services.auth import (  # type: ignore[import-untyped]
+        HubOAuthCallbackHandler,
+        HubOAuthenticated,
+    )
 
-    room = Room(tutors, HubPeople(auth, settings), csv_format)
+    room = Room(tutors, HubPeople(settings), Keys(os.environ["JUPYTERHUB_API_TOKEN"]), csv_format)
     prefix = os.environ["JUPYTERHUB_SERVICE_PREFIX"]
-    app = application(room, prefix, HubOAuthenticated, cookie_secret=os.urandom(32))
+    hosts = {urlsplit(os.environ.get(name, "")).hostname or "" for name in ADDRESSES}
+    app = application(room, prefix, HubOAuthenticated, hosts - {""}, cookie_secret=os.urandom(32))
     app.add_handlers(r".*", [(f"{prefix}oauth_callback", HubOAuthCallbackHandler)])
     address = urlsplit(os.environ["JUPYTERHUB_SERVICE_URL"])
-    largest = settings.largest_megabytes * 2**20 + 2**20  # whoever sends more than that is cut off
-    app.listen(address.port or 80, address.hostname or "127.0.0.1", max_buffer_size=largest, xheaders=True)
+    app.listen(address.port or 80, address.hostname or "127.0.0.1", **SERVER_LIMITS)
     log.info("The tutor listens at %s", address.geturl())
     await asyncio.Event().wait()
 

@@ -19,6 +19,7 @@ class ClassroomSettings:
     keep_days: int = 30  #: how long is kept what the board is made of; 0 keeps nothing
     stuck_tries: int = 4  #: tries of one exercise after which somebody is stuck
     stuck_minutes: int = 12  #: minutes after the first try, likewise
+    hosts: tuple[str, ...] = ()  #: names by which browsers and students' servers reach the hub
     checks_a_minute: int = 20  #: of one learner
     largest_megabytes: int = 16  #: of one answer
 

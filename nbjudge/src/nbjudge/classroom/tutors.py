@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from nbjudge.classroom.limits import Limits
 from nbjudge.classroom.looks import LookRecord, Looks
 from nbjudge.classroom.settings import ClassroomSettings
 from nbjudge.classroom.transcripts import Transcripts
@@ -16,6 +15,7 @@ from nbjudge.judge.batches import put_together
 from nbjudge.judge.questions import Question
 from nbjudge.tutor.material import LessonMaterial, Material
 from nbjudge.tutor.question_texts import texts
+from nbjudge.tutor.service import act
 from nbjudge.tutor.tutor import Reply, Tutor
 
 LONGEST_TOLD = 600  # characters of an example on the board
@@ -26,7 +26,7 @@ ON_THE_BOARD = (
 
 
 class ClassTutors:
-    """Answers what a learner's kernel asks, by the paths that a local tutor has.
+    """Answers what a learner's kernel asks, by the actions that a local tutor has.
 
     All learners are asked the same questions, so that these are drawn and answered once, and what several say
     is judged once; whoever mends an answer meets the numbers again that it went wrong on.
@@ -38,7 +38,6 @@ class ClassTutors:
         lessons = {name: _DrawnOnce(lesson) for name, lesson in material.lessons.items()}
         self._material = Material(lessons, material.settings)
         self.settings, self.looks = settings, looks
-        self.limits = Limits(settings.checks_a_minute)
         self._seed = seed if seed is not None else time.time_ns() % 2**48
         self._tutors: dict[str, Tutor] = {}
         self._asked: dict[str, dict[str, Any]] = {}  # what a learner's conversation began with
@@ -60,22 +59,11 @@ class ClassTutors:
         """Call this after every look, from whichever thread it came."""
         self._changed.append(call)
 
-    def reply(self, learner: str, path: str, said: Mapping[str, Any]) -> Reply:
-        """What a learner is answered. Raises Refused, CourseError, and KeyError for a bad request."""
-        tutor, folder = self._tutor(learner), str(said.get("folder", ""))
-        with self.limits.one_at_a_time(learner):
-            if path == "/check":
-                self.limits.count(learner)
-                self._asked[learner] = dict(said)
-                return self._noted(learner, tutor.check(str(said["exercise"]), folder))
-            if path == "/answer":
-                answered = said.get("said")
-                reply = tutor.answer(str(said["conversation"]), answered, str(said.get("lost", "")))
-                return self._noted(learner, reply)
-            if path == "/help":
-                name, step = str(said["exercise"]), said["step"]
-                return tutor.help(name, step, int(said["given"]), int(said["tries"]), folder)
-            return tutor.one_page(folder, [str(name) for name in said["right"]])
+    def reply(self, learner: str, action: str, message: Mapping[str, Any]) -> Reply:
+        """What a learner is answered. Raises CourseError, and what `act` raises for a bad request."""
+        if action == "check":
+            self._asked[learner] = dict(message)
+        return self._noted(learner, act(self._tutor(learner), action, message))
 
     def warm_up(self, folder: str = "") -> None:
         """Draw the questions of a lesson, or of all, and answer them as the reference and the mistakes do."""

@@ -1,43 +1,51 @@
 """`python -m nbjudge.tutor COURSE [LESSON [FILE]]`: a tutor for the kernel that started it, on this machine.
 
-The token comes as the first line of standard input, the port goes out as the first line of standard output.
+Requests come over standard input, replies go out over standard output (`nbjudge.tutor.service`).
 When standard input ends, because the kernel has ended, so does the tutor; where that was in the middle of a
 question, it leaves the exercise's name in the file.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 import threading
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from nbjudge.course.course import find_course
 from nbjudge.errors import CourseError
 from nbjudge.tutor.material import Material, material_of
 from nbjudge.tutor.recordings import SUFFIX, recorded_material
-from nbjudge.tutor.service import serve
+from nbjudge.tutor.service import act, serve
 from nbjudge.tutor.tutor import Tutor
 
 
 def main(course: str, folder: str = "", last_words: str = "") -> None:
-    token = sys.stdin.readline().strip()
+    incoming, outgoing = _pipes()
     try:
         material = _material(Path(course))
     except CourseError as error:
-        print(json.dumps({"error": str(error)}), flush=True)
+        reply = {"error": str(error)}
+        serve(lambda *_: reply, incoming, outgoing)
         return
     tutor = Tutor(material)
-    server = serve(tutor, token)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(json.dumps({"port": server.server_address[1]}), flush=True)
     threading.Thread(target=_warm_up, args=(tutor, material, folder), daemon=True).start()
-    sys.stdin.read()  # until the kernel has ended
+    serve(partial(act, tutor), incoming, outgoing)  # until the kernel has ended
     if last_words and tutor.asking:
         with suppress(OSError):
             Path(last_words).parent.mkdir(exist_ok=True)
             Path(last_words).write_text(tutor.asking, "utf-8")
+
+
+def _pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output, for messages alone: what prints or reads here meets stderr or nothing."""
+    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    return incoming, outgoing
 
 
 def _material(folder: Path) -> Material:

@@ -1,6 +1,6 @@
 """The judge turned inside out: run in a thread of its own, while whoever asked for it fetches its questions.
 
-The judge calls a kernel and waits. A kernel that asks over HTTP cannot be called: it comes for a question,
+The judge calls a kernel and waits. A kernel that asks a tutor cannot be called: it comes for a question,
 goes to answer it, and comes back. Both see what they expect.
 """
 
@@ -28,9 +28,9 @@ class Abandoned(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """A question for the kernel: an expression in UTF-8, whose value is what is to be sent back."""
+    """A question for the kernel: a packed request in UTF-8 (`nbjudge.ask.protocol.request`)."""
 
-    expression: bytes
+    request: bytes
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Questions as text, kept as it is sent: the same calls are asked again, of a class by all its learners."""
+"""Requests as text, kept as they are sent: the same calls are asked again, of a class by all its learners."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from nbjudge.ask.program.watching import Watch
-from nbjudge.ask.protocol import question
+from nbjudge.ask.protocol import request
 
 MOST_BYTES = 128 * 2**20  # of all texts that are kept
 
@@ -20,13 +20,13 @@ class QuestionTexts:
         self._alone = threading.Lock()
 
     def text(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> bytes:
-        """What `question` makes of them, in UTF-8."""
+        """What `request` makes of them, in UTF-8."""
         key = (name, repr(watch), *map(id, calls))
         with self._alone:
             if key in self._kept:
                 self._kept[key] = self._kept.pop(key)  # asked again, so it is the last to go
                 return self._kept[key][1]
-        text = question(name, calls, watch).encode()
+        text = request(name, calls, watch).encode()
         with self._alone:
             if key not in self._kept:
                 self._kept[key] = calls, text  # with the calls, or another's could get their ids

@@ -1,84 +1,114 @@
-"""The tutor over HTTP: a message in, a message out (`nbjudge.tutor.wire`), one address for each thing to ask.
+"""What a tutor can be asked, and how a kernel on this machine asks it: in frames over a pair of pipes.
 
-Whoever asks shows a token. Errors are sentences, with the status that fits.
+A frame is its length in eight bytes, and a message (`nbjudge.tutor.wire`). A request has a number, which its
+reply repeats. No port is opened: only the process that started the tutor holds the other ends of the pipes.
 """
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO
 
 from nbjudge.errors import CourseError
 from nbjudge.tutor import wire
-from nbjudge.tutor.tutor import Tutor
+from nbjudge.tutor.tutor import Reply, Tutor
 
-LARGEST_REQUEST = 80 * 2**20  # bytes
-CONTENT_TYPE = "text/plain; charset=utf-8"
-VERSION = 2  # of what is said over the wire
-
-
-def serve(tutor: Tutor, token: str, port: int = 0) -> ThreadingHTTPServer:
-    """A server on 127.0.0.1 that nobody runs yet; port 0 takes a free one."""
-    return ThreadingHTTPServer(("127.0.0.1", port), _handler(tutor, token))
+LARGEST_FRAME = 2**28  # bytes
+LENGTH = 8  # bytes of a frame's length, big-endian
+ACTIONS = ("program", "check", "answer", "help", "one_page")
 
 
-def _handler(tutor: Tutor, token: str) -> type[BaseHTTPRequestHandler]:
-    actions: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-        "/hello": lambda said: {"version": VERSION},
-        "/check": lambda said: tutor.check(str(said["exercise"]), str(said.get("folder", ""))),
-        "/answer": lambda said: tutor.answer(
-            str(said["conversation"]), said.get("said"), str(said.get("lost", ""))
-        ),
-        "/help": lambda said: tutor.help(
-            str(said["exercise"]),
-            said["step"],
-            int(said["given"]),
-            int(said["tries"]),
-            str(said.get("folder", "")),
-        ),
-        "/one_page": lambda said: tutor.one_page(str(said["folder"]), [str(name) for name in said["right"]]),
-    }
+def act(tutor: Tutor, action: str, message: Mapping[str, Any]) -> Reply:
+    """Have the tutor do what a message asks for.
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    Parameters
+    ----------
+    tutor : Tutor
+        The tutor of the kernel that asks.
+    action : str
+        One of `ACTIONS`.
+    message : mapping
+        The arguments by name.
 
-        def do_POST(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            if length > LARGEST_REQUEST:
-                self.close_connection = True
-                self._send(413, {"error": "This is more than the tutor reads."})
-                return
-            body = self.rfile.read(length)
-            if not hmac.compare_digest(self.headers.get("Authorization", ""), f"token {token}"):
-                self._send(403, {"error": "The tutor does not know who is asking."})
-            elif self.path not in actions:
-                self._send(404, {"error": f"The tutor has nothing at {self.path}."})
-            else:
-                self._send(*_acted(actions[self.path], body))
+    Returns
+    -------
+    dict
+        The tutor's reply: a question for the kernel, or a result.
 
-        def _send(self, status: int, content: dict[str, Any]) -> None:
-            parts = wire.write(content)
-            self.send_response(status)
-            self.send_header("Content-Type", CONTENT_TYPE)
-            self.send_header("Content-Length", str(sum(map(len, parts))))
-            self.end_headers()
+    Raises
+    ------
+    CourseError
+        If the course has no such exercise or lesson.
+    ValueError, KeyError, TypeError
+        If the message is not of the agreed form.
+    """
+    folder = str(message.get("folder", ""))
+    if action == "program":
+        return tutor.program()
+    if action == "check":
+        return tutor.check(str(message["exercise"]), folder)
+    if action == "answer":
+        return tutor.answer(str(message["conversation"]), message.get("said"), str(message.get("lost", "")))
+    if action == "help":
+        given, tries = int(message["given"]), int(message["tries"])
+        return tutor.help(str(message["exercise"]), message["step"], given, tries, folder)
+    if action == "one_page":
+        return tutor.one_page(folder, [str(name) for name in message["right"]])
+    raise ValueError(f"there is no action {action[:50]!r}")
+
+
+def serve(
+    reply_to: Callable[[str, Mapping[str, Any]], Reply], incoming: BinaryIO, outgoing: BinaryIO
+) -> None:
+    """Answer requests, each in a thread of its own, until `incoming` ends.
+
+    Parameters
+    ----------
+    reply_to : callable
+        Makes the reply to an action and its message.
+    incoming, outgoing : binary file
+        Where requests are read from, and replies are written to.
+
+    Raises
+    ------
+    ValueError
+        If `incoming` holds something else than frames.
+    """
+    writing = threading.Lock()
+
+    def answer(body: bytes) -> None:
+        number, reply = _reply(reply_to, body)
+        parts = wire.write({"number": number, **reply})
+        with writing:
+            outgoing.write(sum(map(len, parts)).to_bytes(LENGTH, "big"))
             for part in parts:
-                self.wfile.write(part)
+                outgoing.write(part)
+            outgoing.flush()
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Nothing: what learners ask is nobody else's."""
-
-    return Handler
+    while (body := _read_frame(incoming)) is not None:
+        threading.Thread(target=answer, args=(body,), daemon=True).start()
 
 
-def _acted(action: Callable[[dict[str, Any]], dict[str, Any]], body: bytes) -> tuple[int, dict[str, Any]]:
+def _read_frame(incoming: BinaryIO) -> bytes | None:
+    """The next frame; None at the end."""
+    length = int.from_bytes(prefix := incoming.read(LENGTH), "big")
+    if length > LARGEST_FRAME:
+        raise ValueError("a frame that is longer than the tutor reads")
+    body = incoming.read(length)
+    return body if len(prefix) == LENGTH and len(body) == length else None
+
+
+def _reply(reply_to: Callable[[str, Mapping[str, Any]], Reply], body: bytes) -> tuple[Any, Reply]:
+    number = None
     try:
-        return 200, action(wire.read(body))
+        message = wire.read(body)
+        number = message["number"]
+        return number, reply_to(message["action"], message)
     except CourseError as error:
-        return 200, {"error": str(error)}
+        return number, {"error": str(error)}
     except (ValueError, KeyError, TypeError) as error:
-        return 400, {"error": f"The tutor cannot read this request ({type(error).__name__}: {error})."}
+        return number, {"error": f"The tutor cannot read this request ({type(error).__name__}: {error})."}
     except Exception as error:
-        return 500, {"error": f"The tutor itself failed ({type(error).__name__}: {error}): please report it."}
+        reason = f"{type(error).__name__}: {error}"
+        return number, {"error": f"The tutor itself failed ({reason}): please report it."}

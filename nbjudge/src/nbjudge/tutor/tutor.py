@@ -5,12 +5,14 @@ What it says is plain data, ready for JSON: a question for the kernel, or a repl
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import threading
 from collections.abc import Callable, Collection
 from datetime import date
 from typing import Any
 
+from nbjudge.ask import protocol
 from nbjudge.ask.answers import Ask
 from nbjudge.ask.protocol import LARGEST_REPLY
 from nbjudge.errors import CourseError
@@ -133,6 +135,10 @@ class Tutor:
         talk.answer(Lost(lost or "late") if said is None or len(said) > LARGEST_REPLY else said)
         return self._go_on(conversation)
 
+    def program(self) -> Reply:
+        """What a kernel answers questions with: the same for every kernel, with nothing of a course."""
+        return {"program": protocol.program()}
+
     def prepare(self, lesson: LessonMaterial, name: str) -> None:
         """Draw the questions of an exercise and answer them, so that its first check need not wait."""
         with self._preparing:
@@ -156,7 +162,11 @@ class Tutor:
             del self._open[conversation]
             raise
         if isinstance(coming, Asked):
-            return {"conversation": conversation, "question": coming.expression}
+            return {
+                "conversation": conversation,
+                "question": coming.request,
+                "program": program_name(),
+            }
         self.asking = ""
         del self._open[conversation]
         return finish(coming)
@@ -177,6 +187,11 @@ class Tutor:
     def _level(self, lesson: LessonMaterial) -> Level:
         level = level_of(self._material.settings, lesson.folder, date.today())
         return lesson.most if level == Level.FULL else level
+
+
+def program_name() -> str:
+    """A digest of the program that kernels answer with: one that has another fetches it first."""
+    return hashlib.sha256(protocol.program().encode()).hexdigest()
 
 
 def _verdict_reply(examination: Examination, level: Level) -> Reply:

@@ -1,4 +1,4 @@
-"""What goes over HTTP between a kernel and a tutor: a line of JSON, and below it the one long text as it is.
+"""What goes between a kernel and a tutor: a line of JSON, and below it the one long text as it is.
 
 A question has millions of characters, and so has what a kernel says to it. As a part of the JSON each of them
 would be looked at four times: written, read, and the same on the way back.
@@ -10,6 +10,7 @@ import json
 from typing import Any
 
 QUESTION, SAID = "question", "said"  # what may be long: of what a kernel is sent, and of what it sends
+LONGEST_LINE = 2**16  # bytes of JSON that a kernel may send: so few become nothing large when they are parsed
 BELOW = "below"  # says in the JSON what the text below it is
 
 
@@ -25,9 +26,15 @@ def write(message: dict[str, Any], long: str = QUESTION) -> tuple[bytes, ...]:
 def read(body: bytes, long: str = SAID) -> Any:
     """What `write` wrote, its long text still as bytes; or plain JSON. ValueError for anything else."""
     end = body.find(b"\n")
+    line = body if end < 0 else body[:end]
+    if long == SAID and len(line) > LONGEST_LINE:
+        raise ValueError("a line of JSON that is longer than the tutor reads")
+    try:
+        message = json.loads(line)
+    except RecursionError:
+        raise ValueError("JSON that is nested too deeply") from None
     if end < 0:
-        return json.loads(body)
-    message = json.loads(body[:end])
+        return message
     if not isinstance(message, dict) or message.pop(BELOW, None) != long:
         raise ValueError("a text below that belongs to nothing")
     return message | {long: body[end + 1 :]}

@@ -1,0 +1,93 @@
+"""By which names the service is reached, and from which pages: others are refused, whatever they ask for.
+
+A page elsewhere could otherwise use a visitor's browser: it posts across sites (`Origin`), or gives its own
+name the service's address (`Host`, "DNS rebinding").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from tornado.httputil import HTTPHeaders, HTTPServerRequest
+from tornado.web import Application, RequestHandler, stream_request_body
+
+UNKNOWN_HOST = (
+    "The tutor is not known as {host}. If this is the hub's address, add its name to Classroom.hosts in "
+    "nbgrader_config.py and start the service again."
+)
+OTHER_ORIGIN = "The tutor answers its own pages only, and this request comes from another one."
+
+
+def refusal(headers: HTTPHeaders, hosts: Collection[str]) -> str:
+    """Why a request with these headers is not answered, as a sentence; empty where it is.
+
+    Parameters
+    ----------
+    headers : HTTPHeaders
+        Of the request.
+    hosts : collection of str
+        The names by which the service is reached. Addresses in digits are no names, and always known.
+
+    Returns
+    -------
+    str
+        The sentence, or an empty string.
+    """
+    host, origin = headers.get("Host", ""), headers.get("Origin")
+    name = _name(host)
+    if name not in hosts and not _is_address(name):
+        return UNKNOWN_HOST.format(host=repr(host[:200]))
+    if origin is not None and origin.partition("://")[2].lower() != host.lower():
+        return OTHER_ORIGIN
+    return ""
+
+
+def _name(host: str) -> str:
+    """Without the port."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class OwnOrigins(Application):
+    """Routes requests as usual, and refuses those that come to another name or from another page."""
+
+    def __init__(self, handlers: list[Any], hosts: Collection[str], **settings: Any) -> None:
+        # Nobody is to fill the log with what is refused.
+        super().__init__(handlers, log_function=lambda handler: None, **settings)
+        self._hosts = {"localhost", *(host.lower() for host in hosts)}
+
+    def find_handler(self, request: HTTPServerRequest, **kwargs: Any) -> Any:
+        """What handles a request."""
+        sentence = refusal(request.headers, self._hosts)
+        if sentence:
+            return self.get_handler_delegate(request, RefusedHandler, {"sentence": sentence})
+        return super().find_handler(request, **kwargs)
+
+
+@stream_request_body
+class RefusedHandler(RequestHandler):
+    """Answers before a body is read."""
+
+    def initialize(self, sentence: str) -> None:
+        self.sentence = sentence
+
+    def prepare(self) -> None:
+        self.set_status(403)
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(self.sentence)
+
+    def data_received(self, chunk: bytes) -> None:
+        """Nothing of it is kept."""

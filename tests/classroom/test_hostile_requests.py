@@ -1,0 +1,210 @@
+"""What a learner, a stranger or a web page sends to hurt the class's tutor is refused early."""
+
+import json
+import logging
+import socket
+import time
+
+import pytest
+from classroom_lab import PREFIX, classroom_of
+
+from attention_lab.tutor import signatures
+from nbjudge.classroom.asking import LARGEST_BODY
+from nbjudge.classroom.origins import refusal
+from nbjudge.classroom.signatures import SECONDS, Keys
+from nbjudge.tutor import wire
+
+DOT = "01_dot_product"
+MANY_LISTS = b"[" + b"[]," * 400_000 + b"[]]"
+MB = 2**20
+
+
+@pytest.fixture(scope="module")
+def classroom(tmp_path_factory):
+    with classroom_of(tmp_path_factory.mktemp("class")) as room:
+        yield room
+
+
+class Raw:
+    """A connection on which a request's parts are sent one by one."""
+
+    def __init__(self, room, name, action, headers, signed=b""):
+        self._socket = socket.create_connection(("127.0.0.1", room.port), timeout=30)
+        if name:
+            header, _ = signatures.authorization(name, room.keys.key_of(name), action, signed)
+            headers = {"Authorization": header} | headers
+        headers = {"Host": f"127.0.0.1:{room.port}"} | headers
+        lines = [f"POST {PREFIX}{action} HTTP/1.1", *(f"{key}: {value}" for key, value in headers.items())]
+        self.send("\r\n".join([*lines, "", ""]).encode("utf-8"))
+
+    def send(self, data):
+        self._socket.sendall(data)
+
+    def status(self):
+        """That of the reply; the connection is closed then."""
+        with self._socket, self._socket.makefile("rb") as reply:
+            return int(reply.readline().split()[1])
+
+    def close(self):
+        self._socket.close()
+
+
+def is_answered(room, name):
+    """Whether a check of this learner's is begun."""
+    status, reply = room.post(name, "check", {"exercise": "score", "folder": DOT})
+    return status == 200 and "question" in reply
+
+
+def until(condition):
+    end = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("length", ["15000000", "-1", "abc", "9" * 30])
+def test_a_stranger_is_refused_before_a_byte_of_the_body_is_sent(classroom, length):
+    stranger = Raw(classroom, "", "answer", {"Content-Length": length})
+    assert stranger.status() == 403  # nothing more was sent
+    assert is_answered(classroom, "ada")
+
+
+def test_a_learner_has_one_body_at_a_time_and_the_others_are_answered(classroom):
+    body = MANY_LISTS
+    first = Raw(classroom, "eve", "answer", {"Content-Length": str(len(body))}, body)
+    first.send(body[: MB // 2])  # and waits
+    until(lambda: "eve" in classroom.room.limits._busy)
+    for _ in range(3):
+        assert Raw(classroom, "eve", "answer", {"Content-Length": str(15 * MB)}).status() == 429
+    assert is_answered(classroom, "ada")
+    first.send(body[MB // 2 :])
+    assert first.status() == 400  # read, and not parsed
+    assert is_answered(classroom, "eve")
+
+
+def test_a_connection_that_ends_in_the_middle_of_a_body_leaves_nothing_behind(classroom):
+    broken = Raw(classroom, "dan", "answer", {"Content-Length": "1000000"})
+    until(lambda: "dan" in classroom.room.limits._busy)
+    broken.close()
+    until(lambda: "dan" not in classroom.room.limits._busy)
+    assert is_answered(classroom, "dan")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content-Length": "abc"}, 411),
+        ({"Content-Length": "-1"}, 411),
+        ({"Transfer-Encoding": "chunked"}, 411),
+        ({"Content-Length": str(17 * MB)}, 413),
+        ({"Content-Length": str(LARGEST_BODY + 1)}, 400),
+    ],
+)
+def test_a_length_that_is_none_or_too_large_is_refused_and_the_next_request_answered(
+    classroom, headers, status
+):
+    request = Raw(classroom, "gil", "answer", headers)
+    if status == 413:  # read and dropped, so that the reason arrives
+        for _ in range(17):
+            request.send(bytes(MB))
+    assert request.status() == status
+    until(lambda: "gil" not in classroom.room.limits._busy)
+    assert is_answered(classroom, "gil")
+
+
+@pytest.mark.parametrize("body", [MANY_LISTS, b"[" * 60_000], ids=["many lists", "deep"])
+def test_a_line_that_would_become_something_large_is_not_parsed(monkeypatch, body):
+    parsed, parse = [], json.loads
+    monkeypatch.setattr(json, "loads", lambda line: parsed.append(len(line)) or parse(line))
+    with pytest.raises(ValueError):
+        wire.read(body)
+    assert wire.read(b'{"below": "said"}\n' + body)["said"] == body  # a long text is data, whatever it holds
+    assert max(parsed) <= wire.LONGEST_LINE
+
+
+def test_what_cannot_be_read_counts_and_is_a_line_of_the_log(tmp_path, caplog):
+    with classroom_of(tmp_path, checks_a_minute=3) as room, caplog.at_level(logging.WARNING):
+        statuses = [room.post("eve", "answer", b"{")[0] for _ in range(5)]
+        assert statuses == [400, 400, 400, 429, 429] and room.last_headers["Retry-After"]
+        assert is_answered(room, "ada")
+    lines = [record for record in caplog.records if "not understood" in record.getMessage()]
+    assert len(lines) == 3 and not any(record.exc_info for record in lines)
+
+
+def test_a_request_is_accepted_once_when_it_is_new_and_for_what_was_signed(monkeypatch):
+    now = [1_000_000.0]
+    keys = Keys("secret", clock=lambda: now[0])
+
+    def header(name="zoë o'neil", signer="zoë o'neil", action="check"):
+        return signatures.authorization(name, keys.key_of(signer), action, b"body")[0]
+
+    def at(seconds):
+        with monkeypatch.context() as patch:
+            patch.setattr(signatures.time, "time", lambda: now[0] + seconds)
+            return header()
+
+    request = keys.verify(good := at(0), "check")
+    assert request.learner == "zoë o'neil" and request.has(b"body") and not request.has(b"another")
+    keys.remember(request)
+    assert keys.verify(good, "check") is None  # sent again by somebody who listened
+    assert keys.verify(at(SECONDS - 1), "check") and not keys.verify(at(SECONDS + 2), "check")
+    assert not keys.verify(at(-SECONDS - 2), "check") and not keys.verify(at(0), "help")
+    for forged in (good.replace("zo", "ada", 1), good[:-1] + "?", "", "token abc", "nbjudge ä:1:1:1:1"):
+        assert keys.verify(forged, "check") is None
+    assert Keys("other").key_of("ada") != keys.key_of("ada") != keys.key_of("bob")
+
+
+def test_a_reply_is_signed_for_its_request_alone(classroom):
+    key = classroom.keys.key_of("ada")
+    header, nonce = signatures.authorization("ada", key, "check", b"{}")
+    status, _ = classroom.send("/check", b"{}", Authorization=header)
+    assert status == 400
+    signature = classroom.last_headers[signatures.REPLY_SIGNATURE]
+    body = json.dumps({"error": "The tutor cannot read this request (KeyError)."}).encode()
+    assert signatures.is_signed(signature, key, nonce, 400, body)
+    for other in ((key, "0" * 32, 400, body), (key, nonce, 200, body), (key, nonce, 400, body + b" ")):
+        assert not signatures.is_signed(signature, *other)
+    assert not signatures.is_signed(signature, classroom.keys.key_of("eve"), nonce, 400, body)
+
+
+@pytest.mark.parametrize("path", ["/board", "/board/events", "/board/table.json", "/check", "/no such page"])
+@pytest.mark.parametrize(
+    ("headers", "sentence"),
+    [
+        ({"Host": "evil.example:80"}, "not known as 'evil.example:80'"),
+        ({"Host": "127.0.0.1.evil.example"}, "Classroom.hosts"),
+        ({"Host": ""}, "not known as"),
+        ({"Origin": "https://evil.example"}, "its own pages only"),
+        ({"Origin": "null"}, "its own pages only"),
+    ],
+)
+def test_another_name_and_another_page_are_refused_everywhere(classroom, path, headers, sentence):
+    data = b"{}" if path == "/check" else None
+    status, said = classroom.send(path.replace(" ", "%20"), data, **{"X-Name": "prof"}, **headers)
+    assert status == 403 and sentence in said["error"]
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "answered"),
+    [
+        ("hub.example", "https://hub.example", True),
+        ("HUB.example:8000", "http://hub.example:8000", True),
+        ("127.0.0.1:8000", None, True),
+        ("[::1]:8000", "http://[::1]:8000", True),
+        ("hub.example", "https://hub.example.evil", False),
+        ("hub.example", "https://hub.example:8443", False),
+        ("hub.example:x", None, True),
+        ("[::1", None, False),
+    ],
+)
+def test_the_services_own_names_and_pages(host, origin, answered):
+    headers = {"Host": host} | ({"Origin": origin} if origin else {})
+    assert (refusal(headers, {"hub.example"}) == "") is answered
+
+
+def test_the_boards_own_page_is_answered(classroom):
+    status, page, _ = classroom.get("prof", "/board")
+    assert status == 200 and "The class, now" in page
+    own = f"http://127.0.0.1:{classroom.port}"
+    status, _ = classroom.send("/check", b"{}", Origin=own)
+    assert status == 403  # its origin is known, but nobody has signed it

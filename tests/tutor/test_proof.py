@@ -1,0 +1,185 @@
+"""Nothing of what answers in a tutor's place is used, and this machine's tutor opens no port."""
+
+import http.server
+import io
+import json
+import subprocess
+import sys
+import threading
+
+import psutil
+import pytest
+
+from attention_lab.tutor import local, messages, network, signatures
+from attention_lab.tutor.connection import Connection
+from attention_lab.tutor.local import LocalTutor, TutorMissing
+from nbjudge.tutor.service import LARGEST_FRAME, act, serve
+
+NAME, KEY = "zoë", "0123456789abcdef"
+TOUCH = "open({!r}, 'w')"
+
+
+class Impostor:
+    """Answers on a port as it likes, and keeps what it received."""
+
+    def __init__(self, status=200, sign_with="", nonce="", alter=b""):
+        self.received = []
+        impostor = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                impostor.received.append(f"{self.headers}{body.decode()}")
+                asked = self.headers["Authorization"].split(":")[2]
+                reply = impostor.reply
+                digest = signatures.hashlib.sha256(reply).hexdigest()
+                self.send_response(status)
+                if sign_with:
+                    said = signatures.sign(sign_with, "reply", nonce or asked, str(status), digest)
+                    self.send_header(signatures.REPLY_SIGNATURE, said)
+                self.end_headers()
+                self.wfile.write(reply + alter)
+
+            def log_message(self, *about):
+                pass
+
+        self._server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self._server.server_address[1]}/services/tutor"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def learner(monkeypatch):
+    monkeypatch.setenv(network.KEY, KEY)
+    monkeypatch.setenv(network.NAME, NAME)
+    monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "the token of this server")
+
+    def ask(impostor, reply):
+        impostor.reply = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
+        monkeypatch.setenv(network.ADDRESS, impostor.address)
+        try:
+            return Connection().ask("answer", "01_dot_product", said="x")
+        finally:
+            impostor.close()
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    "impostor",
+    [
+        {},
+        {"sign_with": "another key"},
+        {"sign_with": KEY, "nonce": "0" * 32},
+        {"sign_with": KEY, "alter": b" "},
+    ],
+    ids=["no signature", "another key", "a reply to another request", "a changed reply"],
+)
+def test_a_reply_without_proof_is_not_used_and_nothing_secret_was_sent(learner, tmp_path, impostor):
+    seen = tmp_path / "evaluated"
+    server = Impostor(**impostor)
+    expression = {"conversation": "1", "below": "question", "program": TOUCH.format(str(seen))}
+    with pytest.raises(TutorMissing, match="without proof that it comes from the class's tutor"):
+        learner(server, json.dumps(expression).encode() + b"\n" + TOUCH.format(str(seen)).encode())
+    assert not seen.exists()
+    (received,) = server.received
+    assert KEY not in received and "the token of this server" not in received
+
+
+def test_the_reply_of_who_has_the_key_is_used(learner):
+    assert learner(Impostor(sign_with=KEY), {"points": 3}) == {"points": 3}
+    assert learner(Impostor(429, sign_with=KEY), {"error": "Wait."}) == {"error": "Wait."}
+
+
+def test_a_key_that_is_not_accepted_is_said_in_the_kernels_own_words(learner):
+    with pytest.raises(TutorMissing, match="did not accept this server's key"):
+        learner(Impostor(403), {"error": "anything"})
+
+
+def test_a_question_is_data_and_no_expression(tmp_path):
+    seen = tmp_path / "evaluated"
+    program = "def respond(request, names):\n    return request.upper()"
+    assert messages.respond(program, TOUCH.format(str(seen)), {}) == TOUCH.format(str(seen)).upper()
+    assert not seen.exists()
+
+
+def started(program):
+    """A local tutor whose process runs this program."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return LocalTutor(subprocess.Popen([sys.executable, "-c", program], **pipes))
+
+
+CHATTY = """
+import os, sys
+from nbjudge.tutor.service import serve
+def reply(action, message):
+    if action == "write":
+        sys.stderr.write("x" * message["characters"])
+    return {"said": action}
+serve(reply, sys.stdin.buffer, sys.stdout.buffer)
+"""
+
+
+def test_what_a_tutor_writes_to_stderr_never_fills_a_pipe():
+    tutor = started(CHATTY)
+    try:
+        for characters in (0, 10 * 2**20):
+            assert tutor.ask("write", {"characters": characters}) == {"said": "write"}
+        assert tutor.ask("again", {}) == {"said": "again"}
+        assert len(tutor._last_errors) <= 2000
+    finally:
+        tutor.stop()
+
+
+def test_a_reply_to_a_question_that_was_interrupted_is_not_taken_for_the_next_one():
+    tutor = started(CHATTY)
+    try:
+        tutor._write(messages.written({"number": 0, "action": "old"}))
+        assert tutor.ask("new", {}) == {"said": "new"}
+    finally:
+        tutor.stop()
+
+
+@pytest.mark.parametrize("program", ["raise SystemExit('no torch here')", "print('hello', flush=True)"])
+def test_a_tutor_that_does_not_start_says_why_and_one_that_says_something_else_is_none(program):
+    with pytest.raises(TutorMissing, match=r"did not start( \(no torch here\))?\. Run this cell again"):
+        started(program).ask("check", {})
+
+
+def test_this_machines_tutor_opens_no_port_and_prints_nothing_between_replies(monkeypatch):
+    monkeypatch.delenv(network.ADDRESS, raising=False)
+    tutor = local.start_tutor("01_dot_product")
+    try:
+        assert "program" in tutor.ask("program", {})
+        assert "no exercise 'x'" in tutor.ask("check", {"exercise": "x"})["error"]
+        process = psutil.Process(tutor._process.pid)
+        assert [each for each in process.net_connections() if each.status == psutil.CONN_LISTEN] == []
+    finally:
+        tutor.stop()
+
+
+def test_frames_that_are_none_are_refused_and_not_waited_for():
+    def served(sent):
+        outgoing = io.BytesIO()
+        serve(lambda action, message: {"said": action}, io.BytesIO(sent), outgoing)
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and "answer" in thread.name:
+                thread.join(5)
+        return outgoing.getvalue()
+
+    good = messages.written({"number": 1, "action": "check"})
+    assert b'"said": "check"' in served(len(good).to_bytes(8, "big") + good)
+    assert b"cannot read this request" in served((5).to_bytes(8, "big") + b"{....")
+    for cut in (b"", b"\0\0", (100).to_bytes(8, "big") + b"half"):
+        assert served(cut) == b""
+    with pytest.raises(ValueError, match="longer than the tutor reads"):
+        served((LARGEST_FRAME + 1).to_bytes(8, "big"))
+
+
+def test_an_unknown_action_is_refused():
+    with pytest.raises(ValueError, match="no action 'eval'"):
+        act(None, "eval", {})
