@@ -35,10 +35,10 @@ def typed(root: Path, *words: str, status: int = 0) -> str:
     return " ".join((run.stdout + run.stderr).split())
 
 
-def submit(root: Path, assignment: str, *students: str) -> None:
-    """Hand in the solutions as they are in the source."""
+def submit(root: Path, step: str, assignment: str, *students: str) -> None:
+    """Put the files of the course's folder `step` into students' folders."""
     for student in students:
-        shutil.copytree(root / "source" / assignment, root / "submitted" / student / assignment)
+        shutil.copytree(root / step / assignment, root / "submitted" / student / assignment)
 
 
 def type_the_page(root: Path) -> None:
@@ -46,7 +46,7 @@ def type_the_page(root: Path) -> None:
     for words in commands():
         typed(root, *words)
         if words[:2] == ["nbgrader", "generate_assignment"]:
-            submit(root, words[2], "ada", "bob")
+            submit(root, "release", words[2], "ada", "bob")
 
 
 @pytest.mark.long
@@ -75,7 +75,7 @@ def quickstart(tmp_path_factory) -> Path:
 
 
 def test_an_assignment_that_was_never_generated_is_said_once_before_any_work(quickstart):
-    submit(quickstart, "ps1", *(f"student{number}" for number in range(20)))
+    submit(quickstart, "source", "ps1", *(f"student{number}" for number in range(20)))
     for command in (("nbjudge", "grade"), ("nbgrader", "autograde"), ("nbjudge", "report")):
         assert typed(quickstart, *command, "ps1", status=1).count(NOT_YET) == 1
     assert not (quickstart / "autograded").exists()
