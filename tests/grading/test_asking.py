@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from attention_lab.authoring import Exercise, ask
+from nbjudge.ask import protocol
 from nbjudge.ask.answers import Answer, Reply
 from nbjudge.judge.batches import ask_all
 from nbjudge.judge.judge import judge
@@ -96,3 +97,22 @@ def test_every_group_has_the_time_of_a_group():
     kernel = Kernel(calls_in_time=4)
     assert statuses(kernel) == ["value"] * 4
     assert kernel.asked == [[1, 2, 3, 4], [3, 4], [4]]
+
+
+def test_the_program_that_runs_in_a_kernel_compiles_and_imports_nothing_of_the_grader():
+    """It is put together from the sources of several modules, whose imports may go over several lines."""
+    program = protocol.program()
+    compile(program, "<program>", "exec")
+    assert "from nbjudge" not in program and "import nbjudge" not in program
+
+
+@pytest.mark.parametrize(
+    "own",
+    ["from nbjudge.values.kinds import KINDS", "from nbjudge.values import (\n    kinds,\n    packing,\n)"],
+)
+def test_imports_between_its_parts_are_left_out(own, monkeypatch, tmp_path):
+    part = tmp_path / "part_of_a_course.py"
+    part.write_text(f"import json\n{own}\nfrom json import (\n    dumps,\n)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(protocol, "PARTS", [part.stem])
+    assert "nbjudge" not in protocol.program() and "dumps" in protocol.program()

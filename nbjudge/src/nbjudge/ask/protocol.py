@@ -34,7 +34,7 @@ PARTS += [
         "respond",
     )
 ]
-_OWN_IMPORT = re.compile(r"^from (?:nbjudge\.|__future__ ).*$", re.MULTILINE)
+_OWN_IMPORT = re.compile(r"^from (?:nbjudge[\w.]*|__future__) import (?:\([^)]*\)|[^(\n]+)$", re.MULTILINE)
 _SPACE = {"__name__": "nbjudge_respond", "__file__": "<nbjudge>"}
 _PACKED = re.compile(r"'[A-Za-z0-9+/= ]*'")  # a string as Python prints it, with nothing to evaluate
 LARGEST_REPLY = 64 * 2**20  # characters
@@ -43,7 +43,7 @@ LARGEST_REPLY = 64 * 2**20  # characters
 def send_along(module: str) -> None:
     """Make a module part of what runs in the kernel, for a library whose values it knows.
 
-    Its imports from `nbjudge` stand on one line each, and its names are its own among all parts.
+    Its imports from `nbjudge` have the form `from … import …`, and its names are its own among all parts.
     """
     if module not in PARTS:
         PARTS.append(module)
