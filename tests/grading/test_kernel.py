@@ -137,7 +137,7 @@ def test_an_answer_that_hangs_or_kills_its_kernel_leaves_the_others_their_answer
 def test_when_the_time_for_a_notebook_is_used_up_cells_are_skipped_and_answers_are_late(tmp_path):
     with running(tmp_path, "def right(x):\n    return x") as (kernel, _, _notebook):
         cell = nbformat.v4.new_code_cell("print('too late')")
-        kernel.ends = 0  # the clock has long passed it
+        kernel.budget.ends = 0  # the clock has long passed it
         assert kernel.run_cell(copy.deepcopy(cell)) == "skipped"
         assert put(kernel, "right", torch.ones(1)).answers[0].status == "late"
 
@@ -148,6 +148,14 @@ def test_a_notebook_cannot_take_longer_than_its_budget_by_being_late_again_and_a
         outcomes = [kernel.run_cell(cell) for cell in cells]
     assert outcomes[0] == "late"
     assert outcomes[-10:] == ["skipped"] * 10
+
+
+def test_cells_and_answers_that_exceed_limits_are_counted(tmp_path):
+    with running(tmp_path, ANSWERS, DIE) as (kernel, _, _notebook):
+        assert kernel.budget.losses == 1
+        for name in ("right", "dies", "right", "absent"):
+            put(kernel, name, torch.ones(1))
+        assert kernel.budget.losses == 2
 
 
 def test_no_kernel_and_no_socket_is_left_behind(tmp_path):

@@ -24,6 +24,7 @@ from nbjudge.ask.program.watching import Watch
 from nbjudge.cell_metadata import is_written_by_student
 from nbjudge.run.cpu_deadline import CpuTimeDeadline
 from nbjudge.run.kernel_process import KernelEnvironment, KernelProcess, start
+from nbjudge.run.time_budget import TimeBudget
 from nbjudge.sandbox.forked_kernel import SandboxError
 from nbjudge.sandbox.wire import Deadline, WallClockDeadline, WireBroken
 
@@ -50,7 +51,7 @@ class StudentKernel:
     def __init__(self, folder: Path, environment: KernelEnvironment) -> None:
         self.environment = environment
         self.limits = environment.limits
-        self.ends = float("inf")  # until the first kernel is there
+        self.budget = TimeBudget(environment.limits.notebook)  # from the first kernel on
         self.last_words = ""  # why the sandbox ended the last kernel that it ended
         self.process: KernelProcess | None = None
         self._folder = folder
@@ -61,13 +62,9 @@ class StudentKernel:
         self._was_cut = False
         self._sent_too_much = False
 
-    @property
-    def out_of_time(self) -> bool:
-        return time.monotonic() >= self.ends
-
     def run_cell(self, cell: NotebookNode) -> Outcome:
         """Run one code cell; its outputs are left in it."""
-        if self.out_of_time:
+        if self.budget.is_used_up:
             return "skipped"
         # Whoever wrote one endless loop often calls it again further down: each costs less patience.
         least = min(MIN_CELL_SECONDS, self.limits.cell)
@@ -81,14 +78,21 @@ class StudentKernel:
         if outcome == "died" or (outcome == "late" and not self._listens()):
             self._start_again()
         self._late_cells += outcome == "late"
+        if outcome in ("late", "died"):
+            self.budget.count_cell()
         if outcome == "done":
             self._executed.append(cell)
         return outcome
 
     def ask(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
         """Put calls to the answer `name`; whatever goes wrong becomes an answer that says so."""
-        if self.out_of_time:
+        if self.budget.is_used_up:
             return Reply([Answer("late")] * len(calls))
+        reply = self._ask(name, calls, watch)
+        self.budget.count_reply(name, calls, reply)
+        return reply
+
+    def _ask(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
         try:
             printed = self._evaluate(
                 protocol.question(name, calls, watch), self._deadline(self.limits.answer)
@@ -112,8 +116,7 @@ class StudentKernel:
         except SandboxError:  # such as: the warm interpreter has died; it is replaced when one asks again
             self.process = start(self._folder, self.environment)
         self._sent_too_much = False
-        if self.ends == float("inf"):
-            self.ends = time.monotonic() + self.limits.notebook
+        self.budget.start()
 
     def stop(self) -> None:
         if self.process is not None:
@@ -164,7 +167,7 @@ class StudentKernel:
             self._executed = [cell for cell in self._executed if cell is not killer]
 
     def _survives(self, cell: NotebookNode) -> bool:
-        if self.out_of_time:
+        if self.budget.is_used_up:
             return True
         if self._execute(copy.deepcopy(cell), self.limits.cell) == "died":
             return False
@@ -231,7 +234,7 @@ class StudentKernel:
     def _deadline(self, seconds: float) -> Deadline:
         """So many seconds of the kernel's own work, as far as the notebook's time goes."""
         pid = self.process.pid if self.process is not None else None
-        return CpuTimeDeadline(pid, seconds, ends=max(self.ends, time.monotonic() + MIN_SECONDS))
+        return CpuTimeDeadline(pid, seconds, ends=max(self.budget.ends, time.monotonic() + MIN_SECONDS))
 
 
 def _error(name: str, said: str) -> NotebookNode:
