@@ -92,6 +92,17 @@ def test_an_unreadable_answer_spoils_its_own_group_only():
     assert judge(exercise, double, kernel, 5).points == 3
 
 
+def test_after_two_replies_lost_alone_no_group_is_asked():
+    class Unreadable(Kernel):
+        def __call__(self, name, calls, watch):
+            super().__call__(name, calls, watch)
+            return Reply([Answer("unreadable")] * len(calls), lost=True)
+
+    kernel = Unreadable()
+    assert statuses(kernel) == ["unreadable"] * 4
+    assert kernel.asked == [[1, 2, 3, 4], [1], [2]]
+
+
 def test_every_group_has_the_time_of_a_group():
     """Nothing hangs, but there is time for four answers only: the groups behind are asked again."""
     kernel = Kernel(calls_in_time=4)

@@ -11,6 +11,8 @@ from nbjudge.ask.program.watching import Watch
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.authoring.steps import together as all_watched
 
+MOST_LOST_ALONE = 2  # replies; each may take as long as the answers to a group may
+
 
 class Calls(Protocol):
     """Whatever is put to the kernel as one."""
@@ -25,10 +27,11 @@ def ask_all(
     """The answers to each question, in order; `watched` for the steps that are not allowed.
 
     Every group has the time of a group: those that a first question left no time for are asked
-    again. One hung or dead answer is waited for; the groups behind it get the same answer unasked.
+    again. One hung or dead answer is waited for; the groups behind it get the same answer unasked. So do
+    the groups behind the second one whose reply is lost when it is asked alone.
     """
     answered: list[list[Answer]] = []
-    together = True
+    together, lost_alone = True, 0
     while len(answered) < len(questions):
         asked = questions[len(answered) :] if together else [questions[len(answered)]]
         reply = ask(exercise.name, *put_together(exercise, asked, watched))
@@ -41,6 +44,10 @@ def ask_all(
         hopeless = None if finished else _hopeless(groups[0])
         if hopeless is not None:
             answered.append(groups[0])
+        lost_alone += reply.lost
+        if lost_alone >= MOST_LOST_ALONE:
+            hopeless = hopeless or reply.answers[0]
+        if hopeless is not None:
             answered += [[hopeless] * len(one.calls) for one in questions[len(answered) :]]
     return answered
 

@@ -28,10 +28,22 @@ from nbjudge.values.kinds import KINDS, kind_of, owned_values
 from nbjudge.values.packing import DEEPEST_NEST, LONGEST_LIST, MadeInKernel, pack, unpack
 
 LONGEST_MESSAGE = 2_000  # characters
+NOT_ANSWERED = "the request could not be answered"
 
 
 def respond(text: str, namespace: dict[str, Any]) -> str:
-    """Answer one packed request against the student's namespace; return the packed answers."""
+    """Answer one packed request against the student's namespace; return the packed answers.
+
+    Raises a short RuntimeError for whatever is raised outside of a call: the student's own exception may
+    have a message of any length, and the kernel would format it and send it twice.
+    """
+    try:
+        return _respond(text, namespace)
+    except BaseException:
+        raise RuntimeError(NOT_ANSWERED) from None
+
+
+def _respond(text: str, namespace: dict[str, Any]) -> str:
     request = unpack(text, with_code=True)
     with as_remembered(namespace), drawing_from(zlib.crc32(text.encode())):
         function = namespace.get(request["target"])
@@ -91,12 +103,11 @@ def _answer(
                 value, answer["measured"] = measure(value_of_call)
             # What comes later, in a hook, a thread or another call, is no answer any more.
             answer["value"] = _snapshot(value)
-    except BaseException as error:
-        answer = {"raised": describe_error(error)}
-    else:
         if needs_gradients:
             with recording.answering(differentiating=True):
                 answer["gradients"] = _gradients(value, call["cotangents"], taken)
+    except BaseException as error:
+        answer = {"raised": describe_error(error)}
     answer["changed"] = list(dict.fromkeys(place for each in handed for place in each.changed()))
     return answer
 
@@ -125,24 +136,46 @@ def _gradients(value: Any, cotangents: list[Any], taken: dict[str, Any]) -> dict
             outputs = [each for _, each in owned_values(value) if kind.owns(each)]
             try:
                 return kind.gradients(outputs, cotangents, inputs)
-            except Exception as error:
+            except KeyboardInterrupt:  # the backward pass took too long
+                raise
+            except BaseException as error:
                 return describe_error(error)["message"]
     return {}
 
 
 def describe_error(error: BaseException) -> dict[str, str]:
-    """Type, message and the student's own line of an exception."""
+    """Type, message and the student's own line of an exception, whatever its class does when it is read."""
+    try:
+        return {
+            "type": type(error).__name__[:100],
+            "message": _message(error),
+            "line": _line(error)[:200],
+        }
+    except KeyboardInterrupt:  # the grader has stopped the call
+        return {"type": "KeyboardInterrupt", "message": "", "line": ""}
+    except BaseException:
+        return {"type": "Exception", "message": "", "line": ""}
+
+
+def _message(error: BaseException) -> str:
+    try:
+        # The text may be of a class of the student's, which would compute when it is cut.
+        return str.__getitem__(str(error), slice(LONGEST_MESSAGE))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return ""
+
+
+def _line(error: BaseException) -> str:
+    """The innermost line of code that a student wrote."""
     line, trace, libraries = "", error.__traceback__, _libraries()
     while trace is not None:
         filename = trace.tb_frame.f_code.co_filename
         if not filename.startswith(libraries) and filename != __file__:
             line = linecache.getline(filename, trace.tb_lineno).strip() or line
         trace = trace.tb_next
-    try:
-        message = str(error)
-    except Exception:
-        message = ""
-    return {"type": type(error).__name__[:100], "message": message[:LONGEST_MESSAGE], "line": line[:200]}
+    return line
 
 
 def _libraries() -> tuple[str, ...]:

@@ -22,6 +22,7 @@ SYSTEMS_SHARE = 32
 RESERVED_BY_A_THREAD = 80 * 2**20
 LOCKED = 64 * 2**10  # bytes that may be kept from being put on disk
 WAITING_SIGNALS = 1000
+LONGEST_OF_AN_ERROR = 20_000  # characters of its message, and of each entry of its traceback
 
 
 def become_kernel(channel: socket.socket, request: dict[str, Any], processors: set[int]) -> NoReturn:
@@ -116,9 +117,44 @@ def run_kernel(connection: str) -> None:
     app = IPKernelApp.instance()
     app.initialize(["-f", connection, "--HistoryManager.enabled=False", "--no-secure"])
     shell: Any = app.shell
+    shorten_errors(app.session)
     # What looks for a shell when it is imported found none: it was imported before.
     if "matplotlib.pyplot" in sys.modules:
         shell.enable_matplotlib("inline")
     if "ipywidgets" in sys.modules:
         sys.modules["ipywidgets"].load_ipython_extension(shell)
     app.start()
+
+
+def shorten_errors(session: Any) -> None:
+    """Have the kernel send the beginning of an error only.
+
+    A message travels four times for one cell. The reader would disconnect, and the reply would be lost.
+    Student code can undo this, and then loses its own reply.
+    """
+    send = session.send
+
+    def send_short_errors(stream: Any, kind: Any, content: Any = None, *args: Any, **options: Any) -> Any:
+        if kind in ("error", "execute_reply") and isinstance(content, dict):
+            content = short_error(content)
+            expressions = content.get("user_expressions")
+            if isinstance(expressions, dict):
+                content["user_expressions"] = {
+                    name: short_error(value) if isinstance(value, dict) else value
+                    for name, value in expressions.items()
+                }
+        return send(stream, kind, content, *args, **options)
+
+    session.send = send_short_errors
+
+
+def short_error(content: dict[str, Any]) -> dict[str, Any]:
+    """The same content; the texts of the error in it, if there is one, are cut."""
+
+    def cut(text: Any) -> Any:
+        return text[:LONGEST_OF_AN_ERROR] if isinstance(text, str) else text
+
+    changed = {"evalue": cut(content["evalue"])} if "evalue" in content else {}
+    if isinstance(content.get("traceback"), list):
+        changed["traceback"] = [cut(line) for line in content["traceback"]]
+    return content | changed
