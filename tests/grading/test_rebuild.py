@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
-from nbformat.v4 import new_raw_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 from tiny_course import FULL, JUDGED, ROOT, after, answered, cell_of, release, source, without
 
 from nbjudge.cell_metadata import is_added, is_left_out
@@ -321,6 +321,22 @@ def test_a_training_run_of_the_lessons_own_is_marked_as_left_out_edited_or_not()
     work = rebuild(graded(lesson, read_config(ROOT), JUDGED), edited)
     assert [cell.id for cell in work.cells if is_left_out(cell)] == ["training"]
     assert all("longer" not in cell.source for cell in work.cells)
+
+
+def test_cells_of_an_old_course_that_are_marked_as_nothing_need_no_id():
+    """As `nbgrader update` leaves them; nbgrader computes no checksums for them either."""
+    old = {"grade": False, "locked": False, "solution": False, "schema_version": 3}
+    lesson = source()
+    prose, code, training = new_markdown_cell("Old."), new_code_cell("3"), new_code_cell("4")
+    training.metadata["tags"] = ["left-out-of-grading"]
+    for cell in (prose, code, training):
+        cell.metadata["nbgrader"] = dict(old)
+    form = graded(after(lesson, "setup", prose, code, training), read_config(ROOT), JUDGED)
+    merged = rebuild(form, submitted(answered()))
+    marks = [cell.metadata.nbgrader for cell in merged.cells if cell.source in ("Old.", "3", "4")]
+    assert marks == [old] * 3
+    assert [cell.source for cell in merged.cells if is_left_out(cell)] == ["4"]
+    assert "checksum" in cell_of(merged, "setup").metadata.nbgrader
 
 
 @pytest.mark.parametrize("slow", ["a." * 50_000, "a.a\n" * 60_000], ids=["one line", "many lines"])

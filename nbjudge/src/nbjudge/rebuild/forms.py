@@ -14,7 +14,7 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.converters import GenerateAssignment, GenerateSolution
 from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, Execute, InstantiateTests, SaveCells
-from nbgrader.utils import compute_checksum, is_solution
+from nbgrader.utils import compute_checksum, is_grade, is_locked, is_solution, is_task
 from traitlets.config import Config
 from traitlets.utils.importstring import import_item
 
@@ -61,13 +61,13 @@ def graded(
         if exercise is not None:
             clear.preprocess_cell(cell, ResourcesDict(), 0)
             mark_checked(cell, exercise)
-        if LEFT_OUT_TAG in cell.metadata.get("tags", []) and not cell.metadata.get("nbgrader"):
+        if LEFT_OUT_TAG in cell.metadata.get("tags", []) and _is_plain(cell):
             mark_left_out(cell)
         # Checksums of answers say whether they are still the stub, so they are those of the release;
         # those of test cells say whether the cell was changed since it was put here.
         if is_solution(visible):
             cell.metadata.nbgrader["checksum"] = visible.metadata.nbgrader.get("checksum")
-        elif "nbgrader" in cell.metadata:
+        elif is_locked(cell):  # a test cell among them; nbgrader computes no others' checksums
             cell.metadata.nbgrader["checksum"] = compute_checksum(cell)
         if handed_out.source != cell.source:
             mark_released(cell, handed_out.source)
@@ -77,6 +77,11 @@ def graded(
 def answer_cells(form: NotebookNode) -> dict[str, NotebookNode]:
     """The cells of a graded form in which students answer, by grade id; their text is as released."""
     return {cell.metadata.nbgrader["grade_id"]: cell for cell in form.cells if is_solution(cell)}
+
+
+def _is_plain(cell: NotebookNode) -> bool:
+    """Whether nbgrader does nothing with a cell: old courses mark such cells as well, without an id."""
+    return not any(is_kind(cell) for is_kind in (is_grade, is_solution, is_locked, is_task))
 
 
 def _preprocessors(converter: Any, config: Config, without: Sequence[type] = ()) -> list[type]:
