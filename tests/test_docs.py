@@ -207,7 +207,9 @@ def test_the_stated_limits_are_the_graders():
     own = set(RunAndJudge.class_trait_names(config=True)) - set(NbGraderPreprocessor.class_trait_names())
     defaults = {name: RunAndJudge.class_traits()[name].default() for name in own}
     assert stated == {
-        f"c.RunAndJudge.{name}": f"{default:g}" if type(default) in (int, float) else str(default or "none")
+        f"c.RunAndJudge.{name}": f"{default:g}"
+        if type(default) in (int, float)
+        else str(default if type(default) is bool else default or "none")
         for name, default in defaults.items()
     }
 

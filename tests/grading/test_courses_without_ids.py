@@ -19,6 +19,7 @@ from tiny_course import (
     make_course,
     source,
     succeed,
+    without_ids,
 )
 
 from nbjudge.record.graded_notebook import read_graded
@@ -32,13 +33,6 @@ TEXTS = {"mine in prose": nbformat.v4.new_markdown_cell, "mine, raw": nbformat.v
 def with_given_cells(notebook: NotebookNode) -> NotebookNode:
     after(notebook, "test_double", nbformat.v4.new_code_cell(GIVEN, id="given"))
     return after(notebook, "test_row_sums", nbformat.v4.new_code_cell(GIVEN, id="given-again"))
-
-
-def without_ids(notebook: NotebookNode) -> NotebookNode:
-    notebook.nbformat_minor = 2
-    for cell in notebook.cells:
-        del cell["id"]
-    return notebook
 
 
 def work(own: dict[str, str], **answers: str) -> NotebookNode:

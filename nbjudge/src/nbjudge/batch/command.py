@@ -90,6 +90,8 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
                     bar.show(run, graded)
             run.workers.close()
         finally:
+            for warning in run.warnings:
+                console.print(Text(plain_line(warning, LONGEST_SENTENCE), style="yellow"), soft_wrap=True)
             autograder.close()
 
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import chdir
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nbjudge.batch.autograde import Autograder
 from nbjudge.batch.plan import Plan
@@ -56,6 +56,7 @@ class ClassRun:
         self._stopping = False
         self._over: SystemExit | None = None  # why nobody else can be graded
         self.in_progress: list[str] = []
+        self.warnings: list[str] = []  # of the assignment itself, each once
 
     def results(self) -> Iterator[GradedSubmission | None]:
         """Each submission as soon as it is done; None every now and then, to look at the clock.
@@ -117,7 +118,7 @@ class ClassRun:
         try:
             if self._stopping:
                 raise KeyboardInterrupt
-            return self.workers.run(job)
+            result = self.workers.run(job)
         except BaseException:
             if self._stopping:  # as nbgrader wants to be told
                 raise KeyboardInterrupt from None
@@ -126,6 +127,10 @@ class ClassRun:
             self._nbgrader_lock.acquire()
             # nbgrader sets it for as long as it runs a notebook; another submission's end has removed it.
             os.environ["NBGRADER_EXECUTION"] = "autograde"
+        if result.assignment_warning in self.warnings:  # the log has it
+            return replace(result, assignment_warning="")
+        self.warnings += filter(None, [result.assignment_warning])
+        return result
 
     def _notebooks(self, student: str) -> Iterator[GradedNotebook]:
         folders, assignment = self._plan.folders, self._plan.assignment

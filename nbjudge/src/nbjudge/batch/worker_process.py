@@ -27,8 +27,9 @@ _one_at_a_time = threading.Lock()  # a process has one warm interpreter
 def work(archive: LessonArchive, job: GradingJob) -> GradingResult:
     """Grade one notebook. Raises NoKernelStarts where the sandbox gives no kernel to anybody."""
     limits = job.environment.limits
+    kernels = 2 * (limits.startup + limits.notebook)  # the student's and perhaps the solution's
     try:
-        with _one_at_a_time, _time_limit(limits.startup + limits.notebook + JUDGING):
+        with _one_at_a_time, _time_limit(kernels + JUDGING):
             return run_job(job, unpacked_lesson(archive, job.lesson))
     except SystemExit:
         # Told to end. A pool would take this for a notebook that failed, and wait for the next one.

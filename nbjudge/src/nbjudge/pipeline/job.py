@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from nbjudge.course.course import Lesson
 from nbjudge.errors import GradingStops
 from nbjudge.pipeline.grade import grade, grade_without_running
-from nbjudge.pipeline.own_faults import refuse_own_faults
+from nbjudge.pipeline.own_faults import warn_of_own_faults
 from nbjudge.read.files import copy_plain_files, write_files
 from nbjudge.run.kernel import student_kernel
 from nbjudge.run.kernel_process import KernelEnvironment
@@ -43,6 +43,7 @@ class GradingJob:
     environment: KernelEnvironment
     files: Mapping[str, bytes] = field(default_factory=dict)  # the student's own, beside the notebook
     exclude_overwriting: tuple[str, ...] = ()  # of these names the student's file counts, not the lesson's
+    grade_despite_failing_cells: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,29 +54,33 @@ class GradingResult:
     points: tuple[tuple[str, float, float], ...]  # exercise, points, points at most
     seconds: float
     warning: str = ""
+    assignment_warning: str = ""  # of the assignment itself: the same for the whole class
 
 
 def run_job(job: GradingJob, lesson: Lesson) -> GradingResult:
     """Run, ask, judge, and write the verdicts into the notebook.
 
-    Raises NoKernelStarts where the sandbox gives no kernel to anybody, LessonFails where a given cell stops
-    whatever is answered.
+    Raises NoKernelStarts where the sandbox gives no kernel to anybody, LessonFails where a given cell fails
+    and not even the solution can get all points.
     """
     started = time.monotonic()
-    notebook, warning = notebook_from_json(job.notebook), ""
+    notebook, warning, assignment_warning = notebook_from_json(job.notebook), "", ""
     with TemporaryDirectory(prefix="nbjudge-") as folder:
         # The assignment's files first: what is there already stays.
         copy_plain_files(lesson.source_path.parent, Path(folder), leave_out=set(job.exclude_overwriting))
         write_files(job.files, Path(folder))
         try:
             verdicts = grade(notebook, lesson, Path(folder), job.seed, job.environment)
-            refuse_own_faults(notebook, lesson, job.environment)
+            assignment_warning = warn_of_own_faults(
+                notebook, lesson, job.seed, job.environment, job.grade_despite_failing_cells
+            )
         except SandboxError as error:
             _check_that_kernels_start(job.environment)
             warning = str(error)
             verdicts = grade_without_running(notebook, lesson, f"{NOT_WITH_THESE_FILES} ({error})")
     points = tuple((verdict.exercise, verdict.points, verdict.max_points) for verdict in verdicts)
-    return GradingResult(notebook_to_json(notebook), points, round(time.monotonic() - started, 3), warning)
+    seconds = round(time.monotonic() - started, 3)
+    return GradingResult(notebook_to_json(notebook), points, seconds, warning, assignment_warning)
 
 
 def notebook_to_json(notebook: NotebookNode) -> str:

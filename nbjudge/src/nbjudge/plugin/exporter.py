@@ -58,6 +58,7 @@ class SubmissionExporter(NotebookExporter):
         # nbgrader makes its exporter just before it looks which notebooks it has: the one moment to say.
         self.handed_in: HandedIn  # the submission that is being graded, and of its files those ...
         self.files_beside: dict[str, bytes]  # ... that are put beside the notebook while it runs
+        self.logged_warnings: set[str] = set()  # those of the assignment itself
         self._ignore_extra_files()
         take_back_ungraded(self.parent)
         self._prepare_run()

@@ -88,6 +88,7 @@ class RunAndJudge(JudgingSettings):
             raise SystemExit(f"Grading stopped at {student}. {error} {GRADES_ARE_KEPT}") from error
         if result.warning:
             self.log.warning("%s: %s", student, result.warning)
+        self._warn_once(result.assignment_warning)
         graded_notebook = notebook_from_json(result.notebook)
         decided = apply_regrades(graded_notebook, lesson, student, _own_files(job, lesson))
         for exercise, points, most in result.points:
@@ -113,7 +114,14 @@ class RunAndJudge(JudgingSettings):
             ),
             files=files,
             exclude_overwriting=tuple(converter.exclude_overwriting.get(about["assignment"], [])),
+            grade_despite_failing_cells=self.grade_despite_failing_cells,
         )
+
+    def _warn_once(self, warning: str) -> None:
+        """Log what is true for the whole class: the exporter lives as long as nbgrader's run over it."""
+        if warning and warning not in self.parent.logged_warnings:
+            self.parent.logged_warnings.add(warning)
+            self.log.warning("%s", warning)
 
     def _copy_beside(self, lesson: Lesson, about: dict[str, str]) -> None:
         """Beside the graded notebook: the lesson's own files, which its text may show, and the time.

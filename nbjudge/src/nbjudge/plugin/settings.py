@@ -68,6 +68,11 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
     processes = Integer(64, help="Processes and threads of a notebook (sandbox only).").tag(config=True)
     open_files = Integer(512, help="Open files of a process (sandbox only).").tag(config=True)
 
+    grade_despite_failing_cells = Bool(
+        False,
+        help="Whether to grade an assignment with a failing cell of its own although its solution loses "
+        "points in an automatically graded cell, with a warning: right work may get 0 there.",
+    ).tag(config=True)
     changed_arguments = Enum(
         CHANGED_ARGUMENTS,
         CHANGED_ARGUMENTS[0],
