@@ -14,7 +14,7 @@ import pytest
 from nbjudge.ask.answers import Answer, calls_for
 from nbjudge.authoring import ask
 from nbjudge.authoring.limits import Limits
-from nbjudge.cell_metadata import is_written_by_student
+from nbjudge.cell_metadata import Origin, is_written_by_student, mark_origin
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
@@ -81,6 +81,18 @@ def test_what_a_given_cell_names_first_is_known_to_the_answer(kernel):
 def test_a_student_who_uses_the_name_again_is_taken_at_their_last_word(kernel):
     cells = [written(HELPED), given("weights = [0.5, 0.5]"), written("def weights(n):\n    return n")]
     assert answer_of(kernel, *cells).value == 6
+
+
+@pytest.mark.parametrize(("origin", "status"), [(Origin.STUDENT, "value"), (Origin.COURSE, "raised")])
+def test_without_cell_ids_a_helper_is_the_students_if_the_merge_says_so(kernel, origin, status):
+    total = written("def total(n):\n    return 2 * weights(n)")
+    helper, taken = given("def weights(n):\n    return n + 1"), given("weights = [0.5, 0.5]")
+    mark_origin(helper, origin)
+    mark_origin(taken, Origin.COURSE)
+    for cell in (total, helper, taken):
+        del cell["id"]
+    answer = answer_of(kernel, total, helper, taken)
+    assert answer.status == status
 
 
 def test_helpers_of_a_cell_that_stops_later_on_are_kept(kernel):

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 
 import pytest
 from nbgrader.api import Gradebook
-from nbgrader_command import run as nbgrader
 from nbgrader_command import run_program
 from rich.console import Console
-from tiny_course import FOLDER, NAME, ROOT, GradedClass, after, answered, hand_in, make_course, source
+from tiny_course import (
+    FOLDER,
+    NAME,
+    ROOT,
+    GradedClass,
+    after,
+    answered,
+    hand_in,
+    make_course,
+    source,
+    succeed,
+    without_ids,
+)
 from tiny_course import JUDGED as JUDGED_CELLS
 from typer.testing import CliRunner
 
-from nbjudge.batch.regrade import regrade
+from nbjudge.batch.command import Options, grade_class
+from nbjudge.batch.regrade import regrade, withdraw
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
 from nbjudge.course.folders import CourseFolders, read_folders
@@ -27,138 +40,106 @@ from nbjudge.regrade.decisions import Decision, decision_for, read_decisions
 from nbjudge.regrade.same_answer import answers_of
 from nbjudge.report import write_report
 
+pytestmark = pytest.mark.timeout(900)  # the first test waits until the class is graded
+
 HALF = "def double(x):\n    return x * 1"
 THE_SAME = "def double(x):  # mine\n\n    return (x   *   1)"
-JUDGED = {"ada": 0, "Zoë O'Brien": 0, "ben": 0, "eve": 2}
-# Equal answer cells, and what they call further up.
-BY_A_HELPER = {
-    "fay": "def mine(x):\n    return x.sum(dim=0)",
-    "gus": "def mine(x):\n    return x",
-    "hal": "def mean(x):\n    return x.sum(dim=0)",
-    "ida": "def mine( x ):  # rows\n    return x.sum(dim = 0)",
+ANOTHER = "def double(x):\n    return x - 0"
+ANSWERS = {
+    "ada": HALF,
+    "Zoë O'Brien": THE_SAME,
+    "ben": "def double(x):\n    return x + 0",
+    "eve": "def double(x):\n    return x + x",
 }
+JUDGED = {"ada": 0, "Zoë O'Brien": 0, "ben": 0, "eve": 2}
 REASON = "The statement could be read as `x` itself."
 
 
 def doubles(root):
-    return {
-        student: GradedClass(root).points(student)["double"]
-        for student in ("ada", "Zoë O'Brien", "ben", "eve")
-    }
-
-
-@pytest.fixture(scope="module")
-def graded(tmp_path_factory):
-    """Students, graded: two with one wrong answer, one with another, one with a right one; BY_A_HELPER."""
-    root = tmp_path_factory.mktemp("regraded")
-    make_course(root)
-    for student, answer in {
-        "ada": HALF,
-        "Zoë O'Brien": THE_SAME,
-        "ben": "def double(x):\n    return x + 0",
-        "eve": "def double(x):\n    return x + x",
-    }.items():
-        hand_in(root, student, answered(double=answer))
-    for student, helper in BY_A_HELPER.items():
-        hand_in(
-            root, student, after(answered(row_sums="def row_sums(x):\n    return mine(x)"), "setup", helper)
-        )
-    done = run_program(root, "nbjudge", "grade", FOLDER)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert doubles(root) == JUDGED
-    return root
-
-
-@pytest.fixture
-def typed(graded):
-    def run(*arguments):
-        return run_program(graded, "nbjudge", *map(str, arguments))
-
-    return run
+    return {student: GradedClass(root).points(student)["double"] for student in JUDGED}
 
 
 def said_by(done):
     return " ".join(done.stdout.split())
 
 
-def test_everybody_who_gave_that_answer_is_regraded_and_it_holds_at_the_next_grading(graded, typed):
-    said = typed("regrade", "double", "ada", "--points", 1.5, "--reason", REASON)
-    assert said.returncode == 0, said.stdout + said.stderr
-    assert "double: this answer gets 1.5 of 2. Given by 2: Zoë O'Brien, ada." in said_by(said)
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """Two students with one wrong answer, one with another, one with a right one; no cell has an id."""
+    root = tmp_path_factory.mktemp("regraded")
+    make_course(root, lesson=without_ids(source()))
+    for student, text in ANSWERS.items():
+        hand_in(root, student, without_ids(answered(double=text)))
+    succeed(root, "autograde", FOLDER)
+    assert doubles(root) == JUDGED
+    return root
+
+
+@pytest.fixture
+def decide(graded):
+    """Decide in this process, for the class; without points, take back what was decided."""
+
+    def run(student, points):
+        course, console = open_course(graded), Console(quiet=True)
+        if points is None:
+            return withdraw(course, "double", student, console)
+        return regrade(course, "double", student, points, REASON, console)
+
+    return run
+
+
+def who_made_the_mistake(root, monkeypatch):
+    monkeypatch.chdir(root)
+    write_report(read_folders(root), FOLDER, root / "out", False, Console(quiet=True), ())
+    tables = json.loads((root / "out" / "report.json").read_text())["tables"]
+    return [row["students"] for row in tables["mistakes"] if row["exercise"] == "double"]
+
+
+def test_everybody_who_gave_that_answer_is_regraded_until_the_decision_is_taken_back(
+    graded, decide, monkeypatch
+):
+    done = run_program(graded, "nbjudge", "regrade", "double", "ada", "--points", "1.5", "--reason", REASON)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "double: this answer gets 1.5 of 2. Given by 2: Zoë O'Brien, ada." in said_by(done)
     regraded = {"ada": 1.5, "Zoë O'Brien": 1.5, "ben": 0, "eve": 2}
     assert doubles(graded) == regraded
+    verdict = GradedClass(graded).verdict("ada", "double")
+    assert verdict["regrade"]["reason"] == REASON and verdict["points"] == 1.5
+    assert who_made_the_mistake(graded, monkeypatch) == [3]
 
-    assert typed("grade", FOLDER, "--force").returncode == 0
-    assert doubles(graded) == regraded
-    done = nbgrader(graded, "autograde", FOLDER, "--force")  # and by nbgrader's own command
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert doubles(graded) == regraded
-
-    # Another answer of the same student's is judged as anybody's.
-    hand_in(graded, "ada", answered(double="def double(x):\n    return x - 0"))
-    assert typed("grade", FOLDER).returncode == 0
-    assert doubles(graded) == regraded | {"ada": 0}
-    hand_in(graded, "ada", answered(double=HALF))
-    assert typed("grade", FOLDER).returncode == 0
-    assert doubles(graded) == regraded
-
-
-def test_the_student_reads_the_reason_and_the_judges_own_words_stay(graded, typed):
-    assert typed("regrade", "double", "ada", "--points", 1.5, "--reason", REASON).returncode == 0
-    assert nbgrader(graded, "generate_feedback", FOLDER, "--force").returncode == 0
+    # The students read the reason, and the judge's own words stay.
+    succeed(graded, "generate_feedback", FOLDER)
     for student, told in (("ada", True), ("Zoë O'Brien", True), ("ben", False)):
         page = (graded / "feedback" / student / FOLDER / f"{NAME}.html").read_text()
         assert ("Your instructor changed this verdict: The statement could be read as" in page) == told
         assert ("By the groups alone it would be 0 of 2 points" in page) == told
         assert "Not one quagga was doubled" in page
-    cell = GradedClass(graded).verdict("ada", "double")
-    assert cell["regrade"]["reason"] == REASON and cell["points"] == 1.5
 
+    # It holds at the next grading; another answer of the same student's is judged as anybody's.
+    hand_in(graded, "ada", without_ids(answered(double=ANOTHER)))
+    succeed(graded, "autograde", FOLDER, "--force")
+    assert doubles(graded) == regraded | {"ada": 0}
 
-def test_whoever_got_all_points_by_it_made_no_mistake_in_the_report(graded, typed, monkeypatch):
-    def who_made_it():
-        monkeypatch.chdir(graded)
-        write_report(read_folders(graded), FOLDER, graded / "out", False, Console(quiet=True), ())
-        tables = json.loads((graded / "out" / "report.json").read_text())["tables"]
-        return [row["students"] for row in tables["mistakes"] if row["exercise"] == "double"]
-
-    typed("regrade", "double", "ada", "--points", 1.5, "--reason", REASON)
-    assert who_made_it() == [3]
-    assert typed("regrade", "double", "ada", "--reason", REASON).returncode == 0
-    assert doubles(graded)["ada"] == doubles(graded)["Zoë O'Brien"] == 2
-    assert who_made_it() == [1]
-
-
-def test_an_answer_whose_helper_is_another_is_another_answer(graded, typed):
-    said = typed("regrade", "row_sums", "fay", "--reason", REASON)
-    assert said.returncode == 0, said.stdout + said.stderr
-    assert "row_sums: this answer gets 2 of 2. Given by 2: fay, ida." in said_by(said)
-    points = {student: GradedClass(graded).points(student)["row_sums"] for student in BY_A_HELPER}
-    assert points == {"fay": 2, "gus": 0, "hal": 0, "ida": 2}
-    assert typed("regrade", "row_sums", "ida", "--withdraw").returncode == 0
-    assert {GradedClass(graded).points(student)["row_sums"] for student in BY_A_HELPER} == {0}
-
-
-def test_a_decision_is_taken_back(graded, typed):
-    assert typed("regrade", "double", "ada", "--reason", REASON).returncode == 0
-    assert doubles(graded) == JUDGED | {"ada": 2, "Zoë O'Brien": 2}
-    said = typed("regrade", "double", "Zoë O'Brien", "--withdraw")
-    assert said.returncode == 0 and "gets what the judge gives" in said_by(said)
+    # Whoever gets all points by it made no mistake in the report.
+    assert decide("Zoë O'Brien", 2) == 0
+    assert doubles(graded) == JUDGED | {"Zoë O'Brien": 2}
+    assert who_made_the_mistake(graded, monkeypatch) == [2]
+    assert decide("Zoë O'Brien", None) == 0
     assert doubles(graded) == JUDGED
     assert not (graded / "regrades" / f"{FOLDER}.json").exists()
-    assert "Nothing was decided" in said_by(typed("regrade", "double", "ada", "--withdraw"))
+    with pytest.raises(CourseError, match="Nothing was decided"):
+        decide("Zoë O'Brien", None)
 
 
-def test_a_grade_given_by_hand_stands_above_it(graded, typed):
+def test_a_grade_given_by_hand_stands_above_it(graded, decide):
     with Gradebook(f"sqlite:///{graded / 'gradebook.db'}") as gradebook:
         grade = gradebook.find_grade("test_double", NAME, FOLDER, "ben")
         grade.manual_score = 0.5
         gradebook.db.commit()
-    assert typed("regrade", "double", "ben", "--reason", REASON).returncode == 0
+    assert decide("ben", 2) == 0
     with Gradebook(f"sqlite:///{graded / 'gradebook.db'}") as gradebook:
         grade = gradebook.find_grade("test_double", NAME, FOLDER, "ben")
         assert (grade.auto_score, grade.manual_score, grade.score) == (2, 0.5, 0.5)
-    assert typed("regrade", "double", "ben", "--withdraw").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -189,15 +170,15 @@ def test_a_broken_file_of_decisions_is_said_with_its_place(tmp_path, text):
         read_decisions(CourseFolders(tmp_path), FOLDER)
 
 
-def test_a_broken_file_of_decisions_stops_the_grading_and_what_was_graded_is_kept(graded, typed):
+def test_a_broken_file_of_decisions_stops_the_grading_and_what_was_graded_is_kept(graded):
     file = graded / "regrades" / f"{FOLDER}.json"
     kept = file.read_bytes() if file.exists() else None
     file.parent.mkdir(exist_ok=True)
     file.write_text("{")
     try:
-        done = typed("grade", FOLDER, "--force", "--students", "eve")
-        assert done.returncode != 0
-        assert f"The regrades in {file} cannot be read" in said_by(done), done.stdout + done.stderr
+        said = Console(file=io.StringIO(), width=500)
+        assert grade_class(read_folders(graded), FOLDER, Options("eve", force=True), said) == 1
+        assert f"The regrades in {file} cannot be read" in said.file.getvalue()
     finally:
         file.unlink() if kept is None else file.write_bytes(kept)
     assert doubles(graded)["eve"] == 2
@@ -207,12 +188,28 @@ CALLING = "def double(x):\n    return helper(x)"
 TWICE, ONCE = "def helper(x):\n    return 2 * x", "def helper(x):\n    return x"
 
 
-def answer(*own: str, to: str = CALLING, files: dict[str, bytes] | None = None, exercise: str = "row_sums"):
+def answer(
+    *own: str,
+    to: str = CALLING,
+    files: dict[str, bytes] | None = None,
+    exercise: str = "row_sums",
+    ids: bool = True,
+):
     """Which answer it is where `own` cells stand before the first exercise."""
-    form = graded_form(source(), read_config(ROOT), JUDGED_CELLS)
-    work = after(answered(**{exercise: to}), "setup", *own)
-    merged = rebuild(form, [SubmittedCell(cell.cell_type, cell.source, None, cell.id) for cell in work.cells])
+    work, lesson = after(answered(**{exercise: to}), "setup", *own), source()
+    if not ids:
+        work, lesson = without_ids(work), without_ids(lesson)
+    merged = rebuild(graded_form(lesson, read_config(ROOT), JUDGED_CELLS), submitted(work))
     return answers_of(merged.cells, files or {})[exercise]
+
+
+def submitted(work) -> list[SubmittedCell]:
+    return [
+        SubmittedCell(
+            cell.cell_type, cell.source, cell.metadata.get("nbgrader", {}).get("grade_id"), cell.get("id")
+        )
+        for cell in work.cells
+    ]
 
 
 def test_helpers_of_their_own_are_part_of_an_answer_wherever_they_stand():
@@ -221,6 +218,18 @@ def test_helpers_of_their_own_are_part_of_an_answer_wherever_they_stand():
     assert len({answer(TWICE), answer(ONCE), answer(), answer(TWICE, to=CALLING + " * 1")}) == 4
     assert answer(f"two = 2\n{TWICE.replace('2', 'two')}") != answer(f"two = 3\n{TWICE.replace('2', 'two')}")
     assert answer(TWICE, files={"more.py": b"1"}) != answer(TWICE, files={"more.py": b"2"})
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_an_answer_whose_helper_is_another_is_another_answer(ids):
+    summed, same = (
+        "def mine(x):\n    return x.sum(dim=0)",
+        "def mine( x ):  # rows\n    return x.sum(dim = 0)",
+    )
+    others = ["def mine(x):\n    return x", "def mean(x):\n    return x.sum(dim=0)"]
+    calling = "def row_sums(x):\n    return mine(x)"
+    assert answer(summed, to=calling, ids=ids) == answer(same, to=calling, ids=ids)
+    assert len({answer(each, to=calling, ids=ids) for each in (summed, *others)}) == 3
 
 
 @pytest.mark.parametrize(
@@ -278,8 +287,7 @@ def test_the_courses_own_cells_lead_to_a_students_code():
 
     def with_double(text: str) -> str:
         work = answered(double=text, row_sums="def row_sums(x):\n    return given(x)")
-        cells = [SubmittedCell(cell.cell_type, cell.source, None, cell.id) for cell in work.cells]
-        return answers_of(rebuild(form, cells).cells, {})["row_sums"]
+        return answers_of(rebuild(form, submitted(work)).cells, {})["row_sums"]
 
     assert with_double("def double(x):\n    return x") != with_double("def double(x):\n    return 2 * x")
 
