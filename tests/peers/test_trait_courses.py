@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from class_of_six import is_answer
 from graded import DELETED, compare
+from run_graders import LOG
 from trait_courses import TRAITS
 
 pytestmark = pytest.mark.timeout(900)  # the first test waits until both have graded everything
@@ -36,6 +37,12 @@ def test_comments_and_penalties_are_those_of_stock_nbgrader(trait_graders, work)
 def test_nobody_is_left_without_a_grade(trait_graders, grader):
     assert set(trait_graders[grader].scores) == set(WORKS)
     assert not trait_graders[grader].report["stopped"] + trait_graders[grader].report["not released"]
+
+
+def test_a_failing_demonstration_of_the_courses_own_is_one_warning_for_the_class(trait_graders):
+    log = (trait_graders["ours"].root / LOG).read_text()
+    failure = '“periods = int(input("How many periods? "))” stops: input() cannot be answered while grading'
+    assert log.count("its tests pass all the same") == log.count(failure) == 1
 
 
 @pytest.mark.parametrize("course", COURSES)

@@ -5,10 +5,11 @@ None has cell ids, as 123 of 125 public instructor notebooks. Imports are in cel
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
-from class_of_six import CLASS
+from class_of_six import CLASS, FAILING, Student, half_done
 from nbformat import NotebookNode
 from peer_courses import HEADER, RULES, Assignment, Notebooks
 
@@ -16,6 +17,9 @@ TRAIT_FILES = Path(__file__).parent / "trait_files"
 CELL_START = "#%% "  # then the kind of cell, its name for nbgrader, and its points
 KINDS = {
     "plain": None,  # no nbgrader metadata, as most courses have their imports in
+    "prose": None,
+    "old": {},  # marked as nothing, without an id, as `nbgrader update` leaves the cells of old courses
+    "old-prose": {},
     "locked": {"locked": True},
     "answer": {"solution": True},
     "test": {"grade": True, "locked": True},
@@ -24,9 +28,12 @@ KINDS = {
     "task": {"task": True, "locked": True},  # text; students add cells of their own, marked by hand
 }
 
+# Cells of an old course without ids.
 # NumPy, a magic beside the imports, tests as people write them with pytest and numpy.testing, partial credit.
 STATISTICS = """
-#%% plain
+#%% old-prose
+Middle and spread
+#%% old
 %matplotlib inline
 import numpy as np
 import matplotlib.pyplot as plt
@@ -62,9 +69,11 @@ if spread([2, 2]) == 0:
     points += 2
 points
 """
+# A magic beside the imports.
 # pandas and a data file with an accent in its name, read in a locked cell and in an answer.
 MEASUREMENTS = """
 #%% plain
+%matplotlib inline
 import pandas as pd
 #%% locked read
 größen = pd.read_csv("größen.csv")
@@ -85,12 +94,15 @@ def tallest(table):
 #%% test tallest_test 1
 assert tallest(größen.copy()) == "Łucja"
 """
+# A demonstration that no person answers while grading.
 # matplotlib: the test looks at the axes that an answer has drawn on; one picture is marked by hand.
 PICTURES = """
 #%% plain
 %matplotlib inline
 import matplotlib.pyplot as plt
 import numpy as np
+#%% plain
+periods = int(input("How many periods? "))
 #%% answer wave
 def draw_wave(axes, periods):
     ### BEGIN SOLUTION
@@ -211,33 +223,53 @@ def notebook(text: str) -> NotebookNode:
 
 def _cell(about: str, source: str) -> NotebookNode:
     kind, *named = about.split()
-    is_text = kind in ("written", "task")
+    is_text = kind in ("prose", "old-prose", "written", "task")
     cell = nbformat.v4.new_markdown_cell(source) if is_text else nbformat.v4.new_code_cell(source)
     del cell["id"]
     marks = KINDS[kind]
     if marks is not None:
-        usual = dict.fromkeys(("grade", "solution", "locked", "task"), False)
-        cell.metadata["nbgrader"] = usual | marks | {"grade_id": named[0], "schema_version": 3}
+        usual = dict.fromkeys(("grade", "solution", "locked"), False)
+        cell.metadata["nbgrader"] = usual | marks | {"schema_version": 3}
+        if named:
+            cell.metadata.nbgrader |= {"task": False, "grade_id": named[0]} | marks
         if len(named) > 1:
             cell.metadata.nbgrader["points"] = int(named[1])
     return cell
 
 
 def _course(
-    name: str, notebooks: dict[str, str], prefix: str = "", *files: str, **more: object
+    name: str,
+    notebooks: dict[str, str],
+    prefix: str = "",
+    *files: str,
+    class_: Mapping[str, Student] = CLASS,
+    **more: object,
 ) -> Assignment:
     students: dict[str, Notebooks] = {
-        f"{prefix}{student}": dict.fromkeys(notebooks, hand_in) for student, hand_in in CLASS.items()
+        f"{prefix}{student}": dict.fromkeys(notebooks, hand_in) for student, hand_in in class_.items()
     }
     source = {each: notebook(text) for each, text in notebooks.items()}
     beside = tuple(TRAIT_FILES / file for file in files)
     return Assignment(name, source, students, beside=beside, **more)
 
 
+def noisy_half_done(released: NotebookNode, source: NotebookNode) -> NotebookNode:
+    """Every second answer, and behind all of them a failing cell of the student's own."""
+    notebook = half_done(released, source)
+    notebook.cells.append(_cell("plain", FAILING))
+    return notebook
+
+
 HEADER_FILE = TRAIT_FILES / "header.ipynb"
 TRAITS = (
     _course("statistics", {"statistics": STATISTICS}),
-    _course("measurements", {"größen": MEASUREMENTS}, "żółć-", "größen.csv"),
+    _course(
+        "measurements",
+        {"größen": MEASUREMENTS},
+        "żółć-",
+        "größen.csv",
+        class_=CLASS | {"noisy-half-done": noisy_half_done},
+    ),
     _course("pictures", {"pictures": PICTURES}),
     _course(
         "two_notebooks",
