@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from nbconvert.exporters import NotebookExporter
+from nbgrader.converters import Autograde
+from nbgrader.converters.base import NbGraderException
+from nbgrader.coursedir import CourseDirectory
 from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, make_course, nbgrader, release
 
 from nbjudge.batch.plan import make_plan
 from nbjudge.course.folders import CourseFolders
+from nbjudge.plugin import SubmissionExporter
 from nbjudge.read.files import Folder, write_files
 from nbjudge.read.handed_in import HandedIn, files_beside, read_handed_in
 from nbjudge.record.graded_notebook import read_graded
@@ -94,41 +100,72 @@ def _hand_in_and_grade(root: Path) -> None:
     make_course(root)
     (root / "source" / FOLDER / "data").mkdir()
     (root / "source" / FOLDER / "data" / "x.csv").write_text("1,2")
+    # At first nobody has a notebook at the top of the folder.
+    (hand_in(root, "kim", None) / FOLDER).mkdir()
+    (root / "submitted/kim" / FOLDER / FOLDER / "tiny.ipynb").write_text(json.dumps(answered()))
+    (hand_in(root, "mia", None) / "tiny.ipynb.txt").write_text(json.dumps(answered()))
+    (root / "submitted/gil").symlink_to("ada")
+    none_at_the_top = [nbgrader(root, "autograde", FOLDER, *more) for more in ((), ("--student", "mia"))]
     ada = hand_in(root, "ada", answered())
     (root / "submitted/eve").mkdir()
     (root / "submitted/eve" / FOLDER).symlink_to(ada)
     (root / "submitted/fay").mkdir()
     (root / "submitted/fay" / FOLDER).symlink_to(root / "solutions" / FOLDER)
-    (root / "submitted/gil").symlink_to("ada")
     os.link(ada / "tiny.ipynb", hand_in(root, "hal", None) / "tiny.ipynb")
     (hand_in(root, "ian", answered()) / "data").write_text("mine")
     hand_in(root, "joe", answered(), "tiny-Copy1.ipynb")
     hand_in(root, "joe", release())
-    (hand_in(root, "kim", None) / FOLDER).mkdir()
-    (root / "submitted/kim" / FOLDER / FOLDER / "tiny.ipynb").write_text(json.dumps(answered()))
     new = hand_in(root, "lou", release())
     run = nbgrader(root, "autograde", FOLDER)
     times = (new / "tiny.ipynb").stat().st_mtime
     (new / "tiny.ipynb").write_text(json.dumps(answered()))
     os.utime(new / "tiny.ipynb", (times - 60, times - 60))
     again = nbgrader(root, "autograde", FOLDER)
-    log = {"log": run.stderr, "again": again.stderr, "status": [run.returncode, again.returncode]}
+    runs = [*none_at_the_top, run, again]
+    log = {"log": "".join(each.stderr for each in runs[:-1]), "again": again.stderr}
+    log |= {"status": [each.returncode for each in runs], "first": [each.stderr for each in none_at_the_top]}
     (root / "run.json").write_text(json.dumps(log))
 
 
 def test_nobody_gets_points_for_what_a_link_leads_to_and_everybody_else_for_their_own(linked_class):
     run = json.loads((linked_class.root / "run.json").read_text())
-    assert run["status"] == [0, 0], run["log"][-3000:]
+    assert run["status"] == [0] * 4, run["log"][-3000:]
     for student in ("eve", "fay", "gil"):
         assert linked_class.points(student) == NOTHING
         assert "is a link, which the grader does not follow" in linked_class.reason(student, "double")
-    for student in ("ada", "hal", "ian", "joe", "kim"):
+    for student in ("ada", "hal", "ian", "joe", "kim", "mia"):
         assert linked_class.points(student) == FULL, student
+
+
+def test_a_class_without_a_notebook_at_the_top_of_a_folder_is_graded(linked_class):
+    everyone, only_mia = json.loads((linked_class.root / "run.json").read_text())["first"]
+    assert "No notebooks were matched" not in everyone + only_mia
+    assert [said.count("Skipping existing assignment") for said in (everyone, only_mia)] == [0, 1]
+    assert "kim" in everyone and "kim" not in only_mia
+
+
+def test_nbgraders_own_search_stays_where_there_is_no_folder_or_another_exporter(tmp_path):
+    folder = tmp_path / "submitted" / "kim" / FOLDER
+    folder.mkdir(parents=True)
+    for student, exporter, is_found in (
+        ("kim", SubmissionExporter, True),
+        ("lou", SubmissionExporter, False),
+        ("kim", NotebookExporter, False),
+    ):
+        coursedir = CourseDirectory(root=str(tmp_path), assignment_id=FOLDER, student_id=student)
+        converter = Autograde(coursedir=coursedir)
+        converter.exporter_class = exporter
+        with (
+            nullcontext() if is_found else pytest.raises(NbGraderException, match="No notebooks were matched")
+        ):
+            converter.init_notebooks()
+        assert converter.assignments == {}
 
 
 @pytest.mark.parametrize(
     ("student", "words"),
     [
+        ("mia", "'tiny.ipynb.txt'"),
         ("ian", "'data' was left out: the assignment has a file or folder of that name"),
         ("joe", "'tiny.ipynb' is as it was given out, so 'tiny-Copy1.ipynb' was graded"),
         ("kim", f"handed in as '{FOLDER}/tiny.ipynb'"),
@@ -146,7 +183,7 @@ def test_what_is_unusual_is_said(linked_class, student, words):
 def test_a_later_submission_with_an_older_time_is_graded_by_both_commands_and_no_other(linked_class):
     assert linked_class.points("lou") == FULL
     again = json.loads((linked_class.root / "run.json").read_text())["again"]
-    assert again.count("Skipping existing assignment") == 8
+    assert again.count("Skipping existing assignment") == 9
     folders = CourseFolders(linked_class.root)
     assert make_plan(folders, FOLDER).todo == {}
     (linked_class.root / "submitted/lou" / FOLDER / "helper.py").write_text("x = 1")
