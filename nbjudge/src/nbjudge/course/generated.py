@@ -5,17 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import create_engine, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 
 from nbjudge.course.configuration import read_config
 from nbjudge.course.folders import CourseFolders
 from nbjudge.course.gradebook import gradebook_url, sqlite_file
+from nbjudge.errors import CourseError
 
 BUILD_COMMAND = "nbgrader generate_assignment {assignment}"
 NOT_GENERATED = (
     "The gradebook does not have {what} yet: run `{command}`, which makes the release and enters the graded "
     "cells into the gradebook."
 )
+NO_FILE = " There is no gradebook {file}."
+UNREADABLE = "The gradebook {url!r} cannot be read ({error}): check c.CourseDirectory.db_url."
 NOTEBOOKS = (
     "SELECT notebook.name FROM notebook JOIN assignment ON notebook.assignment_id = assignment.id "
     "WHERE assignment.name = :assignment"
@@ -42,10 +46,13 @@ def not_generated_reason(folders: CourseFolders, assignment: str, config: Any = 
     Raises
     ------
     CourseError
-        If the gradebook's database cannot be reached.
+        If the gradebook's database cannot be reached or read.
     """
     config = read_config(folders.root) if config is None else config
-    entered = _notebooks_in(gradebook_url(folders.root, config), assignment)
+    url = gradebook_url(folders.root, config)
+    file = sqlite_file(url)
+    is_missing = file is not None and not file.is_file()
+    entered = set() if is_missing else _notebooks_in(url, assignment)  # to look would make an empty one
     missing = [
         name
         for name in (file.removesuffix(".ipynb") for file in folders.notebook_names(assignment))
@@ -55,18 +62,18 @@ def not_generated_reason(folders: CourseFolders, assignment: str, config: Any = 
         return None
     what = f"the assignment {assignment!r}" if not entered else f"{assignment}/{missing[0]}"
     command = config.get("RunAndJudge", {}).get("build_command", BUILD_COMMAND)
-    return NOT_GENERATED.format(what=what, command=command.format(assignment=assignment))
+    reason = NOT_GENERATED.format(what=what, command=command.format(assignment=assignment))
+    return reason + (NO_FILE.format(file=file) if is_missing else "")
 
 
 def _notebooks_in(url: str, assignment: str) -> set[str]:
-    file = sqlite_file(url)
-    if file is not None and not file.is_file():
-        return set()  # to look would make an empty one
     engine = create_engine(url)
     try:
         with engine.connect() as connection:
             return {name for (name,) in connection.execute(text(NOTEBOOKS), {"assignment": assignment})}
-    except DBAPIError:  # a new database has no tables
+    except (OperationalError, ProgrammingError):  # a new database has no tables
         return set()
+    except DBAPIError as error:
+        raise CourseError(UNREADABLE.format(url=make_url(url), error=error.orig)) from error
     finally:
         engine.dispose()
