@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from nbgrader.api import Gradebook
@@ -11,6 +12,7 @@ MARKUP = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>'
 FORMULA = "=HYPERLINK(1)"
 LATE, COMMA, TAG, BROKEN = "beryl", "Chloë, jr", "&lt;b&gt;dora", "edith"
 ABSENT, UNGRADED = "frances", "grace"
+RENAMED = "Chloë <b>2.ipynb"
 NOT_DOUBLED = "def double(x):\n    return x * 1"
 NOT_WRITTEN = "def row_sums(x):\n    raise NotImplementedError()"
 OWN_WORDS = "class BerylsError(Exception):\n    pass\n\nraise BerylsError('Beryl was here <b>')"
@@ -19,10 +21,11 @@ OWN_WORDS = "class BerylsError(Exception):\n    pass\n\nraise BerylsError('Beryl
 def make_class(root: Path) -> None:
     """A course, what six students handed in, and their grades; one more hands in when all is done."""
     make_course(root)
-    hand_in(root, "ada", answered())
+    helper = hand_in(root, "ada", answered()) / "helper.py"
+    helper.write_text("x = 1")
     hand_in(root, LATE, answered(biggest=OWN_WORDS))
-    hand_in(root, COMMA, answered(double=NOT_DOUBLED))
-    hand_in(root, FORMULA, answered(double=NOT_DOUBLED))
+    hand_in(root, COMMA, answered(double=NOT_DOUBLED), RENAMED)
+    os.link(helper, hand_in(root, FORMULA, answered(double=NOT_DOUBLED)) / "helper.py")
     hand_in(root, TAG, answered(double=NOT_DOUBLED, row_sums=NOT_WRITTEN))
     hand_in(root, BROKEN, b'{"cells": [')
     with opened(root) as gradebook:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from reported_class import ABSENT, BROKEN, COMMA, FORMULA, LATE, MARKUP, TAG, UNGRADED, opened
+from reported_class import ABSENT, BROKEN, COMMA, FORMULA, LATE, MARKUP, RENAMED, TAG, UNGRADED, opened
 from tiny_course import FOLDER, NAME
 
 from attention_lab.errors import CourseError
 
-TABLES = ["exercises", "groups", "mistakes", "other_findings", "failures", "to_mark", "not_graded"]
+TABLES = ["exercises", "groups", "mistakes", "other_findings", "failures", "to_mark", "not_graded", "remarks"]
 
 
 @pytest.fixture
@@ -84,6 +84,20 @@ def test_who_failed_and_who_waits_is_listed_with_the_reason(written):
     assert states[ABSENT] == "not handed in" and states[UNGRADED] == "not graded"
     seconds = {row["student"]: row["seconds"] for row in tables["students"]}
     assert seconds["ada"] > 0 and seconds[BROKEN] is None
+
+
+def test_remarks_on_what_was_handed_in_are_listed_in_page_table_and_json(written):
+    folder, said = written
+    remarks = {row["who"][0]: row["remark"] for row in said["tables"]["remarks"]}
+    assert set(remarks) == {"ada", FORMULA, COMMA}  # and nobody else
+    assert f"handed in as {RENAMED!r}" in remarks[COMMA]
+    assert remarks[FORMULA] == "'helper.py' is a hard link to a file of the student ada."
+    assert FORMULA in remarks["ada"]
+    assert [row["remark"] for row in rows(folder, "remarks")] == [
+        row["remark"] for row in said["tables"]["remarks"]
+    ]
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert "Remarks on submissions" in page and "Chloë &lt;b&gt;2.ipynb" in page and RENAMED not in page
 
 
 @pytest.mark.parametrize("where", ["command line", "nbgrader_config.py"])
@@ -170,6 +184,7 @@ def test_a_report_to_be_shown_names_nobody(graded_class, report, tmp_path):
     out = tmp_path / "out"
     assert report(graded_class, FOLDER, "--anonymous", "--output", out).exit_code == 0
     text = "\n".join(path.read_text(encoding="utf-8") for path in out.iterdir())
+    assert not (out / "remarks.csv").exists() and "Remarks on submissions" not in text
     for told in ("ada", LATE, "Beryl", "Chlo", "HYPERLINK", "dora", BROKEN, ABSENT, UNGRADED, "img src=x"):
         assert told not in text
     assert "3 of 5 made the mistake `unchanged`" in text

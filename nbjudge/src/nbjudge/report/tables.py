@@ -32,7 +32,7 @@ NOT_SAID = "(sentences that fewer than three were told: left out of a report wit
 
 @dataclass(frozen=True)
 class Tables:
-    """Each with a row for what its name says. `students` is empty in a report without names.
+    """Each with a row for what its name says. A report without names has no `students` and no `remarks`.
 
     `compared` is filled by whoever has earlier reports.
     """
@@ -44,6 +44,7 @@ class Tables:
     failures: Table
     to_mark: Table
     not_graded: Table
+    remarks: Table
     students: Table
     compared: Table = Table()
 
@@ -66,6 +67,8 @@ def tables_of(lesson: LessonClass, anonymous: bool) -> Tables:
         failures=failure_kinds(lesson) if anonymous else failures(lesson),
         to_mark=to_mark(lesson).without(*hide),
         not_graded=not_graded(lesson).counted("why") if anonymous else not_graded(lesson),
+        # A remark quotes names of files, and of other students.
+        remarks=Table() if anonymous else remarks(lesson),
         students=Table() if anonymous else students(lesson),
     )
 
@@ -168,6 +171,16 @@ def not_graded(lesson: LessonClass) -> Table:
         {WHO: [each.student], "why": each.why} for each in lesson.submissions if each.state == "not graded"
     ]
     return table_of([WHO, "why"], rows)
+
+
+def remarks(lesson: LessonClass) -> Table:
+    """What was unusual about graded submissions: another file's name, a file left out, a hard link."""
+    rows = [
+        {WHO: [each.student], "remark": sentence}
+        for each in lesson.graded
+        for sentence in dict.fromkeys(one for notebook in each.notebooks for one in notebook.remarks)
+    ]
+    return table_of([WHO, "remark"], rows)
 
 
 def students(lesson: LessonClass) -> Table:
