@@ -20,10 +20,15 @@ FAILED = "nbgrader could not grade it; the log says why"
 
 
 class AutogradeOneSubmission(Autograde):  # type: ignore[misc]
-    """nbgrader's converter, for the submission of the student `only`, which `SubmissionExporter` finds."""
+    """nbgrader's converter, for a submission that `SubmissionExporter` finds: that of the student `only`."""
 
     only = ""
     shared_files: SharedFiles | None = None
+
+    def init_notebooks(self) -> None:
+        """Nothing: nbgrader's own search gives up on a folder without a notebook."""
+        self.assignments: dict[str, list[str]] = {}
+        self.notebooks: list[str] = []
 
 
 class Autograder:

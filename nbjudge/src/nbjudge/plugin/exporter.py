@@ -10,7 +10,7 @@ from typing import Any
 import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbconvert.exporters.exporter import ResourcesDict
-from nbgrader.converters.base import BaseConverter, NbGraderException
+from nbgrader.converters.base import NbGraderException
 from traitlets.log import get_logger
 
 from nbjudge.course.course import Lesson
@@ -29,7 +29,7 @@ from nbjudge.plugin.nbgrader_course import (
 )
 from nbjudge.plugin.preprocessors import RunAndJudge, graded_form
 from nbjudge.plugin.storage import GradedNotebookWriter, exit_on_write_error, refuse_unwritable
-from nbjudge.plugin.submissions import SharedFiles, hide_links, leave_the_search_to, regrade_changed
+from nbjudge.plugin.submissions import NamesOtherCommand, SharedFiles, hide_links, regrade_changed
 from nbjudge.plugin.ungraded import take_back_ungraded
 from nbjudge.read.files import plain_file_names
 from nbjudge.read.handed_in import HandedIn, files_beside, read_handed_in
@@ -42,7 +42,9 @@ from nbjudge.sandbox.warm_interpreter import warm_interpreter
 
 GRADED_AGAIN = "%s: an earlier run ended before it was done with this submission; it is graded again."
 
-keep_plain(get_logger())  # before nbgrader has looked for a class, and says whose folders it found
+LOG: Any = get_logger()  # before nbgrader has looked for a class, and says whose folders it found
+keep_plain(LOG)
+LOG.addFilter(NamesOtherCommand())
 
 
 class SubmissionExporter(NotebookExporter):
@@ -55,6 +57,7 @@ class SubmissionExporter(NotebookExporter):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         keep_plain(self.log)
+        # nbgrader makes its exporter just before it converts what it found: the one moment to say.
         self.handed_in: HandedIn  # the submission that is being graded, and of its files those ...
         self.files_beside: dict[str, bytes]  # ... that are put beside the notebook while it runs
         self.logged_warnings: set[str] = set()  # those of the assignment itself
@@ -82,8 +85,6 @@ class SubmissionExporter(NotebookExporter):
         lessons = course_of(coursedir).lessons_in(coursedir.assignment_id)
         wanted = [lesson for lesson in lessons if coursedir.notebook_id in ("*", lesson.name)]
         if not wanted:
-            if not converter.assignments:
-                BaseConverter.init_notebooks(converter)  # which says what does not exist
             return
         if not jobs_run_elsewhere():  # there it was looked at before
             _refuse_not_generated(coursedir, self.config)
@@ -164,9 +165,6 @@ class SubmissionExporter(NotebookExporter):
         remark = self._shared_files.remark(about["student"], handed_in)
         resources["nbjudge_record"] = {"digest": handed_in.digest, "remark": remark}
         resources["nbjudge_submission"] = replace(submission, note=f"{submission.note} {note}".strip())
-
-
-leave_the_search_to(SubmissionExporter)
 
 
 def _refuse_not_generated(coursedir: Any, config: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import stat
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
@@ -9,35 +10,32 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
-from nbgrader.converters import Autograde
-from nbgrader.converters.base import BaseConverter
-
 from nbjudge.course.folders import CourseFolders, folders_of
 from nbjudge.plain_text import plain_line, shown_name
-from nbjudge.plugin.nbgrader_course import chosen_students
 from nbjudge.read.files import Entry, Folder, entries, is_reached_by_link
 from nbjudge.read.handed_in import HandedIn
 from nbjudge.record.unchanged import is_same_content
 
 NOT_FOLLOWED = " (a link, which is not followed)"
+NO_NOTEBOOKS = "No notebooks were matched by"
+LOOKED_AT_THE_TOP = (
+    "nbgrader looks for notebooks at the top of a submission's folder only: `nbjudge grade` also grades a "
+    "student who handed in a folder in the folder, a notebook under another name, or a link."
+)
 Inode = tuple[int, int]
 
 
-def leave_the_search_to(exporter_class: type) -> None:
-    """Have nbgrader not search for notebooks where `exporter_class` does, and a chosen student has a folder.
+class NamesOtherCommand(logging.Filter):
+    """Adds to nbgrader's error that it found no notebook which command grades such submissions.
 
-    nbgrader searches before it makes its exporter, and gives up if no folder of a chosen student holds a
-    notebook at its top. It has no setting for this: its class is changed, for this exporter only.
+    nbgrader searches before it makes its exporter, and ends. It has no setting for this.
     """
 
-    def init_notebooks(converter: Any) -> None:
-        is_ours = issubclass(converter.exporter_class, exporter_class)
-        if is_ours and chosen_students(converter.coursedir, getattr(converter, "only", None)):
-            converter.assignments, converter.notebooks = {}, []
-        else:
-            BaseConverter.init_notebooks(converter)
-
-    Autograde.init_notebooks = init_notebooks
+    def filter(self, record: logging.LogRecord) -> bool:
+        said = record.getMessage()
+        if record.levelno == logging.ERROR and said.startswith(NO_NOTEBOOKS):
+            record.msg, record.args = f"{said}. {LOOKED_AT_THE_TOP}", None
+        return True
 
 
 def hide_links(coursedir: Any) -> None:
