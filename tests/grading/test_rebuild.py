@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbconvert.exporters import HTMLExporter
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 from tiny_course import FULL, JUDGED, ROOT, after, answered, cell_of, release, source, without
 
 from nbjudge.cell_metadata import is_added, is_left_out
@@ -273,6 +273,33 @@ def test_an_answer_is_found_wherever_it_was_written(work):
 
 def test_of_two_written_copies_the_last_counts():
     assert not doubles(twice(RIGHT["double"], "def double(x):\n    return x"))
+
+
+def prose_cell(text):
+    mark = {
+        "grade_id": "why",
+        "solution": True,
+        "grade": True,
+        "locked": False,
+        "points": 2,
+        "schema_version": 3,
+    }
+    return new_markdown_cell(text, id="why", metadata={"nbgrader": mark})
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        (["First half.", "Second half."], "First half.\n\nSecond half."),
+        (["First half.", ""], "First half."),
+        (["The same.", "The same."], "The same."),
+        (["Why?", "Because."], "Because."),
+    ],
+)
+def test_a_written_answer_that_was_split_is_put_together(parts, whole):
+    lesson = new_notebook(cells=[prose_cell("Why?")])
+    cells = [SubmittedCell("markdown", part, grade_id="why") for part in parts]
+    assert [cell.source for cell in rebuild(lesson, cells).cells] == [whole]
 
 
 def test_an_answer_turned_to_markdown_is_run_all_the_same():

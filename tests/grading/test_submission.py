@@ -9,8 +9,9 @@ import pytest
 from nbgrader import tests as nbgrader_tests
 from tiny_course import FULL, answered, cell_of, read_work, release
 
+from nbjudge.read import submission as reading
 from nbjudge.read.handed_in import LARGEST_NOTEBOOK
-from nbjudge.read.submission import MOST_CELLS, Submission
+from nbjudge.read.submission import MOST_CELLS, MOST_PARSED, ROOM_FOR_A_NOTE, Submission
 
 STOCK_FILES = Path(nbgrader_tests.__file__).parent / "apps" / "files"
 
@@ -240,6 +241,19 @@ def test_where_two_notebooks_are_written_the_expected_one_counts_and_the_other_i
     assert "'tiny-Copy1.ipynb' has answers in it, too" in submission.note
     (tmp_path / "tiny-Copy1.ipynb").write_text(PLAIN)  # a copy of the very same is not worth a word
     assert read(tmp_path, PLAIN.encode()).note == ""
+
+
+@pytest.mark.parametrize(("has_answers", "most"), [(True, 2), (False, 1 + MOST_PARSED)])
+def test_of_many_large_notebooks_few_are_parsed(tmp_path, monkeypatch, has_answers, most):
+    """The class waits meanwhile, so a student cannot have any number of them read."""
+    parsed = []
+    monkeypatch.setattr(reading, "read_notebook_file", lambda raw: parsed.append(raw) or json.loads(raw))
+    large = PLAIN + " " * (ROOM_FOR_A_NOTE - len(PLAIN))
+    for number in range(MOST_PARSED + 3):
+        (tmp_path / f"tiny-Copy{number}.ipynb").write_text(large)
+    submission = read(tmp_path, PLAIN.encode() if has_answers else json.dumps(release()).encode())
+    assert sources(submission) == WRITTEN
+    assert len(parsed) == most
 
 
 def test_a_copy_of_another_notebook_of_the_assignment_is_not_taken_for_this_one(tmp_path):

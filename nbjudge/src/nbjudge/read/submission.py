@@ -16,12 +16,14 @@ import nbformat
 
 from nbjudge.cell_metadata import is_released_text
 from nbjudge.plain_text import plain_line, shown_name
-from nbjudge.read.handed_in import HandedIn, notebook_stem
+from nbjudge.read.handed_in import ALL_CANDIDATES, HandedIn, notebook_stem
 from nbjudge.read.notebook_file import Unreadable, read_notebook_file
 
 NEWEST_FORMAT = 4
 MOST_CELLS = 5_000
 MOST_TEXT = 2_000_000  # characters in all cells; a lesson that is solved has 50,000
+MOST_PARSED = 4  # notebooks of other names, the newest ones
+ROOM_FOR_A_NOTE = 4 * 2**20  # bytes of them, if the notebook of the right name is answered
 ARCHIVE_ENDINGS = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar")
 QUOTED = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
 DEFINED = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
@@ -78,8 +80,15 @@ def read_submission(
     if handed_in.obstacle:
         return Submission(reason=f"{_missing(name)}{handed_in.obstacle}.")
     expected = _read_file(handed_in, name, answers) if name in handed_in.notebooks else None
-    rest = [_read_file(handed_in, path, answers) for path in _candidates(handed_in, name, others)]
     changed = {entry.path: entry.about.st_mtime for entry in handed_in.entries}
+    # The class waits while these are parsed: few, and small ones only if they change nothing but the note.
+    candidates = sorted(_candidates(handed_in, name, others), key=changed.__getitem__, reverse=True)
+    is_answered = expected is not None and not expected.reason and bool(expected.written)
+    room = ROOM_FOR_A_NOTE if is_answered else ALL_CANDIDATES
+    rest = [
+        _read_file(handed_in, path, answers)
+        for path in _within(handed_in.notebooks, candidates[:MOST_PARSED], room)
+    ]
     found = sorted(
         (each for each in rest if each.answered or each.written),
         key=lambda each: (len(each.written), len(each.answered), changed[each.path]),
@@ -100,6 +109,15 @@ def read_submission(
         )
         return replace(found[0], note=note)
     return expected if expected is not None else Submission(reason=_missing_reason(handed_in, name, rest))
+
+
+def _within(notebooks: Mapping[str, bytes | OSError], paths: Collection[str], room: int) -> Iterator[str]:
+    """Those of the paths whose content has room in so many bytes, one after the other."""
+    for path in paths:
+        content = notebooks[path]
+        room -= 0 if isinstance(content, OSError) else len(content)
+        if room >= 0:
+            yield path
 
 
 def _candidates(handed_in: HandedIn, name: str, others: Collection[str]) -> Iterator[str]:

@@ -33,16 +33,16 @@ def rebuild(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -> Noteboo
     cells = list(submitted)
     match, in_order = _match(lesson, cells)
     answers = _choose_answers(lesson, cells, match)
-    own = _own_cells(lesson, cells, match, in_order, set(answers.values()))
+    own = _own_cells(lesson, cells, match, in_order, {index for each in answers.values() for index in each})
     rebuilt = copy.deepcopy(lesson)
     theirs = [_bare(cell, added_cell_id("start", number)) for number, cell in enumerate(own[-1], 1)]
     rebuilt.cells = [*theirs]
     for position, cell in enumerate(copy.deepcopy(lesson.cells)):
         mark_origin(cell, Origin.COURSE)
         if _is_answer(cell):
-            chosen = answers.get(position)
             missing = MISSING_ANSWER if cell.cell_type == "code" else ""
-            cell.source = cells[chosen].source if chosen is not None else missing
+            parts = [cells[index].source for index in answers.get(position, ())]
+            cell.source = "\n\n".join(dict.fromkeys(parts)) if parts else missing
             theirs.append(cell)
         extras = [
             _bare(extra, added_cell_id(position, number)) for number, extra in enumerate(own[position], 1)
@@ -117,11 +117,12 @@ def _longest_in_order(candidates: list[list[int]]) -> dict[int, int]:
 
 def _choose_answers(
     lesson: NotebookNode, cells: list[SubmittedCell], match: list[int | None]
-) -> dict[int, int]:
-    """Which submitted cell answers each of the lesson's answer cells.
+) -> dict[int, list[int]]:
+    """Which submitted cells answer each of the lesson's answer cells.
 
-    Of several copies the last that is not the stub counts, as it would in a kernel that ran them
-    all. Where none is written, another cell of the student's that defines the name stands for it.
+    Of several copies of code the last that is not the stub counts, as it would in a kernel that ran them
+    all; of prose all count, because an editor that splits a cell makes copies of its metadata. Where none is
+    written, another cell of the student's that defines the name stands for it.
     """
     copies: dict[int, list[int]] = defaultdict(list)
     for index, position in enumerate(match):
@@ -131,10 +132,10 @@ def _choose_answers(
     for position, cell in enumerate(lesson.cells):
         if not _is_answer(cell):
             continue
-        written = [i for i in copies[position] if cells[i].source.strip() != cell.source.strip()]
+        written = [i for i in copies[position] if cells[i].source.strip() not in ("", cell.source.strip())]
         chosen = written or _definitions(lesson, cells, match, _grade_id(cell)) or copies[position]
         if chosen:
-            answers[position] = chosen[-1]
+            answers[position] = chosen[-1:] if cell.cell_type == "code" else chosen
     return answers
 
 

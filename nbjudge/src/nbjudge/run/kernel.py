@@ -93,10 +93,9 @@ class StudentKernel:
         return reply
 
     def _ask(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+        question = protocol.question(name, calls, watch)  # an error in it is the grader's, not the student's
         try:
-            printed = self._evaluate(
-                protocol.question(name, calls, watch), self._deadline(self.limits.answer)
-            )
+            printed = self._evaluate(question, self._deadline(self.limits.answer))
             return read_reply(protocol.read_printed(printed), len(calls))
         except TimeoutError:
             self._start_again()
