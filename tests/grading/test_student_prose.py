@@ -255,3 +255,10 @@ def test_a_formula_that_is_nested_too_deep_is_not_read():
         ["$" + "x^{" * depth + "}" * depth + "$" for depth in (DEEPEST, DEEPEST + 1)]
     )
     assert shown(honest).p and not shown(deep).p
+
+
+def test_long_runs_of_blanks_are_cut_because_readers_go_through_them_again_and_again():
+    assert neutralize_markup("a" + " " * 20_000 + "b") == "a" + " " * 100 + "b"
+    assert neutralize_markup("a" + " \t" * 10_000 + "b") == "a" + " \t" * 50 + "b"
+    table = f"| a |{' ' * 60}b |"
+    assert neutralize_markup(table) == table

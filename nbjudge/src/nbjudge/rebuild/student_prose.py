@@ -52,6 +52,8 @@ MOST_OPENINGS = 200
 DEEPEST = 30  # braces within each other
 # Characters of one cell, and of a notebook: readers of markdown are slow on text that is made for it.
 LONGEST = 20_000
+LONGEST_BLANK = 100  # a reader that looks for a line break behind spaces begins again at each of them
+LONG_BLANK = re.compile(rf"[ \t]{{{LONGEST_BLANK},}}")
 MOST = 100_000
 
 
@@ -65,7 +67,8 @@ def neutralize_prose(texts: Iterable[str]) -> Iterator[str]:
 
 def neutralize_markup(text: str) -> str:
     """The text with nothing in it that is more than text, but emphasis, lists, formulas and web links."""
-    return _without_commands(MARKUP.sub(rf"\g<0>{INVISIBLE_SPACE}", NO_TEXT.sub("", text)))
+    text = LONG_BLANK.sub(lambda blank: blank[0][:LONGEST_BLANK], NO_TEXT.sub("", text))
+    return _without_commands(MARKUP.sub(rf"\g<0>{INVISIBLE_SPACE}", text))
 
 
 def _without_commands(text: str) -> str:
