@@ -126,11 +126,18 @@ _in_this_kernel = Memory(None)
 
 def _read(file: Path) -> dict[str, Remembered]:
     """What was written; nothing where it is missing or something else stands there."""
-    names = {each.name for each in fields(Remembered)}
-    with suppress(OSError, ValueError, TypeError, AttributeError):
+    with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
         content: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8"))
-        return {
-            exercise: Remembered(**{name: value for name, value in kept.items() if name in names})
-            for exercise, kept in content.items()
-        }
+        return {exercise: _remembered(kept) for exercise, kept in content.items()}
     return {}
+
+
+def _remembered(kept: dict[str, Any]) -> Remembered:
+    """One exercise of the file. Raises ValueError where an entry has another type than it is written with."""
+    empty = Remembered()
+    known = {each.name: kept[each.name] for each in fields(Remembered) if each.name in kept}
+    for name, value in known.items():
+        expected = getattr(empty, name)
+        if not isinstance(value, (int, float) if isinstance(expected, float) else type(expected)):
+            raise ValueError(f"{name} is {type(value).__name__}")
+    return Remembered(**known)

@@ -84,3 +84,11 @@ def test_an_error_of_ours_is_its_sentence_and_any_other_keeps_its_traceback(log)
     said = stream.getvalue()
     assert said.startswith("Mend the course.\nTraceback") and said.endswith("ValueError: something\n\n")
     assert words_of_failure("Traceback\n  x\nValueError: something") == "ValueError: something"
+
+
+def test_marks_that_would_be_drawn_over_other_lines_are_left_out():
+    stacked = "e" + "\u0301\u0316\u20dd" * 30 + "!"
+    assert plain_lines(stacked) == "e\u0301\u0316!"
+    assert shown_name(stacked) == repr("e\u0301\u0316!")
+    vietnamese = "Nguye\u0302\u0303n"  # two marks on one letter
+    assert plain_lines(vietnamese) == vietnamese

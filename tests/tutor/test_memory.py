@@ -43,6 +43,11 @@ def test_only_where_somebody_works_is_anything_written(tmp_path):
 def test_a_spoilt_file_and_one_that_cannot_be_written_cost_nothing_but_the_memory(tmp_path):
     file = tmp_path / ".attention-lab" / "exercises.json"
     file.parent.mkdir()
+    wrong_types = ('{"score": {"tries": "many"}}', '{"score": {"mistakes": null}}', "[" * 200_000)
+    for text in wrong_types:
+        file.write_text(text)
+        assert Memory(tmp_path).of("score").tries == 0
+        Memory(tmp_path).met("score", {"a": "b"})
     for text in ("", "[]", '{"score": 3}', '{"score": {"tries": 2, "of another version": 1}}'):
         file.write_text(text)
         assert Memory(tmp_path).of("score").tries == (2 if "tries" in text else 0)

@@ -22,9 +22,14 @@ TERMINAL_CODES = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\
 # Control characters, those that end a line or turn the direction of reading, and halves of characters.
 NOT_SHOWN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
+_MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+# Letters of living languages have two marks at most; more of them are drawn over the lines above and below.
+TOO_MANY_MARKS = re.compile(rf"({_MARK}{{2}}){_MARK}+")
+
 
 def shown_name(name: str) -> str:
     """A file's name in quotes, on one line, short; what cannot be shown of it as an escape."""
+    name = TOO_MANY_MARKS.sub(r"\1", name)
     if len(name) > LONGEST_NAME:
         name = f"{name[: LONGEST_NAME - 20]}…{name[-19:]}"  # the end says what kind of file it is
     return repr(name)
@@ -38,7 +43,8 @@ def plain_line(text: str, longest: int = LONGEST_WORDS) -> str:
 
 def plain_lines(text: str) -> str:
     """Somebody else's words, without colours and control characters but the ends of lines."""
-    return NOT_SHOWN.sub("\N{REPLACEMENT CHARACTER}", without_terminal_codes(text.replace("\r\n", "\n")))
+    text = without_terminal_codes(text.replace("\r\n", "\n"))
+    return TOO_MANY_MARKS.sub(r"\1", NOT_SHOWN.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def without_terminal_codes(text: str) -> str:
