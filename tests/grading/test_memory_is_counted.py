@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from attention_lab.authoring import Exercise, ask
-from nbjudge.ask.answers import read_reply
+from nbjudge.ask.answers import calls_for, read_reply
 from nbjudge.ask.program import respond
 from nbjudge.judge.judge import judge
 from nbjudge.torch.memory import memory_of, multiplications_of, without_gradients
@@ -67,6 +67,22 @@ def asked(answer):
 
     verdict = judge(table, row_by_row, asking, seed=5)
     return verdict, dict(kept[0]) if kept else {}
+
+
+def test_a_call_that_is_measured_twice_is_handed_the_same_numbers_again():
+    def answer(numbers):
+        kept.append(numbers.tolist())
+        return numbers.add_(1)  # changes what it is given, and returns it
+
+    def twice(call):
+        return call(), call().tolist()
+
+    case = ask(torch.zeros(2), measure=twice)
+    kept.clear()
+    (given,) = respond.answer_calls(answer, calls_for([case], [None]))
+    assert kept == [[0, 0], [0, 0]]
+    assert given["value"].tolist() == given["measured"] == [1, 1]
+    assert given["changed"] == ["/args/0"]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ uses the same functions to run references and mistakes on the same inputs.
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import linecache
 import os
@@ -96,7 +97,10 @@ def _answer(
                 function = make(call["through"])(function)
             measure = None if call.get("measure") is None else make(call["measure"])
         with recording.answering():
-            value_of_call = partial(_call, function, call, taken, iter([each.handed for each in handed]))
+            # To measure may take a second call, which must not meet what the first one has changed.
+            further = (_copy(sent) for _ in itertools.count())
+            arguments = itertools.chain([each.handed for each in handed], further)
+            value_of_call = partial(_call, function, call, taken, arguments)
             if measure is None:
                 value = value_of_call()
             else:
