@@ -59,7 +59,8 @@ def cells(table: dict[str, dict[str, str]]) -> list:
 def test_a_ready_made_softmax_is_seen_by_whatever_route_it_runs(kernel, code):
     answer = answered(kernel, code, gradients="Later.apply" in code)
     assert forbidden_step([SOFTMAX], answer.ran), answer
-    assert not went_elsewhere([SOFTMAX], answer.ran)
+    # What a call through ctypes runs cannot be seen, so it is reported as well.
+    assert bool(went_elsewhere([SOFTMAX], answer.ran)) == ("ctypes" in code)
 
 
 @pytest.mark.parametrize(("family", "code"), cells(SEEN))

@@ -28,7 +28,7 @@ class Course:
     """A course: its lessons, in the folders that nbgrader's configuration names, or in the given ones."""
 
     def __init__(self, root: Path, folders: CourseFolders | None = None) -> None:
-        self.root = root
+        self.root = root = root.absolute()  # checks and references load with another working folder
         self.folders = read_folders(root) if folders is None else folders
 
     @cached_property
