@@ -1,11 +1,12 @@
 """The steps that students of this course write themselves, by the names that torch runs them under.
 
-Only what everything else comes down to is named. `tests/grading/test_ready_made.py` holds the list to the
+Only what everything else comes down to is named; torch's operators, forward and backward, are taken from
+the list of the torch that is installed. `tests/grading/test_ready_made.py` holds the list to the
 torch that is installed.
 """
 
 from nbjudge.ask.program.recording import COMPILED
-from nbjudge.torch import Step
+from nbjudge.torch import Step, operators_named
 from nbjudge.torch.watching import BACKWARD_PASS
 
 FUSED_ATTENTION = Step(
@@ -25,18 +26,17 @@ FUSED_ATTENTION = Step(
         ),
         "torch.ao.nn.quantizable.modules.activation": ("MultiheadAttention.forward",),
         "torch.nn.attention.flex_attention": ("flex_attention",),
-        "torch._higher_order_ops.flex_attention": ("math_attention", "_math_attention_inner"),
+        "torch._higher_order_ops.flex_attention": (
+            "math_attention",
+            "_math_attention_inner",
+            "sdpa_dense_backward",
+        ),
+        # What torch.compile looks for, to put its fused attention there.
+        "torch._inductor.fx_passes.fuse_attention": tuple(f"_sfdp_pattern_{n}" for n in range(1, 31)),
         "torch.onnx.ops._impl": ("attention_23",),
     },
-    operators={
-        "aten::_safe_softmax": ("CPU", "NestedTensorCPU"),  # only torch's own fused attention runs it
-        "aten::_fused_sdp_choice": ("CPU", "NestedTensorCPU"),
-        "aten::_scaled_dot_product_flash_attention_for_cpu": ("CPU",),
-        "aten::_scaled_dot_product_fused_attention_overrideable": ("CPU",),
-        "aten::_native_multi_head_attention": ("CPU", "NestedTensorCPU"),
-        "aten::_transform_bias_rescale_qkv": ("CPU", "NestedTensorCPU"),
-        "aten::_transformer_encoder_layer_fwd": ("CPU", "NestedTensorCPU"),
-    },
+    # Only torch's own fused attention runs `_safe_softmax`.
+    operators=operators_named(r"attention|_sdp_|_safe_softmax$|transformer_encoder_layer|bias_rescale"),
     noted_as=(f"{COMPILED}*attention*",),
     written_as={
         "torch.*MultiheadAttention.*": "nn.MultiheadAttention",
@@ -46,6 +46,7 @@ FUSED_ATTENTION = Step(
         "torch.nn.modules.transformer.TransformerEncoder*": "nn.TransformerEncoderLayer",
         "torch.nn.modules.transformer.*": "nn.Transformer",
         "aten::_transform*": "nn.TransformerEncoderLayer",
+        "aten::*_backward*": "the backward pass of F.scaled_dot_product_attention",
         "aten::*": "F.scaled_dot_product_attention",
         "torch.*flex_attention*": "flex_attention",
     },
@@ -59,35 +60,26 @@ SOFTMAX = Step(
         "sklearn.neural_network._base": ("inplace_softmax",),
         "sklearn._loss.loss": ("HalfMultinomialLoss.gradient_proba",),
         # torch's own definitions of its operators, in operators that are no softmax themselves.
-        "torch._refs": ("softmax", "log_softmax", "logsumexp"),
+        "torch._refs": ("softmax", "log_softmax", "logsumexp", "logaddexp", "logaddexp2"),
         "torch._decomp.decompositions": ("_softmax", "_log_softmax", "safe_softmax"),
         "torch._inductor.inductor_prims": ("eager_prepare_softmax",),
+        "torch._inductor.fx_passes.post_grad": ("prepare_softmax_pattern", "prepare_softmax_replacement"),
+        "torch.distributions.transforms": ("SoftmaxTransform._call",),
     },
     compiled={"sklearn._loss._loss": ("CyHalfMultinomialLoss",)},
     ufuncs={"numpy": ("logaddexp", "logaddexp2")},
-    operators={
-        "aten::_softmax": ("CPU", "MkldnnCPU", "NestedTensorCPU"),
-        "aten::_softmax.out": ("CPU",),
-        "aten::_log_softmax": ("CPU",),
-        "aten::_log_softmax.out": ("CPU",),
-        "aten::_masked_softmax": ("CPU",),
-        "aten::_sparse_softmax": ("SparseCPU",),
-        "aten::_sparse_log_softmax": ("SparseCPU",),
-        "aten::_nested_tensor_softmax_with_shape": ("NestedTensorCPU",),
-        "quantized::softmax": ("QuantizedCPU",),
-        "aten::logsumexp": ("CPU",),
-        "aten::logsumexp.out": ("CPU",),
-        "aten::_logcumsumexp": ("CPU",),
-        "aten::_logcumsumexp.out": ("CPU",),
-    },
+    operators=operators_named(r"softmax|softmin|log\w*sumexp|logaddexp"),
     also=(FUSED_ATTENTION,),
     noted_as=(f"{COMPILED}*softmax*", f"{COMPILED}*log*sumexp*"),
     written_as={
         "aten::_safe_softmax": "F.scaled_dot_product_attention",
-        "aten::*_log_softmax*": "torch.log_softmax",
-        "aten::*_softmax*": "torch.softmax",
+        "aten::*softmax*_backward*": "the backward pass of torch.softmax",
+        "aten::*log_softmax*": "torch.log_softmax",
+        "aten::*softmax*": "torch.softmax",
         "aten::logsumexp*": "torch.logsumexp",
-        "aten::_logcumsumexp*": "torch.logcumsumexp",
+        "aten::*logcumsumexp*": "torch.logcumsumexp",
+        "aten::logaddexp*": "torch.logaddexp",
+        "torch.distributions.transforms.SoftmaxTransform.*": "torch.distributions.SoftmaxTransform",
         "numpy.logaddexp*": "np.logaddexp.reduce",
     },
 )
@@ -102,5 +94,8 @@ AUTOMATIC_DIFFERENTIATION = Step(
     operators={
         "aten::_make_dual": ("AutogradCPU", "ADInplaceOrView"),
     },
+    # A derivative that is ready-made, and autograd's own part where the judge differentiates.
+    called_operators=operators_named(r"softmax\w*_backward"),
     noted_as=(BACKWARD_PASS,),
+    written_as={"aten::*softmax*_backward*": "the backward pass of torch.softmax"},
 )

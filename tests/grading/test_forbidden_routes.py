@@ -101,3 +101,17 @@ def test_nobody_who_does_without_a_step_is_accused_of_it(kernel, family, code):
     assert answer.status == "value", answer
     assert not forbidden_step([STEPS[family]], answer.ran)
     assert not went_elsewhere([STEPS[family]], answer.ran)
+
+
+@pytest.mark.parametrize(
+    ("code", "steps"),
+    [
+        ("answer = by_hand", [*STEPS.values()]),
+        ("answer = ready_made", [FUSED_ATTENTION, STEPS["automatic_differentiation"]]),
+    ],
+    ids=["of one's own", "ready-made, where that is allowed"],
+)
+def test_what_autograd_runs_for_the_judge_accuses_nobody(kernel, code, steps):
+    answer = answered(kernel, code, gradients=True)
+    assert answer.status == "value", answer
+    assert not forbidden_step(steps, answer.ran)

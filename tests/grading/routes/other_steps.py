@@ -31,6 +31,18 @@ def answer(x):
 answer = torch.jit.CompilationUnit(
     "def answer(x):\\n    return torch._C._nn.scaled_dot_product_attention(x, x, x)\\n").answer
 """,
+        "its backward pass alone": """
+made, total = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(*(torch.ones(1, 1, 3, 4),) * 3)
+def answer(x):
+    given = (x[None, None],) * 4  # a gradient, query, key and value
+    backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+    return backward(*given, made, total, 0.0, False)[0][0, 0]
+""",
+        "a formula that a compiler looks for": """
+from torch._inductor.fx_passes.fuse_attention import _sfdp_pattern_1
+def answer(x):
+    return _sfdp_pattern_1(x, x, x, 2.0)
+""",
         "of another format's operators": """
 def answer(x):
     import torch.onnx.ops
@@ -72,6 +84,12 @@ def answer(x):
     sys.setprofile(None)
     with torch.autograd.forward_ad.dual_level():
         return torch._VF._unpack_dual(torch._VF._make_dual(x, x, level=0), level=0)[1]
+""",
+        "the derivative of a softmax, ready-made": """
+def answer(x):
+    unit = torch.eye(4).expand(3, 4, 4).contiguous()
+    weights = x.softmax(-1).unsqueeze(-2).expand(3, 4, 4).contiguous()
+    return torch.ops.aten._softmax_backward_data(unit, weights, -1, x.dtype)
 """,
         "by functions": "answer = worker(torch.func.grad(lambda x: x.exp().sum()))",
     },

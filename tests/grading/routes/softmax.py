@@ -117,6 +117,31 @@ def answer(x):
     from torch._decomp import decomposition_table
     return decomposition_table[torch.ops.aten._softmax.default](x, -1, False)
 """,
+    "a distribution's transform": "answer = torch.distributions.SoftmaxTransform()",
+    "what a compiler looks for": """
+from torch._inductor.fx_passes.post_grad import prepare_softmax_pattern
+def answer(x):
+    *_, exponentials = prepare_softmax_pattern(x, -1)
+    return exponentials / exponentials.sum(-1, keepdim=True)
+""",
+    "logarithms of sums, two by two": """
+from functools import reduce
+def answer(x):
+    return torch.exp(x - reduce(torch.logaddexp, x.unbind(-1)).unsqueeze(-1))
+""",
+    "the backward pass of one, when gradients are asked for": """
+class Later(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        made = by_hand(x)
+        ctx.save_for_backward(made)
+        return made
+    @staticmethod
+    def backward(ctx, gradient):
+        made, = ctx.saved_tensors
+        return torch.ops.aten._softmax_backward_data(gradient, made, -1, made.dtype)
+answer = Later.apply
+""",
     "scipy's": "def answer(x):\n    return torch.from_numpy(scipy.special.softmax(x.numpy(), axis=-1))",
     "scipy's, in a thread of an earlier cell": """
 answer = worker(lambda x: torch.from_numpy(scipy.special.softmax(x.detach().numpy(), axis=-1)))

@@ -11,6 +11,6 @@ for _part in (tensors, modules, watching):
 
 from nbjudge.torch.build import build  # noqa: E402
 from nbjudge.torch.draw import Draw  # noqa: E402
-from nbjudge.torch.steps import Step  # noqa: E402
+from nbjudge.torch.steps import Step, operators_named  # noqa: E402
 
-__all__ = ["Draw", "Step", "build"]
+__all__ = ["Draw", "Step", "build", "operators_named"]

@@ -16,6 +16,7 @@ import torch
 from nbjudge.ask.program.recording import COMPILED
 from nbjudge.ask.program.watching import WATCHERS, ExchangedCode, Note, Watch, Watcher, attribute
 
+CALLED = " (called)"  # behind an operator that ran outside of every backward pass
 BACKWARD_PASS = "a backward pass"  # whoever started it: Python, C++ or scripted code
 
 
@@ -28,7 +29,8 @@ class WatchedOperators(Watcher):
 
     def __init__(self, note: Note, watch: Watch) -> None:
         super().__init__(note, watch)
-        self._operators = watch.get("operators", {})
+        self._always, self._called = watch.get("operators", {}), watch.get("called_operators", {})
+        self._operators = {**self._called, **self._always}
         self._libraries: list[Any] = []
 
     def start(self) -> None:
@@ -50,15 +52,19 @@ class WatchedOperators(Watcher):
             if torch._C._dispatch_has_computed_kernel_for_dispatch_key(operator, key):
                 code = torch._C._dispatch_key_parse(key)
                 kernel = torch._C._dispatch_get_computed_kernel_for_dispatch_key(operator, code)
-                library.impl(operator, key, _noting_kernel(operator, kernel, self.note), True)
+                library.impl(operator, key, self._noting_kernel(operator, kernel), True)
 
+    def _noting_kernel(self, operator: str, kernel: Any) -> Callable[..., Any]:
+        note, always, called = self.note, operator in self._always, operator in self._called
 
-def _noting_kernel(operator: str, kernel: Any, note: Note) -> Callable[..., Any]:
-    def noting(keys: Any, *arguments: Any, **named: Any) -> Any:
-        note(operator)
-        return kernel.call_boxed(keys, *arguments, **named)
+        def noting(keys: Any, *arguments: Any, **named: Any) -> Any:
+            if always:
+                note(operator)
+            if called and torch._C._current_graph_task_id() < 0:  # in no backward pass
+                note(operator + CALLED)
+            return kernel.call_boxed(keys, *arguments, **named)
 
-    return noting
+        return noting
 
 
 class WatchedCompiledCode(Watcher):
