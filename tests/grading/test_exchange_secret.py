@@ -4,9 +4,10 @@ import os
 
 import pytest
 
-from nbjudge.plugin.preprocessors import EXCHANGE_SECRET, write_small_file
+from nbjudge.plugin.preprocessors import write_small_file
 from nbjudge.read.files import Folder
-from nbjudge.read.handed_in import read_handed_in
+from nbjudge.read.handed_in import EXCHANGE_SECRET, files_beside, read_handed_in
+from nbjudge.read.timestamps import TIMESTAMP_FILE
 
 
 @pytest.fixture
@@ -44,3 +45,16 @@ def test_what_else_stands_under_its_name_is_passed_over(folders, tmp_path):
     spoilt.write_text("x" * 1001)
     write_small_file(read_handed_in(Folder(submitted)), graded, EXCHANGE_SECRET)
     assert list(graded.iterdir()) == []
+
+
+@pytest.mark.parametrize("notebook", ["tiny.ipynb", "inner/tiny.ipynb"])
+def test_nbgraders_own_files_are_not_put_beside_the_notebook(folders, notebook):
+    submitted, _ = folders
+    (submitted / "inner").mkdir()
+    for folder in (submitted, submitted / "inner"):
+        for name in (TIMESTAMP_FILE, EXCHANGE_SECRET, "helper.py"):
+            (folder / name).write_text(name)
+    handed_in = read_handed_in(Folder(submitted))
+    assert handed_in.files[TIMESTAMP_FILE] and handed_in.files[EXCHANGE_SECRET]
+    files, _ = files_beside(handed_in, notebook, ())
+    assert not {TIMESTAMP_FILE, EXCHANGE_SECRET} & set(files) and files["helper.py"] == b"helper.py"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from functools import cache
 
 import pytest
 from nbgrader.api import Gradebook
@@ -188,6 +189,11 @@ CALLING = "def double(x):\n    return helper(x)"
 TWICE, ONCE = "def helper(x):\n    return 2 * x", "def helper(x):\n    return x"
 
 
+@cache
+def form(ids: bool):
+    return graded_form(source() if ids else without_ids(source()), read_config(ROOT), JUDGED_CELLS)
+
+
 def answer(
     *own: str,
     to: str = CALLING,
@@ -196,10 +202,8 @@ def answer(
     ids: bool = True,
 ):
     """Which answer it is where `own` cells stand before the first exercise."""
-    work, lesson = after(answered(**{exercise: to}), "setup", *own), source()
-    if not ids:
-        work, lesson = without_ids(work), without_ids(lesson)
-    merged = rebuild(graded_form(lesson, read_config(ROOT), JUDGED_CELLS), submitted(work))
+    work = after(answered(**{exercise: to}), "setup", *own)
+    merged = rebuild(form(ids), submitted(work if ids else without_ids(work)))
     return answers_of(merged.cells, files or {})[exercise]
 
 
@@ -235,10 +239,15 @@ def test_an_answer_whose_helper_is_another_is_another_answer(ids):
 @pytest.mark.parametrize(
     "unrelated",
     [
-        "def other(x):\n    return 3 * x",
-        "print(torch.ones(3))",
+        "def other(x):\n    return torch.sum(3 * x)",
+        "class Other(torch.nn.Module):\n    size = 3\n\n    def forward(self, x):\n        return x.sum()",
+        "print(3, torch.pi)",
         "import math",
+        "import torch.nn as nn",  # a package that the course has imported
         "x = 3",
+        "x, y = [torch.pi, -1], lambda x: x.sum()",
+        "# nothing but a comment",
+        "'A text.'",
     ],
 )
 def test_what_an_answer_does_not_reach_makes_no_difference(unrelated):
@@ -263,6 +272,34 @@ def test_what_an_answer_does_not_reach_makes_no_difference(unrelated):
         "def helper(x:",
         "for helper in (abs,):\n    pass",
         "with open_it() as helper:\n    pass",
+        # What binds no name that the answer reaches, and may change what it does all the same.
+        "torch.set_default_dtype(torch.float64)",
+        "torch.nn.modules.module.register_module_forward_hook(print)",
+        "torch.Tensor.__mul__ = lambda a, b: a",
+        "torch.backends.table['x'] = 3",
+        "from unittest import mock\nmock.patch.object(torch.Tensor, 'max', print).start()",
+        "L = torch.library.Library('aten', 'IMPL')",
+        "import warnings\nwarnings.simplefilter('error')",
+        "x = torch.manual_seed(0)",
+        "x = 3\nx += 1",
+        "del torch",
+        "print(torch.ones(3))",
+        "print(3, file=torch)",
+        "print = 3",
+        "reset -f",  # IPython's
+        "pylab",
+        "@torch.compile\ndef other(x):\n    return x",
+        "def other(x=torch.ones(3)):\n    return x",
+        "class Other(metaclass=torch.Kind):\n    pass",
+        "class Other:\n    torch.manual_seed(0)",
+        "import a_package_of_theirs",
+        "from __future__ import annotations",
+        "for x in [3]:\n    pass",
+        "if torch.pi:\n    pass",
+        "x = In[-1]",
+        "x = _i3",
+        "x = _",
+        "x = (y := 3)",
     ],
 )
 def test_in_doubt_two_answers_are_not_the_same(reaching):
@@ -272,13 +309,34 @@ def test_in_doubt_two_answers_are_not_the_same(reaching):
 def test_a_call_of_what_changes_a_name_is_part_of_the_answer():
     change = "def change():\n    global helper\n    helper = abs"
     assert answer(TWICE, change, "change()") != answer(TWICE, change)
-    assert answer(TWICE, "def double_it(x):\n    return helper(x)", "double_it(3)") == answer(TWICE)
+    assert answer(TWICE, "def double_it(x):\n    return helper(x)") == answer(TWICE)
     table = "table = [2]\ndef helper(x):\n    return table[0] * x"
     assert answer(table, "table.insert(0, 1)") != answer(table)
     module = "import torch as t\nt.sum = None"
     assert answer(module, to="def row_sums(x):\n    return torch.sum(x)") != answer(
         to="def row_sums(x):\n    return torch.sum(x)"
     )
+
+
+def test_the_order_of_what_counts_is_part_of_the_answer():
+    run, plain = "%run mine.py", "def helper(x):\n    return 2 * x"
+    assert answer(f"{run}\n{plain}") != answer(f"{plain}\n{run}")
+    assert answer(f"k = nothing\n{plain}") != answer(plain)  # whose cell may stop before `helper`
+    assert answer(f"{plain}\nk = nothing") == answer(plain)
+    reading = "def row_sums(x):\n    return len(In[-2])"
+    assert answer("# 3", to=reading) != answer("# 4", to=reading)
+    assert answer("# 3") == answer("# 4")
+
+
+def test_what_an_imported_file_of_theirs_does_is_part_of_the_answer():
+    files = {"math.py": b"1"}
+    assert answer(TWICE, "import math", files=files) != answer(TWICE, files=files)
+    assert answer(TWICE, "import random", files=files) == answer(TWICE, files=files)
+
+
+def test_a_class_whose_methods_run_without_a_call_is_seen():
+    base = "class Base:\n    def __init_subclass__(cls):\n        torch.manual_seed(0)"
+    assert answer(base, "class Other(Base):\n    pass") != answer(base)
 
 
 def test_the_courses_own_cells_lead_to_a_students_code():

@@ -29,7 +29,7 @@ from nbjudge.plugin.nbgrader_course import (
 from nbjudge.plugin.settings import JudgingSettings
 from nbjudge.plugin.storage import GRADES_ARE_KEPT
 from nbjudge.read.files import copy_plain_files, plain_file_names, write_replacing
-from nbjudge.read.handed_in import HandedIn, files_within
+from nbjudge.read.handed_in import EXCHANGE_SECRET, HandedIn, files_within
 from nbjudge.read.submission import Submission
 from nbjudge.read.timestamps import TIMESTAMP_FILE
 from nbjudge.rebuild.forms import graded
@@ -40,7 +40,6 @@ from nbjudge.record.status import Status
 from nbjudge.regrade.apply import apply_regrades
 from nbjudge.run.kernel_process import KernelEnvironment
 
-EXCHANGE_SECRET = "submission_secret.txt"  # nbgrader's name for it
 LONGEST_SMALL_FILE = 1_000  # bytes
 NOTICE = "<p><strong>From the grader:</strong> {}</p>"
 _FORMS: dict[Path, tuple[tuple[int, str, str], NotebookNode]] = {}  # by source notebook
@@ -138,9 +137,8 @@ class RunAndJudge(JudgingSettings):
 
 
 def _own_files(job: GradingJob, lesson: Lesson) -> dict[str, bytes]:
-    """A student's files that an answer can depend on: not those that the lesson replaces, nor nbgrader's."""
+    """A student's files that an answer can depend on: all but those that the lesson replaces."""
     given = set(plain_file_names(lesson.source_path.parent)) - set(job.exclude_overwriting)
-    given |= {TIMESTAMP_FILE, EXCHANGE_SECRET}
     return {path: content for path, content in job.files.items() if path not in given}
 
 

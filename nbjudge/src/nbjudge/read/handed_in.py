@@ -20,10 +20,12 @@ from nbjudge.read.files import (
     is_extra_file,
     read_file,
 )
+from nbjudge.read.timestamps import TIMESTAMP_FILE
 
 LARGEST_NOTEBOOK = 64 * 2**20  # bytes; outputs of a few hours of training are in it
 MOST_CANDIDATES = 20  # notebooks of other names that are read
 ALL_CANDIDATES = 128 * 2**20  # bytes
+EXCHANGE_SECRET = "submission_secret.txt"  # nbgrader's name for it
 # A browser or a mail program may have put something behind the name of a notebook.
 NOTEBOOK_ENDINGS = (".ipynb", ".ipynb.txt", ".ipynb.json")
 
@@ -117,7 +119,8 @@ def files_beside(handed_in: HandedIn, notebook: str, given: Collection[str]) -> 
     Returns
     -------
     files : dict
-        Content by path, without those that the assignment's files leave no place for.
+        Content by path, without those that the assignment's files leave no place for, and without
+        nbgrader's own: they differ between students who handed in the same.
     note : str
         A sentence about those, and about links, which are never followed; empty if there are none.
     """
@@ -127,8 +130,8 @@ def files_beside(handed_in: HandedIn, notebook: str, given: Collection[str]) -> 
     files = moved | {path: content for path, content in rest.items() if path not in moved}
     taken = {parent for path in given for parent in _parents(path)}
     clashing = [path for path in files if path in taken or not set(given).isdisjoint(_parents(path))]
-    for path in clashing:
-        del files[path]
+    for path in (*clashing, TIMESTAMP_FILE, EXCHANGE_SECRET):
+        files.pop(path, None)
     notes = []
     if clashing:
         notes.append(f"{_listed(clashing)} left out: the assignment has a file or folder of that name.")
