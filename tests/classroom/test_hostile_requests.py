@@ -12,7 +12,8 @@ from attention_lab.tutor import signatures
 from nbjudge.classroom.asking import LARGEST_BODY
 from nbjudge.classroom.origins import refusal
 from nbjudge.classroom.signatures import SECONDS, Keys
-from nbjudge.tutor import wire
+from nbjudge.tutor import conversation, wire
+from nbjudge.tutor.conversation import Conversation
 
 DOT = "01_dot_product"
 MANY_LISTS = b"[" + b"[]," * 400_000 + b"[]]"
@@ -208,3 +209,19 @@ def test_the_boards_own_page_is_answered(classroom):
     own = f"http://127.0.0.1:{classroom.port}"
     status, _ = classroom.send("/check", b"{}", Origin=own)
     assert status == 403  # its origin is known, but nobody has signed it
+
+
+def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(conversation, "PATIENCE", 0.1)
+    with classroom_of(tmp_path) as room:
+        for number, name in enumerate(("eve", "mal")):  # as many as the judge has threads
+            _, asked = room.post(name, "check", {"exercise": "softmax", "folder": DOT})
+            talk = room.tutors._tutors[name]._open[asked["conversation"]][1]
+            talk._own = Conversation(lambda ask: ask("softmax", [], {}))  # one that waits for nobody else
+            talk.next()
+            until(lambda waiting=talk._own: not waiting._out.empty())
+            said = {"conversation": asked["conversation"], "said": f"late {number}"}
+            status, reply = room.post(name, "answer", said)
+            assert status == 200 and "This check is over" in reply["said"]
+        assert not room.room.limits._busy
+        assert is_answered(room, "ada") and is_answered(room, "eve")

@@ -75,6 +75,11 @@ class RememberedConversation:
         else:
             self._said.append(said)
 
+    def close(self) -> None:
+        """End it: nobody will answer its questions."""
+        if self._own is not None:
+            self._own.close()
+
     def _own_one(self) -> Conversation[Any]:
         """The conversation itself, which is told first what was said so far."""
         if self._own is None:

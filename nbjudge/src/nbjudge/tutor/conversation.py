@@ -20,10 +20,11 @@ from nbjudge.values import packing
 
 Result = TypeVar("Result")
 PATIENCE = 120.0  # seconds that a kernel may take for one question
+LONGEST_WORK = 130.0  # seconds that the judge may take until its next question or its result
 
 
 class Abandoned(Exception):
-    """The kernel never came back."""
+    """The conversation is over: the kernel did not come back in time, or began another one."""
 
 
 @dataclass(frozen=True)
@@ -52,30 +53,39 @@ class Talk(Protocol):
     def answer(self, said: Said) -> None:
         """What the kernel gave to the last question."""
 
+    def close(self) -> None:
+        """End it: nobody will answer its questions."""
+
 
 class Conversation(Generic[Result]):
     """Runs `work(ask)` and hands out what it asks, one question at a time, and last its result."""
 
     def __init__(self, work: Callable[[Ask], Result]) -> None:
         self._out: Queue[Asked | Callable[[], Result]] = Queue()
-        self._in: Queue[Said] = Queue()
+        self._in: Queue[Said | None] = Queue()  # None: closed
         self._work = work
         threading.Thread(target=self._run, daemon=True).start()
 
     def next(self) -> Asked | Result:
-        """The next question, or the result. Raises what the work raised."""
-        coming = self._out.get()
+        """The next question, or the result. Raises what the work raised, and Abandoned after its end."""
+        try:
+            coming = self._out.get(timeout=LONGEST_WORK)
+        except Empty:
+            self.close()
+            raise Abandoned from None
         return coming if isinstance(coming, Asked) else coming()
 
     def answer(self, said: Said) -> None:
         """What the kernel gave to the last question."""
         self._in.put(said)
 
+    def close(self) -> None:
+        """End it: the judge's thread ends with the question that it waits at, or comes to."""
+        self._in.put(None)
+
     def _run(self) -> None:
         try:
             result = self._work(self._ask)
-        except Abandoned:
-            return
         except BaseException as error:
             problem = error
 
@@ -92,6 +102,8 @@ class Conversation(Generic[Result]):
             said = self._in.get(timeout=PATIENCE)
         except Empty:
             raise Abandoned from None
+        if said is None:
+            raise Abandoned
         if isinstance(said, Lost):
             lost = Answer("died" if said.status == "died" else "late")
             return Reply([lost] * len(calls), lost=True)

@@ -19,7 +19,7 @@ from nbjudge.errors import CourseError
 from nbjudge.judge.again import second_round_of
 from nbjudge.judge.judge import Examination, examine_with
 from nbjudge.judge.verdict import Finding
-from nbjudge.tutor.conversation import Asked, Conversation, Lost, Talk
+from nbjudge.tutor.conversation import Abandoned, Asked, Conversation, Lost, Talk
 from nbjudge.tutor.help import (
     Part,
     Step,
@@ -57,7 +57,7 @@ class Tutor:
         self._seed = secrets.randbits(48) if seed is None else seed
         self._examined: dict[str, Examination] = {}
         self._case_shown: dict[str, bool] = {}  # as the first help on the last examination
-        self._open: dict[str, tuple[Talk, Callable[[Any], Reply]]] = {}
+        self._open: dict[str, tuple[str, Talk, Callable[[Any], Reply]]] = {}  # the exercise first
         self._preparing = threading.Lock()
         self.asking = ""  # the exercise that the kernel is being asked about
 
@@ -129,11 +129,10 @@ class Tutor:
 
     def answer(self, conversation: str, said: str | bytes | None, lost: str = "") -> Reply:
         """What the kernel gave to the last question, or why it gave nothing: "late" or "died"."""
-        if conversation not in self._open:
+        if (begun := self._open.get(conversation)) is None:
             return {"said": TOO_LATE}
-        talk, _ = self._open[conversation]
-        talk.answer(Lost(lost or "late") if said is None or len(said) > LARGEST_REPLY else said)
-        return self._go_on(conversation)
+        begun[1].answer(Lost(lost or "late") if said is None or len(said) > LARGEST_REPLY else said)
+        return self._go_on(conversation, *begun[1:])
 
     def program(self) -> Reply:
         """What a kernel answers questions with: the same for every kernel, with nothing of a course."""
@@ -146,20 +145,24 @@ class Tutor:
                 second_round_of(question)
 
     def _begin(self, name: str, talk: Talk, finish: Callable[[Any], Reply]) -> Reply:
-        while len(self._open) >= MOST_CONVERSATIONS:
-            del self._open[next(iter(self._open))]
+        # A kernel that begins again with an exercise has given up what it had begun with it.
+        given_up = [key for key, (exercise, *_) in list(self._open.items()) if exercise == name]
+        others = [key for key in self._open if key not in given_up]
+        for key in given_up + others[: max(0, len(others) + 1 - MOST_CONVERSATIONS)]:
+            self._open.pop(key)[1].close()
         conversation = secrets.token_hex(8)
         self.asking = name
-        self._open[conversation] = talk, finish
-        return self._go_on(conversation)
+        self._open[conversation] = name, talk, finish
+        return self._go_on(conversation, talk, finish)
 
-    def _go_on(self, conversation: str) -> Reply:
-        talk, finish = self._open[conversation]
+    def _go_on(self, conversation: str, talk: Talk, finish: Callable[[Any], Reply]) -> Reply:
         try:
             coming = talk.next()
-        except BaseException:
+        except BaseException as error:
             self.asking = ""
-            del self._open[conversation]
+            self._open.pop(conversation, None)
+            if isinstance(error, Abandoned):
+                return {"said": TOO_LATE}
             raise
         if isinstance(coming, Asked):
             return {
@@ -168,7 +171,7 @@ class Tutor:
                 "program": program_name(),
             }
         self.asking = ""
-        del self._open[conversation]
+        self._open.pop(conversation, None)
         return finish(coming)
 
     def _prepare_next(self, lesson: LessonMaterial, name: str) -> None:

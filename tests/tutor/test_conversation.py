@@ -1,0 +1,81 @@
+"""A conversation that its kernel has given up ends, and so does the thread that it took."""
+
+import threading
+
+import pytest
+
+from nbjudge.tutor import conversation
+from nbjudge.tutor.conversation import Abandoned, Asked, Conversation
+from nbjudge.tutor.tutor import MOST_CONVERSATIONS, TOO_LATE, Tutor
+
+CALLS = [{"args": [1], "kwargs": {}}]
+
+
+def two_questions(ask):
+    ask("softmax", CALLS, {})
+    ask("softmax", CALLS, {})
+    return "done"
+
+
+@pytest.fixture
+def ended(monkeypatch):
+    """Set by the thread of a conversation when it ends."""
+    event, run = threading.Event(), Conversation._run
+
+    def run_and_tell(self):
+        run(self)
+        event.set()
+
+    monkeypatch.setattr(Conversation, "_run", run_and_tell)
+    return event
+
+
+@pytest.fixture
+def tutor():
+    return Tutor(None)
+
+
+def begin(tutor, name="softmax"):
+    return tutor._begin(name, Conversation(two_questions), lambda result: {"said": result})
+
+
+def test_an_answer_that_comes_too_late_is_told_so(monkeypatch, ended, tutor):
+    monkeypatch.setattr(conversation, "PATIENCE", 0.05)
+    asked = begin(tutor)
+    assert ended.wait(10)
+    assert tutor.answer(asked["conversation"], "{}") == {"said": TOO_LATE}
+    assert not tutor._open and not tutor.asking
+
+
+def test_an_answer_in_time_is_followed_by_the_next_question_and_the_result(tutor):
+    asked = begin(tutor)
+    assert tutor.answer(asked["conversation"], "{}")["question"]
+    assert tutor.answer(asked["conversation"], "{}") == {"said": "done"}
+    assert not tutor._open
+
+
+def test_work_that_never_comes_to_an_end_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(conversation, "LONGEST_WORK", 0.05)
+    go_on = threading.Event()
+    stuck = Conversation(lambda ask: go_on.wait(10) and two_questions(ask))
+    with pytest.raises(Abandoned):
+        stuck.next()
+    go_on.set()
+
+
+def test_an_exercise_has_one_conversation_and_a_kernel_a_few(ended, tutor):
+    first = begin(tutor)
+    second = begin(tutor)
+    assert ended.wait(10)  # the first one's thread
+    assert tutor.answer(first["conversation"], "{}") == {"said": TOO_LATE}
+    assert tutor.answer(second["conversation"], "{}")["question"]
+    for number in range(2 * MOST_CONVERSATIONS):
+        begin(tutor, f"exercise {number}")
+    assert len(tutor._open) == MOST_CONVERSATIONS
+
+
+def test_a_question_that_nobody_answers_ends_with_the_close(ended):
+    closed = Conversation(two_questions)
+    assert isinstance(closed.next(), Asked)
+    closed.close()
+    assert ended.wait(10)
