@@ -54,6 +54,17 @@ def test_a_learner_is_answered_as_by_a_tutor_of_their_own(classroom):
     assert reply["points"] == reply["max_points"] and not reply["remark"]
 
 
+@pytest.mark.parametrize(("level", "is_named"), [("full", True), ("measured", False)])
+def test_below_full_no_name_of_a_mistake_leaves_the_tutor_and_the_board_has_it(tmp_path, level, is_named):
+    wrong = mistakes("softmax")[0]
+    with classroom_of(tmp_path) as room:
+        room.tutors._material.settings["level"] = level
+        reply = room.check("ada", "softmax", wrong.answer, DOT)
+        assert reply["points"] < reply["max_points"] and reply["findings"][0]["said"]
+        assert (wrong.name in json.dumps(reply)) is is_named and wrong.message not in json.dumps(reply)
+        assert [each["name"] for each in on_the_board(room)["softmax"]["mistakes"]] == [wrong.name]
+
+
 def test_the_board_counts_who_has_begun_is_at_it_stuck_and_done(classroom):
     first, second = mistakes("softmax")[:2]
     for name in ("ada", "bob", "cid"):

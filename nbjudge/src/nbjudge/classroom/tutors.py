@@ -16,7 +16,7 @@ from nbjudge.judge.questions import Question
 from nbjudge.tutor.material import LessonMaterial, Material
 from nbjudge.tutor.question_texts import texts
 from nbjudge.tutor.service import act
-from nbjudge.tutor.tutor import Reply, Tutor
+from nbjudge.tutor.tutor import Reply, Tutor, for_learner
 
 LONGEST_TOLD = 600  # characters of an example on the board
 ON_THE_BOARD = (
@@ -63,7 +63,7 @@ class ClassTutors:
         """What a learner is answered. Raises CourseError, and what `act` raises for a bad request."""
         if action == "check":
             self._asked[learner] = dict(message)
-        return self._noted(learner, act(self._tutor(learner), action, message))
+        return for_learner(self._noted(learner, act(self._tutor(learner), action, message)))
 
     def warm_up(self, folder: str = "") -> None:
         """Draw the questions of a lesson, or of all, and answer them as the reference and the mistakes do."""

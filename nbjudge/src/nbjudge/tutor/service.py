@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from nbjudge.errors import CourseError
 from nbjudge.tutor import wire
-from nbjudge.tutor.tutor import Reply, Tutor
+from nbjudge.tutor.tutor import Reply, Tutor, for_learner
 
 LARGEST_FRAME = 2**28  # bytes
 LENGTH = 8  # bytes of a frame's length, big-endian
@@ -104,7 +104,7 @@ def _reply(reply_to: Callable[[str, Mapping[str, Any]], Reply], body: bytes) -> 
     try:
         message = wire.read(body)
         number = message["number"]
-        return number, reply_to(message["action"], message)
+        return number, for_learner(reply_to(message["action"], message))
     except CourseError as error:
         return number, {"error": str(error)}
     except (ValueError, KeyError, TypeError) as error:

@@ -37,6 +37,7 @@ Reply = dict[str, Any]
 # Begins a check: of which lesson and exercise, and what examines the answer.
 Converse = Callable[[tuple[str, str], Callable[[Ask], Examination]], Talk]
 MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
+IT_DIFFERS = "It gives something else than it should."
 ONLY_EXAMPLES = "In this lesson the tutor is not asked yet: the examples above test your answer."
 CHECK_FIRST = "Run the cell with check({name!r}) again first: the tutor was started anew and has not seen it."
 TOO_LATE = "This check is over: run its cell again."
@@ -207,15 +208,35 @@ def _verdict_reply(examination: Examination, level: Level) -> Reply:
         "groups": [
             {"name": group.name, "agrees": group.agrees, "note": group.note} for group in verdict.groups
         ],
-        "findings": [_finding(finding) for finding in verdict.findings],
+        "findings": [_finding(finding, level) for finding in verdict.findings],
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
-    """What was measured; a named mistake keeps its name for the next step."""
+def for_learner(reply: Reply) -> Reply:
+    """A reply as its learner may read it: names of mistakes are sent at the level "full" alone.
+
+    Parameters
+    ----------
+    reply : dict
+        Any reply of a `Tutor`. The board of a class is made of the names before they go.
+
+    Returns
+    -------
+    dict
+        The same reply, or one without the names.
+    """
+    if "findings" not in reply or reply["level"] == Level.FULL:
+        return reply
+    return reply | {"findings": [finding | {"named": False, "mistake": ""} for finding in reply["findings"]]}
+
+
+def _finding(finding: Finding, level: Level) -> dict[str, Any]:
+    """What was measured; a named mistake keeps its name for the next step, see `for_learner`."""
     named = finding.mistake is not None and bool(finding.measured)
+    # A step that is not allowed is no secret: the exercise says it.
+    hidden = finding.mistake not in (None, "not_allowed") and level != Level.FULL
     return {
-        "said": finding.measured if named else finding.sentence,
+        "said": finding.measured if named else IT_DIFFERS if hidden else finding.sentence,
         "evidence": finding.evidence,
         "named": named,
         "mistake": finding.mistake or "",
