@@ -116,7 +116,7 @@ def test_a_length_that_is_none_or_too_large_is_refused_and_the_next_request_answ
 @pytest.mark.parametrize("body", [MANY_LISTS, b"[" * 60_000], ids=["many lists", "deep"])
 def test_a_line_that_would_become_something_large_is_not_parsed(monkeypatch, body):
     parsed, parse = [], json.loads
-    monkeypatch.setattr(json, "loads", lambda line: parsed.append(len(line)) or parse(line))
+    monkeypatch.setattr(json, "loads", lambda line, **kw: parsed.append(len(line)) or parse(line, **kw))
     with pytest.raises(ValueError):
         wire.read(body)
     assert wire.read(b'{"below": "said"}\n' + body)["said"] == body  # a long text is data, whatever it holds
@@ -130,6 +130,34 @@ def test_what_cannot_be_read_counts_and_is_a_line_of_the_log(tmp_path, caplog):
         assert is_answered(room, "ada")
     lines = [record for record in caplog.records if "not understood" in record.getMessage()]
     assert len(lines) == 3 and not any(record.exc_info for record in lines)
+
+
+@pytest.mark.parametrize("given", ["Infinity", "1e999", "NaN", "-1", "1.5", '"2"', "true", "[]"])
+def test_a_number_that_is_no_count_counts_as_a_check(tmp_path, caplog, given):
+    body = b'{"exercise": "softmax", "step": "help", "given": %s, "tries": 1, "folder": "01_dot_product"}'
+    with classroom_of(tmp_path, checks_a_minute=2) as room, caplog.at_level(logging.WARNING):
+        statuses = [room.post("eve", "help", body % given.encode())[0] for _ in range(4)]
+        assert statuses == [400, 400, 429, 429]
+        status, reply = room.post("ada", "help", body % b"0")
+        assert status == 200 and "has not seen it" in reply["said"]
+    assert not any(record.exc_info for record in caplog.records)
+
+
+def test_a_fault_of_the_tutors_own_counts_as_a_check(tmp_path, monkeypatch, caplog):
+    with classroom_of(tmp_path, checks_a_minute=2) as room, caplog.at_level(logging.ERROR):
+        monkeypatch.setattr(room.tutors, "reply", lambda *_: 1 / 0)
+        assert [room.post("eve", "program", {})[0] for _ in range(4)] == [500, 500, 429, 429]
+        assert room.post("ada", "program", {})[0] == 500
+    assert sum(record.exc_info is not None for record in caplog.records) == 3
+
+
+def test_nothing_large_is_kept_of_what_a_check_begins_with(classroom):
+    body = b'{"exercise": "score", "folder": "01_dot_product", "below": "said"}\n' + bytes(MB)
+    assert classroom.post("ida", "check", body)[0] == 200
+    assert classroom.tutors._asked["ida"] == (DOT, "")
+    status, reply = classroom.post("ida", "check", {"exercise": "x" * 60_000, "folder": "y" * 1000})
+    assert status == 200 and len(reply["error"]) < 2_000
+    assert len(classroom.tutors._asked["ida"][0]) < 1000
 
 
 def test_a_request_is_accepted_once_when_it_is_new_and_for_what_was_signed(monkeypatch):

@@ -23,6 +23,7 @@ from nbjudge.ask import protocol
 from nbjudge.authoring.exercise import Tolerance
 from nbjudge.judge.compare import same_value
 from nbjudge.torch import Draw
+from nbjudge.values import packing
 from nbjudge.values.kinds import KINDS, kind_of
 from nbjudge.values.packing import Unreadable, pack, unpack
 
@@ -224,3 +225,14 @@ def test_steps_that_nobody_writes_are_refused(halvings):
     numbers = base64.b64encode(bytes(300)).decode()
     with pytest.raises((ValueError, TypeError)):
         unpack(f"{base64.b64encode(json.dumps(node).encode()).decode()} {numbers}")
+
+
+def test_references_expand_to_a_few_times_what_was_sent(monkeypatch):
+    monkeypatch.setattr(packing, "MOST_REFERRED_TO", 2**20)
+    array = np.zeros(2**14)  # 128 KiB, which the message holds once
+    few, many = pack([array] * 9), pack([array] * 30)
+    assert [each.nbytes for each in unpack(few)] == [array.nbytes] * 9
+    with pytest.raises(ValueError, match="more numbers"):
+        unpack(many)
+    assert len(unpack(many, with_code=True)) == 30  # the judge's own questions
+    assert len(unpack(pack([array + number for number in range(30)]))) == 30  # sent, each of them

@@ -170,18 +170,25 @@ class AskHandler(RequestHandler):
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return self._not_read(signed.learner, action, type(error).__name__)
         except Exception:
+            if refusal := self._count_check(signed.learner):
+                return refusal
             log.exception("A request to %s failed.", action)
             return 500, {"error": OWN_FAULT}
 
     def _not_read(self, learner: str, action: str, error: str) -> tuple[int, dict[str, Any]]:
-        """It counts as a check, which bounds the lines of the log as well."""
+        if refusal := self._count_check(learner):
+            return refusal
+        log.warning("A request of %r to %s was not understood (%s).", learner, action, error)
+        return 400, {"error": NOT_READ.format(error=error)}
+
+    def _count_check(self, learner: str) -> tuple[int, dict[str, Any]] | None:
+        """Count what failed as a check, which bounds the lines of the log as well; a refusal, or None."""
         try:
             self.room.limits.count_check(learner)
         except Refused as refused:
             self.set_header("Retry-After", str(refused.seconds))
             return 429, {"error": str(refused)}
-        log.warning("A request of %r to %s was not understood (%s).", learner, action, error)
-        return 400, {"error": NOT_READ.format(error=error)}
+        return None
 
     def _refused(self) -> tuple[int, tuple[bytes, ...], str]:
         assert self._refusal is not None

@@ -8,46 +8,75 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from nbjudge.ask.answers import Ask
 from nbjudge.tutor.conversation import Asked, Conversation, Lost, Said
 
-MOST = 200  # places in conversations that are kept; what was found at one may be some megabytes
+MOST = 2_000  # positions in conversations that are kept
+MOST_OF_ONE = 100  # those that one learner was the first to reach
+MOST_BYTES = 2**28  # of the questions at them
 
 
 class Transcripts:
     """What came next in conversations of a class, by what they are about and what was said in them."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[bytes, Any] = OrderedDict()
+        self._kept: OrderedDict[bytes, tuple[str, Any]] = OrderedDict()  # by position: who, what came next
+        self._held = Counter[str]()  # positions by learner
+        self._shared = Counter[int]()  # how many positions have a question, by its id
+        self._bytes = 0  # of these questions
         self._alone = threading.Lock()
 
-    def conversation(self, about: tuple[str, str], work: Callable[[Ask], Any]) -> RememberedConversation:
+    def conversation(
+        self, learner: str, about: tuple[str, str], work: Callable[[Ask], Any]
+    ) -> RememberedConversation:
         """One that runs `work` only where it comes to what nobody has said before; `about` names the work."""
-        return RememberedConversation(self, about, work)
+        return RememberedConversation(self, learner, about, work)
 
     def at(self, place: bytes) -> Any:
         """What came next there: a question, a result, or None where nobody was."""
         with self._alone:
             if place in self._kept:
                 self._kept.move_to_end(place)
-            return self._kept.get(place)
+                return self._kept[place][1]
+            return None
 
-    def keep(self, place: bytes, coming: Any) -> None:
+    def keep(self, learner: str, place: bytes, coming: Any) -> None:
+        """Remember what came next there. Each learner has a share: more of theirs push out their own."""
         with self._alone:
-            self._kept[place] = coming
-            while len(self._kept) > MOST:
-                self._kept.popitem(last=False)
+            if place in self._kept:
+                self._drop(place)
+            self._kept[place] = learner, coming
+            self._held[learner] += 1
+            if isinstance(coming, Asked):
+                self._shared[id(coming.request)] += 1
+                if self._shared[id(coming.request)] == 1:
+                    self._bytes += len(coming.request)
+            if self._held[learner] > MOST_OF_ONE:
+                self._drop(next(key for key, (who, _) in self._kept.items() if who == learner))
+            while len(self._kept) > MOST or self._bytes > MOST_BYTES:
+                self._drop(next(iter(self._kept)))
+
+    def _drop(self, place: bytes) -> None:
+        learner, coming = self._kept.pop(place)
+        self._held -= Counter([learner])  # names that hold nothing go
+        if isinstance(coming, Asked):
+            self._shared[id(coming.request)] -= 1
+            if not self._shared[id(coming.request)]:
+                del self._shared[id(coming.request)]
+                self._bytes -= len(coming.request)
 
 
 class RememberedConversation:
     """As a `Conversation`, and led by what is remembered for as long as that goes."""
 
-    def __init__(self, kept: Transcripts, about: tuple[str, str], work: Callable[[Ask], Any]) -> None:
-        self._kept, self._work = kept, work
+    def __init__(
+        self, kept: Transcripts, learner: str, about: tuple[str, str], work: Callable[[Ask], Any]
+    ) -> None:
+        self._kept, self._learner, self._work = kept, learner, work
         self._place: bytes | None = _after(
             b"", "\n".join(about)
         )  # None: what comes here holds for nobody else
@@ -62,7 +91,7 @@ class RememberedConversation:
                 return known
         coming = self._own_one().next()
         if self._place is not None:
-            self._kept.keep(self._place, coming)
+            self._kept.keep(self._learner, self._place, coming)
         return coming
 
     def answer(self, said: Said) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from nbjudge.classroom.looks import LookRecord, Looks
@@ -18,6 +19,7 @@ from nbjudge.tutor.question_texts import texts
 from nbjudge.tutor.service import act
 from nbjudge.tutor.tutor import Reply, Tutor, for_learner
 
+LONGEST_NAME = 200  # characters of a folder's name that is kept
 LONGEST_TOLD = 600  # characters of an example on the board
 ON_THE_BOARD = (
     "Whoever teaches this class sees {what} on a board which exercises are begun, stuck and done, and which "
@@ -40,7 +42,7 @@ class ClassTutors:
         self.settings, self.looks = settings, looks
         self._seed = seed if seed is not None else time.time_ns() % 2**48
         self._tutors: dict[str, Tutor] = {}
-        self._asked: dict[str, dict[str, Any]] = {}  # what a learner's conversation began with
+        self._asked: dict[str, tuple[str, str]] = {}  # folder and code of a learner's last check
         self._transcripts = Transcripts()
         self._told = set[str]()
         self._changed: list[Callable[[], object]] = []
@@ -62,7 +64,10 @@ class ClassTutors:
     def reply(self, learner: str, action: str, message: Mapping[str, Any]) -> Reply:
         """What a learner is answered. Raises CourseError, and what `act` raises for a bad request."""
         if action == "check":
-            self._asked[learner] = dict(message)
+            self._asked[learner] = (
+                str(message.get("folder", ""))[:LONGEST_NAME],
+                str(message.get("code", ""))[:64],
+            )
         return for_learner(self._noted(learner, act(self._tutor(learner), action, message)))
 
     def warm_up(self, folder: str = "") -> None:
@@ -82,23 +87,25 @@ class ClassTutors:
 
     def _tutor(self, learner: str) -> Tutor:
         if learner not in self._tutors:
-            self._tutors[learner] = Tutor(self._material, self._seed, self._transcripts.conversation)
+            self._tutors[learner] = Tutor(
+                self._material, self._seed, partial(self._transcripts.conversation, learner)
+            )
         return self._tutors[learner]
 
     def _noted(self, learner: str, reply: Reply) -> Reply:
         """The reply, after what it says of an answer has come to the board."""
         if "findings" not in reply:
             return reply
-        asked = self._asked.get(learner, {})
+        folder, code = self._asked.get(learner, ("", ""))
         named = next((finding for finding in reply["findings"] if finding["mistake"]), None)
         told = named or next(iter(reply["findings"]), None) or {"said": "", "evidence": ""}
         self.looks.add(
             LookRecord(
                 time=time.time(),
                 learner=learner,
-                lesson=self._lesson_of(reply["exercise"], str(asked.get("folder", ""))),
+                lesson=self._lesson_of(reply["exercise"], folder),
                 exercise=reply["exercise"],
-                code=str(asked.get("code", ""))[:64],
+                code=code,
                 right=reply["points"] == reply["max_points"],
                 mistake=named["mistake"] if named else "",
                 told=f"{told['said']} {told['evidence']}".strip()[:LONGEST_TOLD],

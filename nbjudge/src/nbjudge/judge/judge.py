@@ -6,10 +6,10 @@ Nothing here runs student code, and nothing of this is known to the process that
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from nbjudge.ask.answers import Ask
+from nbjudge.ask.answers import Answer, Ask
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.again import asked_again
 from nbjudge.judge.batches import ask_all
@@ -32,6 +32,17 @@ class Examination:
 
     verdict: Verdict
     runs: tuple[GroupRun, ...]
+
+    def without_answers(self) -> Examination:
+        """The verdict, which cases are wrong, and no values: all that a tutor keeps.
+
+        Returns
+        -------
+        Examination
+            A copy whose answers have their status only.
+        """
+        runs = [replace(run, answers=[Answer(each.status) for each in run.answers]) for run in self.runs]
+        return replace(self, runs=tuple(runs))
 
 
 def judge(exercise: Exercise, reference: Callable[..., Any], ask: Ask, seed: int) -> Verdict:

@@ -15,6 +15,8 @@ from nbjudge.tutor import wire
 from nbjudge.tutor.tutor import Reply, Tutor, for_learner
 
 LARGEST_FRAME = 2**28  # bytes
+LONGEST_NAME = 200  # characters of an exercise's name that are read
+MOST_COUNTED = 1_000_000
 LENGTH = 8  # bytes of a frame's length, big-endian
 ACTIONS = ("program", "check", "answer", "help", "one_page")
 
@@ -43,19 +45,25 @@ def act(tutor: Tutor, action: str, message: Mapping[str, Any]) -> Reply:
     ValueError, KeyError, TypeError
         If the message is not of the agreed form.
     """
-    folder = str(message.get("folder", ""))
+    folder, name = str(message.get("folder", "")), str(message.get("exercise", ""))[:LONGEST_NAME]
     if action == "program":
         return tutor.program()
     if action == "check":
-        return tutor.check(str(message["exercise"]), folder)
+        return tutor.check(name, folder)
     if action == "answer":
         return tutor.answer(str(message["conversation"]), message.get("said"), str(message.get("lost", "")))
     if action == "help":
-        given, tries = int(message["given"]), int(message["tries"])
-        return tutor.help(str(message["exercise"]), message["step"], given, tries, folder)
+        given, tries = _count(message["given"]), _count(message["tries"])
+        return tutor.help(name, message["step"], given, tries, folder)
     if action == "one_page":
         return tutor.one_page(folder, [str(name) for name in message["right"]])
     raise ValueError(f"there is no action {action[:50]!r}")
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= MOST_COUNTED:
+        raise ValueError(f"a number that is no count from 0 to {MOST_COUNTED}")
+    return value
 
 
 def serve(

@@ -79,7 +79,8 @@ class Tutor:
         exercise, reference = lesson.exercise(name)
 
         def look(ask: Ask) -> Examination:
-            return examine_with(exercise, reference, lesson.questions(name, self._seed), ask, self._seed)
+            questions = lesson.questions(name, self._seed)
+            return examine_with(exercise, reference, questions, ask, self._seed).without_answers()
 
         def finish(examination: Examination) -> Reply:
             self._examined[name] = examination

@@ -30,7 +30,7 @@ def read(body: bytes, long: str = SAID) -> Any:
     if long == SAID and len(line) > LONGEST_LINE:
         raise ValueError("a line of JSON that is longer than the tutor reads")
     try:
-        message = json.loads(line)
+        message = json.loads(line, parse_constant=_refuse)
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
     if end < 0:
@@ -38,3 +38,8 @@ def read(body: bytes, long: str = SAID) -> Any:
     if not isinstance(message, dict) or message.pop(BELOW, None) != long:
         raise ValueError("a text below that belongs to nothing")
     return message | {long: body[end + 1 :]}
+
+
+def _refuse(constant: str) -> None:
+    """Python's parser reads `Infinity` and `NaN`, which JSON does not have."""
+    raise ValueError(f"{constant}, which is not JSON")

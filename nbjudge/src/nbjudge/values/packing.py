@@ -25,6 +25,7 @@ MOST_AXES = 16
 # Of one message, whatever refers to whatever: what its reader does with it is bounded by these.
 MOST_ENTRIES = 200_000
 MOST_ELEMENTS = 2**25  # of all arrays, each counted as often as it is referred to
+MOST_REFERRED_TO = 2**26  # bytes of all arrays of an answer, counted likewise, besides 4 x what was sent
 ALIGNED_TO = 16  # bytes
 
 
@@ -88,6 +89,7 @@ class Message:
         self._entries, self._elements = MOST_ENTRIES, MOST_ELEMENTS
         self._starts: dict[bytes, int] = {}  # where numbers begin that are written already
         self._handed_out = set[int]()
+        self._bytes = MOST_REFERRED_TO + 4 * len(self.numbers)
 
     def tree(self, value: Any, depth: int) -> dict[str, Any]:
         """A value as a node, which is a dict of one entry: what it is, and its content."""
@@ -156,7 +158,12 @@ class Message:
         for axis in axes:
             count *= axis
         self._elements -= count
-        if self._elements < 0 or start + count * size > len(self.numbers):
+        self._bytes -= count * size
+        if (
+            self._elements < 0
+            or (self._bytes < 0 and not self._with_code)
+            or start + count * size > len(self.numbers)
+        ):
             raise ValueError("more numbers than are read, or than were sent")
         found = memoryview(self.numbers)[start : start + count * size]
         if start in self._handed_out:  # each array has numbers of its own, which it may change
