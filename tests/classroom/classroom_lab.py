@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 
 from attention_lab.tutor.messages import respond
 from attention_lab.tutor.signatures import authorization
 from nbjudge.ask import protocol
 from nbjudge.classroom.asking import SERVER_LIMITS, Room
+from nbjudge.classroom.connections import BoundedServer
 from nbjudge.classroom.looks import Looks
 from nbjudge.classroom.people import Person
 from nbjudge.classroom.service import application
@@ -103,7 +103,8 @@ class Classroom:
             self.room = Room(self.tutors, KnownByName(), self.keys)
             app = application(self.room, PREFIX, NamedInHeader, login_url="/login")
             (socket,) = bind_sockets(0, "127.0.0.1")
-            HTTPServer(app, **SERVER_LIMITS).add_sockets([socket])
+            self.server = BoundedServer(app, **SERVER_LIMITS)
+            self.server.add_sockets([socket])
             self.port = socket.getsockname()[1]
 
         self._loop.run_until_complete(start())

@@ -9,7 +9,9 @@ import pytest
 from classroom_lab import PREFIX, classroom_of
 
 from attention_lab.tutor import signatures
+from nbjudge.classroom import connections
 from nbjudge.classroom.asking import LARGEST_BODY
+from nbjudge.classroom.looks import LookRecord, Looks
 from nbjudge.classroom.origins import refusal
 from nbjudge.classroom.signatures import SECONDS, Keys
 from nbjudge.tutor import conversation, wire
@@ -180,6 +182,8 @@ def test_a_request_is_accepted_once_when_it_is_new_and_for_what_was_signed(monke
     assert not keys.verify(at(-SECONDS - 2), "check") and not keys.verify(at(0), "help")
     for forged in (good.replace("zo", "ada", 1), good[:-1] + "?", "", "token abc", "nbjudge ä:1:1:1:1"):
         assert keys.verify(forged, "check") is None
+    restarted = Keys("secret", clock=lambda: now[0] + 1)
+    assert restarted.verify(at(0), "check") is None and restarted.verify(at(1), "check")
     assert Keys("other").key_of("ada") != keys.key_of("ada") != keys.key_of("bob")
 
 
@@ -253,3 +257,54 @@ def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monk
             assert status == 200 and "This check is over" in reply["said"]
         assert not room.room.limits._busy
         assert is_answered(room, "ada") and is_answered(room, "eve")
+
+
+def test_idle_connections_of_strangers_keep_nobody_out_and_are_one_line_of_the_log(
+    tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr(connections, "MOST_OPEN", 20)
+    with classroom_of(tmp_path) as room, caplog.at_level(logging.WARNING):
+        body = MANY_LISTS
+        busy = Raw(room, "ada", "answer", {"Content-Length": str(len(body))}, body)
+        until(lambda: "ada" in room.room.limits._busy)
+        idle = [socket.create_connection(("127.0.0.1", room.port)) for _ in range(60)]
+        until(lambda: room.server.closed >= 41)
+        assert is_answered(room, "bob")
+        assert len(room.server._open) <= 20
+        busy.send(body)  # its connection, older than all others, was left open
+        assert busy.status() == 400
+        for each in idle:
+            each.close()
+        until(lambda: not room.server._open)
+    lines = [record for record in caplog.records if "connections are open" in record.getMessage()]
+    assert len(lines) == 1
+
+
+@pytest.mark.parametrize("code", ["abc", "\ud800"])
+def test_half_a_character_is_replaced_and_the_answer_judged(tmp_path, code):
+    def score(*args):
+        raise ValueError(f"{code}!")
+
+    with classroom_of(tmp_path) as room:
+        for learner in ("eve", "ada"):
+            reply = room.check(learner, "score", score, DOT, code=code)
+            assert reply["points"] < reply["max_points"]
+        for table in ("table.json", "table.csv"):
+            assert room.get("prof", f"/board/{table}")[0] == 200
+        room.tutors.looks._write_all()
+        assert len(Looks(tmp_path / "kept" / "looks.jsonl", 30).all) == 2
+
+
+def test_lines_of_the_looks_that_are_none_are_left_out(tmp_path):
+    file = tmp_path / "looks.jsonl"
+    Looks(file, 30).add(LookRecord(time.time(), "ada", DOT, "score", "c", True))
+    good = file.read_bytes()
+    bad = [
+        b"\xff\xfe",
+        b"[]",
+        good.replace(b"true", b"[]"),
+        good.replace(b'"ada"', b"null"),
+        b'{"time": "x"}',
+    ]
+    file.write_bytes(b"\n".join([*bad, good]))
+    assert [look.learner for look in Looks(file, 30).all] == ["ada"]

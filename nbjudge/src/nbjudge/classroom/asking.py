@@ -38,7 +38,7 @@ SMALL_BODY = 2**16  # bytes that are read and dropped of what is refused: a rese
 LARGEST_BODY = 80 * 2**20  # bytes that are read and dropped, one body of a learner at a time
 # How long a connection may idle, and a body may take (seconds); how much a page's request may have (bytes).
 SERVER_LIMITS: dict[str, Any] = {
-    "idle_connection_timeout": 180,
+    "idle_connection_timeout": 10,
     "body_timeout": 60,
     "max_body_size": SMALL_BODY,
     "max_buffer_size": 2**20,
@@ -99,6 +99,8 @@ class AskHandler(RequestHandler):
         action = self.path_args[0]
         length = self.request.headers.get("Content-Length", "")
         self._signed = self.room.keys.verify(self.request.headers.get("Authorization", ""), action)
+        if self._signed is not None:
+            self.application.verified.add(self.request.connection.stream)  # type: ignore[attr-defined,union-attr]
         if self._signed is None:
             self._refusal = 403, NOT_KNOWN
         elif not re.fullmatch("[0-9]{1,12}", length) or "Transfer-Encoding" in self.request.headers:

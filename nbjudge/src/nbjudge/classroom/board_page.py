@@ -45,6 +45,7 @@ class ForInstructors(RequestHandler):
         """Raises HTTPError 403 for everybody else."""
         if not self.room.people.person(self.current_user).instructor:
             raise HTTPError(403)
+        self.application.verified.add(self.request.connection.stream)  # type: ignore[attr-defined,union-attr]
 
     def write_error(self, status_code: int, **_: Any) -> None:
         self.set_header("Content-Type", "text/plain; charset=utf-8")

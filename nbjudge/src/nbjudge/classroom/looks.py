@@ -44,12 +44,13 @@ class Looks:
                 file.unlink()
 
     def add(self, look: LookRecord) -> None:
+        line = _line(look)
         self.all.append(look)
         if self._file is None:
             return
         try:
             with self._file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(look), ensure_ascii=False) + "\n")
+                file.write(line)
         except OSError:  # a full disk is no reason to leave a class without its tutor
             self._file = None
 
@@ -67,9 +68,7 @@ class Looks:
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             new = self._file.with_suffix(".new")
-            new.write_text(
-                "".join(json.dumps(asdict(look), ensure_ascii=False) + "\n" for look in self.all), "utf-8"
-            )
+            new.write_text("".join(map(_line, self.all)), "utf-8")
             new.chmod(0o600)
             os.replace(new, self._file)
         except OSError as error:
@@ -79,13 +78,23 @@ class Looks:
             ) from error
 
 
+def _line(look: LookRecord) -> str:
+    """In ASCII: half a character, which no encoding has, is an escape there."""
+    return json.dumps(asdict(look)) + "\n"
+
+
 def _read(file: Path) -> list[LookRecord]:
     """What was kept; lines that are none, such as one that was cut off, are left out."""
-    names = {each.name for each in fields(LookRecord)}
+    kinds: dict[str, Any] = {
+        each.name: {"float": (int, float), "bool": bool}.get(str(each.type), str)
+        for each in fields(LookRecord)
+    }
     found = []
     with suppress(OSError):
-        for line in file.read_text("utf-8").splitlines():
+        for line in file.read_text("utf-8", errors="replace").split("\n"):
             with suppress(ValueError, TypeError, AttributeError):
                 said: dict[str, Any] = json.loads(line)
-                found.append(LookRecord(**{name: value for name, value in said.items() if name in names}))
+                known = {name: value for name, value in said.items() if name in kinds}
+                if all(isinstance(value, kinds[name]) for name, value in known.items()):
+                    found.append(LookRecord(**known))
     return found

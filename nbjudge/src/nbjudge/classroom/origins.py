@@ -10,6 +10,7 @@ from collections.abc import Collection
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 from tornado.httputil import HTTPHeaders, HTTPServerRequest
 from tornado.web import Application, RequestHandler, stream_request_body
@@ -67,6 +68,7 @@ class OwnOrigins(Application):
     def __init__(self, handlers: list[Any], hosts: Collection[str], **settings: Any) -> None:
         # Nobody is to fill the log with what is refused.
         super().__init__(handlers, log_function=lambda handler: None, **settings)
+        self.verified = WeakSet[Any]()  # streams with a signed or logged-in request, see BoundedServer
         self._hosts = {"localhost", *(host.lower() for host in hosts)}
 
     def find_handler(self, request: HTTPServerRequest, **kwargs: Any) -> Any:

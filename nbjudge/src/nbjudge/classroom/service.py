@@ -21,6 +21,7 @@ from tornado.web import Application
 
 from nbjudge.classroom.asking import SERVER_LIMITS, AskHandler, Room
 from nbjudge.classroom.board_page import BoardEvents, BoardPage, BoardTable
+from nbjudge.classroom.connections import BoundedServer, raise_file_limit
 from nbjudge.classroom.looks import Looks
 from nbjudge.classroom.origins import OwnOrigins
 from nbjudge.classroom.people import HubPeople
@@ -96,7 +97,8 @@ async def _serve(tutors: ClassTutors, settings: ClassroomSettings, csv_format: C
     app = application(room, prefix, HubOAuthenticated, hosts - {""}, cookie_secret=os.urandom(32))
     app.add_handlers(r".*", [(f"{prefix}oauth_callback", HubOAuthCallbackHandler)])
     address = urlsplit(os.environ["JUPYTERHUB_SERVICE_URL"])
-    app.listen(address.port or 80, address.hostname or "127.0.0.1", **SERVER_LIMITS)
+    raise_file_limit()
+    BoundedServer(app, **SERVER_LIMITS).listen(address.port or 80, address.hostname or "127.0.0.1")
     log.info("The tutor listens at %s", address.geturl())
     await asyncio.Event().wait()
 

@@ -51,6 +51,7 @@ class Keys:
 
     def __init__(self, secret: str, clock: Callable[[], float] = time.time) -> None:
         self._secret, self._clock = secret, clock
+        self._start = int(clock())  # what was signed before may have been seen by an earlier process
         self._seen: dict[str, float] = {}  # when by nonce, the oldest first
 
     def key_of(self, learner: str) -> str:
@@ -67,7 +68,7 @@ class Keys:
         expected = _sign(key, "request", quoted, action, sent, nonce, digest)
         if not hmac.compare_digest(signature, expected):
             return None
-        if abs(self._clock() - int(sent)) > SECONDS or nonce in self._seen:
+        if int(sent) < self._start or abs(self._clock() - int(sent)) > SECONDS or nonce in self._seen:
             return None
         return SignedRequest(unquote(quoted), nonce, digest, key)
 

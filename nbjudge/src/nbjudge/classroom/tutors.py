@@ -14,6 +14,7 @@ from nbjudge.classroom.transcripts import Transcripts
 from nbjudge.judge.again import second_round_of
 from nbjudge.judge.batches import put_together
 from nbjudge.judge.questions import Question
+from nbjudge.plain_text import plain_lines
 from nbjudge.tutor.material import LessonMaterial, Material
 from nbjudge.tutor.question_texts import texts
 from nbjudge.tutor.service import act
@@ -108,7 +109,7 @@ class ClassTutors:
                 code=code,
                 right=reply["points"] == reply["max_points"],
                 mistake=named["mistake"] if named else "",
-                told=f"{told['said']} {told['evidence']}".strip()[:LONGEST_TOLD],
+                told=plain_lines(f"{told['said']} {told['evidence']}").strip()[:LONGEST_TOLD],
             )
         )
         for call in self._changed:

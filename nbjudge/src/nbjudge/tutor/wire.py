@@ -33,11 +33,23 @@ def read(body: bytes, long: str = SAID) -> Any:
         message = json.loads(line, parse_constant=_refuse)
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
+    message = _whole(message)
     if end < 0:
         return message
     if not isinstance(message, dict) or message.pop(BELOW, None) != long:
         raise ValueError("a text below that belongs to nothing")
     return message | {long: body[end + 1 :]}
+
+
+def _whole(value: Any) -> Any:
+    """The same with a question mark for half a character (a lone surrogate), which no file can hold."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    if isinstance(value, dict):
+        return {_whole(key): _whole(each) for key, each in value.items()}
+    return value
 
 
 def _refuse(constant: str) -> None:
