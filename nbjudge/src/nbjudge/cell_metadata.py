@@ -18,6 +18,7 @@ LEFT_OUT_TAG = "left-out-of-grading"  # an author's, on a cell such as a trainin
 NOTICE_CELL_ID = "from-the-grader"  # of the cell that says what was wrong with a submitted file
 ADDED_CELL_PREFIX = "own-"  # of the ids of cells that a student added
 _CHECK, _LEFT_OUT, _RELEASED, _ORIGIN, _ANSWER = "check", "left_out", "released", "origin", "answer"
+ANSWER_FORMAT = "2:"  # what a digest of an answer begins with; another one when it comes to compare more
 
 
 class Origin(StrEnum):
@@ -59,9 +60,9 @@ def record_answer(cell: NotebookNode, digest: str) -> None:
 
 
 def recorded_answer(cell: Mapping[str, Any]) -> str | None:
-    """The digest that equal answers share; None where a cell was graded before it was recorded."""
+    """The digest that equal answers share; None where an earlier version graded the cell."""
     digest = own_metadata(cell).get(_ANSWER)
-    return digest if isinstance(digest, str) else None
+    return digest if isinstance(digest, str) and digest.startswith(ANSWER_FORMAT) else None
 
 
 def mark_left_out(cell: NotebookNode) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from nbjudge.cell_metadata import ANSWER_FORMAT
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
 from nbjudge.judge.verdict import Verdict
 from nbjudge.read.files import write_replacing
 
-OLDER_KEYS = {"exercise", "answer", "student", "points", "reason", "day"}
 OLDER = (
     "The regrades in {file} were decided with an earlier version of nbjudge, which compared less of an "
     "answer: move the file away, grade {lesson} again, and decide them again with `nbjudge regrade`."
@@ -56,7 +56,8 @@ def read_decisions(folders: CourseFolders, lesson: str) -> list[Decision]:
     file = decisions_file(folders, lesson)
     try:
         entries = json.loads(file.read_bytes())
-        if any(entry.keys() == OLDER_KEYS for entry in entries if isinstance(entry, dict)):
+        answers = [str(entry["answer"]) for entry in entries if isinstance(entry, dict) and "answer" in entry]
+        if not all(answer.startswith(ANSWER_FORMAT) for answer in answers):
             raise CourseError(OLDER.format(file=file, lesson=lesson))
         found = [Decision(**entry) for entry in entries]
         if not all(isinstance(each.points, int | float) and each.points >= 0 for each in found):

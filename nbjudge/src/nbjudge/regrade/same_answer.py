@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nbjudge.cell_metadata import checked_exercise, is_written_by_student
+from nbjudge.cell_metadata import ANSWER_FORMAT, checked_exercise, is_written_by_student
 from nbjudge.regrade.statements import WITHOUT_EFFECT, Statement, statements_of
 
 
@@ -121,7 +121,7 @@ def _digest(statements: Iterator[str], files: Mapping[str, bytes]) -> str:
         parts += [name, content]
     for part in parts:
         digest.update(len(part).to_bytes(8, "big") + part)
-    return digest.hexdigest()[:32]
+    return ANSWER_FORMAT + digest.hexdigest()[:32]
 
 
 def _text(source: Any) -> str:
