@@ -61,7 +61,9 @@ def last_mask(right):
     return answer
 
 
-@pytest.mark.parametrize("name", ["softmax", "attention_scores", "dot_product_attention", "masked_softmax"])
+@pytest.mark.parametrize(
+    "name", ["softmax", "attention_scores", "dot_product_attention", "masked_softmax", "padding_mask"]
+)
 def test_a_result_that_is_kept_by_its_shape_is_seen(name):
     verdict = verdict_on(name, by_shape(reference(name)))
     assert verdict.points == 0
@@ -175,3 +177,22 @@ def test_what_is_kept_and_right_costs_nothing():
 
     verdict = verdict_on("softmax", answer)
     assert verdict.points == verdict.max_points, verdict.message
+
+
+@pytest.mark.parametrize(("accepts_any_order", "points"), [(True, 0), (False, 1)])
+def test_whole_numbers_change_places_where_the_reference_accepts_it(accepts_any_order, points):
+    exercise = Exercise("tripled", results=("result",))
+    exercise.group("whole numbers", points=1)(lambda draw: [ask(np.arange(4))])
+
+    def reference(x):
+        if x[0] and not accepts_any_order:
+            raise ValueError("the numbers begin with 0")
+        return 3 * x
+
+    def put(_name, calls, watch):
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+
+    answer = by_shape(lambda x: 3 * x)
+    assert judge(exercise, reference, put, seed=5).points == points
+    answer = reference  # the control
+    assert judge(exercise, reference, put, seed=5).points == 1

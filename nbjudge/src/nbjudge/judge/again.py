@@ -151,14 +151,16 @@ def _anew(asked: Question, first: Call, index: int) -> Iterator[tuple[Call, Answ
             if _answer_to(asked.reference, call) is not None
         ]
     modes = [None] if build is None else BUILDERS[build["builder"]].modes(build)
-    change = partial(_times, factor=asked.asked_again_times)
+    changes = [partial(_changed, factor=asked.asked_again_times, rolled=rolled) for rolled in (True, False)]
     for number in range(max(len(forms), len(modes))):
         form, mode = forms[number % len(forms)], modes[(number + index) % len(modes)]
-        other = {"args": _each(form["args"], change), "kwargs": _each(form["kwargs"], change)}
-        call = form | other | {"build": mode, "before": earlier}
-        answer = _answer_to(asked.reference, call)
-        if answer is not None:
-            yield call, answer
+        for change in changes:  # the second where the reference does not take rolled whole numbers
+            other = {"args": _each(form["args"], change), "kwargs": _each(form["kwargs"], change)}
+            call = form | other | {"build": mode, "before": earlier}
+            answer = _answer_to(asked.reference, call)
+            if answer is not None:
+                yield call, answer
+                break
 
 
 def _answer_to(reference: Callable[..., Any], call: Call) -> Answer | None:
@@ -194,9 +196,13 @@ def _each(value: Any, change: Callable[[ArrayKind, Any], Any]) -> Any:
     return change(kind, value) if isinstance(kind, ArrayKind) else value
 
 
-def _times(kind: ArrayKind, value: Any, factor: float) -> Any:
+def _changed(kind: ArrayKind, value: Any, factor: float, rolled: bool) -> Any:
     # Exact, and what holds for the numbers mostly holds for their halves: signs, infinities, what is large.
-    return value * factor if kind.is_floating(value) else value
+    if kind.is_floating(value):
+        return value * factor
+    # Whole numbers change places along the last axis: what is a permutation or in a range stays so.
+    is_whole = kind.dtype(value).startswith(("int", "uint"))
+    return kind.rolled(value) if rolled and is_whole and len(value.shape) else value
 
 
 def _shorter(_kind: ArrayKind, value: Any) -> Any:
