@@ -7,6 +7,7 @@ import pytest
 import torch
 from classroom_lab import COURSE, classroom_of
 
+from nbjudge.classroom import asking
 from nbjudge.classroom.board_page import as_csv
 from nbjudge.classroom.limits import REQUESTS_PER_CHECK, Limits, Refused
 from nbjudge.classroom.looks import LookRecord, Looks
@@ -63,6 +64,31 @@ def test_below_full_no_name_of_a_mistake_leaves_the_tutor_and_the_board_has_it(t
         assert reply["points"] < reply["max_points"] and reply["findings"][0]["said"]
         assert (wrong.name in json.dumps(reply)) is is_named and wrong.message not in json.dumps(reply)
         assert [each["name"] for each in on_the_board(room)["softmax"]["mistakes"]] == [wrong.name]
+
+
+def test_a_solution_is_earned_with_tries_that_the_service_has_counted(classroom):
+    asked = {"exercise": "softmax", "step": "solution", "given": 0, "tries": 99, "folder": DOT}
+    for number in range(3):
+        classroom.check("ada", "softmax", mistakes("softmax")[0].answer, DOT, code=f"try {number}")
+        classroom.check("ada", "softmax", mistakes("softmax")[0].answer, DOT, code=f"try {number}")
+        _, helped = classroom.post("ada", "help", asked)
+        assert (helped["parts"][0]["kind"] == "code") is (number == 2)
+
+
+def test_the_board_is_computed_once_for_all_pages_until_something_changes(classroom, monkeypatch):
+    computed, compute = [], classroom.room._compute_board
+    monkeypatch.setattr(
+        classroom.room,
+        "_compute_board",
+        lambda: computed.append(threading.current_thread().name) or compute(),
+    )
+    monkeypatch.setattr(asking, "BOARD_SECONDS", 1000)
+    for _ in range(5):
+        assert on_the_board(classroom) == {}
+    classroom.check("ada", "score", right("score"), DOT)
+    for _ in range(5):
+        assert on_the_board(classroom)["score"]["done"] == 1
+    assert len(computed) == 2 and all(name.startswith("board") for name in computed)
 
 
 def test_the_board_counts_who_has_begun_is_at_it_stuck_and_done(classroom):

@@ -44,6 +44,7 @@ SERVER_LIMITS: dict[str, Any] = {
     "max_buffer_size": 2**20,
     "xheaders": True,
 }
+BOARD_SECONDS = 5.0  # for which a board without changes holds: what is stuck depends on the time, too
 WRITE_SECONDS = 60  # that a learner may take to fetch a reply
 NO_LENGTH = "The tutor reads only what says how long it is (Content-Length)."
 NOT_READ = "The tutor cannot read this request ({error})."
@@ -64,13 +65,31 @@ class Room:
         self.workers = ThreadPoolExecutor(WORKERS, "judge")
         self.loop = asyncio.get_running_loop()
         self.changed = asyncio.Event()
+        self._board: list[dict[str, Any]] = []
+        self._board_of: asyncio.Event | None = None  # the change after which it was computed
+        self._board_time = self._board_cost = 0.0
+        self._board_worker, self._computing = ThreadPoolExecutor(1, "board"), asyncio.Lock()
         tutors.when_changed(lambda: self.loop.call_soon_threadsafe(self._announce))
 
-    def board(self) -> list[dict[str, Any]]:
+    async def board(self) -> list[dict[str, Any]]:
+        """The board as it is now: computed in a thread of its own, and once for all pages between changes."""
+        async with self._computing:
+            is_new = self._board_of is self.changed and time.monotonic() - self._board_time < BOARD_SECONDS
+            if not is_new:
+                wait = self._board_cost - (time.monotonic() - self._board_time)
+                if wait > 0:  # a board that takes long is made half of the time at most
+                    await asyncio.sleep(wait)
+                self._board_of, began = self.changed, time.monotonic()
+                self._board = await self.loop.run_in_executor(self._board_worker, self._compute_board)
+                self._board_time = time.monotonic()
+                self._board_cost = self._board_time - began
+            return self._board
+
+    def _compute_board(self) -> list[dict[str, Any]]:
         self.tutors.looks.forget_old()
         tutors = self.tutors
-        shown = board(tutors.looks.all, tutors.order, tutors.sentence_of, tutors.settings, time.time())
-        return as_data(shown)
+        looks = list(tutors.looks.all)  # others add to it meanwhile
+        return as_data(board(looks, tutors.order, tutors.sentence_of, tutors.settings, time.time()))
 
     def _announce(self) -> None:
         """Wake everybody who waits; the next change has an event of its own."""

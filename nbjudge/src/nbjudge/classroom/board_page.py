@@ -73,7 +73,7 @@ class BoardEvents(ForInstructors):
         try:
             while True:
                 changed = self.room.changed
-                self.write(f"data: {json.dumps(self.room.board())}\n\n")
+                self.write(f"data: {json.dumps(await self.room.board())}\n\n")
                 await self.flush()
                 try:
                     # What is stuck depends on the time, too: the heartbeat is the board as it stands then.
@@ -88,9 +88,9 @@ class BoardTable(ForInstructors):
     """The same for a spreadsheet or a program."""
 
     @authenticated
-    def get(self, name: str) -> None:
+    async def get(self, name: str) -> None:
         self.must_teach()
-        rows = self.room.board()
+        rows = await self.room.board()
         self.set_header("Content-Disposition", f'attachment; filename="{name}"')
         if name.endswith(".json"):
             self.set_header("Content-Type", "application/json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,6 +37,7 @@ class Looks:
     def __init__(self, file: Path | None, keep_days: int, clock: Callable[[], float] = time.time) -> None:
         self._file, self._seconds, self._clock = (file if keep_days else None), keep_days * DAY, clock
         self.all: list[LookRecord] = []
+        self._alone = threading.Lock()  # the judge adds, and the board forgets
         if self._file is not None:
             self.all = [look for look in _read(self._file) if clock() - look.time < self._seconds]
             self._write_all()
@@ -44,22 +46,26 @@ class Looks:
                 file.unlink()
 
     def add(self, look: LookRecord) -> None:
+        """Remember a look, and write it to the file if there is one."""
         line = _line(look)
-        self.all.append(look)
-        if self._file is None:
-            return
-        try:
-            with self._file.open("a", encoding="utf-8") as file:
-                file.write(line)
-        except OSError:  # a full disk is no reason to leave a class without its tutor
-            self._file = None
+        with self._alone:
+            self.all.append(look)
+            if self._file is None:
+                return
+            try:
+                with self._file.open("a", encoding="utf-8") as file:
+                    file.write(line)
+            except OSError:  # a full disk is no reason to leave a class without its tutor
+                self._file = None
 
     def forget_old(self) -> None:
         """Let go of what is older than the course keeps it."""
-        kept = [look for look in self.all if self._clock() - look.time < (self._seconds or DAY)]
-        if len(kept) != len(self.all):
-            self.all = kept
-            self._write_all()
+        with self._alone:
+            oldest = self._clock() - (self._seconds or DAY)
+            kept = [look for look in self.all if look.time > oldest]
+            if len(kept) != len(self.all):
+                self.all = kept
+                self._write_all()
 
     def _write_all(self) -> None:
         """Whole or not at all. Raises CourseError where it cannot be written."""

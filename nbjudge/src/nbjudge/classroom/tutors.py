@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from nbjudge.classroom.board import tries
 from nbjudge.classroom.looks import LookRecord, Looks
 from nbjudge.classroom.settings import ClassroomSettings
 from nbjudge.classroom.transcripts import Transcripts
@@ -69,6 +70,8 @@ class ClassTutors:
                 str(message.get("folder", ""))[:LONGEST_NAME],
                 str(message.get("code", ""))[:64],
             )
+        elif action == "help" and message.get("step") == "solution":
+            message = {**message, "tries": self._tries(learner, str(message.get("exercise", "")))}
         return for_learner(self._noted(learner, act(self._tutor(learner), action, message)))
 
     def warm_up(self, folder: str = "") -> None:
@@ -115,6 +118,12 @@ class ClassTutors:
         for call in self._changed:
             call()
         return reply | {"remark": " ".join(filter(None, (reply.get("remark"), self._said_once(learner))))}
+
+    def _tries(self, learner: str, exercise: str) -> int:
+        """How often a learner has tried an exercise, counted here whatever the kernel says."""
+        return tries(
+            [each for each in self.looks.all if (each.learner, each.exercise) == (learner, exercise)]
+        )
 
     def _lesson_of(self, exercise: str, folder: str) -> str:
         return self._material.find(exercise, folder).folder
