@@ -45,19 +45,23 @@ def act(tutor: Tutor, action: str, message: Mapping[str, Any]) -> Reply:
     ValueError, KeyError, TypeError
         If the message is not of the agreed form.
     """
-    folder, name = str(message.get("folder", "")), str(message.get("exercise", ""))[:LONGEST_NAME]
+    folder = str(message.get("folder", ""))
     if action == "program":
         return tutor.program()
     if action == "check":
-        return tutor.check(name, folder)
+        return tutor.check(_exercise(message), folder)
     if action == "answer":
         return tutor.answer(str(message["conversation"]), message.get("said"), str(message.get("lost", "")))
     if action == "help":
         given, tries = _count(message["given"]), _count(message["tries"])
-        return tutor.help(name, message["step"], given, tries, folder)
+        return tutor.help(_exercise(message), message["step"], given, tries, folder)
     if action == "one_page":
         return tutor.one_page(folder, [str(name) for name in message["right"]])
     raise ValueError(f"there is no action {action[:50]!r}")
+
+
+def _exercise(message: Mapping[str, Any]) -> str:
+    return str(message["exercise"])[:LONGEST_NAME]
 
 
 def _count(value: Any) -> int:
