@@ -109,7 +109,7 @@ def test_processes_that_end_at_once_are_counted(start, tmp_path):
     with start(tmp_path, TIGHT) as kernel:
         kernel.says(ROUNDS)
         assert kernel.run("rounds(80)\nprint('as many as a notebook needs')")[0] == "done"
-        outcome, shown = kernel.run(f"rounds({TIGHT.processes * STARTED // 4})\n{HOLD}")
+        outcome, shown = kernel.run(f"rounds({TIGHT.processes * STARTED // 5})\n{HOLD}")
         assert outcome == "died" and "it was let" not in shown
         assert kernel.says("print(callable(rounds))") == "True"
 

@@ -12,6 +12,7 @@ from typing import Any
 from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy.exc import SQLAlchemyError
 
+from nbjudge.plain_text import plain_line
 from nbjudge.plugin.nbgrader_course import autograded_folder
 from nbjudge.record.unfinished import remove_unfinished
 
@@ -37,16 +38,17 @@ def take_back_ungraded(converter: Any) -> None:
     def take_back() -> None:
         for (assignment, student), earlier in begun.items():
             try:
-                with _gradebook(converter) as gradebook:
-                    _restore(gradebook, assignment, student, earlier)
-                # nbgrader removes the folder itself unless the whole run is stopped.
+                # nbgrader removes the folder itself unless the whole run is stopped. First, because a full
+                # disk then has room for the gradebook again.
                 folder = autograded_folder(
                     converter.coursedir, {"student": student, "assignment": assignment}
                 )
                 names = [Path(notebook).stem for notebook in converter.notebooks]
                 remove_unfinished(folder, names, converter.coursedir.notebook_id == "*")
+                with _gradebook(converter) as gradebook:
+                    _restore(gradebook, assignment, student, earlier)
             except (SQLAlchemyError, OSError) as error:  # it must not hide what stopped the grading
-                converter.log.error(NOT_TAKEN_BACK, student, error)
+                converter.log.error(NOT_TAKEN_BACK, student, plain_line(str(error)))
         begun.clear()
 
     def begin_after_note(assignment: str, student: str) -> None:
@@ -84,10 +86,10 @@ def _entered(gradebook: Any, assignment: str, student: str) -> Earlier:
 
 def _restore(gradebook: Any, assignment: str, student: str, earlier: Earlier) -> None:
     rows = list(_rows(gradebook, assignment, student))
-    if rows and not earlier:
-        gradebook.remove_submission(assignment, student)
-        return
-    for row in rows:
+    for row in reversed(rows):
+        # Not by nbgrader's own method, which logs a traceback where the disk is full.
+        if not earlier:
+            gradebook.db.delete(row)
         for name, value in earlier.get(row.id, {}).items():
             setattr(row, name, value)
     gradebook.db.commit()
