@@ -47,6 +47,7 @@ class HubWithAccounts(Hub):
 
     def configuration(self) -> str:
         """The page's blocks as they stand there, but for addresses and passwords."""
+        self.write_secret(self.home / "srv/tutor-token")
         lines = "\n".join(documented("jupyterhub_config.py"))
         return self.at_free_ports(lines) + OF_THE_TEST.format(**self.own)
 

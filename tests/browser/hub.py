@@ -81,11 +81,16 @@ class Hub:
     def configuration(self) -> str:
         """The first block of the page, with this test's folders and addresses."""
         secret = self.home / "tutor-token"
-        secret.write_text(f"{secrets.token_hex(32)}\n")
-        self.keys = Keys(secret.read_text().strip())
+        self.write_secret(secret)
         lines = documented("jupyterhub_config.py")[0].replace("/srv/attention-lab", str(self.course))
         lines = lines.replace("/srv/tutor-token", str(secret))
         return self.at_free_ports(lines) + (OF_THE_TEST + WITHOUT_ACCOUNTS).format(**self.own)
+
+    def write_secret(self, path: Path) -> None:
+        """Write the class's secret, from which each learner's key is made."""
+        path.write_text(f"{secrets.token_hex(32)}\n")
+        path.chmod(0o600)
+        self.keys = Keys(path.read_text().strip())
 
     def at_free_ports(self, lines: str) -> str:
         for written, free in self.listen.items():

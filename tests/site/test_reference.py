@@ -15,7 +15,8 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from attention_lab import cli
 from nbjudge import authoring
 from nbjudge import cli as nbjudge_cli
-from nbjudge.course.course import open_course, read_notebook
+from nbjudge.course.course import open_course
+from nbjudge.course.notebooks import read_notebook
 from nbjudge.plugin import RunAndJudge
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -29,7 +29,6 @@ class Watch:
         self._shared = keeper.proportional
         self._sockets = os.open("/proc/self/net/sockstat", os.O_RDONLY)
         self._of_a_socket = most_in_a_socket()
-        self._started, self._newest = 0, newest_process()
         self._highest = int(Path("/proc/sys/kernel/pid_max").read_text())
 
     def until_the_end_of(self, kernel: int) -> str:
@@ -37,6 +36,8 @@ class Watch:
 
         Returns what they took too much of, nothing if the kernel ended without the keeper.
         """
+        # A kernel is started before it is needed, while the one before it still runs and starts processes.
+        self._started, self._newest = 0, newest_process()
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # the kernel's end ends a wait at once
         suspected = ""
         while True:
