@@ -16,14 +16,14 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from nbjudge.ask.answers import Reply, read_reply
-from nbjudge.ask.program import respond
-from nbjudge.ask.program.watching import Watch
 from nbjudge.cell_metadata import checked_exercise, is_left_out
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import Reply, read_reply
+from nbjudge.probe import respond
+from nbjudge.probe.watching import Watch
 from nbjudge.read.files import Folder
 from nbjudge.read.handed_in import read_handed_in
 from nbjudge.read.submission import read_submission

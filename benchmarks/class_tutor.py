@@ -27,10 +27,10 @@ from rich.table import Table
 
 from attention_lab.tutor.messages import respond
 from attention_lab.tutor.signatures import authorization
-from nbjudge.ask import protocol
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.classroom.signatures import Keys
 from nbjudge.course.course import find_course
+from nbjudge.kernel import requests
 from nbjudge.tutor import wire
 
 Message = tuple[str, dict[str, Any]]  # an action, and what is posted to it
@@ -145,7 +145,7 @@ def _rehearsal(port: int, folder: str, exercise: str, answer: Any) -> list[Messa
         action = "answer"
         message = {
             "conversation": reply["conversation"],
-            "said": respond(protocol.program(), reply["question"].decode(), vars(sys.modules["__main__"])),
+            "said": respond(requests.program(), reply["question"].decode(), vars(sys.modules["__main__"])),
             "folder": folder,
         }
     connection.close()

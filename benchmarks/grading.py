@@ -10,7 +10,7 @@
 - limit, all cells: the cells that grading leaves out as well, which stock runs; nothing is judged.
 
 All grade the same notebooks, by students who have everything right in ways of their own. Each
-grader is one process that lives for the whole class. Its own start (imports, the warm interpreter)
+grader is one process that lives for the whole class. Its own start (imports, the fork server)
 is measured apart and shared out among the class. One worker each, one thread each.
 """
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from nbjudge.ask.program import respond
-from nbjudge.ask.program.recording import NoRecording
 from nbjudge.authoring.kernel_code import stands_between
+from nbjudge.probe import respond
+from nbjudge.probe.recording import NoRecording
 from nbjudge.torch.memory import memory_of, multiplications_of
 
 COUNTS = {stands_between(count).code for count in (memory_of, multiplications_of)}

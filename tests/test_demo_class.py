@@ -15,11 +15,11 @@ from attention_lab.maintain.demo.material import material_of, with_docstring
 from attention_lab.maintain.demo.names import DIFFICULT, invented_names
 from attention_lab.maintain.demo.outcome import Judged
 from attention_lab.maintain.demo.transplant import ChecksFile
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 
 ROOT = Path(__file__).parents[1]
 COURSE = open_course(ROOT)

@@ -7,10 +7,10 @@ import pytest
 import torch
 import torch.nn as nn
 
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[1])
 

@@ -15,12 +15,12 @@ import torch
 from counted_once import CountedOnce
 
 from attention_lab.authoring import Tolerance
-from nbjudge.ask.answers import Reply, answers_of, read_reply
-from nbjudge.ask.program import respond
 from nbjudge.course.course import open_course
 from nbjudge.judge import judge as judging
 from nbjudge.judge.judge import judge
 from nbjudge.judge.questions import question
+from nbjudge.kernel.replies import Reply, answers_of, read_reply
+from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[1])
 # `make test-all` meets every seed. A day's change meets the first two of them; of trained models and of

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from nbjudge.ask.answers import answers_of
 from nbjudge.course.course import open_course
 from nbjudge.judge.questions import question, run_of
+from nbjudge.kernel.replies import answers_of
 
 COURSE = open_course(Path(__file__).parents[1])
 MASKED = [

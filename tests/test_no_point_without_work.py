@@ -9,11 +9,11 @@ import pytest
 import torch
 from vacuous import vacuous
 
-from nbjudge.ask.answers import Reply, read_reply
-from nbjudge.ask.program import respond
 from nbjudge.course.course import open_course
 from nbjudge.judge import judge as judging
 from nbjudge.judge.questions import question
+from nbjudge.kernel.replies import Reply, read_reply
+from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[1])
 SEEDS = range(3 if os.environ.get("EVERY_SEED") else 1)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 
 LESSON = open_course(Path(__file__).parents[1]).lessons["scaling"]
 EXERCISE = LESSON.exercises["score_variance"]

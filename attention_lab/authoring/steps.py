@@ -5,7 +5,7 @@ the list of the torch that is installed. `tests/grading/test_ready_made.py` hold
 torch that is installed.
 """
 
-from nbjudge.ask.program.recording import COMPILED
+from nbjudge.probe.recording import COMPILED
 from nbjudge.torch import Step, operators_named
 from nbjudge.torch.watching import BACKWARD_PASS
 

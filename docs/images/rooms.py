@@ -40,7 +40,7 @@ ROWS: dict[str, tuple[Room, ...]] = {
         Room("exports/", ("grades for Canvas", "and Moodle")),
     ),
     "one notebook": (
-        Room("pipeline/", ("a job, data in and data out: the stages below, one after another",)),
+        Room("grading/", ("a job, data in and data out: the stages below, one after another",)),
         Room("regrade/", ("what a person decides instead",)),
     ),
     "an extra": (
@@ -48,13 +48,13 @@ ROWS: dict[str, tuple[Room, ...]] = {
     ),
     "its stages": (
         Room("rebuild/", ("the lesson with the", "student's cells in it")),
-        Room("run/", ("cell by cell, in a", "kernel of its own")),
-        Room("ask/", ("fresh inputs out,", "raw values back"), inside="program/"),
+        Room("kernel/", ("runs cells and calls answers", "in a kernel of its own")),
         Room("judge/", ("compares, and", "names the mistake")),
         Room("record/", ("the verdict, into", "the graded cell")),
     ),
     "what they stand on": (
-        Room("sandbox/", ("the walls, kernels", "and their readers"), inside="inside/"),
+        Room("sandbox/", ("what is exposed,", "the fork server"), inside="inside/"),
+        Room("probe/", ("calls answers in", "the kernel"), inside="names.py"),
         Room("course/", ("lessons, checks,", "students, grades")),
         Room("read/", ("a file, whatever", "state it is in")),
         Room("authoring/", ("what a file of checks", "is written with")),

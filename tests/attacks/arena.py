@@ -20,7 +20,7 @@ from tiny_course import FOLDER, NAME, GradedClass, hand_in, make_course
 
 from nbjudge.course.configuration import read_config
 from nbjudge.record.graded_cell import is_verdict
-from nbjudge.sandbox import warm_interpreter
+from nbjudge.sandbox import fork_server
 
 # Roomy in time, so that an attack that searches or crashes comes to its end on a slow machine, too;
 # those that hang ask for less of it (`IMPATIENT`). Tight in all else: floods cost no more than they must.
@@ -75,8 +75,8 @@ class Arena:
     @property
     def sockets(self) -> Path:
         """Where this machine keeps the sockets of all kernels that students have seen."""
-        warm_interpreter._current[0].drop_spare()
-        return warm_interpreter._current[0].sockets
+        fork_server._current[0].drop_spare()
+        return fork_server._current[0].sockets
 
     def grade(
         self, student: str, work: NotebookNode | bytes, attack: Attack | None = None
@@ -123,7 +123,7 @@ class Arena:
 
     def strays(self) -> list[str]:
         """Processes that run student code although nothing is being graded."""
-        warm_interpreter._current[0].drop_spare()  # which no student has seen
+        fork_server._current[0].drop_spare()  # which no student has seen
         ends = time.monotonic() + 60  # they are nice: on a busy machine it takes them a while to end
         while (found := _forks()) and time.monotonic() < ends:
             time.sleep(0.1)
@@ -159,7 +159,7 @@ def _forks() -> list[psutil.Process]:
 
 
 def _is_fork(process: psutil.Process) -> bool:
-    """A keeper or a kernel: forked from the warm interpreter, which bubblewrap's two processes started."""
+    """A keeper or a kernel: forked from the fork server, which bubblewrap's two processes started."""
     try:
         if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
             return False

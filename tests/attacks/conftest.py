@@ -7,7 +7,7 @@ import pytest
 from arena import FULL, VARIABLE, Arena
 from tiny_course import answered
 
-from nbjudge.sandbox.warm_interpreter import close_warm_interpreter
+from nbjudge.sandbox.fork_server import close_fork_server
 
 
 @pytest.fixture(scope="session")
@@ -21,4 +21,4 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
             with warnings.catch_warnings():  # nbgrader's own; this is no test that says so itself
                 warnings.simplefilter("ignore")
                 assert arena.neighbour(answered()) == FULL, f"{suspects} cost a neighbour points"
-    close_warm_interpreter()
+    close_fork_server()

@@ -15,8 +15,8 @@ from lesson_page import LessonPage, answers_of, write_answers
 from playwright.sync_api import expect
 
 from attention_lab.tutor.messages import respond
-from nbjudge.ask import protocol
 from nbjudge.course.course import open_course
+from nbjudge.kernel import requests
 
 pytestmark = [
     pytest.mark.browser,
@@ -65,7 +65,7 @@ def check(hub, learner, exercise, answer, code):
     while "question" in reply:
         with _answers:
             setattr(sys.modules["__main__"], exercise, answer)
-            said = respond(protocol.program(), reply["question"].decode(), vars(sys.modules["__main__"]))
+            said = respond(requests.program(), reply["question"].decode(), vars(sys.modules["__main__"]))
         answered = {"conversation": reply["conversation"], "said": said, "folder": DOT}
         _, reply = hub.ask(learner, "answer", answered)
     return reply

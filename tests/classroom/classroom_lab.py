@@ -16,7 +16,6 @@ from tornado.netutil import bind_sockets
 
 from attention_lab.tutor.messages import respond
 from attention_lab.tutor.signatures import authorization
-from nbjudge.ask import protocol
 from nbjudge.classroom.asking import SERVER_LIMITS, Room
 from nbjudge.classroom.connections import BoundedServer
 from nbjudge.classroom.looks import Looks
@@ -26,6 +25,7 @@ from nbjudge.classroom.settings import ClassroomSettings
 from nbjudge.classroom.signatures import Keys
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.course import open_course
+from nbjudge.kernel import requests
 from nbjudge.tutor import wire
 from nbjudge.tutor.material import Material, TutoredLesson
 
@@ -86,7 +86,7 @@ class Classroom:
             with _answers:
                 setattr(sys.modules["__main__"], exercise, answer)
                 answered = respond(
-                    protocol.program(), reply["question"].decode(), vars(sys.modules["__main__"])
+                    requests.program(), reply["question"].decode(), vars(sys.modules["__main__"])
                 )
             _, reply = self.post(
                 name, "answer", {"conversation": reply["conversation"], "said": answered, "folder": folder}

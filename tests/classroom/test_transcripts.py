@@ -2,9 +2,9 @@
 
 import pytest
 
-from nbjudge.ask.answers import Answer, Reply
 from nbjudge.classroom import transcripts
 from nbjudge.classroom.transcripts import Transcripts
+from nbjudge.kernel.replies import Answer, Reply
 from nbjudge.tutor.conversation import Asked, Lost
 
 ABOUT = ("01_dot_product", "softmax")

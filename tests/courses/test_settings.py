@@ -11,9 +11,9 @@ import pytest
 from traitlets.config import Config
 
 from nbjudge.authoring.limits import Limits
+from nbjudge.kernel.client import open_kernel
+from nbjudge.kernel.process import KernelEnvironment, refuse_other_languages, start
 from nbjudge.plugin import RunAndJudge
-from nbjudge.run.kernel import student_kernel
-from nbjudge.run.kernel_process import KernelEnvironment, refuse_other_languages, start
 from nbjudge.sandbox.forked_kernel import SandboxError
 
 
@@ -86,7 +86,7 @@ def test_another_language_runs_only_where_no_sandbox_is_asked_for(kernelspec, tm
     with pytest.raises(SandboxError, match=r"'not-python' runs R: .*--RunAndJudge\.sandbox=False"):
         refuse_other_languages("not-python")
     cell = nbformat.v4.new_code_cell("1 + 1")
-    with student_kernel(tmp_path, KernelEnvironment("not-python", sandbox=False)) as kernel:
+    with open_kernel(tmp_path, KernelEnvironment("not-python", sandbox=False)) as kernel:
         assert kernel.run_cell(cell) == "done"
     assert cell.outputs[0].data["text/plain"] == "2"
 

@@ -14,10 +14,10 @@ from nbgrader.apps.api import NbGraderAPI
 from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in
 
 from nbjudge.course.configuration import read_config
-from nbjudge.run.kernel import StudentKernel
-from nbjudge.sandbox import warm_interpreter
+from nbjudge.kernel.client import KernelClient
+from nbjudge.sandbox import fork_server
+from nbjudge.sandbox.fork_server import ForkServer
 from nbjudge.sandbox.forked_kernel import SandboxError
-from nbjudge.sandbox.warm_interpreter import WarmInterpreter
 
 pytestmark = [
     pytest.mark.fault,
@@ -47,45 +47,41 @@ class Grader:
 @pytest.fixture
 def grader(course: Path) -> Iterator[Grader]:
     yield Grader(course)
-    warm_interpreter.close_warm_interpreter()
+    fork_server.close_fork_server()
 
 
-def kill_the_warm_interpreter() -> int:
-    process = warm_interpreter._current[0]._process
+def kill_the_fork_server() -> int:
+    process = fork_server._current[0]._process
     process.kill()
     process.wait()
     return process.pid
 
 
-def test_a_warm_interpreter_that_dies_is_replaced_and_costs_at_most_the_submission_it_served(
-    grader, monkeypatch
-):
-    execute, killed = StudentKernel._execute, []
+def test_a_fork_server_that_dies_is_replaced_and_costs_at_most_the_submission_it_served(grader, monkeypatch):
+    execute, killed = KernelClient._execute, []
 
-    def execute_and_kill(self: StudentKernel, cell: Any, patience: float) -> Any:
+    def execute_and_kill(self: KernelClient, cell: Any, patience: float) -> Any:
         if cell.id == "row_sums" and not killed:
-            killed.append(kill_the_warm_interpreter())
+            killed.append(kill_the_fork_server())
         return execute(self, cell, patience)
 
     assert grader.points("ada") == FULL
-    monkeypatch.setattr(StudentKernel, "_execute", execute_and_kill)
+    monkeypatch.setattr(KernelClient, "_execute", execute_and_kill)
     points = grader.points("ben")
     assert killed and points | {"row_sums": 2} == FULL
-    assert warm_interpreter._current[0]._process.pid not in killed
+    assert fork_server._current[0]._process.pid not in killed
     assert grader.points("cyd") == FULL
 
 
-def test_a_warm_interpreter_that_dies_when_it_is_asked_for_a_kernel_costs_nobody_anything(
-    grader, monkeypatch
-):
-    fork, killed = WarmInterpreter.fork, []
+def test_a_fork_server_that_dies_when_it_is_asked_for_a_kernel_costs_nobody_anything(grader, monkeypatch):
+    fork, killed = ForkServer.fork, []
 
-    def die_then_fork(self: WarmInterpreter, *arguments: Any, **options: Any) -> Any:
+    def die_then_fork(self: ForkServer, *arguments: Any, **options: Any) -> Any:
         if not killed:
-            killed.append(kill_the_warm_interpreter())
+            killed.append(kill_the_fork_server())
         return fork(self, *arguments, **options)
 
-    monkeypatch.setattr(WarmInterpreter, "fork", die_then_fork)
+    monkeypatch.setattr(ForkServer, "fork", die_then_fork)
     assert grader.points("ada") == FULL
     assert killed
 
@@ -93,10 +89,10 @@ def test_a_warm_interpreter_that_dies_when_it_is_asked_for_a_kernel_costs_nobody
 def test_where_no_kernel_starts_at_all_the_class_stops_with_one_sentence_and_nobody_gets_0(
     grader, monkeypatch
 ):
-    def no_fork(self: WarmInterpreter, *arguments: Any, **options: Any) -> Any:
+    def no_fork(self: ForkServer, *arguments: Any, **options: Any) -> Any:
         raise SandboxError("There is no room for another process.")
 
-    monkeypatch.setattr(WarmInterpreter, "fork", no_fork)
+    monkeypatch.setattr(ForkServer, "fork", no_fork)
     result = grader.try_to_grade("ada")
     assert not result["success"]
     assert "Grading stopped at ada. There is no room for another process." in result["error"]
@@ -109,14 +105,14 @@ def test_where_no_kernel_starts_at_all_the_class_stops_with_one_sentence_and_nob
 def test_a_submission_with_whose_files_no_kernel_starts_is_0_with_the_reason_and_the_class_goes_on(
     grader, monkeypatch, caplog
 ):
-    fork = WarmInterpreter.fork
+    fork = ForkServer.fork
 
-    def fork_without(self: WarmInterpreter, limits: Any, files: dict[str, str], patience: float) -> Any:
+    def fork_without(self: ForkServer, limits: Any, files: dict[str, str], patience: float) -> Any:
         if "unheard-of.bin" in files:
             raise SandboxError("A kernel could not be started in the sandbox: it ended.")
         return fork(self, limits, files, patience)
 
-    monkeypatch.setattr(WarmInterpreter, "fork", fork_without)
+    monkeypatch.setattr(ForkServer, "fork", fork_without)
     (hand_in(grader.root, "ada", None) / "unheard-of.bin").write_bytes(b"?")
     result = grader.try_to_grade("ada")
     assert result["success"]

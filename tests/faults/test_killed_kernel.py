@@ -15,13 +15,13 @@ from nbjudge.authoring.limits import Limits
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Lesson, open_course
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.pipeline.grade import grade
+from nbjudge.grading.grade import grade
+from nbjudge.kernel.client import KernelClient
+from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.read.submission import SubmittedCell
 from nbjudge.rebuild.forms import graded
 from nbjudge.rebuild.rebuild import rebuild
-from nbjudge.run.kernel import StudentKernel
-from nbjudge.run.kernel_process import KernelEnvironment
-from nbjudge.sandbox.warm_interpreter import close_warm_interpreter
+from nbjudge.sandbox.fork_server import close_fork_server
 
 pytestmark = pytest.mark.fault
 PATIENT = Limits(cell=60, answer=60, notebook=240)
@@ -33,7 +33,7 @@ Grade = Callable[[], dict[str, float]]
 def lesson(whole_course: Path) -> Iterator[Lesson]:
     (only,) = open_course(whole_course).lessons_in(FOLDER)
     yield only
-    close_warm_interpreter()
+    close_fork_server()
 
 
 @pytest.fixture
@@ -54,9 +54,9 @@ def kill_while(
     monkeypatch: pytest.MonkeyPatch, method: str, times: int, wanted: Callable[..., bool], gone: bool = False
 ) -> list[int]:
     """Have the kernel killed whenever `method` begins its work; returns the list of its process ids."""
-    original, kills = getattr(StudentKernel, method), []
+    original, kills = getattr(KernelClient, method), []
 
-    def killed(self: StudentKernel, *arguments: object) -> object:
+    def killed(self: KernelClient, *arguments: object) -> object:
         if len(kills) < times and wanted(*arguments):
             kernel = self.process
             kills.append(kernel.pid)
@@ -65,7 +65,7 @@ def kill_while(
                 wait_until_gone(kernel.pid)
         return original(self, *arguments)
 
-    monkeypatch.setattr(StudentKernel, method, killed)
+    monkeypatch.setattr(KernelClient, method, killed)
     return kills
 
 

@@ -19,21 +19,21 @@ from nbjudge.cell_metadata import checked_exercise
 from nbjudge.course.configuration import read_config
 from nbjudge.course.folders import read_folders
 from nbjudge.errors import CourseError
-from nbjudge.judge.verdict import GroupVerdict, Verdict
-from nbjudge.pipeline.job import (
+from nbjudge.grading.broken_assignment import BrokenAssignmentError
+from nbjudge.grading.job import (
     GradingJob,
     GradingResult,
-    NoKernelStarts,
+    NoKernelError,
     notebook_from_json,
     notebook_to_json,
 )
-from nbjudge.pipeline.own_faults import LessonFails
+from nbjudge.judge.verdict import GroupVerdict, Verdict
 from nbjudge.record.graded_cell import write_verdict
 
 pytestmark = [pytest.mark.fault, pytest.mark.filterwarnings("default")]  # nbgrader's own
 STOPS = [
-    LessonFails("A cell stops."),
-    NoKernelStarts("No kernel."),
+    BrokenAssignmentError("A cell stops."),
+    NoKernelError("No kernel."),
     KeyboardInterrupt(),
     WorkerDied("It died."),
 ]
@@ -119,7 +119,7 @@ class ThreeAtATime:
             raise RuntimeError("its process was ended")
         if "stops" in job.notebook:
             self.begun.wait(60)
-            raise LessonFails("A cell stops.")
+            raise BrokenAssignmentError("A cell stops.")
         return judge_all_right(job)
 
     def stop(self) -> None:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.authoring.case import ask
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[2])
 

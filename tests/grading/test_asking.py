@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from attention_lab.authoring import Exercise, ask
-from nbjudge.ask import protocol
-from nbjudge.ask.answers import Answer, Reply
 from nbjudge.judge.batches import ask_all
 from nbjudge.judge.judge import judge
 from nbjudge.judge.questions import question
+from nbjudge.kernel import requests
+from nbjudge.kernel.replies import Answer, Reply
 
 SIZES = {"one": 1, "two": 2, "three": 3, "four": 4}
 exercise = Exercise("double", results=("output",))
@@ -112,7 +112,7 @@ def test_every_group_has_the_time_of_a_group():
 
 def test_the_program_that_runs_in_a_kernel_compiles_and_imports_nothing_of_the_grader():
     """It is put together from the sources of several modules, whose imports may go over several lines."""
-    program = protocol.program()
+    program = requests.program()
     compile(program, "<program>", "exec")
     assert "from nbjudge" not in program and "import nbjudge" not in program
 
@@ -125,5 +125,5 @@ def test_imports_between_its_parts_are_left_out(own, monkeypatch, tmp_path):
     part = tmp_path / "part_of_a_course.py"
     part.write_text(f"import json\n{own}\nfrom json import (\n    dumps,\n)\n")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(protocol, "PARTS", [part.stem])
-    assert "nbjudge" not in protocol.program() and "dumps" in protocol.program()
+    monkeypatch.setattr(requests, "PARTS", [part.stem])
+    assert "nbjudge" not in requests.program() and "dumps" in requests.program()

@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from attention_lab.authoring import Exercise, MadeInKernel, ask, build, made_by
-from nbjudge.ask.answers import calls_for, read_reply
-from nbjudge.ask.program import respond
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import calls_for, read_reply
+from nbjudge.probe import respond
 from nbjudge.values import packing
 
 

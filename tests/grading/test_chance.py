@@ -10,9 +10,9 @@ import pytest
 import torch
 import torch.nn as nn
 
-from nbjudge.ask.answers import calls_for
-from nbjudge.ask.protocol import question
 from nbjudge.authoring import ask
+from nbjudge.kernel.replies import calls_for
+from nbjudge.kernel.requests import question
 from nbjudge.torch import build
 from nbjudge.values.packing import unpack
 

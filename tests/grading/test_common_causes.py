@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from nbjudge.ask.answers import Answer, read_reply
-from nbjudge.ask.program import respond
 from nbjudge.authoring.case import ask
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import wording
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import Answer, read_reply
+from nbjudge.probe import respond
 from nbjudge.torch import Draw
 
 tensors = Exercise("shares", results=("shares",), draw=Draw)

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from attention_lab.authoring import Tolerance
-from nbjudge.ask.answers import Answer
 from nbjudge.judge.compare import same_answer, same_gradients, same_value
+from nbjudge.kernel.replies import Answer
 from nbjudge.values.packing import Unreadable
 
 # However slow the machine, and without a database beside the tests.

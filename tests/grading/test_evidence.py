@@ -7,9 +7,9 @@ import torch
 from wrong_attention import finding, put, spoilt, unequal
 
 from attention_lab.authoring import Exercise, ask, made_by
-from nbjudge.ask.answers import Answer, Reply, read_reply
-from nbjudge.ask.program import respond
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import Answer, Reply, read_reply
+from nbjudge.probe import respond
 
 continued = Exercise("continued", results=("tokens",))
 

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.authoring import Exercise, Step, ask, build
 from nbjudge.authoring.limits import Limits
 from nbjudge.judge.judge import judge
-from nbjudge.run.kernel import student_kernel
-from nbjudge.run.kernel_process import KernelEnvironment
+from nbjudge.kernel.client import open_kernel
+from nbjudge.kernel.process import KernelEnvironment
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 from nbjudge.values.packing import pack, unpack
 
 GROUPING = Step("a ready-made grouping", {"pandas.core.frame": ("DataFrame.groupby",)})
@@ -132,7 +132,7 @@ def test_a_table_crosses_the_sandbox(tmp_path):
         "    means = pd.DataFrame({'degrees': rows.values()}, index=pd.Index(rows, name='city'))\n"
         "    return means.sort_index(ascending=False)"
     )
-    with student_kernel(tmp_path, KernelEnvironment(limits=Limits(cell=60), modules=("pandas",))) as kernel:
+    with open_kernel(tmp_path, KernelEnvironment(limits=Limits(cell=60), modules=("pandas",))) as kernel:
         assert kernel.run_cell(nbformat.v4.new_code_cell(source)) == "done"
         verdict = judge(means, mean_by_city, kernel.ask, 1)
     assert "rows in another order" in verdict.message

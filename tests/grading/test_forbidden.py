@@ -13,9 +13,9 @@ from torch.autograd import forward_ad
 from torch.nn.attention.flex_attention import flex_attention
 
 from attention_lab.authoring import Case
-from nbjudge.ask.answers import calls_for, read_reply
-from nbjudge.ask.program import respond
 from nbjudge.judge.forbidden import forbidden_step
+from nbjudge.kernel.replies import calls_for, read_reply
+from nbjudge.probe import respond
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:flex_attention called without:UserWarning"),

@@ -14,11 +14,11 @@ from routes.own import OF_ONES_OWN
 from routes.softmax import SOFTMAXES
 
 from attention_lab.authoring import FUSED_ATTENTION, SOFTMAX, Case
-from nbjudge.ask.answers import Answer, calls_for
 from nbjudge.authoring.limits import Limits
 from nbjudge.judge.forbidden import forbidden_step, went_elsewhere
-from nbjudge.run.kernel import StudentKernel, student_kernel
-from nbjudge.run.kernel_process import KernelEnvironment
+from nbjudge.kernel.client import KernelClient, open_kernel
+from nbjudge.kernel.process import KernelEnvironment
+from nbjudge.kernel.replies import Answer, calls_for
 
 SCORES = torch.arange(12.0).view(3, 4) / 10
 EXPECTED = torch.softmax(SCORES, -1)
@@ -27,18 +27,18 @@ EXPECTED = torch.softmax(SCORES, -1)
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("work")
-    with student_kernel(folder, KernelEnvironment(limits=Limits(cell=60, answer=30, notebook=600))) as kernel:
+    with open_kernel(folder, KernelEnvironment(limits=Limits(cell=60, answer=30, notebook=600))) as kernel:
         run(kernel, BEFORE)
         yield kernel
 
 
-def run(kernel: StudentKernel, code: str) -> None:
+def run(kernel: KernelClient, code: str) -> None:
     cell = nbformat.v4.new_code_cell(code)
     assert kernel.run_cell(cell) == "done"
     assert not [output for output in cell.outputs if output.output_type == "error"], cell.outputs
 
 
-def answered(kernel: StudentKernel, code: str, *, gradients: bool = False) -> Answer:
+def answered(kernel: KernelClient, code: str, *, gradients: bool = False) -> Answer:
     """What comes of a call after the cell has run."""
     run(kernel, code)
     cotangents = [torch.ones(3, 4)] if gradients else None

@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 from attention_lab.authoring import Exercise, ask, build
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 
 layer = Exercise("Layer", results=("output",))
 OWN, SHORT, LONG = "with the weights it draws itself", "one number", "many numbers"

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from attention_lab.authoring import Exercise, ask, build, made_by
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.course.course import Course, open_course
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[2])
 

@@ -13,10 +13,10 @@ import pytest
 import torch
 
 from attention_lab.authoring import ask
-from nbjudge.ask.answers import Reply, calls_for
 from nbjudge.authoring.limits import Limits
-from nbjudge.run.kernel import StudentKernel, student_kernel
-from nbjudge.run.kernel_process import KernelEnvironment
+from nbjudge.kernel.client import KernelClient, open_kernel
+from nbjudge.kernel.process import KernelEnvironment
+from nbjudge.kernel.replies import Reply, calls_for
 
 PATIENT = Limits(cell=60, answer=60, notebook=240)
 HURRIED = Limits(cell=1, answer=1, notebook=240)
@@ -27,10 +27,10 @@ DEAF = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile
 
 
 @contextmanager
-def running(folder: Path, *sources: str) -> Iterator[tuple[StudentKernel, list[str], nbformat.NotebookNode]]:
+def running(folder: Path, *sources: str) -> Iterator[tuple[KernelClient, list[str], nbformat.NotebookNode]]:
     """A kernel that has run these cells, what came of each, and the notebook."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
-    with student_kernel(folder, KernelEnvironment(limits=PATIENT)) as kernel:
+    with open_kernel(folder, KernelEnvironment(limits=PATIENT)) as kernel:
         outcomes = []
         for cell in notebook.cells:
             # Only what never ends is hurried, so that a slow machine fails no test.
@@ -44,7 +44,7 @@ def printed(notebook: nbformat.NotebookNode, index: int) -> str:
     return "".join(output.get("text", "") for output in notebook.cells[index].outputs)
 
 
-def put(kernel: StudentKernel, name: str, *inputs: torch.Tensor) -> Reply:
+def put(kernel: KernelClient, name: str, *inputs: torch.Tensor) -> Reply:
     cases = [ask(given) for given in inputs]
     return kernel.ask(name, calls_for(cases, [None] * len(cases)), False)
 
@@ -144,7 +144,7 @@ def test_when_the_time_for_a_notebook_is_used_up_cells_are_skipped_and_answers_a
 
 def test_a_notebook_cannot_take_longer_than_its_budget_by_being_late_again_and_again(tmp_path):
     cells = [nbformat.v4.new_code_cell(LOOP) for _ in range(20)]
-    with student_kernel(tmp_path, KernelEnvironment(limits=Limits(cell=1, answer=1, notebook=4))) as kernel:
+    with open_kernel(tmp_path, KernelEnvironment(limits=Limits(cell=1, answer=1, notebook=4))) as kernel:
         outcomes = [kernel.run_cell(cell) for cell in cells]
     assert outcomes[0] == "late"
     assert outcomes[-10:] == ["skipped"] * 10

@@ -10,8 +10,8 @@ import nbformat
 import psutil
 import pytest
 
-from nbjudge.run.kernel import student_kernel
-from nbjudge.run.kernel_process import KernelEnvironment, refuse_other_languages
+from nbjudge.kernel.client import open_kernel
+from nbjudge.kernel.process import KernelEnvironment, refuse_other_languages
 from nbjudge.sandbox.forked_kernel import SandboxError
 
 JULIA = {"argv": ["julia", "{connection_file}"], "display_name": "Julia", "language": "julia"}
@@ -40,7 +40,7 @@ def test_a_kernel_and_its_reader_end_together(tmp_path, sandbox):
     here = psutil.Process()
     (tmp_path / "given.txt").write_text("given")
     before = set(here.children(recursive=True))
-    with student_kernel(tmp_path, KernelEnvironment(sandbox=sandbox)) as kernel:
+    with open_kernel(tmp_path, KernelEnvironment(sandbox=sandbox)) as kernel:
         cell = nbformat.v4.new_code_cell("print(open('given.txt').read())")
         assert kernel.run_cell(cell) == "done"
         assert cell.outputs[0].text == "given\n"
@@ -48,13 +48,13 @@ def test_a_kernel_and_its_reader_end_together(tmp_path, sandbox):
         begun = set(here.children(recursive=True)) - before
         assert own in begun and len(begun) >= 2
     assert not own.is_running()
-    if not sandbox:  # the warm interpreter stays, for the next notebook
+    if not sandbox:  # the fork server stays, for the next notebook
         assert not [process for process in begun if process.is_running()]
 
 
 def test_the_sandbox_has_one_reader_for_each_kernel(tmp_path):
     """A kernel's parent is its keeper, and the keeper's other child is the reader."""
-    with student_kernel(tmp_path, KernelEnvironment()) as kernel:
+    with open_kernel(tmp_path, KernelEnvironment()) as kernel:
         own = psutil.Process(kernel.process.pid)
         family = own.parent().children()
         assert own in family and len(family) == 2

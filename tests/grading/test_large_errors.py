@@ -5,12 +5,12 @@ from __future__ import annotations
 import nbformat
 import pytest
 
-from nbjudge.ask import protocol
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.authoring.limits import Limits
-from nbjudge.run.kernel import student_kernel
-from nbjudge.run.kernel_process import KernelEnvironment
+from nbjudge.kernel import requests
+from nbjudge.kernel.client import open_kernel
+from nbjudge.kernel.process import KernelEnvironment
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 
 LARGE = 60_000_000  # characters: two copies of it are more than the reader of a kernel takes in
 CALLS = [
@@ -95,7 +95,7 @@ def test_what_escapes_a_call_is_a_short_error_without_context():
             raise Large("x" * 1_000_000)
 
     with pytest.raises(RuntimeError, match=respond.NOT_ANSWERED) as caught:
-        respond.respond(protocol.request("answer", CALLS, {}), Hostile())
+        respond.respond(requests.request("answer", CALLS, {}), Hostile())
     assert caught.value.__suppress_context__ and len(str(caught.value)) < 100
 
 
@@ -119,7 +119,7 @@ ERRORS = {
 
 def test_a_kernel_replies_to_large_errors_and_is_not_started_again(tmp_path):
     """The limits are those of a class, and no reply and no cell exceeds one."""
-    with student_kernel(tmp_path, KernelEnvironment(limits=Limits())) as kernel:
+    with open_kernel(tmp_path, KernelEnvironment(limits=Limits())) as kernel:
         assert kernel.run_cell(nbformat.v4.new_code_cell(ANSWERS)) == "done"
         first = kernel.process
         for source in ERRORS.values():

@@ -29,10 +29,10 @@ from wrong_attention import (
 )
 
 from attention_lab.authoring import Exercise, ask
-from nbjudge.ask.answers import Answer, Reply, read_reply
-from nbjudge.ask.program import respond
 from nbjudge.judge.judge import judge
 from nbjudge.judge.questions import question, right
+from nbjudge.kernel.replies import Answer, Reply, read_reply
+from nbjudge.probe import respond
 
 PAIR = r"\(output, weights\) was asked for"
 REFUSED = r"raise a ValueError .* \d+ and \d+"

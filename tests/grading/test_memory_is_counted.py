@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from attention_lab.authoring import Exercise, ask
-from nbjudge.ask.answers import calls_for, read_reply
-from nbjudge.ask.program import respond
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import calls_for, read_reply
+from nbjudge.probe import respond
 from nbjudge.torch.memory import memory_of, multiplications_of, without_gradients
 from nbjudge.values import packing
 

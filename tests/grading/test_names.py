@@ -11,19 +11,19 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from nbjudge.ask.answers import Answer, calls_for
 from nbjudge.authoring import ask
 from nbjudge.authoring.limits import Limits
 from nbjudge.cell_metadata import Origin, is_written_by_student, mark_origin
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.pipeline.grade import grade
+from nbjudge.grading.grade import grade
+from nbjudge.kernel.client import KernelClient, open_kernel
+from nbjudge.kernel.process import KernelEnvironment
+from nbjudge.kernel.replies import Answer, calls_for
 from nbjudge.read.submission import SubmittedCell
 from nbjudge.rebuild.forms import graded
 from nbjudge.rebuild.rebuild import rebuild
-from nbjudge.run.kernel import StudentKernel, student_kernel
-from nbjudge.run.kernel_process import KernelEnvironment
 
 ROOT = Path(__file__).parents[2]
 COURSE = open_course(ROOT)
@@ -39,7 +39,7 @@ def written(source: str) -> nbformat.NotebookNode:
     return nbformat.v4.new_code_cell(source, metadata={"nbgrader": {"solution": True}})
 
 
-def answer_of(kernel: StudentKernel, *cells: nbformat.NotebookNode) -> Answer:
+def answer_of(kernel: KernelClient, *cells: nbformat.NotebookNode) -> Answer:
     for cell in cells:
         kernel.run_cell(cell)
     (answer,) = kernel.ask("total", calls_for([ask(3)], [None]), {}).answers
@@ -47,8 +47,8 @@ def answer_of(kernel: StudentKernel, *cells: nbformat.NotebookNode) -> Answer:
 
 
 @pytest.fixture
-def kernel(tmp_path: Path) -> Iterator[StudentKernel]:
-    with student_kernel(tmp_path, KernelEnvironment(limits=PATIENT)) as kernel:
+def kernel(tmp_path: Path) -> Iterator[KernelClient]:
+    with open_kernel(tmp_path, KernelEnvironment(limits=PATIENT)) as kernel:
         yield kernel
 
 

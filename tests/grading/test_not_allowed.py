@@ -9,10 +9,10 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, SOFTMAX, Case, Exercise, ask
-from nbjudge.ask.answers import calls_for, read_reply
-from nbjudge.ask.program import respond
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import calls_for, read_reply
+from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[2])
 

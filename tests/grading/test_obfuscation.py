@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from attention_lab.authoring import Draw
-from nbjudge.ask.program import respond
 from nbjudge.authoring.obfuscation import Obfuscation
+from nbjudge.probe import respond
 from nbjudge.values.packing import pack, unpack
 
 TEMPLATE = """

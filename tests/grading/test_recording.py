@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from every_step import FUNCTIONS, OPERATORS, WATCH
 
 from attention_lab.authoring import SOFTMAX
-from nbjudge.ask.program.recording import Recording
 from nbjudge.judge.forbidden import forbidden_step
+from nbjudge.probe.recording import Recording
 
 KERNELS = [(operator, key) for operator, keys in OPERATORS.items() for key in keys]
 

@@ -7,7 +7,7 @@ import os
 import pytest
 from tiny_course import answered, cell_of
 
-from nbjudge.pipeline.seeds import KEY_FILE, submission_seed
+from nbjudge.grading.seeds import KEY_FILE, submission_seed
 from nbjudge.read.files import Folder
 from nbjudge.read.handed_in import read_handed_in
 

@@ -11,10 +11,10 @@ from attention_lab.authoring import Exercise
 from nbjudge.authoring.limits import Limits
 from nbjudge.judge.judge import judge
 from nbjudge.judge.verdict import Verdict
+from nbjudge.kernel.client import open_kernel
+from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.record.graded_cell import write_verdict
 from nbjudge.record.verdict_text import as_html
-from nbjudge.run.kernel import student_kernel
-from nbjudge.run.kernel_process import KernelEnvironment
 
 KEEP = """
 import base64, copy, importlib, io, json, sys, torch
@@ -123,7 +123,7 @@ TAMPERING = {
 def kernel(tmp_path_factory):
     cell = nbformat.v4.new_code_cell(KEEP)
     folder = tmp_path_factory.mktemp("work")
-    with student_kernel(folder, KernelEnvironment(limits=Limits(30, 15, 280))) as kernel:
+    with open_kernel(folder, KernelEnvironment(limits=Limits(30, 15, 280))) as kernel:
         assert kernel.run_cell(cell) == "done"
         yield kernel
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nbjudge.ask.answers import Answer, Reply
-from nbjudge.run.time_budget import TimeBudget
+from nbjudge.kernel.replies import Answer, Reply
+from nbjudge.kernel.time_budget import TimeBudget
 
 CALLS = [{"args": [number]} for number in range(3)]
 

@@ -7,11 +7,11 @@ import random
 import pytest
 import torch
 
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.authoring.case import ask
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 from nbjudge.torch import Draw, build
 
 exercise = Exercise("halve", results=("halves",), draw=Draw)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.authoring.case import ask
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 
 exercise = Exercise("path", results=("path",))
 

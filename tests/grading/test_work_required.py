@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from attention_lab.authoring import Exercise, ask
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.judge.judge import judge
 from nbjudge.judge.questions import question
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 
 double = Exercise("double", results=("doubled",))
 

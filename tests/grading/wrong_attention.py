@@ -5,9 +5,9 @@ import math
 import torch
 
 from attention_lab.authoring import Exercise, ask
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 
 
 def attend(query, key=None, value=None, mask=None):

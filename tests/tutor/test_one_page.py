@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.course.course import open_course
 from nbjudge.course.loading import importing_from
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 from nbjudge.tutor.levels import Level
 from nbjudge.tutor.material import TutoredLesson, material_of
 from nbjudge.tutor.recorded import RecordedLesson

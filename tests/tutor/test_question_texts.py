@@ -1,6 +1,6 @@
 """Texts of questions are kept for the very calls that they put, and not without end."""
 
-from nbjudge.ask.protocol import request
+from nbjudge.kernel.requests import request
 from nbjudge.tutor import question_texts
 from nbjudge.tutor.question_texts import QuestionTexts
 

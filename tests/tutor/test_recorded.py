@@ -2,11 +2,11 @@
 
 import pytest
 
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.course.course import find_course
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import examine_with
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 from nbjudge.tutor.levels import Level
 from nbjudge.tutor.material import TutoredLesson
 from nbjudge.tutor.recordings import read, record

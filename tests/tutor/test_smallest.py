@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from nbjudge.ask.answers import read_reply
-from nbjudge.ask.program import respond
 from nbjudge.course.course import find_course
 from nbjudge.judge.judge import examine
+from nbjudge.kernel.replies import read_reply
+from nbjudge.probe import respond
 from nbjudge.tutor import smallest as smallest_module
 from nbjudge.tutor.smallest import smallest_difference
 from nbjudge.values.kinds import kind_of

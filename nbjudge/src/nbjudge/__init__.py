@@ -12,7 +12,7 @@ from nbjudge.configure import configure
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from nbjudge.pipeline.in_kernel import Points
+    from nbjudge.grading.in_kernel import Points
 
 
 def check(name: str, seed: int | None = None) -> Points:
@@ -21,7 +21,7 @@ def check(name: str, seed: int | None = None) -> Points:
     Raises `CourseError` when no course surrounds the working folder or it has no such exercise.
     """
     # Here rather than above: whoever only looks what is to be graded need not wait for it.
-    from nbjudge.pipeline.in_kernel import judge_here
+    from nbjudge.grading.in_kernel import judge_here
 
     return judge_here(name, seed)
 

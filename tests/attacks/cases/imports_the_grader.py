@@ -7,8 +7,8 @@ IMPORT = """
 import importlib, inspect
 import attention_lab.plots
 names = [
-    "nbjudge", "nbjudge.judge.judge", "nbjudge.pipeline.in_kernel",
-    "checks", "checks.tiny", "tiny", "solutions", "tiny_course", "inside", "inside.keeper",
+    "nbjudge", "nbjudge.judge.judge", "nbjudge.grading.in_kernel",
+    "checks", "checks.tiny", "tiny", "solutions", "tiny_course", "inside", "inside.supervisor",
 ]
 private = ("build", "bundle", "cli", "demo", "grading", "lab", "site", "start", "students")
 names += [f"attention_lab.{name}" for name in private]

@@ -6,7 +6,7 @@ PROOF = "tried [1-9]"
 REPLACE = """
 import os, socket
 tried, done = 0, []
-for folder in ("/run/kernel", "/run/sockets", "/run/warm", "/run/warm/inside", "/run"):
+for folder in ("/run/kernel", "/run/sockets", "/run/fork_server", "/run/fork_server/inside", "/run"):
     names = os.listdir(folder) if os.access(folder, os.R_OK) else []
     for name in {*names, "new", "kernel-9"} - {"private"}:  # which holds its own home and /tmp
         path = os.path.join(folder, name)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import pytest
 from student_code import Inside, Start
 
-from nbjudge.sandbox.warm_interpreter import close_warm_interpreter
+from nbjudge.sandbox.fork_server import close_fork_server
 
 
 @pytest.fixture(scope="session")
 def start() -> Iterator[Start]:
-    """Starts kernels, all forked from one warm interpreter, which ends with the tests."""
+    """Starts kernels, all forked from one fork server, which ends with the tests."""
     yield Inside
-    close_warm_interpreter()
+    close_fork_server()
 
 
 LOOK_AROUND = """

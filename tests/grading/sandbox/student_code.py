@@ -8,8 +8,8 @@ from pathlib import Path
 import nbformat
 
 from nbjudge.authoring.limits import Limits
-from nbjudge.run.kernel import Outcome, StudentKernel
-from nbjudge.run.kernel_process import KernelEnvironment
+from nbjudge.kernel.client import KernelClient, Outcome
+from nbjudge.kernel.process import KernelEnvironment
 
 MODULES = ("numpy.random", "torch")
 PATIENT = Limits(cell=60, answer=60, notebook=240)
@@ -20,7 +20,7 @@ class Inside:
 
     def __init__(self, folder: Path, limits: Limits = PATIENT, helpers: tuple[str, ...] = ()) -> None:
         environment = KernelEnvironment(limits=limits, modules=MODULES, helpers=helpers)
-        self.kernel = StudentKernel(folder, environment)
+        self.kernel = KernelClient(folder, environment)
 
     def __enter__(self) -> Inside:
         self.kernel.start()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from nbjudge.sandbox import bubblewrap
+from nbjudge.sandbox.fork_server import ForkServer
 from nbjudge.sandbox.forked_kernel import SandboxError
-from nbjudge.sandbox.warm_interpreter import WarmInterpreter
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +85,7 @@ def test_elsewhere_than_on_linux_it_says_so(monkeypatch):
 def test_nothing_is_started_where_it_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SandboxError, match="there is no `bwrap`"):
-        WarmInterpreter(())
+        ForkServer(())
 
 
 def test_a_refusal_is_one_sentence(tmp_path, monkeypatch):

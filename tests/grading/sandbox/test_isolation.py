@@ -15,8 +15,8 @@ import psutil
 import attention_lab
 import nbjudge
 from nbjudge.sandbox.bubblewrap import ENVIRONMENT, HOME
+from nbjudge.sandbox.fork_server import close_fork_server
 from nbjudge.sandbox.inside.own_proc import OTHERS
-from nbjudge.sandbox.warm_interpreter import close_warm_interpreter
 
 ROOT = Path(__file__).parents[3]
 # What ipykernel and matplotlib set in every kernel.
@@ -125,10 +125,10 @@ def test_a_helper_is_the_copy_that_the_grader_finds_though_another_is_installed(
     for name in [name for name in sys.modules if name.partition(".")[0] == "attention_lab"]:
         monkeypatch.delitem(sys.modules, name)
     code = "import attention_lab.plots\nprint(attention_lab.plots.__file__)"
-    close_warm_interpreter()  # one that is there sees what its grader found
+    close_fork_server()  # one that is there sees what its grader found
     with start(work, helpers=("attention_lab.plots",)) as kernel:
         assert kernel.says(code).strip() == str(copy / "attention_lab" / "plots.py")
-    close_warm_interpreter()
+    close_fork_server()
 
 
 def test_none_of_the_graders_environment_variables_is_there(view):

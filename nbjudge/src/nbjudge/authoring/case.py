@@ -17,7 +17,7 @@ class Build:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     look: tuple[str, ...]
-    builder: str = "object"  # who makes it in the kernel: one of `nbjudge.ask.program.building.BUILDERS`
+    builder: str = "object"  # who makes it in the kernel: one of `nbjudge.probe.building.BUILDERS`
 
 
 def build(*args: Any, look: Sequence[str] = ("result",), **kwargs: Any) -> Build:

@@ -34,7 +34,7 @@ class Step:
     written_as: Mapping[str, str] = field(default_factory=dict)
 
     def watch(self) -> dict[str, dict[str, tuple[str, ...]]]:
-        """What has to be watched for it, see `nbjudge.ask.program.watching`."""
+        """What has to be watched for it, see `nbjudge.probe.watching`."""
         own = {"functions": self.functions, "compiled": self.compiled, "ufuncs": self.ufuncs}
         return together([own, *(step.watch() for step in self.also)])
 

@@ -12,7 +12,7 @@ from traitlets.config import Config
 
 from nbjudge.course.folders import folders_of
 from nbjudge.course.student_ids import invalid_id_reason
-from nbjudge.pipeline.executor import Executor, jobs_run_by
+from nbjudge.grading.executor import Executor, jobs_run_by
 from nbjudge.plain_text import TRACEBACK, keep_plain, plain_line, words_of_failure
 from nbjudge.plugin.submissions import SharedFiles
 

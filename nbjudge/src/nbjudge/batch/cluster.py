@@ -22,8 +22,8 @@ from nbjudge.batch.cluster_worker import Outcome, grade_notebook
 from nbjudge.batch.lesson_archive import LessonArchive
 from nbjudge.batch.workers import WorkerDied
 from nbjudge.errors import CourseError
-from nbjudge.pipeline.job import GradingJob, GradingResult
-from nbjudge.pipeline.own_faults import LessonFails
+from nbjudge.grading.broken_assignment import BrokenAssignmentError
+from nbjudge.grading.job import GradingJob, GradingResult
 
 PATIENCE_WITH_THE_SCHEDULER = 10  # seconds
 POLL_SECONDS = 1  # seconds
@@ -73,7 +73,7 @@ class ClusterWorkers:
             if outcome == "failed":
                 raise GradingFailed(f"{content.decode()} (on the worker {self._members.name(address)})")
             if outcome == "lesson fails":
-                raise LessonFails(content.decode())
+                raise BrokenAssignmentError(content.decode())
             if outcome == "no kernel":
                 self._members.refuse(address, content.decode())
             else:

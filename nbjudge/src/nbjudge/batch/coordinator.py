@@ -13,7 +13,7 @@ from nbjudge.batch.autograde import Autograder
 from nbjudge.batch.plan import Plan
 from nbjudge.batch.workers import Workers
 from nbjudge.errors import CourseError
-from nbjudge.pipeline.job import GradingJob, GradingResult
+from nbjudge.grading.job import GradingJob, GradingResult
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
 

@@ -41,15 +41,15 @@ def main() -> None:
 
 def _graded(content: bytes) -> tuple[Outcome, bytes]:
     from nbjudge.batch.worker_process import work
-    from nbjudge.pipeline.job import NoKernelStarts
-    from nbjudge.pipeline.own_faults import LessonFails
+    from nbjudge.grading.broken_assignment import BrokenAssignmentError
+    from nbjudge.grading.job import NoKernelError
 
     try:
         archive, job = pickle.loads(content)
         return "done", pickle.dumps(work(archive, job))
-    except NoKernelStarts as error:
+    except NoKernelError as error:
         return "no kernel", str(error).encode()
-    except LessonFails as error:
+    except BrokenAssignmentError as error:
         return "lesson fails", str(error).encode()
     except Exception as error:
         traceback.print_exc()  # into the worker's log

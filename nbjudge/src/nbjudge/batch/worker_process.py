@@ -15,17 +15,17 @@ from pathlib import Path
 from types import FrameType
 
 from nbjudge.batch.lesson_archive import LessonArchive, remove_unpacked, unpacked_lesson
-from nbjudge.pipeline.job import GradingJob, GradingResult, run_job
-from nbjudge.sandbox.warm_interpreter import close_warm_interpreter, warm_interpreter
+from nbjudge.grading.job import GradingJob, GradingResult, run_job
+from nbjudge.sandbox.fork_server import close_fork_server, current_fork_server
 
 END_SECONDS = 5  # seconds in which a process cleans up
 JUDGING = 300  # seconds that judging may take beyond what the notebook may: far more than it ever does
 WarmUp = tuple[tuple[str, ...], tuple[str, ...]]
-_one_at_a_time = threading.Lock()  # a process has one warm interpreter
+_one_at_a_time = threading.Lock()  # a process has one fork server
 
 
 def work(archive: LessonArchive, job: GradingJob) -> GradingResult:
-    """Grade one notebook. Raises NoKernelStarts where the sandbox gives no kernel to anybody."""
+    """Grade one notebook. Raises NoKernelError where the sandbox gives no kernel to anybody."""
     limits = job.environment.limits
     kernels = 2 * (limits.startup + limits.notebook)  # the student's and perhaps the solution's
     try:
@@ -33,7 +33,7 @@ def work(archive: LessonArchive, job: GradingJob) -> GradingResult:
             return run_job(job, unpacked_lesson(archive, job.lesson))
     except SystemExit:
         # Told to end. A pool would take this for a notebook that failed, and wait for the next one.
-        close_warm_interpreter()
+        close_fork_server()
         remove_unpacked()
         os._exit(0)
 
@@ -68,10 +68,10 @@ def initialize_worker(log: Path, warm: WarmUp | None) -> None:
     signal.signal(signal.SIGTERM, _end)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # A process of a pool ends without what `atexit` would do.
-    for clean_up in (close_warm_interpreter, remove_unpacked):
+    for clean_up in (close_fork_server, remove_unpacked):
         Finalize(None, clean_up, exitpriority=1)
     if warm is not None:
-        warm_interpreter(*warm)
+        current_fork_server(*warm)
 
 
 def _end(_signal: int, _frame: FrameType | None) -> None:

@@ -19,9 +19,9 @@ from nbjudge.errors import CourseError
 if TYPE_CHECKING:
     from nbjudge.batch.lesson_archive import LessonArchive
     from nbjudge.batch.worker_process import WarmUp
-    from nbjudge.pipeline.job import GradingJob, GradingResult
+    from nbjudge.grading.job import GradingJob, GradingResult
 
-MEMORY_OF_A_WORKER = 2**30  # bytes, roughly, with its warm interpreter and a notebook
+MEMORY_OF_A_WORKER = 2**30  # bytes, roughly, with its fork server and a notebook
 MAX_TRIES = 3  # of a notebook whose grading process dies
 END_SECONDS = 5  # seconds that a process has to end
 _processes = multiprocessing.get_context("forkserver")

@@ -12,7 +12,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from nbjudge.ask.answers import Ask
+from nbjudge.kernel.replies import Ask
 from nbjudge.tutor.conversation import Asked, Conversation, Lost, Said
 
 MOST = 2_000  # positions in conversations that are kept

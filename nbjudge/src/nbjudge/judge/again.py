@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from nbjudge.ask.answers import Answer, Ask, answers_of
-from nbjudge.ask.program.building import BUILDERS
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import wording
 from nbjudge.judge.batches import ask_all
 from nbjudge.judge.compare import same_value
 from nbjudge.judge.questions import GroupRun, Question, changes_values
 from nbjudge.judge.verdict import Finding
+from nbjudge.kernel.replies import Answer, Ask, answers_of
+from nbjudge.probe.building import BUILDERS
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of, owned_values
 

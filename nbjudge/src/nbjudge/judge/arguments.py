@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from nbjudge.ask.program import respond
 from nbjudge.authoring.case import Case
+from nbjudge.probe import respond
 from nbjudge.values.packing import MadeInKernel
 
 

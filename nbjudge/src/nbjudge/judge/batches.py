@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, Protocol
 
-from nbjudge.ask.answers import Answer, Ask
-from nbjudge.ask.program.watching import Watch
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.authoring.steps import together as all_watched
+from nbjudge.kernel.replies import Answer, Ask
+from nbjudge.probe.watching import Watch
 
 MOST_LOST_ALONE = 2  # replies; each may take as long as the answers to a group may
 

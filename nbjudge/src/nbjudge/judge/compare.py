@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbjudge.ask.answers import Answer
 from nbjudge.authoring.exercise import Tolerance
+from nbjudge.kernel.replies import Answer
 from nbjudge.values.kinds import kind_of
 
 

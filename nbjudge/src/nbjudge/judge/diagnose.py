@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbjudge.ask.answers import Answer
 from nbjudge.authoring.exercise import Exercise, Mistake
 from nbjudge.judge import wording
 from nbjudge.judge.compare import same_answer, same_value
 from nbjudge.judge.measure import evidence_of, measure
 from nbjudge.judge.questions import GroupRun, verified
 from nbjudge.judge.verdict import Finding
+from nbjudge.kernel.replies import Answer
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of, owned_values
 

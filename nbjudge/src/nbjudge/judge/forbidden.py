@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from fnmatch import fnmatchcase
 
-from nbjudge.ask.program.compiled import FOREIGN_CODE
-from nbjudge.ask.program.recording import ANOTHER_PROCESS, COMPILED
 from nbjudge.authoring.steps import Step
+from nbjudge.probe.compiled import FOREIGN_CODE
+from nbjudge.probe.recording import ANOTHER_PROCESS, COMPILED
 
 UNSEEN = {
     ANOTHER_PROCESS: "hands its work to another process, whose steps cannot be seen: compute it here.",

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nbjudge.ask.answers import Answer, Ask
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.again import asked_again
 from nbjudge.judge.batches import ask_all
@@ -17,6 +16,7 @@ from nbjudge.judge.changed_arguments import charge_one_group, remark
 from nbjudge.judge.diagnose import diagnose
 from nbjudge.judge.questions import GroupRun, Question, question, run_of
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
+from nbjudge.kernel.replies import Answer, Ask
 from nbjudge.values import describe
 
 BESIDE_ANOTHER = "this counts when a group agrees, too, whose results have to be worked out"

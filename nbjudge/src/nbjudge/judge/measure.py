@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from nbjudge.ask.answers import Answer, answers_of, calls_for
-from nbjudge.ask.program.building import SIDES
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import wording
 from nbjudge.judge.arguments import argument_names, own_case, receiver
 from nbjudge.judge.compare import same_gradients, same_value
+from nbjudge.kernel.replies import Answer, answers_of, calls_for
+from nbjudge.probe.building import SIDES
 from nbjudge.values import describe
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from nbjudge.ask.answers import Answer, answers_of
 from nbjudge.authoring.exercise import Exercise, Tolerance
 from nbjudge.judge.compare import same_value
 from nbjudge.judge.verdict import Finding
+from nbjudge.kernel.replies import Answer, answers_of
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import pack

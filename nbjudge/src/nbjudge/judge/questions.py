@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from nbjudge.ask.answers import Answer, answers_of, calls_for
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise, Group, Mistake
 from nbjudge.errors import CourseError
@@ -18,6 +17,7 @@ from nbjudge.judge.forbidden import forbidden_step, went_elsewhere
 from nbjudge.judge.own_weights import say_nothing, with_its_own_weights
 from nbjudge.judge.verdict import Finding
 from nbjudge.judge.work_required import requires_work
+from nbjudge.kernel.replies import Answer, answers_of, calls_for
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import why_it_cannot_travel

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbjudge.ask.answers import Answer
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.arguments import argument_name
 from nbjudge.judge.compare import same_gradient
+from nbjudge.kernel.replies import Answer
 from nbjudge.values.describe import kind, listed, short
 from nbjudge.values.kinds import KINDS, kind_of, owned_values
 

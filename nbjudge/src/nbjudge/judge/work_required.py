@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nbjudge.ask.answers import Answer
-from nbjudge.ask.program.building import RESULTS, SIDES
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Group
+from nbjudge.kernel.replies import Answer
+from nbjudge.probe.building import RESULTS, SIDES
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
 

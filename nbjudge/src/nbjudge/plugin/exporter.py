@@ -18,7 +18,7 @@ from nbjudge.course.folders import folders_of
 from nbjudge.course.generated import not_generated_reason
 from nbjudge.course.student_ids import invalid_id_reason
 from nbjudge.errors import CourseError
-from nbjudge.pipeline.executor import jobs_run_elsewhere
+from nbjudge.grading.executor import jobs_run_elsewhere
 from nbjudge.plain_text import keep_plain
 from nbjudge.plugin.nbgrader_course import (
     autograded_folder,
@@ -38,7 +38,7 @@ from nbjudge.read.submission import read_submission
 from nbjudge.read.timestamps import ignoring_invalid_timestamps
 from nbjudge.rebuild.forms import answer_cells
 from nbjudge.record.unfinished import remove_unfinished
-from nbjudge.sandbox.warm_interpreter import warm_interpreter
+from nbjudge.sandbox.fork_server import current_fork_server
 
 GRADED_AGAIN = "%s: an earlier run ended before it was done with this submission; it is graded again."
 
@@ -104,7 +104,7 @@ class SubmissionExporter(NotebookExporter):
         refuse_unwritable(converter.coursedir, "Nothing was graded.")
         converter.writer = GradedNotebookWriter(parent=converter, config=converter.config)
         if judging.sandbox and here:
-            warm_interpreter(judging.modules_of(lesson), tuple(judging.helpers))
+            current_fork_server(judging.modules_of(lesson), tuple(judging.helpers))
 
     def _select(self, wanted: list[Lesson]) -> None:
         """Tell nbgrader which notebooks there are: one of each lesson in each student's folder."""

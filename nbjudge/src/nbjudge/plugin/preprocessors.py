@@ -15,10 +15,11 @@ from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import GradingStops
-from nbjudge.pipeline.executor import execute
-from nbjudge.pipeline.grade import grade_without_running
-from nbjudge.pipeline.job import GradingJob, notebook_from_json, notebook_to_json
-from nbjudge.pipeline.seeds import submission_seed
+from nbjudge.grading.executor import execute
+from nbjudge.grading.grade import grade_without_running
+from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json
+from nbjudge.grading.seeds import submission_seed
+from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.plain_text import as_html
 from nbjudge.plugin.nbgrader_course import (
     autograded_folder,
@@ -38,7 +39,6 @@ from nbjudge.record.graded_notebook import read_record, write_record
 from nbjudge.record.schema import NotebookRecord
 from nbjudge.record.status import Status
 from nbjudge.regrade.apply import apply_regrades
-from nbjudge.run.kernel_process import KernelEnvironment
 
 LONGEST_SMALL_FILE = 1_000  # bytes
 NOTICE = "<p><strong>From the grader:</strong> {}</p>"

@@ -18,7 +18,7 @@ from nbjudge.errors import CourseError
 from nbjudge.plugin import execute_settings
 from nbjudge.plugin.protected_paths import protected_paths
 from nbjudge.sandbox.bubblewrap import refusal, shown_to_students
-from nbjudge.sandbox.shown_paths import readable
+from nbjudge.sandbox.exposed_paths import readable
 
 WITHOUT_SANDBOX = (
     "To grade work you trust without a sandbox, say so: --RunAndJudge.sandbox=False (or "

@@ -9,11 +9,11 @@ from functools import cached_property
 from types import CodeType
 from typing import Any
 
-from nbjudge.ask.program.building import BUILDERS
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.again import second_round_calls
 from nbjudge.judge.questions import Question, question
+from nbjudge.probe.building import BUILDERS
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import MadeInKernel

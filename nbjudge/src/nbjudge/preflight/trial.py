@@ -10,9 +10,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
-from nbjudge.ask.answers import Ask, Reply, read_reply
-from nbjudge.ask.program import respond
-from nbjudge.ask.program.watching import Watch, python_functions
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.authoring.steps import Step
 from nbjudge.course.course import Lesson
@@ -20,6 +17,9 @@ from nbjudge.course.loading import in_folder
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge
 from nbjudge.judge.verdict import Verdict
+from nbjudge.kernel.replies import Ask, Reply, read_reply
+from nbjudge.probe import respond
+from nbjudge.probe.watching import Watch, python_functions
 
 Kind = Literal["solution", "right way", "mistake"]
 LONGEST = 200  # characters of what is said of an answer

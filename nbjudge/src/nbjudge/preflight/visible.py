@@ -26,7 +26,7 @@ from nbjudge.course.loading import in_folder, without_windows
 from nbjudge.course.notebooks import cell_label, read_notebook
 from nbjudge.course.python_cells import as_python, kernel_names
 from nbjudge.errors import CourseError
-from nbjudge.pipeline.own_faults import MAY_FAIL
+from nbjudge.grading.broken_assignment import MAY_FAIL
 from nbjudge.preflight.trial import Kind, answers_of_exercise
 from nbjudge.values.kinds import kind_of
 

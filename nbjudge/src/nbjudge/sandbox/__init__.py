@@ -1,1 +1,1 @@
-"""The sandbox: kernels forked from one warm interpreter inside bubblewrap (Linux only)."""
+"""The sandbox: kernels forked from one fork server inside bubblewrap (Linux only)."""

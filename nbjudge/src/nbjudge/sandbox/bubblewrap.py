@@ -1,4 +1,4 @@
-"""bubblewrap's command line: what the warm interpreter and its kernels can see, and nothing else."""
+"""bubblewrap's command line: what the fork server and its kernels can see, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
+from nbjudge.sandbox.exposed_modules import exposed_modules, hidden_modules, import_folders
+from nbjudge.sandbox.exposed_paths import exposed_paths, links_to_the_interpreter
 from nbjudge.sandbox.inside import system_calls
 from nbjudge.sandbox.processor import claimed_processor
-from nbjudge.sandbox.shown_modules import hidden_modules, import_folders, shown_modules
-from nbjudge.sandbox.shown_paths import links_to_the_interpreter, shown_paths
 
 HOME = "/home/student"
 INSIDE = Path(__file__).parent / "inside"
@@ -34,7 +34,7 @@ ENVIRONMENT = {
     # What a large tensor took goes back to the system with it, not into a heap that only grows.
     "MALLOC_MMAP_THRESHOLD_": "4194304",
 }
-START = "import sys; sys.path[0] = '/run/warm'; from inside.warm import main; main()"
+START = "import sys; sys.path[0] = '/run/fork_server'; from inside.fork_server import main; main()"
 PRIVILEGES = (
     "CAP_SYS_ADMIN",  # to mount each kernel's private folders
     "CAP_NET_ADMIN",  # to bring up the loopback device of each kernel's own network
@@ -71,12 +71,12 @@ def refusal() -> str | None:
 
 
 def command(sockets: Path, requests: int, modules: Sequence[str], helpers: Sequence[str] = ()) -> list[str]:
-    """The command that starts a warm interpreter which reads requests from the descriptor `requests`.
+    """The command that starts a fork server which reads requests from the descriptor `requests`.
 
     It imports `modules` and is shown `helpers`, modules of the course's own. Raises CourseError where there
     is no such helper.
     """
-    inside = ["--ro-bind", str(INSIDE), "/run/warm/inside", "--bind", str(sockets), "/run/sockets"]
+    inside = ["--ro-bind", str(INSIDE), "/run/fork_server/inside", "--bind", str(sockets), "/run/sockets"]
     program = [sys.executable, "-B", "-c", START, str(requests), claimed_processor(), *modules]
     return [*_walls(inside, helpers), *program]
 
@@ -86,16 +86,16 @@ def _walls(more: Iterable[str], helpers: Sequence[str] = ()) -> list[str]:
     arguments += ["--hostname", "sandbox", "--die-with-parent", "--new-session"]
     arguments += ["--cap-drop", "ALL", *(word for name in PRIVILEGES for word in ("--cap-add", name))]
     arguments += ["--clearenv", *(word for pair in ENVIRONMENT.items() for word in ("--setenv", *pair))]
-    # The warm interpreter's own; each kernel gets an empty one over it. First, for packages may lie in them.
+    # The fork server's own; each kernel gets an empty one over it. First, for packages may lie in them.
     arguments += ["--tmpfs", "/tmp", "--tmpfs", HOME]
-    arguments += [word for place in shown_paths() for word in _shown(place)]
+    arguments += [word for place in exposed_paths() for word in _shown(place)]
     for place, target in links_to_the_interpreter().items():
-        if not any(map(place.is_relative_to, shown_paths())):
+        if not any(map(place.is_relative_to, exposed_paths())):
             arguments += ["--symlink", target, str(place)]
-    shown = shown_paths()
+    shown = exposed_paths()
     if folders := import_folders(helpers, shown):
         arguments += ["--setenv", "PYTHONPATH", os.pathsep.join(map(str, folders))]
-    arguments += [word for place in shown_modules(helpers, shown) for word in _shown(place)]
+    arguments += [word for place in exposed_modules(helpers, shown) for word in _shown(place)]
     arguments += [word for place in hidden_modules(helpers, shown) for word in _hidden(place)]
     arguments += ["--tmpfs", "/dev", "--dir", "/dev/shm", "--dir", "/dev/pts"]
     arguments += [word for name in DEVICES for word in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")]
@@ -108,7 +108,7 @@ def _walls(more: Iterable[str], helpers: Sequence[str] = ()) -> list[str]:
 
 def shown_to_students(helpers: Sequence[str] = ()) -> list[Path]:
     """Every folder and file of this machine that student code can read."""
-    return [*shown_paths(), *shown_modules(helpers, shown_paths())]
+    return [*exposed_paths(), *exposed_modules(helpers, exposed_paths())]
 
 
 def _shown(place: Path) -> list[str]:

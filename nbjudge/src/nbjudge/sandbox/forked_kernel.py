@@ -21,7 +21,7 @@ from typing import Any
 
 from nbjudge.errors import CourseError
 from nbjudge.sandbox.bubblewrap import HOME
-from nbjudge.sandbox.wire import Wire
+from nbjudge.sandbox.channel import Wire
 
 WORK_FOLDER = f"{HOME}/work"
 INSIDE_SOCKETS = "/run/kernel/kernel"  # what the kernel itself knows its sockets by
@@ -88,7 +88,7 @@ class ComingKernel:
         self._wire, self._their_wire = socket.socketpair()  # to the kernel's reader
 
     def ask_for(self, warm: socket.socket) -> None:
-        """Have the warm interpreter fork it. Raises OSError where that is gone."""
+        """Have the fork server fork it. Raises OSError where that is gone."""
         request = {
             "connection": self._connection(INSIDE_SOCKETS),
             "readers_connection": self._connection(f"{READERS_SOCKETS}/{self.sockets.name}/kernel"),

@@ -1,6 +1,6 @@
 """How torch's modules are made, given weights, and looked at.
 
-Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from nbjudge.ask.program.building import BUILDERS, Builder
+from nbjudge.probe.building import BUILDERS, Builder
 
 MOST_NAMES = 4
 

@@ -1,6 +1,6 @@
 """Notes that torch computes: its operators, what torch.compile wrote, and every backward pass.
 
-Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from nbjudge.ask.program.recording import COMPILED
-from nbjudge.ask.program.watching import WATCHERS, ExchangedCode, Note, Watch, Watcher, attribute
+from nbjudge.probe.recording import COMPILED
+from nbjudge.probe.watching import WATCHERS, ExchangedCode, Note, Watch, Watcher, attribute
 
 CALLED = " (called)"  # behind an operator that ran outside of every backward pass
 BACKWARD_PASS = "a backward pass"  # whoever started it: Python, C++ or scripted code

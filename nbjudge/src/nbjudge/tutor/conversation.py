@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from queue import Empty, Queue
 from typing import Any, Generic, Protocol, TypeVar
 
-from nbjudge.ask.answers import Answer, Ask, Reply, read_reply
-from nbjudge.ask.program.watching import Watch
-from nbjudge.ask.protocol import LARGEST_REPLY
+from nbjudge.kernel.replies import Answer, Ask, Reply, read_reply
+from nbjudge.kernel.requests import LARGEST_REPLY
+from nbjudge.probe.watching import Watch
 from nbjudge.tutor.question_texts import texts
 from nbjudge.values import packing
 
@@ -29,7 +29,7 @@ class Abandoned(Exception):
 
 @dataclass(frozen=True)
 class Asked:
-    """A question for the kernel: a packed request in UTF-8 (`nbjudge.ask.protocol.request`)."""
+    """A question for the kernel: a packed request in UTF-8 (`nbjudge.kernel.requests.request`)."""
 
     request: bytes
 

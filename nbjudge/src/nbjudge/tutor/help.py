@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from nbjudge.ask.answers import Answer, Ask
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.arguments import argument_names, receiver
 from nbjudge.judge.judge import Examination
+from nbjudge.kernel.replies import Answer, Ask
 from nbjudge.tutor.levels import Level
 from nbjudge.tutor.material import LessonMaterial
 from nbjudge.tutor.smallest import Difference, smallest_difference

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from nbjudge.ask.program.watching import Watch
-from nbjudge.ask.protocol import request
+from nbjudge.kernel.requests import request
+from nbjudge.probe.watching import Watch
 
 MOST_BYTES = 128 * 2**20  # of all texts that are kept
 

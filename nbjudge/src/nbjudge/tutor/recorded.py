@@ -13,11 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbjudge.ask.answers import Answer
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise, Group, Tolerance
 from nbjudge.authoring.steps import Step
 from nbjudge.judge.questions import Question
+from nbjudge.kernel.replies import Answer
 from nbjudge.tutor.levels import Level
 from nbjudge.tutor.material import WrittenQuestion
 

@@ -35,7 +35,7 @@ FORMS = {
     ("nbjudge.torch.build", "ModuleBuild"),
     ("nbjudge.torch.steps", "Step"),
     ("nbjudge.authoring.steps", "Step"),
-    ("nbjudge.ask.answers", "Answer"),
+    ("nbjudge.kernel.replies", "Answer"),
     ("builtins", "frozenset"),
 }
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from nbjudge.ask.answers import Answer, Ask, answers_of, calls_for
-from nbjudge.ask.program.building import BUILDERS
 from nbjudge.authoring.case import Build, Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.questions import GroupRun, right, values_right
+from nbjudge.kernel.replies import Answer, Ask, answers_of, calls_for
+from nbjudge.probe.building import BUILDERS
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
 

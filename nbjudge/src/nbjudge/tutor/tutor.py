@@ -12,13 +12,13 @@ from collections.abc import Callable, Collection
 from datetime import date
 from typing import Any
 
-from nbjudge.ask import protocol
-from nbjudge.ask.answers import Ask
-from nbjudge.ask.protocol import LARGEST_REPLY
 from nbjudge.errors import CourseError
 from nbjudge.judge.again import second_round_of
 from nbjudge.judge.judge import Examination, examine_with
 from nbjudge.judge.verdict import Finding
+from nbjudge.kernel import requests
+from nbjudge.kernel.replies import Ask
+from nbjudge.kernel.requests import LARGEST_REPLY
 from nbjudge.tutor.conversation import Abandoned, Asked, Conversation, Lost, Talk
 from nbjudge.tutor.help import (
     Part,
@@ -138,7 +138,7 @@ class Tutor:
 
     def program(self) -> Reply:
         """What a kernel answers questions with: the same for every kernel, with nothing of a course."""
-        return {"program": protocol.program()}
+        return {"program": requests.program()}
 
     def prepare(self, lesson: LessonMaterial, name: str) -> None:
         """Draw the questions of an exercise and answer them, so that its first check need not wait."""
@@ -196,7 +196,7 @@ class Tutor:
 
 def program_name() -> str:
     """A digest of the program that kernels answer with: one that has another fetches it first."""
-    return hashlib.sha256(protocol.program().encode()).hexdigest()
+    return hashlib.sha256(requests.program().encode()).hexdigest()
 
 
 def _verdict_reply(examination: Examination, level: Level) -> Reply:

@@ -2,7 +2,7 @@
 
 A scalar of NumPy's (`numpy.int64(3)`, or an array without axes) counts as the plain number that it is.
 
-Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Plain values (numbers, texts, lists, dicts, None) need no kind. NumPy's arrays a
 here, torch's tensors in `nbjudge.torch`; another library's values take one class more, and a line that
 registers it. No library is imported before a value of it is met.
 
-Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
 """
 
 from __future__ import annotations

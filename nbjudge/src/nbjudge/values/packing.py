@@ -3,7 +3,7 @@
 Nothing that is received is executed or unpickled: a message's reader builds what its writer may have meant,
 within bounds, or raises.
 
-Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A column travels as the array that it is, or entry by entry where it holds texts
 the like. What an index is called travels with it; how often its dates come, or in which order a category's
 values stand, does not.
 
-Part of what runs in the student's kernel, see `nbjudge.ask.protocol`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
 """
 
 from __future__ import annotations

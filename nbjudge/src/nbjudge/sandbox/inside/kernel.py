@@ -16,7 +16,7 @@ from .memory import sizes_in
 from .network import limit_buffers
 from .own_proc import cover_what_is_not_its_own, mount_own_proc
 
-# The system counts the warm interpreter, the keepers and the threads of the next kernel as well.
+# The system counts the fork server, the keepers and the threads of the next kernel as well.
 SYSTEMS_SHARE = 32
 # Bytes of addresses for a stack and for what malloc sets aside; most of them are never used.
 RESERVED_BY_A_THREAD = 80 * 2**20

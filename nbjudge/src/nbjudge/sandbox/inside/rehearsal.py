@@ -1,7 +1,7 @@
 """What every notebook does first, done once before any is run.
 
 Libraries load and build much at their first use: fonts, image formats, kernels for small matrices.
-What the warm interpreter has done, its forks need not do again, and they share the memory of it.
+What the fork server has done, its forks need not do again, and they share the memory of it.
 Nothing that a library keeps for its user (random states, open figures, settings) may be left changed.
 """
 

@@ -24,7 +24,7 @@ class Watch:
 
     def __init__(self, limits: dict[str, int]) -> None:
         self._limits = limits
-        # A kernel begins with the memory of the warm interpreter, of which its part is nobody's doing.
+        # A kernel begins with the memory of the fork server, of which its part is nobody's doing.
         (keeper,) = looked_at("/proc/self")
         self._shared = keeper.proportional
         self._sockets = os.open("/proc/self/net/sockstat", os.O_RDONLY)

@@ -1,0 +1,184 @@
+"""Cells of an assignment's own that fail: whether its solution has all points in spite of them.
+
+A demonstration that calls `input()` costs nothing. A package that the sandbox lacks may cost every student
+the points of a test: the instructor learns of it first, and no student gets 0 for it.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from nbformat import NotebookNode
+from nbgrader.utils import determine_grade, is_grade, is_solution
+
+from nbjudge.cell_metadata import Origin, is_written_by_student, origin_of
+from nbjudge.course.course import Lesson
+from nbjudge.course.notebooks import read_notebook
+from nbjudge.errors import GradingStops
+from nbjudge.grading.grade import grade
+from nbjudge.kernel.process import KernelEnvironment
+from nbjudge.plain_text import plain_line
+from nbjudge.read.files import copy_plain_files
+from nbjudge.record.graded_cell import read_cell_status
+from nbjudge.record.status import Status
+from nbjudge.sandbox.forked_kernel import SandboxError
+
+MAY_FAIL = "raises-exception"  # Jupyter's tag for a cell that shows an error on purpose
+NO_FRONTEND = "StdinNotImplementedError"  # what IPython raises for `input()` where no person can answer
+MAX_NAMES = 3  # of cells in a sentence
+ALL_POINTS = "The notebook “{notebook}”: the assignment's own cell {failures}; its tests pass all the same."
+POINTS_LOST = (
+    "The notebook “{notebook}”: the assignment's own cell {failures}. The solution loses points in {tests}, "
+    "too; graded all the same, as c.RunAndJudge.grade_despite_failing_cells says."
+)
+REFUSED = (
+    "The notebook “{notebook}” cannot be graded: its own cell {failures}, and with the solution's answers "
+    "points are lost in {tests}, too. Fix the cell, or give the sandbox, which has no network, what it lacks "
+    "(`c.RunAndJudge.modules` for packages, `c.RunAndJudge.helpers` for modules of the course's own, files "
+    "beside the notebook); to grade all the same, set `c.RunAndJudge.grade_despite_failing_cells = True`."
+)
+
+
+class BrokenAssignmentError(GradingStops):
+    """A cell of the assignment's own fails, and its solution cannot get all points."""
+
+
+@dataclass(frozen=True)
+class SolutionRun:
+    """What came of grading an assignment's own solution.
+
+    Cells are named by their positions in the source notebook: older notebooks have no ids, and a text may
+    occur twice.
+    """
+
+    failures: dict[int, str]  # the given cells that fail, and a sentence about each
+    lost: tuple[str, ...]  # the automatically graded cells that do not have their full points
+
+
+_known: dict[tuple[Path, int, KernelEnvironment], SolutionRun] = {}
+
+
+def warn_of_broken_assignment(
+    graded: NotebookNode, lesson: Lesson, seed: int, environment: KernelEnvironment, despite: bool = False
+) -> str:
+    """Look into the failing cells of a graded notebook that are the assignment's own.
+
+    Parameters
+    ----------
+    graded
+        A student's notebook after it was graded.
+    lesson
+        The notebook that it was made from. Its solution is graded once for each environment, and only when a
+        given cell has failed.
+    seed
+        What the inputs are drawn from if the solution is graded now.
+    environment
+        Where the kernels run.
+    despite
+        Whether to grade although the solution loses points.
+
+    Returns
+    -------
+    str
+        A warning that is the same for the whole class; empty if no given cell fails with the solution.
+
+    Raises
+    ------
+    BrokenAssignmentError
+        If such a cell fails, and an automatically graded cell does not give the solution its full points.
+    """
+    stopped = {
+        place for place, cell in enumerate(_of_the_lesson(graded)) if _is_given(cell) and _failure(cell)
+    }
+    if not stopped:
+        return ""
+    key = (lesson.source_path, lesson.source_path.stat().st_mtime_ns, environment)
+    if key not in _known:
+        try:
+            _known[key] = _grade_solution(graded, lesson, seed, environment)
+        except SandboxError:
+            return ""  # no kernel for the solution says nothing of the lesson, and costs this student nothing
+    run = _known[key]
+    if stopped.isdisjoint(run.failures):
+        return ""
+    about = {
+        "notebook": lesson.name,
+        "failures": _listed(list(run.failures.values()), "; cell "),
+        "tests": _listed([f"“{name}”" for name in run.lost], ", "),
+    }
+    if not run.lost:
+        return ALL_POINTS.format_map(about)
+    if despite:
+        return POINTS_LOST.format_map(about)
+    raise BrokenAssignmentError(REFUSED.format_map(about))
+
+
+def _grade_solution(
+    graded: NotebookNode, lesson: Lesson, seed: int, environment: KernelEnvironment
+) -> SolutionRun:
+    answers = {_name(cell): cell.source for cell in read_notebook(lesson.source_path).cells}
+    solution = copy.deepcopy(graded)
+    solution.cells = copy.deepcopy(_of_the_lesson(graded))
+    for cell in solution.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+            if is_written_by_student(cell):
+                cell.source = answers.get(_name(cell), cell.source)
+    with TemporaryDirectory(prefix="nbjudge-") as folder:
+        copy_plain_files(lesson.source_path.parent, Path(folder))
+        grade(solution, lesson, Path(folder), seed, environment)
+    failures: dict[int, str] = {}
+    for place, cell in enumerate(solution.cells):
+        if read_cell_status(cell) is not Status.COMPLETED:
+            break  # what is too slow, or dies, says nothing of the cells behind it
+        if _is_given(cell) and (failure := _failure(cell)):
+            failures[place] = failure
+    return SolutionRun(failures, tuple(_name(cell) for cell in solution.cells if _loses_points(cell)))
+
+
+def _of_the_lesson(graded: NotebookNode) -> list[NotebookNode]:
+    """The cells of the source notebook in its order: the same in every submission."""
+    return [cell for cell in graded.cells if origin_of(cell) is Origin.COURSE]
+
+
+def _name(cell: NotebookNode) -> str:
+    """What an author knows a cell by: nbgrader's id or, without one, Jupyter's, or its first line."""
+    grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+    first_line = cell.source.strip().partition("\n")[0]
+    return str(grade_id or cell.get("id") or first_line)
+
+
+def _is_given(cell: NotebookNode) -> bool:
+    """Code of the lesson's own that is to run without an error whatever students answer."""
+    return (
+        cell.cell_type == "code"
+        and not is_grade(cell)
+        and not is_written_by_student(cell)
+        and MAY_FAIL not in cell.metadata.get("tags", [])
+    )
+
+
+def _loses_points(cell: NotebookNode) -> bool:
+    """Whether an automatically graded cell has less than its full points, as nbgrader reads its outputs."""
+    if cell.cell_type != "code" or not is_grade(cell) or is_solution(cell):
+        return False
+    points, most = determine_grade(cell)
+    return bool(points < most)
+
+
+def _failure(cell: NotebookNode) -> str:
+    """What cell has stopped with which error; empty where it has not."""
+    for output in cell.outputs:
+        if output.output_type == "error":
+            if output.ename == NO_FRONTEND:
+                return f"“{_name(cell)}” stops: input() cannot be answered while grading"
+            return f"“{_name(cell)}” stops with {plain_line(f'{output.ename}: {output.evalue}'.rstrip(': '))}"
+    return ""
+
+
+def _listed(parts: list[str], between: str) -> str:
+    more = f" and {len(parts) - MAX_NAMES} more" if len(parts) > MAX_NAMES else ""
+    return between.join(parts[:MAX_NAMES]) + more

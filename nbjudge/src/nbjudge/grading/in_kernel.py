@@ -1,0 +1,50 @@
+"""What `check` does in a kernel that runs the hidden region of a graded cell.
+
+Graded through this package, a hidden region never reaches a kernel: the judge does what it
+says from outside. Under stock nbgrader, or when an author runs the source notebook, the call
+runs here, in the kernel, and the same judge puts the same questions to the same names. The
+grade is then as trustworthy as any in-kernel test, and no more.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from pathlib import Path
+from typing import Any
+
+from nbjudge.course.course import find_course
+from nbjudge.judge.judge import judge
+from nbjudge.judge.verdict import Verdict
+from nbjudge.kernel.replies import Reply, read_reply
+from nbjudge.probe import respond
+from nbjudge.probe.watching import Watch
+from nbjudge.record.verdict_text import as_html, as_text
+
+
+class Points(float):
+    """A number of points that shows its verdict; nbgrader reads the number."""
+
+    verdict: Verdict
+
+    def __repr__(self) -> str:
+        return f"{float(self):g}"
+
+    def _repr_html_(self) -> str:
+        return as_html(self.verdict)
+
+
+def judge_here(name: str, seed: int | None = None) -> Points:
+    """Judge the exercise `name` as this kernel defines it, see `nbjudge.check`."""
+    lesson, exercise = find_course(Path.cwd()).exercise(name)
+    answer = vars(sys.modules["__main__"]).get(name)
+
+    def ask(_name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+
+    seed = secrets.randbits(48) if seed is None else seed
+    verdict = judge(exercise, lesson.reference_answer(name), ask, seed)
+    print(as_text(verdict))
+    points = Points(verdict.points)
+    points.verdict = verdict
+    return points

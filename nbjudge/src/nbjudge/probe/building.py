@@ -1,0 +1,64 @@
+"""How an object is made of an answer that is a class, and what is looked at of it.
+
+Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+# What is looked at without calling a method: what a call returns, and how the object is made.
+RESULTS = ("result", "result again")
+SIDES = (*RESULTS, "parameters", "buffers", "buffer values", "state", "attributes")
+
+
+class Builder:
+    """Plain objects. Another library's (torch's modules) have a builder of their own."""
+
+    def make(self, answer: Callable[..., Any], build: dict[str, Any], args: Any, kwargs: Any) -> Any:
+        """The object, as `nbjudge.authoring.build` describes it."""
+        return answer(*args, **kwargs)
+
+    def modes(self, build: dict[str, Any]) -> list[dict[str, Any]]:
+        """How else to make the object for the same results: once more in each mode that it has."""
+        return [build]
+
+    def call_before(self, made: Any, build: dict[str, Any], args: Any, kwargs: Any) -> None:
+        """A call whose result nobody asks for: what an object keeps of it shows in the next one."""
+        made(*args, **kwargs)
+
+    def parameters(self, made: Any) -> dict[str, Any]:
+        """Of the object, what gradients are asked for beside those of the arguments."""
+        return {}
+
+    def side(self, made: Any, name: str) -> Any:
+        """How the object is made: one of `SIDES` that is no result."""
+        if name == "attributes":
+            return {key: type(value).__name__ for key, value in sorted(vars(made).items())}
+        raise ValueError(f"a {type(made).__name__} has no {name}")
+
+
+# By the name that `Build.builder` holds.
+BUILDERS: dict[str, Builder] = {"object": Builder()}
+
+
+def calls_in(look: list[str]) -> int:
+    """How many of these looks call the object or a method of it."""
+    return sum(name in RESULTS or name not in SIDES for name in look)
+
+
+def look_at(made: Any, builder: Builder, look: list[str], handed: Iterator[dict[str, Any]]) -> Any:
+    """What the judge wants to see: one result, or a dict of whatever else it asked for.
+
+    `handed` holds arguments for each call: what one call changes must not reach the next one.
+    """
+    seen: dict[str, Any] = {}
+    # A call may change what is seen of the object: results come first, in this order.
+    for name in sorted(look, key=lambda name: (*SIDES, name).index(name)):
+        if name in SIDES and name not in RESULTS:
+            seen[name] = builder.side(made, name)
+        else:
+            arguments, called = next(handed), made if name in RESULTS else getattr(made, name)
+            seen[name] = called(*arguments["args"], **arguments["kwargs"])
+    return seen["result"] if look == ["result"] else seen

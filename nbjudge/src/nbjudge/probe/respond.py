@@ -1,0 +1,244 @@
+"""What runs in the student's kernel: it takes inputs, calls the answer and sends back raw results.
+
+The text of this file and of its parts (see `nbjudge.kernel.requests`) is sent along with every question, so
+nothing of the course is needed beside the kernel. It knows no reference, compares nothing and
+decides nothing: whoever tampers with it only spoils their own answers. The grader's process
+uses the same functions to run references and mistakes on the same inputs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import json
+import linecache
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import CodeType
+from typing import Any
+
+from nbjudge.probe.building import BUILDERS, calls_in, look_at
+from nbjudge.probe.chance import drawing_from
+from nbjudge.probe.handed_in import HandedIn
+from nbjudge.probe.names import as_remembered
+from nbjudge.probe.recording import NoRecording, Recording
+from nbjudge.probe.watching import Watch
+from nbjudge.values.kinds import KINDS, kind_of, owned_values
+from nbjudge.values.packing import DEEPEST_NEST, LONGEST_LIST, MadeInKernel, pack, unpack
+
+LONGEST_MESSAGE = 2_000  # characters
+NOT_ANSWERED = "the request could not be answered"
+
+
+def respond(text: str, namespace: dict[str, Any]) -> str:
+    """Answer one packed request against the student's namespace; return the packed answers.
+
+    Raises a short RuntimeError for whatever is raised outside of a call: the student's own exception may
+    have a message of any length, and the kernel would format it and send it twice.
+    """
+    try:
+        return _respond(text, namespace)
+    except BaseException:
+        raise RuntimeError(NOT_ANSWERED) from None
+
+
+def _respond(text: str, namespace: dict[str, Any]) -> str:
+    request = unpack(text, with_code=True)
+    with as_remembered(namespace), drawing_from(zlib.crc32(text.encode())):
+        function = namespace.get(request["target"])
+        watch = request["watch"]
+        with Recording(watch) if watch and callable(function) else NoRecording() as recording:
+            answers = _answers(function, request["calls"], recording)
+            packed = pack(answers)
+            late = recording.taken()  # while it was packed
+    for answer in answers if late else ():
+        answer["ran"] = sorted({*answer.get("ran", ()), *late})
+    return pack(answers) if late else packed
+
+
+def answer_calls(
+    function: Any, calls: list[dict[str, Any]], watch: Watch | None = None
+) -> list[dict[str, Any]]:
+    """Call `function` once per call: a dict per call says what came of it, and what of `watch` ran."""
+    with Recording(watch) if watch and callable(function) else NoRecording() as recording:
+        return _answers(function, calls, recording)
+
+
+def _answers(
+    function: Any, calls: list[dict[str, Any]], recording: Recording | NoRecording
+) -> list[dict[str, Any]]:
+    if not callable(function):
+        return [{"missing": True} for _ in calls]
+    answers: list[dict[str, Any]] = []
+    for call in calls:
+        answers.append(_answer(function, call, recording))
+        answers[-1]["ran"] = sorted(recording.taken())
+        if answers[-1].get("raised", {}).get("type") == "KeyboardInterrupt":
+            break  # the judge has lost patience
+    return answers
+
+
+def _answer(
+    function: Callable[..., Any], call: dict[str, Any], recording: Recording | NoRecording
+) -> dict[str, Any]:
+    needs_gradients, build = call["cotangents"] is not None, call.get("build")
+    sent = {"args": call["args"], "kwargs": call["kwargs"]}
+    taken, handed = dict(sent), list[HandedIn]()  # until they are made
+    answer: dict[str, Any] = {}
+    try:
+        with recording.aside():
+            if needs_gradients:
+                taken = _copy(sent, True)
+            for _ in range(1 if build is None else calls_in(build["look"])):
+                handed.append(HandedIn(_handed_out(taken) if needs_gradients else _copy(sent), sent))
+            if call.get("through") is not None:
+                function = make(call["through"])(function)
+            measure = None if call.get("measure") is None else make(call["measure"])
+        with recording.answering():
+            # To measure may take a second call, which must not meet what the first one has changed.
+            further = (_copy(sent) for _ in itertools.count())
+            arguments = itertools.chain([each.handed for each in handed], further)
+            value_of_call = partial(_call, function, call, taken, arguments)
+            if measure is None:
+                value = value_of_call()
+            else:
+                value, answer["measured"] = measure(value_of_call)
+            # What comes later, in a hook, a thread or another call, is no answer any more.
+            answer["value"] = _snapshot(value)
+        if needs_gradients:
+            with recording.answering(differentiating=True):
+                answer["gradients"] = _gradients(value, call["cotangents"], taken)
+    except BaseException as error:
+        answer = {"raised": describe_error(error)}
+    answer["changed"] = list(dict.fromkeys(place for each in handed for place in each.changed()))
+    return answer
+
+
+def _call(
+    function: Callable[..., Any], call: dict[str, Any], taken: dict[str, Any], arguments: Iterator[Any]
+) -> Any:
+    """The value of one call; where the answer is a class, of an object that is made for it."""
+    build = call.get("build")
+    if build is None:
+        given = next(arguments)
+        return function(*given["args"], **given["kwargs"])
+    builder = BUILDERS[build["builder"]]
+    made = builder.make(function, build, _copy(build["args"]), _copy(build["kwargs"]))
+    for earlier in call.get("before", ()):
+        builder.call_before(made, build, _copy(earlier["args"]), _copy(earlier["kwargs"]))
+    taken["parameters"] = builder.parameters(made)
+    return look_at(made, builder, build["look"], arguments)
+
+
+def _gradients(value: Any, cotangents: list[Any], taken: dict[str, Any]) -> dict[str, Any] | str:
+    """The gradient of sum(output * cotangent) for each argument that has one, None where none flows."""
+    for kind in KINDS:
+        if kind.differentiates:
+            inputs = [(name, each) for name, each in owned_values(taken) if kind.owns(each)]
+            outputs = [each for _, each in owned_values(value) if kind.owns(each)]
+            try:
+                return kind.gradients(outputs, cotangents, inputs)
+            except KeyboardInterrupt:  # the backward pass took too long
+                raise
+            except BaseException as error:
+                return describe_error(error)["message"]
+    return {}
+
+
+def describe_error(error: BaseException) -> dict[str, str]:
+    """Type, message and the student's own line of an exception, whatever its class does when it is read."""
+    try:
+        return {
+            "type": type(error).__name__[:100],
+            "message": _message(error),
+            "line": _line(error)[:200],
+        }
+    except KeyboardInterrupt:  # the grader has stopped the call
+        return {"type": "KeyboardInterrupt", "message": "", "line": ""}
+    except BaseException:
+        return {"type": "Exception", "message": "", "line": ""}
+
+
+def _message(error: BaseException) -> str:
+    try:
+        # The text may be of a class of the student's, which would compute when it is cut.
+        return str.__getitem__(str(error), slice(LONGEST_MESSAGE))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return ""
+
+
+def _line(error: BaseException) -> str:
+    """The innermost line of code that a student wrote."""
+    line, trace, libraries = "", error.__traceback__, _libraries()
+    while trace is not None:
+        filename = trace.tb_frame.f_code.co_filename
+        if not filename.startswith(libraries) and filename != __file__:
+            line = linecache.getline(filename, trace.tb_lineno).strip() or line
+        trace = trace.tb_next
+    return line
+
+
+def _libraries() -> tuple[str, ...]:
+    """Where code lies that no student wrote."""
+    files = [getattr(kind.imported(), "__file__", None) for kind in KINDS]
+    return (os.path.dirname(json.__file__), "<nbjudge>", *(os.path.dirname(file) for file in files if file))
+
+
+def _copy(value: Any, needs_gradients: bool = False) -> Any:
+    return _each(value, lambda kind, each: kind.copy(each, needs_gradients))
+
+
+def _handed_out(value: Any) -> Any:
+    """What an answer is handed where gradients are asked for: it may write into that, and they still flow."""
+    return _each(value, lambda kind, each: kind.copy_within_graph(each))
+
+
+def _each(value: Any, copy: Callable[[Any, Any], Any]) -> Any:
+    if isinstance(value, MadeInKernel):
+        return make(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_each(entry, copy) for entry in value)
+    if isinstance(value, dict):
+        return {key: _each(entry, copy) for key, entry in value.items()}
+    kind = kind_of(value)
+    return value if kind is None else copy(kind, value)
+
+
+def _snapshot(value: Any, depth: int = 0) -> Any:
+    """The value as it is now, and of plain types: others may compute when they are read.
+
+    What is too large or too deep to be sent need not be copied.
+    """
+    kind = kind_of(value)
+    if kind is not None:
+        return kind.snapshot(value)
+    if isinstance(value, dict) and depth <= DEEPEST_NEST:
+        return {key: _snapshot(entry, depth + 1) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)) and len(value) <= LONGEST_LIST and depth <= DEEPEST_NEST:
+        entries = [_snapshot(entry, depth + 1) for entry in value]
+        return tuple(entries) if isinstance(value, tuple) else entries
+    if isinstance(value, (float, str)):
+        return float(value) if isinstance(value, float) else str(value)
+    return value
+
+
+def make(value: MadeInKernel) -> Any:
+    """Run the judge's own code for what is no plain value: an argument, what stands before an answer."""
+    code = value.code_object()
+    known = {name: module for kind in KINDS for name, module in kind.names.items()} | {"math": "math"}
+    space: dict[str, Any] = {
+        name: importlib.import_module(known[name]) for name in _names_in(code) & known.keys()
+    }
+    space |= _copy(value.given)  # an object may keep these as its own, and be changed
+    exec(code, space)
+    return space["made"]
+
+
+def _names_in(code: CodeType) -> set[str]:
+    """The names that code looks up outside of itself, or as attributes."""
+    inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*map(_names_in, inside))

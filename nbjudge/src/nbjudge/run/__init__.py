@@ -1,1 +1,0 @@
-"""A student's kernel: started, watched, restarted, ended."""

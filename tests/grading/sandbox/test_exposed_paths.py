@@ -1,0 +1,231 @@
+"""An interpreter of any kind finds what it needs in the sandbox, and nobody else's files with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from nbjudge.errors import CourseError
+from nbjudge.sandbox import bubblewrap, exposed_modules
+from nbjudge.sandbox.exposed_paths import SYSTEM, exposed_paths, readable
+
+PACKAGES = Path(__file__).parents[3] / "nbjudge" / "src"
+STDLIB = Path(sysconfig.get_path("stdlib", vars={"base": sys.base_prefix}))
+WALLS = """
+import json, sys
+sys.path[0] = sys.argv[1]
+from nbjudge.sandbox import bubblewrap
+print(json.dumps([sys.executable, bubblewrap._walls(()), list(map(str, bubblewrap.shown_to_students()))]))
+"""
+LOOK = """
+import ctypes, decimal, hashlib, json, os, sqlite3, ssl, sys, zoneinfo
+zoneinfo.ZoneInfo("Europe/Berlin")
+found = []
+for folder, _, files in os.walk("/"):
+    found += [os.path.join(folder, name) for name in files if name == "of-the-course"]
+try:
+    import a_package
+    found.append(a_package.WORD)
+except ImportError:
+    pass
+print(json.dumps([sys.prefix, found]))
+"""
+PRIVATE = ("share/nbgrader/exchange", "share/jupyter", "etc/jupyter", "var", "src", "courses", "share")
+
+
+def link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def install(prefix: Path) -> Path:
+    """This interpreter once more, as conda or a docker image has one: all of it in a folder of its own."""
+    unneeded = shutil.ignore_patterns("site-packages", "test", "idlelib", "config-*", "__pycache__")
+    (prefix / "bin").mkdir(parents=True)
+    interpreter = prefix / "bin" / "python3"
+    shutil.copy2(os.path.realpath(sys.executable), interpreter)
+    shutil.copytree(STDLIB, prefix / "lib" / STDLIB.name, ignore=unneeded, copy_function=link_or_copy)
+    for library in STDLIB.parent.glob("libpython*"):
+        shutil.copy2(library, prefix / "lib")
+    return interpreter
+
+
+def add_package(interpreter: Path) -> None:
+    code = "import site; print(site.getsitepackages()[0])"
+    found = subprocess.run([interpreter, "-c", code], capture_output=True, text=True, check=True)
+    folder = Path(found.stdout.strip())
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "a_package.py").write_text("WORD = 'the package'\n")
+
+
+def leave_private_files(prefix: Path) -> None:
+    for name in PRIVATE:
+        (prefix / name).mkdir(parents=True, exist_ok=True)
+        (prefix / name / "of-the-course").write_text("nobody is to read this")
+
+
+def walls_of(interpreter: Path) -> tuple[list[str], list[Path]]:
+    """What bubblewrap is told to show for an interpreter, and the list of it."""
+    run = subprocess.run(
+        [interpreter, "-B", "-c", WALLS, str(PACKAGES)], capture_output=True, text=True, env={}, check=True
+    )
+    executable, walls, shown = json.loads(run.stdout)
+    # The copy of an interpreter looks for its library where the original does.
+    libraries = ["--setenv", "LD_LIBRARY_PATH", str(interpreter.resolve().parents[1] / "lib")]
+    return [*walls, *libraries, executable, "-B", "-c", LOOK], list(map(Path, shown))
+
+
+def seen_by(interpreter: Path) -> tuple[str, list[str]]:
+    command, _ = walls_of(interpreter)
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr[-2000:]
+    prefix, found = json.loads(run.stdout)
+    return prefix, found
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    return tmp_path / "opt" / "python"
+
+
+def test_an_interpreter_in_a_folder_of_its_own_sees_its_packages_and_nothing_beside(installed):
+    interpreter = install(installed)
+    add_package(interpreter)
+    leave_private_files(installed)
+    assert seen_by(interpreter) == (str(installed), ["the package"])
+
+
+@pytest.mark.parametrize("links", ["absolute", "through another folder"])
+def test_an_environment_in_a_course_sees_its_packages_and_not_the_course(installed, tmp_path, links):
+    interpreter = install(installed)
+    if links == "through another folder":  # as uv and Homebrew do
+        (tmp_path / "current").symlink_to(installed)
+        interpreter = tmp_path / "current" / "bin" / "python3"
+    course = tmp_path / "course"
+    leave_private_files(course)
+    leave_private_files(course / ".venv")
+    leave_private_files(installed)
+    subprocess.run([interpreter, "-m", "venv", "--without-pip", "--symlinks", course / ".venv"], check=True)
+    environment = course / ".venv" / "bin" / "python"
+    add_package(environment)
+    assert seen_by(environment) == (str(course / ".venv"), ["the package"])
+    _, shown = walls_of(environment)
+    assert readable([("The course", course)], shown) is None
+
+
+def test_an_environment_that_is_the_course_itself_shows_no_course(installed, tmp_path):
+    course = tmp_path / "course"
+    leave_private_files(course)
+    subprocess.run([install(installed), "-m", "venv", "--without-pip", course], check=True)
+    add_package(course / "bin" / "python")
+    assert seen_by(course / "bin" / "python") == (str(course), ["the package"])
+
+
+@pytest.mark.skipif(not Path("/usr/bin/python3").exists(), reason="the system brings no Python")
+def test_the_systems_own_interpreter_sees_its_packages():
+    interpreter = Path("/usr/bin/python3")
+    minor = subprocess.run([interpreter, "-c", "import sys; print(sys.version_info[1])"], capture_output=True)
+    if int(minor.stdout) < 11:
+        pytest.skip("the system's Python is too old")
+    assert seen_by(interpreter) == ("/usr", [])
+
+
+def test_of_usr_only_what_programs_need_is_shown():
+    shown = set(map(str, exposed_paths()))
+    assert not shown & {"/", "/usr", "/usr/share", "/usr/local", "/usr/local/share", "/usr/local/etc", "/etc"}
+    assert not shown & {sys.prefix, sys.base_prefix, f"{sys.prefix}/share", f"{sys.base_prefix}/share"}
+    assert shown - set(SYSTEM)
+    for private in (
+        "/usr/local/share/nbgrader/exchange",
+        "/usr/src",
+        "/etc/jupyter",
+        "/usr/local/etc/jupyter",
+    ):
+        assert readable([("It", Path(private))], exposed_paths()) is None
+
+
+def test_what_lies_under_a_shown_folder_is_named_links_or_not(tmp_path):
+    shown, course = tmp_path / "shown", tmp_path / "courses" / "one"
+    (shown / "deep").mkdir(parents=True)
+    course.mkdir(parents=True)
+    assert readable([("The course", course)], [shown]) is None
+    sentence = readable([("The course", course), ("The exchange", shown / "deep" / "exchange")], [shown])
+    assert sentence == (
+        f"The exchange ({shown}/deep/exchange) lies under {shown}, which the sandbox shows to student code: "
+        "move it to a folder outside of it."
+    )
+    (tmp_path / "link to shown").symlink_to(shown)
+    assert "The course" in readable([("The course", tmp_path / "link to shown" / "deep")], [shown])
+    (shown / "link to the course").symlink_to(course)
+    assert readable([("The course", course)], [shown]) is None  # a link leads nowhere inside
+    (tmp_path / "link to courses").symlink_to(course.parent)
+    assert "The course" in readable([("The course", course)], [tmp_path / "link to courses"])
+    # An environment inside the course shows itself and not the course.
+    assert readable([("The course", course)], [course / ".venv" / "lib"]) is None
+
+
+def test_zeros_to_be_mapped_by_several_are_not_shown(tmp_path):
+    assert "/dev/zero" not in bubblewrap.command(tmp_path, 5, [])
+
+
+@pytest.fixture
+def a_course(tmp_path, monkeypatch):
+    """A package of some course, in a folder that is shown under two names."""
+    package = tmp_path / "lib" / "a_course"
+    for name in ("pictures", "answers", "data", "__pycache__"):
+        (package / name).mkdir(parents=True)
+        (package / name / "__init__.py").touch()
+    for name in ("news", "key"):
+        (package / "data" / f"{name}.py").touch()
+    for name in ("__init__", "plots", "solved"):
+        (package / f"{name}.py").touch()
+    (tmp_path / "again").symlink_to(tmp_path / "lib")
+    monkeypatch.syspath_prepend(tmp_path / "lib")
+    yield tmp_path
+    for name in [name for name in sys.modules if name.partition(".")[0] == "a_course"]:
+        del sys.modules[name]
+
+
+HELPERS = ("a_course.plots", "a_course.pictures", "a_course.data.news")
+
+
+def test_of_an_installed_package_only_what_is_named_is_seen_by_any_name(a_course, monkeypatch):
+    places = [a_course / "again", a_course / "lib"]
+    monkeypatch.setattr(bubblewrap, "exposed_paths", lambda: places)
+    words = bubblewrap.command(a_course, 5, [], HELPERS)
+    emptied = {words[at + 1] for at, word in enumerate(words) if word == "--tmpfs"}
+    emptied |= {
+        words[at + 2] for at, word in enumerate(words) if word == "--ro-bind" and "null" in words[at + 1]
+    }
+    for place in places:
+        hidden = {Path(path).name for path in emptied if Path(path).is_relative_to(place / "a_course")}
+        assert hidden == {"answers", "solved.py", "key.py", "__pycache__"}
+
+
+def test_of_a_package_elsewhere_only_what_is_named_is_shown(a_course):
+    shown = set(bubblewrap.shown_to_students(HELPERS)) - set(bubblewrap.shown_to_students())
+    package = a_course / "lib" / "a_course"
+    files = ("__init__.py", "plots.py", "pictures", "data/__init__.py", "data/news.py")
+    assert shown == {package / name for name in files}
+
+
+def test_a_grader_that_is_installed_is_hidden_with_all_that_is_in_it(monkeypatch):
+    package = exposed_modules.GRADER
+    monkeypatch.setattr(bubblewrap, "exposed_paths", lambda: [package.parent])
+    words = bubblewrap.command(package, 5, [])
+    assert str(package) in {words[at + 1] for at, word in enumerate(words) if word == "--tmpfs"}
+
+
+def test_a_helper_that_is_not_there_is_said_in_one_sentence(a_course):
+    for name in ("a_course.plot", "no_course", "a_course.plots.more", ""):
+        with pytest.raises(CourseError, match=f"names the module '{name}', which this Python cannot find"):
+            bubblewrap.command(a_course, 5, [], (name,))
