@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nbjudge.errors import CourseError
+from nbjudge.quick_start import skip_address_grammar
 from nbjudge.skeletons.commands import add_commands
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def nbjudge() -> None:
 
 def main() -> None:
     """Run the command; a broken course or a wrong name ends in one sentence, not in a traceback."""
+    skip_address_grammar()
     # nbgrader calls alembic by its name, which is installed beside the interpreter.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     try:

@@ -4,3 +4,7 @@ nbgrader's own `Autograde` runs once for each submission, in a thread of the coo
 waits where a notebook is out at work. One thread at a time is not waiting, so the gradebook and
 the folders are written by one hand.
 """
+
+from nbjudge.quick_start import skip_address_grammar
+
+skip_address_grammar()  # before a module of this package imports nbformat

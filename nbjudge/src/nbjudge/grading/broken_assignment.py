@@ -12,9 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from nbformat import NotebookNode
-from nbgrader.utils import determine_grade, is_grade, is_solution
 
-from nbjudge.cell_metadata import Origin, is_written_by_student, origin_of
+from nbjudge.cell_metadata import Origin, is_written_by_student, nbgrader_metadata, origin_of
 from nbjudge.course.course import Lesson
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import GradingStops
@@ -155,7 +154,7 @@ def _is_given(cell: NotebookNode) -> bool:
     """Code of the lesson's own that is to run without an error whatever students answer."""
     return (
         cell.cell_type == "code"
-        and not is_grade(cell)
+        and not nbgrader_metadata(cell).get("grade")
         and not is_written_by_student(cell)
         and MAY_FAIL not in cell.metadata.get("tags", [])
     )
@@ -163,8 +162,11 @@ def _is_given(cell: NotebookNode) -> bool:
 
 def _loses_points(cell: NotebookNode) -> bool:
     """Whether an automatically graded cell has less than its full points, as nbgrader reads its outputs."""
-    if cell.cell_type != "code" or not is_grade(cell) or is_solution(cell):
+    settings = nbgrader_metadata(cell)
+    if cell.cell_type != "code" or not settings.get("grade") or settings.get("solution"):
         return False
+    from nbgrader.utils import determine_grade  # its package takes seconds to import
+
     points, most = determine_grade(cell)
     return bool(points < most)
 

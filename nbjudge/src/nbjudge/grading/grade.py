@@ -8,7 +8,6 @@ from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader.utils import determine_grade, is_grade, is_solution
 
 from nbjudge.cell_metadata import checked_exercise, is_left_out, nbgrader_metadata
 from nbjudge.course.course import Lesson
@@ -116,8 +115,12 @@ def _refuse_invalid_points(cell: NotebookNode) -> None:
     nbgrader reads the first result of a graded cell as its points. It gives up on the whole
     submission where that result shows no text, or is a number above the points of the cell.
     """
-    if not is_grade(cell) or is_solution(cell):
+    settings = nbgrader_metadata(cell)
+    shows_result = any(output.output_type == "execute_result" for output in cell.outputs)
+    if not settings.get("grade") or settings.get("solution") or not shows_result:
         return
+    from nbgrader.utils import determine_grade  # its package takes seconds to import
+
     try:
         determine_grade(cell)
     except (KeyError, ValueError):

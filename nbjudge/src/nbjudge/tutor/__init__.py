@@ -5,3 +5,7 @@ is asked questions, and sends back what the answer gave: the questions are those
 (`nbjudge.kernel.requests`), and so is the judge. Nothing that runs beside a learner's
 code knows what is right.
 """
+
+from nbjudge.quick_start import skip_address_grammar
+
+skip_address_grammar()  # before a module of this package imports nbformat
