@@ -51,7 +51,7 @@ def test_an_answer_that_took_no_work_gets_no_point(lesson, exercise, monkeypatch
 def test_which_groups_tell_is_the_same_on_every_seed_and_some_do(lesson, exercise):
     reference = lesson.reference_answer(exercise.name)
     telling = {
-        tuple(question(exercise, group, reference, seed).requires_work for group in exercise.groups)
+        tuple(question(exercise, group, reference, seed).requires_computation for group in exercise.groups)
         for seed in SEEDS_THAT_TELL
     }
     assert len(telling) == 1

@@ -65,7 +65,7 @@ def _not_zero(scores, mask, weights):
 
 # Rows that sum to 1 and are zero where the mask says so need no scores.
 @masked_softmax.group(
-    "what is hidden weighs exactly 0", points=1, verify=_zero_where_hidden, needs_values=True
+    "what is hidden weighs exactly 0", points=1, verify=_zero_where_hidden, withhold_points=True
 )
 def exactly_zero(draw):
     batch, queries, keys = draw.sizes(3)

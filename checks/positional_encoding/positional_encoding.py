@@ -81,7 +81,7 @@ def full(draw):
 
 
 @positional_encoding.group(
-    "a buffer that no checkpoint carries, no dropout", points=1, verify=_kept_as_asked, needs_values=True
+    "a buffer that no checkpoint carries, no dropout", points=1, verify=_kept_as_asked, withhold_points=True
 )
 def kept(draw):
     looks = ("parameters", "buffer values", "state", "result", "result again")

@@ -88,14 +88,16 @@ def as_many_as_asked(cases, values):
 
 # A number near d_k that changes with the seed takes no pairs: only its scatter tells, in the third group.
 @score_variance.group(
-    "the variance grows with the width", points=2, verify=spread_of_the_scores, needs_values=True
+    "the variance grows with the width", points=2, verify=spread_of_the_scores, withhold_points=True
 )
 def widths_of_all_sizes(draw):
     for d_k in (*draw.sizes(9), draw.integer(40, 60)):
         yield ask(d_k, seed=draw.integer(1, 100_000))
 
 
-@score_variance.group("the same seed, the same answer", points=1, verify=one_answer_a_seed, needs_values=True)
+@score_variance.group(
+    "the same seed, the same answer", points=1, verify=one_answer_a_seed, withhold_points=True
+)
 def seeds(draw):
     (d_k,) = draw.sizes(1)
     seed = draw.integer(1, 100_000)

@@ -132,7 +132,7 @@ def _the_same_in_any_company(cases, values):
 
 # Logits that never change are the same in any company.
 @text_classifier.group(
-    "a text alone and in its batch", points=1, verify=_the_same_in_any_company, needs_values=True
+    "a text alone and in its batch", points=1, verify=_the_same_in_any_company, withhold_points=True
 )
 def in_any_company(draw):
     sizes = _Sizes(draw)

@@ -55,9 +55,9 @@ class Group:
     # For modules that are judged with the weights that they drew themselves: the cases look at
     # "result" and "state", and the reference gives its result for the same call on that state.
     fresh: bool = False
-    # For what can be right without any work and does not look it (see `nbjudge.judge.work_required`):
-    # such a group counts where one that compares results agrees, too.
-    needs_values: bool = False
+    # For groups that can pass without any computation where the judge cannot see it by itself (see
+    # `nbjudge.judge.scoring`): they earn their points once another group passes.
+    withhold_points: bool = False
 
     def cases(self, draw: Any) -> list[Case]:
         return list(self.make(draw))
@@ -161,7 +161,7 @@ class Exercise:
         points: float,
         verify: Verify | None = None,
         fresh: bool = False,
-        needs_values: bool = False,
+        withhold_points: bool = False,
     ) -> Callable[..., Any]:
         """Add a case group: the decorated generator function takes a `Draw` and yields cases.
 
@@ -170,12 +170,12 @@ class Exercise:
         returns None, the name of a mistake, or a sentence. Where cases are measured (see `ask`), values are
         compared, and `verify` is given the reports of right ones; what it says comes behind what is wrong
         with values elsewhere. `fresh` asks a module on the weights that it
-        drew itself, `build(..., look=("result", "state"))`. `needs_values` says that the group can be right
-        without any work: it counts where another one agrees, too.
+        drew itself, `build(..., look=("result", "state"))`. `withhold_points` says that the group can pass
+        without any computation: it earns its points once another group passes.
         """
 
         def add(make: Callable[[Any], Iterable[Case]]) -> Callable[[Draw], Iterable[Case]]:
-            self.groups.append(Group(name, points, make, verify, fresh, needs_values))
+            self.groups.append(Group(name, points, make, verify, fresh, withhold_points))
             return make
 
         return add

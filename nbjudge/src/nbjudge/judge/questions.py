@@ -13,10 +13,10 @@ from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise, Group, Mistake
 from nbjudge.errors import CourseError
 from nbjudge.judge.compare import same_gradients, same_value
+from nbjudge.judge.computed_values import requires_computation
 from nbjudge.judge.forbidden import forbidden_step, went_elsewhere
 from nbjudge.judge.own_weights import say_nothing, with_its_own_weights
 from nbjudge.judge.verdict import Finding
-from nbjudge.judge.work_required import requires_work
 from nbjudge.kernel.replies import Answer, answers_of, calls_for
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
@@ -37,7 +37,7 @@ class Question:
     cases: list[Case]
     calls: list[dict[str, Any]]
     expected: list[Answer]  # empty where no value is compared
-    requires_work: bool  # whether nobody answers it right without work
+    requires_computation: bool  # whether nobody answers it right without work
     asked_again_times: float = 0.5  # see `Exercise`
     # Filled by `nbjudge.judge.again`: the calls of a second round, and what the reference answers.
     second_round: list[tuple[list[dict[str, Any]], list[Answer]]] = field(default_factory=list)
@@ -116,7 +116,7 @@ def question(exercise: Exercise, group: Group, reference: Callable[..., Any], se
     compared = not group.fresh and (group.verify is None or any(case.measure for case in cases))
     expected = answers_of(reference, [not_measured(call) for call in calls]) if compared else []
     _refuse_broken_cases(exercise, group, cases, expected)
-    needs_work = requires_work(group, cases, expected)
+    needs_work = requires_computation(group, cases, expected)
     return Question(group, reference, cases, calls, expected, needs_work, exercise.asked_again_times)
 
 

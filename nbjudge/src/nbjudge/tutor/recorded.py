@@ -38,7 +38,7 @@ class RecordedGroup:
     cases: list[Case]
     calls: list[Call]
     expected: list[Answer]
-    requires_work: bool
+    requires_computation: bool
     second_round: tuple[list[Call], list[Answer]]
 
 
@@ -116,7 +116,7 @@ class RecordedLesson:
 
 def _question(kept: RecordedGroup, reference: Callable[..., Any]) -> Question:
     group = Group(kept.name, kept.points, lambda draw: kept.cases)
-    asked = Question(group, reference, kept.cases, kept.calls, kept.expected, kept.requires_work)
+    asked = Question(group, reference, kept.cases, kept.calls, kept.expected, kept.requires_computation)
     asked.second_round.append(kept.second_round)
     return asked
 

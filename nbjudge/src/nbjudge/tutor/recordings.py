@@ -195,7 +195,7 @@ def _recorded(lesson: TutoredLesson, name: str) -> RecordedExercise:
 def _recorded_group(asked: Question) -> RecordedGroup:
     group, again = asked.group, second_round_of(asked)
     return RecordedGroup(
-        group.name, group.points, asked.cases, asked.calls, asked.expected, asked.requires_work, again
+        group.name, group.points, asked.cases, asked.calls, asked.expected, asked.requires_computation, again
     )
 
 

@@ -1,4 +1,4 @@
-"""A group that can be right without work counts beside one that cannot, and says so until then."""
+"""Points of a group that can pass without any computation are withheld until another group passes."""
 
 import pytest
 import torch
@@ -62,11 +62,11 @@ def test_what_is_right_without_work_counts_beside_what_is_not(answer, points):
     assert verdict_on(answer).points == points
 
 
-def test_a_group_that_does_not_count_yet_says_when_it_does():
+def test_withheld_points_come_with_the_reason():
     verdict = verdict_on(unchanged)
     assert [bool(group.note) for group in verdict.groups] == [False, True, True]
     last = verdict.findings[-1].sentence
-    assert last.startswith("Right so far: “tables of zeros” and “rows”; this counts when ")
+    assert last.startswith("Right so far: “tables of zeros” and “rows”; these points count once ")
     assert not any(group.note for group in verdict_on(reference).groups)
 
 
@@ -96,14 +96,14 @@ def test_what_takes_work_is_seen_from_the_right_answers(name):
     right, tells = ANSWERS[name]
     exercise = Exercise("any", results=("any",))
     exercise.group("all", points=1)(lambda draw: [ask(draw.normal(7, 9)) for _ in range(3)])
-    assert question(exercise, exercise.groups[0], right, 5).requires_work is tells
+    assert question(exercise, exercise.groups[0], right, 5).requires_computation is tells
 
 
 def test_yes_and_no_tell_when_there_are_too_many_of_them_for_a_coin():
     for count, tells in ((4, False), (12, True)):
         exercise = Exercise("even", results=("even",))
         exercise.group("all", points=1)(lambda draw, count=count: [ask(n) for n in range(count)])
-        assert question(exercise, exercise.groups[0], lambda n: n % 2 == 0, 5).requires_work is tells
+        assert question(exercise, exercise.groups[0], lambda n: n % 2 == 0, 5).requires_computation is tells
 
 
 def test_an_exercise_with_nothing_to_work_out_still_gives_its_points():
