@@ -24,11 +24,11 @@ from nbjudge.judge.judge import judge
 from nbjudge.kernel.replies import Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch
-from nbjudge.read.files import Folder
-from nbjudge.read.handed_in import read_handed_in
-from nbjudge.read.submission import read_submission
-from nbjudge.rebuild.forms import graded
-from nbjudge.rebuild.rebuild import rebuild
+from nbjudge.submission.files import Folder
+from nbjudge.submission.folder import read_handed_in
+from nbjudge.submission.forms import graded
+from nbjudge.submission.merge import merge_submission
+from nbjudge.submission.read import read_submission
 
 # Which cells are run, and whether the exercises are judged as well, in the same process.
 SAME_CELLS, JUDGED, ALL_CELLS = "limit", "limit, judged", "limit, all cells"
@@ -62,7 +62,8 @@ class BareLimit:
         """The code cells to be run of the submission in a folder."""
         name = f"{self._lesson.name}.ipynb"
         submission = read_submission(read_handed_in(Folder(submitted), [name]), name, {})
-        cells = [cell for cell in rebuild(self._form, submission.cells).cells if cell.cell_type == "code"]
+        merged = merge_submission(self._form, submission.cells)
+        cells = [cell for cell in merged.cells if cell.cell_type == "code"]
         return [cell for cell in cells if self._which == ALL_CELLS or not is_left_out(cell)]
 
     def run(self, cells: list[NotebookNode], folder: Path) -> None:

@@ -14,7 +14,7 @@ from attention_lab.maintain.demo.class_folder import read_release, submit
 from attention_lab.maintain.demo.hand_ins import HandIn, Writer
 from attention_lab.maintain.demo.material import material_of
 from nbjudge.course.course import Course, Lesson
-from nbjudge.read.files import CACHE_FOLDERS
+from nbjudge.submission.files import CACHE_FOLDERS
 
 ROOT = Path(__file__).parents[1]
 SEED = 7  # the same class every time

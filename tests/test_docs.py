@@ -16,7 +16,7 @@ from attention_lab.authoring import Tolerance
 from attention_lab.cli import app
 from nbjudge.cli import app as nbjudge_app
 from nbjudge.course.course import open_course
-from nbjudge.plugin import RunAndJudge
+from nbjudge.nbgrader_hooks import RunAndJudge
 from nbjudge.skeletons.init import add_to_configuration
 
 ROOT = Path(__file__).resolve().parents[1]

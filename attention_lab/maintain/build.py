@@ -17,8 +17,8 @@ from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course, Lesson
 from nbjudge.course.gradebook import gradebook_url, sqlite_file
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.read.files import CACHE_FOLDERS
-from nbjudge.rebuild.forms import released, solved
+from nbjudge.submission.files import CACHE_FOLDERS
+from nbjudge.submission.forms import released, solved
 
 
 def canonical(notebook: NotebookNode) -> str:

@@ -35,7 +35,7 @@ ROWS: dict[str, tuple[Room, ...]] = {
         Room("tutor/", ("the judge beside a kernel:", "smallest cases, hints, solutions")),
     ),
     "where nbgrader calls": (
-        Room("plugin/", ("the classes that nbgrader_config.py", "names, and what a course may set")),
+        Room("nbgrader_hooks/", ("the classes that nbgrader_config.py", "names, and what a course may set")),
         Room("feedback/", ("the page that", "a student gets back")),
         Room("exports/", ("grades for Canvas", "and Moodle")),
     ),
@@ -47,7 +47,6 @@ ROWS: dict[str, tuple[Room, ...]] = {
         Room("torch/", ("tensors and modules: their kind of value, what watches them, what draws them",)),
     ),
     "its stages": (
-        Room("rebuild/", ("the lesson with the", "student's cells in it")),
         Room("kernel/", ("runs cells and calls answers", "in a kernel of its own")),
         Room("judge/", ("compares, and", "names the mistake")),
         Room("record/", ("the verdict, into", "the graded cell")),
@@ -56,7 +55,7 @@ ROWS: dict[str, tuple[Room, ...]] = {
         Room("sandbox/", ("what is exposed,", "the fork server"), inside="inside/"),
         Room("probe/", ("calls answers in", "the kernel"), inside="names.py"),
         Room("course/", ("lessons, checks,", "students, grades")),
-        Room("read/", ("a file, whatever", "state it is in")),
+        Room("submission/", ("read as it is, merged", "into the source")),
         Room("authoring/", ("what a file of checks", "is written with")),
         Room("values/", ("arrays, tables: sent,", "copied, compared")),
     ),

@@ -15,7 +15,7 @@ from written_question import write_course
 from attention_lab.maintain.bundle import make_bundle
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
-from nbjudge.rebuild.forms import released
+from nbjudge.submission.forms import released
 
 NOTEBOOK = f"attention-lab/lessons/{FOLDER}/{NAME}.ipynb"
 INSIDE = f"attention_lab/lessons/{FOLDER}/{NAME}.ipynb"

@@ -27,7 +27,7 @@ from attention_lab.maintain.bundle import make_bundle
 from attention_lab.maintain.bundle.gate import leaks
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
-from nbjudge.rebuild.forms import released
+from nbjudge.submission.forms import released
 
 
 def in_notebook(change: Callable[[nbformat.NotebookNode], object]) -> Callable[[Members], None]:

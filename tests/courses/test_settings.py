@@ -13,7 +13,7 @@ from traitlets.config import Config
 from nbjudge.authoring.limits import Limits
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment, refuse_other_languages, start
-from nbjudge.plugin import RunAndJudge
+from nbjudge.nbgrader_hooks import RunAndJudge
 from nbjudge.sandbox.forked_kernel import SandboxError
 
 

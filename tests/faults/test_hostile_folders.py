@@ -24,8 +24,8 @@ from nbgrader_command import run as nbgrader
 from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, make_course, read_work
 
 from nbjudge.course.student_ids import invalid_id_reason
-from nbjudge.read.files import MOST_EXTRA_FILES, Folder
-from nbjudge.read.handed_in import read_handed_in
+from nbjudge.submission.files import MOST_EXTRA_FILES, Folder
+from nbjudge.submission.folder import read_handed_in
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(900)]
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")

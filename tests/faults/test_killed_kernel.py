@@ -18,10 +18,10 @@ from nbjudge.course.notebooks import read_notebook
 from nbjudge.grading.grade import grade
 from nbjudge.kernel.client import KernelClient
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.read.submission import SubmittedCell
-from nbjudge.rebuild.forms import graded
-from nbjudge.rebuild.rebuild import rebuild
 from nbjudge.sandbox.fork_server import close_fork_server
+from nbjudge.submission.forms import graded
+from nbjudge.submission.merge import merge_submission
+from nbjudge.submission.read import SubmittedCell
 
 pytestmark = pytest.mark.fault
 PATIENT = Limits(cell=60, answer=60, notebook=240)
@@ -44,7 +44,7 @@ def grade_honest_work(lesson: Lesson, tmp_path: Path) -> Grade:
     world = KernelEnvironment(limits=PATIENT, modules=lesson.modules)
 
     def points() -> dict[str, float]:
-        verdicts = grade(rebuild(form, cells), lesson, tmp_path, 7, world)
+        verdicts = grade(merge_submission(form, cells), lesson, tmp_path, 7, world)
         return {verdict.exercise: verdict.points for verdict in verdicts}
 
     return points

@@ -16,7 +16,12 @@ from types import ModuleType
 from unittest.mock import patch
 
 # Imports done once for all runs of a test process.
-ALREADY_IMPORTED = ["nbgrader.apps.nbgraderapp", "nbjudge.plugin", "sklearn", "attention_lab.maintain.build"]
+ALREADY_IMPORTED = [
+    "nbgrader.apps.nbgraderapp",
+    "nbjudge.nbgrader_hooks",
+    "sklearn",
+    "attention_lab.maintain.build",
+]
 PROCESSES = get_context("forkserver")
 PROCESSES.set_forkserver_preload(ALREADY_IMPORTED)
 

@@ -33,10 +33,10 @@ from nbjudge.grading.broken_assignment import BrokenAssignmentError
 from nbjudge.grading.grade import grade
 from nbjudge.grading.job import GradingJob, GradingResult, notebook_to_json, run_job
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.read.submission import SubmittedCell
-from nbjudge.rebuild.forms import graded, solved
-from nbjudge.rebuild.rebuild import rebuild
 from nbjudge.sandbox.forked_kernel import SandboxError
+from nbjudge.submission.forms import graded, solved
+from nbjudge.submission.merge import merge_submission
+from nbjudge.submission.read import SubmittedCell
 
 
 def lesson_with(given: str, **metadata: object) -> nbformat.NotebookNode:
@@ -79,7 +79,7 @@ def result_of(
         for cell in after(answered(**answers), "", *own).cells
     ]
     (tiny,) = open_course(root).lessons_in(FOLDER)
-    notebook = notebook_to_json(rebuild(form, cells))
+    notebook = notebook_to_json(merge_submission(form, cells))
     world = KernelEnvironment(modules=("torch",))
     return run_job(GradingJob("tiny", notebook, 7, world, grade_despite_failing_cells=despite), tiny)
 

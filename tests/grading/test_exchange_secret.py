@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from nbjudge.plugin.preprocessors import write_small_file
-from nbjudge.read.files import Folder
-from nbjudge.read.handed_in import EXCHANGE_SECRET, files_beside, read_handed_in
-from nbjudge.read.timestamps import TIMESTAMP_FILE
+from nbjudge.nbgrader_hooks.preprocessors import write_small_file
+from nbjudge.submission.files import Folder
+from nbjudge.submission.folder import EXCHANGE_SECRET, files_beside, read_handed_in
+from nbjudge.submission.timestamps import TIMESTAMP_FILE
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, m
 
 from nbjudge.batch.plan import make_plan
 from nbjudge.course.folders import CourseFolders
-from nbjudge.read.files import Folder, write_files
-from nbjudge.read.handed_in import HandedIn, files_beside, read_handed_in
 from nbjudge.record.graded_notebook import read_graded
+from nbjudge.submission.files import Folder, write_files
+from nbjudge.submission.folder import HandedIn, files_beside, read_handed_in
 
 NOTEBOOKS = ["tiny.ipynb"]
 

@@ -21,9 +21,9 @@ from nbjudge.grading.grade import grade
 from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.replies import Answer, calls_for
-from nbjudge.read.submission import SubmittedCell
-from nbjudge.rebuild.forms import graded
-from nbjudge.rebuild.rebuild import rebuild
+from nbjudge.submission.forms import graded
+from nbjudge.submission.merge import merge_submission
+from nbjudge.submission.read import SubmittedCell
 
 ROOT = Path(__file__).parents[2]
 COURSE = open_course(ROOT)
@@ -192,7 +192,7 @@ def test_no_right_answer_is_refused_because_of_its_helpers_names(lesson, tmp_pat
     folder = shutil.copytree(lesson.source_path.parent, tmp_path / "work")  # with the files that are given
     shown = tuple(config.RunAndJudge.helpers)
     world = KernelEnvironment(limits=PATIENT, modules=lesson.modules, helpers=shown)
-    verdicts = grade(rebuild(form, submitted), lesson, folder, 7, world)
+    verdicts = grade(merge_submission(form, submitted), lesson, folder, 7, world)
     assert {verdict.exercise for verdict in verdicts} == lesson.exercises.keys()
     assert {
         verdict.exercise: verdict.message for verdict in verdicts if verdict.points < verdict.max_points

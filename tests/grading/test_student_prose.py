@@ -12,8 +12,8 @@ from nbconvert.filters.markdown_mistune import markdown2html_mistune
 from nbconvert.filters.strings import strip_files_prefix
 
 from nbjudge.plain_text import as_html
-from nbjudge.rebuild.formula_commands import COMMANDS
-from nbjudge.rebuild.student_prose import (
+from nbjudge.submission.formula_commands import COMMANDS
+from nbjudge.submission.student_prose import (
     DEEPEST,
     INVISIBLE_SPACE,
     LONGEST,

@@ -9,9 +9,9 @@ import pytest
 from nbgrader import tests as nbgrader_tests
 from tiny_course import FULL, answered, cell_of, read_work, release
 
-from nbjudge.read import submission as reading
-from nbjudge.read.handed_in import LARGEST_NOTEBOOK
-from nbjudge.read.submission import MOST_CELLS, MOST_PARSED, ROOM_FOR_A_NOTE, Submission
+from nbjudge.submission import read as reading
+from nbjudge.submission.folder import LARGEST_NOTEBOOK
+from nbjudge.submission.read import MOST_CELLS, MOST_PARSED, ROOM_FOR_A_NOTE, Submission
 
 STOCK_FILES = Path(nbgrader_tests.__file__).parent / "apps" / "files"
 

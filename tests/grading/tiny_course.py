@@ -20,11 +20,11 @@ from nbgrader_command import run as nbgrader
 from attention_lab.maintain.build import canonical
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course, open_course
-from nbjudge.read.files import Folder
-from nbjudge.read.handed_in import read_handed_in
-from nbjudge.read.submission import Submission, read_submission
-from nbjudge.rebuild.forms import released, solved
-from nbjudge.rebuild.rebuild import has_cell_ids
+from nbjudge.submission.files import Folder
+from nbjudge.submission.folder import read_handed_in
+from nbjudge.submission.forms import released, solved
+from nbjudge.submission.merge import has_cell_ids
+from nbjudge.submission.read import Submission, read_submission
 
 ROOT = Path(__file__).parents[2]
 FOLDER, NAME = "01_tiny", "tiny"

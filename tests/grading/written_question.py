@@ -11,7 +11,7 @@ from tiny_course import CHECKS, FOLDER, NAME, ROOT, source
 
 from attention_lab.maintain.build import canonical
 from nbjudge.course.configuration import read_config
-from nbjudge.rebuild.forms import solved
+from nbjudge.submission.forms import solved
 
 QUESTION = "## Why is twice one two?"
 POINTS = 2

@@ -34,12 +34,12 @@ from nbjudge.course.course import open_course
 from nbjudge.course.folders import CourseFolders, read_folders
 from nbjudge.errors import CourseError
 from nbjudge.judge.verdict import GroupVerdict, Verdict
-from nbjudge.read.submission import SubmittedCell
-from nbjudge.rebuild.forms import graded as graded_form
-from nbjudge.rebuild.rebuild import rebuild
 from nbjudge.regrade.decisions import Decision, decision_for, read_decisions
 from nbjudge.regrade.same_answer import answers_of
 from nbjudge.report import write_report
+from nbjudge.submission.forms import graded as graded_form
+from nbjudge.submission.merge import merge_submission
+from nbjudge.submission.read import SubmittedCell
 
 pytestmark = pytest.mark.timeout(900)  # the first test waits until the class is graded
 
@@ -203,7 +203,7 @@ def answer(
 ):
     """Which answer it is where `own` cells stand before the first exercise."""
     work = after(answered(**{exercise: to}), "setup", *own)
-    merged = rebuild(form(ids), submitted(work if ids else without_ids(work)))
+    merged = merge_submission(form(ids), submitted(work if ids else without_ids(work)))
     return answers_of(merged.cells, files or {})[exercise]
 
 
@@ -345,7 +345,7 @@ def test_the_courses_own_cells_lead_to_a_students_code():
 
     def with_double(text: str) -> str:
         work = answered(double=text, row_sums="def row_sums(x):\n    return given(x)")
-        return answers_of(rebuild(form, submitted(work)).cells, {})["row_sums"]
+        return answers_of(merge_submission(form, submitted(work)).cells, {})["row_sums"]
 
     assert with_double("def double(x):\n    return x") != with_double("def double(x):\n    return 2 * x")
 

@@ -17,7 +17,7 @@ from nbjudge import authoring
 from nbjudge import cli as nbjudge_cli
 from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.plugin import RunAndJudge
+from nbjudge.nbgrader_hooks import RunAndJudge
 
 ROOT = Path(__file__).resolve().parents[2]
 RELEASES = [ROOT / "release" / lesson.folder for lesson in open_course(ROOT).lessons.values()]

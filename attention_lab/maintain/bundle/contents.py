@@ -7,7 +7,7 @@ from pathlib import Path
 import nbjudge
 from attention_lab.students import STUDENT_MODULES
 from nbjudge.course.course import Course
-from nbjudge.read.files import CACHE_FOLDERS
+from nbjudge.submission.files import CACHE_FOLDERS
 
 NAME = "attention-lab"
 LESSONS = "lessons"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from attention_lab.errors import CourseError
 from attention_lab.maintain.bundle.contents import JUDGE, RECORDED, judge_files, package_files
-from nbjudge.read.files import CACHE_FOLDERS
+from nbjudge.submission.files import CACHE_FOLDERS
 
 # What of pyproject.toml is the instructors': the optional groups, and how Jupyter finds the sandbox.
 INSTRUCTORS_TABLES = ("project.optional-dependencies", "project.entry-points")

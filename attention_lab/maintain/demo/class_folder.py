@@ -16,7 +16,7 @@ from nbjudge.course.configuration import CONFIG_FILE
 from nbjudge.course.course import Course, Lesson
 from nbjudge.course.folders import CourseFolders
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.read.files import CACHE_FOLDERS
+from nbjudge.submission.files import CACHE_FOLDERS
 
 FOLDER = "demo"
 MARKER = ".attention-lab-demo"  # only a folder that holds it is ever removed

@@ -14,7 +14,7 @@ AUTOGRADE = (
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 )
-REBUILD, RUN = "nbjudge.plugin.Rebuild", "nbjudge.plugin.RunAndJudge"
+MERGE, RUN = "nbjudge.nbgrader_hooks.MergeSubmission", "nbjudge.nbgrader_hooks.RunAndJudge"
 # By the last word of their names: done by this package's own two steps.
 REPLACED = ("ClearOutput", "DeduplicateIds", "OverwriteCells", "Execute", "ClearMetadataPreprocessor")
 
@@ -26,8 +26,8 @@ def configure(config: Any) -> None:
     the step that this package puts first. Call it last, or set what you want otherwise after it.
     """
     autograde = config.Autograde
-    autograde.exporter_class = "nbjudge.plugin.SubmissionExporter"
-    autograde.sanitize_preprocessors = _with_first(REBUILD, autograde.get("sanitize_preprocessors"), SANITIZE)
+    autograde.exporter_class = "nbjudge.nbgrader_hooks.SubmissionExporter"
+    autograde.sanitize_preprocessors = _with_first(MERGE, autograde.get("sanitize_preprocessors"), SANITIZE)
     autograde.autograde_preprocessors = _with_first(RUN, autograde.get("autograde_preprocessors"), AUTOGRADE)
     config.GenerateFeedback.exporter_class = "nbjudge.feedback.FeedbackExporter"
 

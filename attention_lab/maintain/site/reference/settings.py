@@ -9,7 +9,7 @@ from traitlets.config import Configurable
 from nbjudge.exports.canvas import CanvasExporter
 from nbjudge.exports.moodle import MoodleExporter
 from nbjudge.feedback import FeedbackExporter
-from nbjudge.plugin import RunAndJudge
+from nbjudge.nbgrader_hooks import RunAndJudge
 
 GRADER = "nbjudge"
 SECTIONS: dict[str, type[Configurable]] = {

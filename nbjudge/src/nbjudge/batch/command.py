@@ -100,7 +100,7 @@ def _workers(plan: Plan, options: Options, config: Any, console: Console) -> Wor
 
     from nbjudge.batch.lesson_archive import pack_lesson
     from nbjudge.course.course import open_course
-    from nbjudge.plugin import RunAndJudge
+    from nbjudge.nbgrader_hooks import RunAndJudge
 
     root = plan.folders.root
     course = open_course(root, plan.folders)

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from nbjudge.course.course import Course, Lesson
 from nbjudge.course.folders import CourseFolders
-from nbjudge.read.files import CACHE_FOLDERS
+from nbjudge.submission.files import CACHE_FOLDERS
 
 SETTINGS = "nbgrader_config.json"  # what the worker's `Course` reads
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)  # so that the same files make the same archive

@@ -15,10 +15,10 @@ from typing import Literal
 
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
-from nbjudge.read.files import Folder, entries
-from nbjudge.read.timestamps import TIMESTAMP_FILE, has_timestamp
 from nbjudge.record.unchanged import is_same_content
 from nbjudge.record.unfinished import is_finished
+from nbjudge.submission.files import Folder, entries
+from nbjudge.submission.timestamps import TIMESTAMP_FILE, has_timestamp
 
 Why = Literal["new", "changed", "again"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from nbjudge.course.configuration import CONFIG_FILE, read_config
 from nbjudge.errors import CourseError
-from nbjudge.read.files import CACHE_FOLDERS, Folder
+from nbjudge.submission.files import CACHE_FOLDERS, Folder
 
 CHECKS, REPORTS, REGRADES = (
     "checks",

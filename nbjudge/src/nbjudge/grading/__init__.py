@@ -1,1 +1,1 @@
-"""One notebook from its rebuilt form to its graded one, as a job that can be done anywhere."""
+"""One notebook from its merged form to its graded one, as a job that can be done anywhere."""

@@ -20,10 +20,10 @@ from nbjudge.errors import GradingStops
 from nbjudge.grading.grade import grade
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.plain_text import plain_line
-from nbjudge.read.files import copy_plain_files
 from nbjudge.record.graded_cell import read_cell_status
 from nbjudge.record.status import Status
 from nbjudge.sandbox.forked_kernel import SandboxError
+from nbjudge.submission.files import copy_plain_files
 
 MAY_FAIL = "raises-exception"  # Jupyter's tag for a cell that shows an error on purpose
 NO_FRONTEND = "StdinNotImplementedError"  # what IPython raises for `input()` where no person can answer

@@ -1,4 +1,4 @@
-"""One rebuilt notebook in, one graded notebook out: run, ask, judge, record."""
+"""One merged notebook in, one graded notebook out: run, ask, judge, record."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CELL_STATUSES: dict[Outcome, Status] = {
 def grade(
     notebook: NotebookNode, lesson: Lesson, folder: Path, seed: int, environment: KernelEnvironment
 ) -> list[Verdict]:
-    """Run a rebuilt notebook in a kernel of its own and write a verdict into each judged cell.
+    """Run a merged notebook in a kernel of its own and write a verdict into each judged cell.
 
     `folder` is the kernel's working folder. Cells that no `check` belongs to are run and left to
     nbgrader's own reading of their outputs. The verdicts stand nowhere but here until the kernel has

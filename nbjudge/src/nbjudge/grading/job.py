@@ -1,4 +1,4 @@
-"""A grading job: data in, data out. A rebuilt notebook goes in, a graded one comes back.
+"""A grading job: data in, data out. A merged notebook goes in, a graded one comes back.
 
 It is done in the process that asked for it, in another one, or on another machine, and is the
 same everywhere: nothing of it is read from or written to the course's own folders but the lesson.
@@ -23,8 +23,8 @@ from nbjudge.grading.broken_assignment import warn_of_broken_assignment
 from nbjudge.grading.grade import grade, grade_without_running
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.read.files import copy_plain_files, write_files
 from nbjudge.sandbox.forked_kernel import SandboxError
+from nbjudge.submission.files import copy_plain_files, write_files
 
 NOT_WITH_THESE_FILES = "No kernel could be started with the files of this submission beside the notebook"
 
@@ -38,7 +38,7 @@ class GradingJob:
     """One notebook to be graded, as plain data."""
 
     lesson: str  # the name of its notebook
-    notebook: str  # the rebuilt notebook as JSON
+    notebook: str  # the merged notebook as JSON
     seed: int
     environment: KernelEnvironment
     files: Mapping[str, bytes] = field(default_factory=dict)  # the student's own, beside the notebook

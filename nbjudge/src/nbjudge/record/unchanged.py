@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from nbjudge.read.files import Folder
-from nbjudge.read.handed_in import read_handed_in
 from nbjudge.record.unfinished import recorded_digest
+from nbjudge.submission.files import Folder
+from nbjudge.submission.folder import read_handed_in
 
 
 def is_same_content(submitted: Folder, graded: Path, notebooks: Collection[str]) -> bool | None:

@@ -11,7 +11,7 @@ from nbjudge.cell_metadata import ANSWER_FORMAT
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
 from nbjudge.judge.verdict import Verdict
-from nbjudge.read.files import write_replacing
+from nbjudge.submission.files import write_replacing
 
 OLDER = (
     "The regrades in {file} were decided with an earlier version of nbjudge, which compared less of an "

@@ -12,9 +12,9 @@ from typing import Any
 
 from nbjudge.course.folders import CourseFolders, folders_of
 from nbjudge.plain_text import plain_line, shown_name
-from nbjudge.read.files import Entry, Folder, entries, is_reached_by_link
-from nbjudge.read.handed_in import HandedIn
 from nbjudge.record.unchanged import is_same_content
+from nbjudge.submission.files import Entry, Folder, entries, is_reached_by_link
+from nbjudge.submission.folder import HandedIn
 
 NOT_FOLLOWED = " (a link, which is not followed)"
 NO_NOTEBOOKS = "No notebooks were matched by"

@@ -11,9 +11,9 @@ from tiny_course import FULL, JUDGED, ROOT, after, answered, cell_of, release, s
 
 from nbjudge.cell_metadata import is_added, is_left_out
 from nbjudge.course.configuration import read_config
-from nbjudge.read.submission import SubmittedCell
-from nbjudge.rebuild.forms import graded
-from nbjudge.rebuild.rebuild import rebuild
+from nbjudge.submission.forms import graded
+from nbjudge.submission.merge import merge_submission
+from nbjudge.submission.read import SubmittedCell
 
 FORM = graded(source(), read_config(ROOT), JUDGED)
 
@@ -27,8 +27,8 @@ def submitted(work: NotebookNode) -> list[SubmittedCell]:
     ]
 
 
-def rebuilt(work: NotebookNode) -> NotebookNode:
-    return rebuild(FORM, submitted(work))
+def merged_with(work: NotebookNode) -> NotebookNode:
+    return merge_submission(FORM, submitted(work))
 
 
 def names(work: NotebookNode) -> dict[str, object]:
@@ -48,7 +48,7 @@ STUB = {name: cell_of(release(), name).source for name in FULL}
 
 
 def test_an_untouched_copy_gives_the_lesson_with_the_answers_in_it():
-    work = rebuilt(answered())
+    work = merged_with(answered())
     assert [cell.id for cell in work.cells] == [cell.id for cell in FORM.cells]
     assert {name: cell_of(work, name).source for name in FULL} == RIGHT
 
@@ -103,11 +103,11 @@ def restamped(work):
     ],
 )
 def test_deleting_copying_moving_and_restamping_released_cells_changes_nothing(work):
-    assert rebuilt(work) == rebuilt(answered())
+    assert merged_with(work) == merged_with(answered())
 
 
 def test_an_edited_graded_cell_runs_after_the_lessons_own_and_is_not_graded():
-    work = rebuilt(edited(answered(), "test_double", "double = None"))
+    work = merged_with(edited(answered(), "test_double", "double = None"))
     position = [cell.id for cell in work.cells].index("test_double")
     assert work.cells[position].source == cell_of(FORM, "test_double").source
     assert work.cells[position + 1].source == "double = None"
@@ -117,7 +117,7 @@ def test_an_edited_graded_cell_runs_after_the_lessons_own_and_is_not_graded():
 def test_the_order_of_the_cells_is_the_lessons():
     work = answered()
     work.cells.reverse()
-    back = rebuilt(work)
+    back = merged_with(work)
     assert [cell.id for cell in back.cells] == [cell.id for cell in FORM.cells]
     assert {name: cell_of(back, name).source for name in FULL} == RIGHT
 
@@ -126,7 +126,7 @@ def test_a_cell_of_ones_own_runs_where_it_stood_bare_of_marks():
     own = nbformat.v4.new_code_cell(
         "helper = 1", metadata={"tags": ["raises-exception"], "nbgrader": {"grade": True, "grade_id": "mine"}}
     )
-    work = rebuilt(after(answered(), "shown", own))
+    work = merged_with(after(answered(), "shown", own))
     position = [cell.id for cell in work.cells].index("shown")
     assert work.cells[position + 1].source == "helper = 1"
     assert work.cells[position + 1].metadata == {"nbjudge": {"origin": "student"}}
@@ -134,7 +134,7 @@ def test_a_cell_of_ones_own_runs_where_it_stood_bare_of_marks():
 
 @pytest.mark.parametrize("place", ["", "setup", "double", "test_double", "end"])
 def test_own_cells_keep_their_place_and_their_order(place):
-    work = rebuilt(after(answered(), place, "first", "second", nbformat.v4.new_markdown_cell("third")))
+    work = merged_with(after(answered(), place, "first", "second", nbformat.v4.new_markdown_cell("third")))
     ids = [cell.id for cell in work.cells]
     start = ids.index(place) + 1 if place else 0
     assert [cell.source for cell in work.cells[start : start + 3]] == ["first", "second", "third"]
@@ -168,11 +168,11 @@ def with_own(work: NotebookNode, position: int, *own: NotebookNode) -> NotebookN
 def test_without_ids_the_merge_records_which_cells_are_the_students(make, position):
     form = old_form("import math")
     position %= len(form.cells) + 1
-    merged = rebuild(form, submitted(with_own(old_work(form), position, make("mine"))))
+    merged = merge_submission(form, submitted(with_own(old_work(form), position, make("mine"))))
     nbformat.validate(merged)
     assert [at for at, cell in enumerate(merged.cells) if is_added(cell)] == [position]
     assert merged.cells[position].source == "mine"
-    assert not any(is_added(cell) for cell in rebuild(form, submitted(old_work(form))).cells)
+    assert not any(is_added(cell) for cell in merge_submission(form, submitted(old_work(form))).cells)
 
 
 def test_a_student_cannot_say_whose_a_cell_is():
@@ -180,14 +180,14 @@ def test_a_student_cannot_say_whose_a_cell_is():
     for cell in work.cells:
         cell.metadata["nbjudge"] = {"origin": "student"}
     own = nbformat.v4.new_code_cell("mine", metadata={"nbjudge": {"origin": "course"}})
-    merged = rebuild(form, submitted(with_own(work, 1, own)))
+    merged = merge_submission(form, submitted(with_own(work, 1, own)))
     assert [cell.source for cell in merged.cells if is_added(cell)] == ["mine"]
 
 
 def test_a_cell_of_the_course_may_have_any_id():
     lesson = source()
     cell_of(lesson, "shown").id = "own-1-1"
-    merged = rebuild(graded(lesson, read_config(ROOT), JUDGED), submitted(answered()))
+    merged = merge_submission(graded(lesson, read_config(ROOT), JUDGED), submitted(answered()))
     assert not any(is_added(cell) for cell in merged.cells)
 
 
@@ -197,7 +197,7 @@ def test_of_equal_cells_without_ids_each_is_found_at_its_place(text):
     form = old_form(text)
     form.cells.append(nbformat.from_dict(form.cells[3]))  # the same text at the end
     own = nbformat.v4.new_code_cell("helper = 1")
-    merged = rebuild(form, submitted(with_own(old_work(form), 4, own)))
+    merged = merge_submission(form, submitted(with_own(old_work(form), 4, own)))
     texts = [cell.source for cell in merged.cells]
     assert texts[3:5] == [text, "helper = 1"] and texts[-1] == text
     assert len(texts) == len(form.cells) + 1
@@ -206,9 +206,9 @@ def test_of_equal_cells_without_ids_each_is_found_at_its_place(text):
 def test_a_students_cell_that_repeats_a_given_one_moves_nothing():
     form = old_form("table.head()")
     repeated, own = (nbformat.v4.new_code_cell(text) for text in ("table.head()", "helper = 1"))
-    before = rebuild(form, submitted(with_own(old_work(form), 2, repeated, own)))
+    before = merge_submission(form, submitted(with_own(old_work(form), 2, repeated, own)))
     assert [cell.source for cell in before.cells][2] == "helper = 1"
-    behind = rebuild(form, submitted(with_own(old_work(form), len(form.cells), repeated, own)))
+    behind = merge_submission(form, submitted(with_own(old_work(form), len(form.cells), repeated, own)))
     assert behind.cells[-1].source == "helper = 1"
     assert [cell.source for cell in behind.cells].count("table.head()") == 1
 
@@ -216,7 +216,7 @@ def test_a_students_cell_that_repeats_a_given_one_moves_nothing():
 def test_a_given_cell_that_was_moved_takes_no_other_along():
     work = old_work(form := old_form("import math"))
     moved = work.cells.pop(3)
-    merged = rebuild(form, submitted(with_own(work, 0, moved, nbformat.v4.new_code_cell("mine"))))
+    merged = merge_submission(form, submitted(with_own(work, 0, moved, nbformat.v4.new_code_cell("mine"))))
     assert [cell.source for cell in merged.cells if cell.source in ("import math", "mine")] == [
         "mine",
         "import math",
@@ -233,7 +233,7 @@ def twice(first: str, second: str) -> NotebookNode:
 def doubles(work: NotebookNode) -> bool:
     import torch
 
-    double = names(rebuilt(work)).get("double")
+    double = names(merged_with(work)).get("double")
     try:
         return callable(double) and double(torch.ones(2)).tolist() == [2.0, 2.0]
     except NotImplementedError:
@@ -299,18 +299,18 @@ def prose_cell(text):
 def test_a_written_answer_that_was_split_is_put_together(parts, whole):
     lesson = new_notebook(cells=[prose_cell("Why?")])
     cells = [SubmittedCell("markdown", part, grade_id="why") for part in parts]
-    assert [cell.source for cell in rebuild(lesson, cells).cells] == [whole]
+    assert [cell.source for cell in merge_submission(lesson, cells).cells] == [whole]
 
 
 def test_an_answer_turned_to_markdown_is_run_all_the_same():
     work = answered()
     cell_of(work, "double").cell_type = "markdown"
-    assert cell_of(rebuilt(work), "double").cell_type == "code"
+    assert cell_of(merged_with(work), "double").cell_type == "code"
     assert doubles(work)
 
 
 def test_an_answer_that_is_not_there_leaves_an_empty_cell_and_the_others_alone():
-    work = rebuilt(without(answered(), "double"))
+    work = merged_with(without(answered(), "double"))
     assert "not in the submission" in cell_of(work, "double").source
     assert cell_of(work, "biggest").source == RIGHT["biggest"]
 
@@ -327,15 +327,16 @@ def test_without_marks_and_ids_cells_are_known_by_their_text():
     for cell in work.cells:
         cell.metadata = nbformat.from_dict({})
         cell.pop("id")
-    space = names(rebuilt(work))
+    space = names(merged_with(work))
     assert set(FULL) <= set(space)
-    graded_cells = [cell for cell in rebuilt(work).cells if cell.metadata.get("nbgrader", {}).get("grade")]
+    cells = merged_with(work).cells
+    graded_cells = [cell for cell in cells if cell.metadata.get("nbgrader", {}).get("grade")]
     assert len(graded_cells) == len(FULL)
-    assert [cell.source for cell in rebuilt(work).cells].count(cell_of(release(), "shown").source) == 1
+    assert [cell.source for cell in cells].count(cell_of(release(), "shown").source) == 1
 
 
 def test_an_empty_submission_is_the_lesson_with_no_answers():
-    work = rebuild(FORM, [])
+    work = merge_submission(FORM, [])
     assert [cell.id for cell in work.cells] == [cell.id for cell in FORM.cells]
     assert not set(FULL) & set(names(work))
 
@@ -345,7 +346,7 @@ def test_a_training_run_of_the_lessons_own_is_marked_as_left_out_edited_or_not()
     training = nbformat.v4.new_code_cell("train()", id="training", metadata={"tags": ["left-out-of-grading"]})
     lesson.cells.append(training)
     edited = [*submitted(answered()), SubmittedCell("code", "train(longer=True)", None, "training")]
-    work = rebuild(graded(lesson, read_config(ROOT), JUDGED), edited)
+    work = merge_submission(graded(lesson, read_config(ROOT), JUDGED), edited)
     assert [cell.id for cell in work.cells if is_left_out(cell)] == ["training"]
     assert all("longer" not in cell.source for cell in work.cells)
 
@@ -359,7 +360,7 @@ def test_cells_of_an_old_course_that_are_marked_as_nothing_need_no_id():
     for cell in (prose, code, training):
         cell.metadata["nbgrader"] = dict(old)
     form = graded(after(lesson, "setup", prose, code, training), read_config(ROOT), JUDGED)
-    merged = rebuild(form, submitted(answered()))
+    merged = merge_submission(form, submitted(answered()))
     marks = [cell.metadata.nbgrader for cell in merged.cells if cell.source in ("Old.", "3", "4")]
     assert marks == [old] * 3
     assert [cell.source for cell in merged.cells if is_left_out(cell)] == ["4"]
@@ -368,8 +369,8 @@ def test_cells_of_an_old_course_that_are_marked_as_nothing_need_no_id():
 
 @pytest.mark.parametrize("slow", ["a." * 50_000, "a.a\n" * 60_000], ids=["one line", "many lines"])
 def test_code_that_takes_minutes_to_colour_is_shown_without(slow):
-    work = rebuilt(after(answered(), "end", slow))
+    work = merged_with(after(answered(), "end", slow))
     assert work.cells[-1].source == slow
     assert work.metadata.language_info.pygments_lexer == "text"
     assert '<span class="kn">' not in HTMLExporter().from_notebook_node(work)[0]
-    assert '<span class="kn">' in HTMLExporter().from_notebook_node(rebuilt(answered()))[0]
+    assert '<span class="kn">' in HTMLExporter().from_notebook_node(merged_with(answered()))[0]

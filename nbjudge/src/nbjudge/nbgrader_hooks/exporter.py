@@ -19,26 +19,26 @@ from nbjudge.course.generated import not_generated_reason
 from nbjudge.course.student_ids import invalid_id_reason
 from nbjudge.errors import CourseError
 from nbjudge.grading.executor import jobs_run_elsewhere
-from nbjudge.plain_text import keep_plain
-from nbjudge.plugin.nbgrader_course import (
+from nbjudge.nbgrader_hooks.nbgrader_course import (
     autograded_folder,
     chosen_students,
     course_of,
     lesson_of,
     submitted_folder,
 )
-from nbjudge.plugin.preprocessors import RunAndJudge, graded_form
-from nbjudge.plugin.storage import GradedNotebookWriter, exit_on_write_error, refuse_unwritable
-from nbjudge.plugin.submissions import NamesOtherCommand, SharedFiles, hide_links, regrade_changed
-from nbjudge.plugin.ungraded import take_back_ungraded
-from nbjudge.read.files import plain_file_names
-from nbjudge.read.handed_in import HandedIn, files_beside, read_handed_in
-from nbjudge.read.notebook_file import OUT_OF_REACH, OutOfReach
-from nbjudge.read.submission import read_submission
-from nbjudge.read.timestamps import ignoring_invalid_timestamps
-from nbjudge.rebuild.forms import answer_cells
+from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, graded_form
+from nbjudge.nbgrader_hooks.storage import GradedNotebookWriter, exit_on_write_error, refuse_unwritable
+from nbjudge.nbgrader_hooks.submissions import NamesOtherCommand, SharedFiles, hide_links, regrade_changed
+from nbjudge.nbgrader_hooks.ungraded import take_back_ungraded
+from nbjudge.plain_text import keep_plain
 from nbjudge.record.unfinished import remove_unfinished
 from nbjudge.sandbox.fork_server import current_fork_server
+from nbjudge.submission.files import plain_file_names
+from nbjudge.submission.folder import HandedIn, files_beside, read_handed_in
+from nbjudge.submission.forms import answer_cells
+from nbjudge.submission.notebook_file import OUT_OF_REACH, OutOfReach
+from nbjudge.submission.read import read_submission
+from nbjudge.submission.timestamps import ignoring_invalid_timestamps
 
 GRADED_AGAIN = "%s: an earlier run ended before it was done with this submission; it is graded again."
 

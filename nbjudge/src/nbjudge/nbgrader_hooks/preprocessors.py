@@ -20,52 +20,52 @@ from nbjudge.grading.grade import grade_without_running
 from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json
 from nbjudge.grading.seeds import submission_seed
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.plain_text import as_html
-from nbjudge.plugin.nbgrader_course import (
+from nbjudge.nbgrader_hooks.nbgrader_course import (
     autograded_folder,
     course_of,
     lesson_of,
     submitted_folder,
 )
-from nbjudge.plugin.settings import JudgingSettings
-from nbjudge.plugin.storage import GRADES_ARE_KEPT
-from nbjudge.read.files import copy_plain_files, plain_file_names, write_replacing
-from nbjudge.read.handed_in import EXCHANGE_SECRET, HandedIn, files_within
-from nbjudge.read.submission import Submission
-from nbjudge.read.timestamps import TIMESTAMP_FILE
-from nbjudge.rebuild.forms import graded
-from nbjudge.rebuild.rebuild import has_cell_ids, rebuild
+from nbjudge.nbgrader_hooks.settings import JudgingSettings
+from nbjudge.nbgrader_hooks.storage import GRADES_ARE_KEPT
+from nbjudge.plain_text import as_html
 from nbjudge.record.graded_notebook import read_record, write_record
 from nbjudge.record.schema import NotebookRecord
 from nbjudge.record.status import Status
 from nbjudge.regrade.apply import apply_regrades
+from nbjudge.submission.files import copy_plain_files, plain_file_names, write_replacing
+from nbjudge.submission.folder import EXCHANGE_SECRET, HandedIn, files_within
+from nbjudge.submission.forms import graded
+from nbjudge.submission.merge import has_cell_ids, merge_submission
+from nbjudge.submission.read import Submission
+from nbjudge.submission.timestamps import TIMESTAMP_FILE
 
 LONGEST_SMALL_FILE = 1_000  # bytes
 NOTICE = "<p><strong>From the grader:</strong> {}</p>"
 _FORMS: dict[Path, tuple[tuple[int, str, str], NotebookNode]] = {}  # by source notebook
 
 
-class Rebuild(NbGraderPreprocessor):  # type: ignore[misc]
+class MergeSubmission(NbGraderPreprocessor):  # type: ignore[misc]
     """For `Autograde.sanitize_preprocessors`: the lesson's notebook with the student's cells put in."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         lesson = lesson_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
         submission: Submission = resources["nbjudge_submission"]
-        rebuilt = rebuild(graded_form(lesson, self.config), submission.cells)
+        merged = merge_submission(graded_form(lesson, self.config), submission.cells)
         student = resources["nbgrader"]["student"]
         record = NotebookRecord(Status.UNFINISHED, submission.reason, submission.note)
-        write_record(rebuilt, replace(record, **resources["nbjudge_record"]))
-        for sentence in filter(None, (submission.reason or submission.note, read_record(rebuilt).remark)):
+        write_record(merged, replace(record, **resources["nbjudge_record"]))
+        for sentence in filter(None, (submission.reason or submission.note, read_record(merged).remark)):
             self.log.warning("%s: %s", student, sentence)
         if submission.reason or submission.note:
             notice = nbformat.v4.new_markdown_cell(
                 NOTICE.format(as_html(submission.reason or submission.note)), id=NOTICE_CELL_ID
             )
             mark_origin(notice, Origin.GRADER)
-            if not has_cell_ids(rebuilt):
+            if not has_cell_ids(merged):
                 del notice["id"]
-            rebuilt.cells.insert(0, notice)
-        return rebuilt, resources
+            merged.cells.insert(0, notice)
+        return merged, resources
 
 
 class RunAndJudge(JudgingSettings):

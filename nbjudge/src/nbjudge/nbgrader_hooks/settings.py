@@ -15,8 +15,8 @@ from nbjudge.authoring.limits import MEBIBYTE, Limits
 from nbjudge.course.course import Lesson
 from nbjudge.course.generated import BUILD_COMMAND
 from nbjudge.errors import CourseError
-from nbjudge.plugin import execute_settings
-from nbjudge.plugin.protected_paths import protected_paths
+from nbjudge.nbgrader_hooks import execute_settings
+from nbjudge.nbgrader_hooks.protected_paths import protected_paths
 from nbjudge.sandbox.bubblewrap import refusal, shown_to_students
 from nbjudge.sandbox.exposed_paths import readable
 

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from nbjudge.plain_text import plain_line
-from nbjudge.read.handed_in import LARGEST_NOTEBOOK
+from nbjudge.submission.folder import LARGEST_NOTEBOOK
 
 MOST_GROUPS = 300_000  # lists and mappings; a cell has about ten
 MOST_NAMES = 500_000  # of entries in mappings; a cell has about ten

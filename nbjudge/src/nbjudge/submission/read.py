@@ -16,8 +16,8 @@ import nbformat
 
 from nbjudge.cell_metadata import is_released_text
 from nbjudge.plain_text import plain_line, shown_name
-from nbjudge.read.handed_in import ALL_CANDIDATES, HandedIn, notebook_stem
-from nbjudge.read.notebook_file import Unreadable, read_notebook_file
+from nbjudge.submission.folder import ALL_CANDIDATES, HandedIn, notebook_stem
+from nbjudge.submission.notebook_file import Unreadable, read_notebook_file
 
 NEWEST_FORMAT = 4
 MOST_CELLS = 5_000

@@ -12,8 +12,8 @@ from typing import Any
 from nbgrader.api import Gradebook, MissingEntry
 from sqlalchemy.exc import SQLAlchemyError
 
+from nbjudge.nbgrader_hooks.nbgrader_course import autograded_folder
 from nbjudge.plain_text import plain_line
-from nbjudge.plugin.nbgrader_course import autograded_folder
 from nbjudge.record.unfinished import remove_unfinished
 
 # What nbgrader changes of each kind of row while it grades.

@@ -17,8 +17,8 @@ import nbformat
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import Origin, added_cell_id, is_left_out, is_released_text, mark_origin
-from nbjudge.read.submission import SubmittedCell, defined_names
-from nbjudge.rebuild.student_prose import neutralize_prose
+from nbjudge.submission.read import SubmittedCell, defined_names
+from nbjudge.submission.student_prose import neutralize_prose
 
 # Characters of code that are shown in colours; a solved lesson has 50,000, in lines of a hundred.
 MOST_CODE = 200_000
@@ -28,15 +28,15 @@ MISSING_ANSWER = "# This answer cell was not in the submission."
 _Chain = tuple[int, int, "_Chain | None"]  # an index, its position, and the chain that leads there
 
 
-def rebuild(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -> NotebookNode:
+def merge_submission(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -> NotebookNode:
     """Put a submission's cells into `lesson` (its graded form, see `forms.graded`)."""
     cells = list(submitted)
     match, in_order = _match(lesson, cells)
     answers = _choose_answers(lesson, cells, match)
     own = _own_cells(lesson, cells, match, in_order, {index for each in answers.values() for index in each})
-    rebuilt = copy.deepcopy(lesson)
+    merged = copy.deepcopy(lesson)
     theirs = [_bare(cell, added_cell_id("start", number)) for number, cell in enumerate(own[-1], 1)]
-    rebuilt.cells = [*theirs]
+    merged.cells = [*theirs]
     for position, cell in enumerate(copy.deepcopy(lesson.cells)):
         mark_origin(cell, Origin.COURSE)
         if _is_answer(cell):
@@ -48,16 +48,16 @@ def rebuild(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -> Noteboo
             _bare(extra, added_cell_id(position, number)) for number, extra in enumerate(own[position], 1)
         ]
         theirs += extras
-        rebuilt.cells += [cell, *extras]
+        merged.cells += [cell, *extras]
     prose = [cell for cell in theirs if cell.cell_type != "code"]
     for cell, text in zip(prose, neutralize_prose([cell.source for cell in prose]), strict=True):
         cell.source = text
-    if _takes_long_to_colour(rebuilt):
-        rebuilt.metadata["language_info"] = nbformat.from_dict(UNCOLOURED)
+    if _takes_long_to_colour(merged):
+        merged.metadata["language_info"] = nbformat.from_dict(UNCOLOURED)
     if not has_cell_ids(lesson):
-        for cell in rebuilt.cells:
+        for cell in merged.cells:
             cell.pop("id", None)
-    return rebuilt
+    return merged
 
 
 def has_cell_ids(notebook: NotebookNode) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from nbjudge.plain_text import shown_name
-from nbjudge.read.files import (
+from nbjudge.submission.files import (
     ALL_EXTRA_FILES,
     LARGEST_EXTRA_FILE,
     MOST_EXTRA_FILES,
@@ -20,7 +20,7 @@ from nbjudge.read.files import (
     is_extra_file,
     read_file,
 )
-from nbjudge.read.timestamps import TIMESTAMP_FILE
+from nbjudge.submission.timestamps import TIMESTAMP_FILE
 
 LARGEST_NOTEBOOK = 64 * 2**20  # bytes; outputs of a few hours of training are in it
 MOST_CANDIDATES = 20  # notebooks of other names that are read

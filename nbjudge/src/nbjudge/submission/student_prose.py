@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from nbjudge.rebuild.formula_commands import COMMANDS, ENVIRONMENTS
+from nbjudge.submission.formula_commands import COMMANDS, ENVIRONMENTS
 
 INVISIBLE_SPACE = "\u200b"
 # Characters that are no text: readers of HTML and of addresses drop some of them without a trace.

@@ -1,1 +1,0 @@
-"""What was handed in, read with care."""

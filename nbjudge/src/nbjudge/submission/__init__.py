@@ -1,0 +1,1 @@
+"""Reading what a student handed in, and merging it into the source notebook."""
