@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from nbjudge.batch.lock import exclusive_run
 from nbjudge.batch.plan import Plan, make_plan
-from nbjudge.batch.workers import LocalWorkers, Workers, default_worker_count, preload_workers
+from nbjudge.batch.workers import (
+    LocalWorkers,
+    Workers,
+    default_worker_count,
+    preload_workers,
+    start_fork_server,
+)
 from nbjudge.course.configuration import read_config
+from nbjudge.course.course import open_course
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
 
 if TYPE_CHECKING:
+    from traitlets.config import Config
+
     from nbjudge.batch.coordinator import GradedSubmission
+    from nbjudge.course.course import Course
+    from nbjudge.sandbox.fork_server import ForkServer
 
 LOG_FILE = "nbgrader.log"
 
@@ -45,11 +57,6 @@ def grade_class(folders: CourseFolders, lesson: str, options: Options, console: 
     if not plan.todo:
         console.print(Text(f"{plan.assignment}: all {plan.unchanged} are graded, and unchanged since."))
         return 0
-    from nbjudge.course.generated import not_generated_reason  # it imports nbgrader
-
-    reason = not_generated_reason(plan.folders, plan.assignment)
-    if reason is not None:
-        raise CourseError(reason)
     results: list[GradedSubmission] = []
     started, stopped = time.monotonic(), False
     try:
@@ -65,23 +72,38 @@ def grade_class(folders: CourseFolders, lesson: str, options: Options, console: 
 
 
 def grade_plan(plan: Plan, options: Options, console: Console, results: list[GradedSubmission]) -> None:
-    """Grade what is planned, with a progress bar; `results` grows by each submission that is done."""
-    root = plan.folders.root
-    with exclusive_run(root):
-        with console.status("Warming up …"):
-            if options.scheduler is None:
-                preload_workers(plan.folders.checks)
-            # nbgrader and torch: seconds that nobody waits for who has nothing to grade.
-            from nbjudge.batch.autograde import Autograder
-            from nbjudge.batch.coordinator import ClassRun
-            from nbjudge.batch.display import progress_bar
+    """Grade what is planned, with a progress bar; `results` grows by each submission that is done.
 
+    Raises CourseError where nothing can be graded, or nothing more.
+    """
+    root = plan.folders.root
+    with exclusive_run(root), ExitStack() as on_end:
+        with console.status("Starting …"):
             config = read_config(root)
             if options.sandbox is not None:
                 config.RunAndJudge.sandbox = options.sandbox
             config.CourseDirectory.root = str(root)
+            course = open_course(root, plan.folders)
+            fork_server = None
+            if options.scheduler is None:
+                # Each imports for seconds: the two start first, and this process imports nbgrader meanwhile.
+                fork_server = start_fork_server(course, plan.assignment, config)
+                if fork_server is not None:
+                    on_end.callback(fork_server.close)
+                preload_workers(
+                    [file for each in course.lessons_in(plan.assignment) for file in each.checks_files]
+                )
+            from nbjudge.batch.autograde import Autograder
+            from nbjudge.batch.coordinator import ClassRun
+            from nbjudge.batch.display import progress_bar
+            from nbjudge.course.generated import not_generated_reason
+
+            reason = not_generated_reason(plan.folders, plan.assignment)
+            if reason is not None:
+                raise CourseError(reason)
             autograder = Autograder(config, root, plan.assignment, root / LOG_FILE)
-            run = ClassRun(plan, autograder, _workers(plan, options, config, console))
+            workers = _workers(plan, course, options, config, console, fork_server)
+            run = ClassRun(plan, autograder, workers)
         try:
             with progress_bar(console, len(plan.todo)) as bar:
                 for graded in run.results():
@@ -95,15 +117,15 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
             autograder.close()
 
 
-def _workers(plan: Plan, options: Options, config: Any, console: Console) -> Workers:
+def _workers(
+    plan: Plan, course: Course, options: Options, config: Config, console: Console, early: ForkServer | None
+) -> Workers:
+    """Who grades: processes on this machine, with `early` as their fork server if it fits, or a cluster."""
     from nbgrader.coursedir import CourseDirectory
 
     from nbjudge.batch.lesson_archive import pack_lesson
-    from nbjudge.course.course import open_course
     from nbjudge.nbgrader_hooks import RunAndJudge
 
-    root = plan.folders.root
-    course = open_course(root, plan.folders)
     archive = pack_lesson(course, plan.assignment)
     judging = RunAndJudge(config=config)
     if options.scheduler is not None:
@@ -118,6 +140,5 @@ def _workers(plan: Plan, options: Options, config: Any, console: Console) -> Wor
         return ClusterWorkers(archive, options.scheduler, judging.sandbox, tell)
     judging.refuse_without_sandbox()
     judging.refuse_readable_paths(CourseDirectory(config=config))
-    warm = judging.modules_of(course.lessons_in(plan.assignment)[0]), tuple(judging.helpers)
     count = options.workers or default_worker_count(len(plan.todo))
-    return LocalWorkers(archive, count, root / LOG_FILE, warm if judging.sandbox else None)
+    return LocalWorkers(archive, count, plan.folders.root / LOG_FILE, early if judging.sandbox else None)

@@ -16,11 +16,10 @@ from types import FrameType
 
 from nbjudge.batch.lesson_archive import LessonArchive, remove_unpacked, unpacked_lesson
 from nbjudge.grading.job import GradingJob, GradingResult, run_job
-from nbjudge.sandbox.fork_server import close_fork_server, current_fork_server
+from nbjudge.sandbox.fork_server import ForkServerClient, close_fork_server, use_fork_server
 
 END_SECONDS = 5  # seconds in which a process cleans up
 JUDGING = 300  # seconds that judging may take beyond what the notebook may: far more than it ever does
-WarmUp = tuple[tuple[str, ...], tuple[str, ...]]
 _one_at_a_time = threading.Lock()  # a process has one fork server
 
 
@@ -55,11 +54,10 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def initialize_worker(log: Path, warm: WarmUp | None) -> None:
+def initialize_worker(log: Path, fork_server: ForkServerClient | None) -> None:
     """What a process of the pool does first: it ends when it is told to, or when nobody is left to tell.
 
-    Whatever is printed goes to the log. `warm` are the modules and helpers of the sandbox,
-    which begins to warm up.
+    Whatever is printed goes to the log. Kernels are asked of the coordinator's fork server, if there is one.
     """
     said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(said, sys.stdout.fileno())
@@ -70,8 +68,8 @@ def initialize_worker(log: Path, warm: WarmUp | None) -> None:
     # A process of a pool ends without what `atexit` would do.
     for clean_up in (close_fork_server, remove_unpacked):
         Finalize(None, clean_up, exitpriority=1)
-    if warm is not None:
-        current_fork_server(*warm)
+    if fork_server is not None:
+        use_fork_server(fork_server)
 
 
 def _end(_signal: int, _frame: FrameType | None) -> None:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import psutil
+from traitlets.config.loader import LazyConfigValue
 
 from nbjudge.course.imports import imported_modules
 from nbjudge.errors import CourseError
+from nbjudge.sandbox.fork_server import ForkServer
 
 if TYPE_CHECKING:
+    from traitlets.config import Config
+
     from nbjudge.batch.lesson_archive import LessonArchive
-    from nbjudge.batch.worker_process import WarmUp
+    from nbjudge.course.course import Course
     from nbjudge.grading.job import GradingJob, GradingResult
 
 MEMORY_OF_A_WORKER = 2**30  # bytes, roughly, with its fork server and a notebook
@@ -59,25 +64,50 @@ def default_worker_count(jobs: int) -> int:
     return int(max(1, min(cores(), jobs, psutil.virtual_memory().available // MEMORY_OF_A_WORKER)))
 
 
-def preload_workers(checks: Path | None = None) -> None:
+def preload_workers(checks: Iterable[Path] = ()) -> None:
     """Let what workers need be imported, once for all of them, while the class is being looked at.
 
-    That is the grader, and what the files of checks in a folder import.
+    That is the grader, and what an assignment's files and folders of checks import.
     """
     # Sums must come out the same in every worker, and threads would not survive a fork.
     os.environ["OMP_NUM_THREADS"] = "1"
-    text = "\n".join(file.read_text(errors="replace") for file in checks.rglob("*.py")) if checks else ""
+    files = {file for path in checks for file in (path, *path.rglob("*.py")) if file.is_file()}
+    text = "\n".join(file.read_text(errors="replace") for file in files)
     named = sorted(name for name in imported_modules(text) if not name.startswith("."))
     _processes.set_forkserver_preload(["nbjudge.batch.worker_process", *named])
     forkserver.ensure_running()
 
 
+def start_fork_server(course: Course, assignment: str, config: Config) -> ForkServer | None:
+    """Start the fork server of all workers; None without a sandbox, which grading itself then reports.
+
+    It imports what the assignment's notebooks import, for longer than anything else takes, so that it starts
+    before nbgrader is imported and its settings are checked: they are read as they are written.
+    """
+    settings = config.RunAndJudge
+    modules, helpers = (_written_list(settings.get(name)) for name in ("modules", "helpers"))
+    if settings.get("sandbox") is False:
+        return None
+    first, *_ = course.lessons_in(assignment)
+    try:
+        return ForkServer((*first.modules, *modules), helpers)
+    except CourseError:
+        return None
+
+
+def _written_list(value: Any) -> tuple[str, ...]:
+    """A list as a configuration file sets it, or extends it (`c.RunAndJudge.modules.append(…)`)."""
+    if isinstance(value, LazyConfigValue):
+        value = value.get_value([])
+    return tuple(map(str, value or ()))
+
+
 class LocalWorkers:
     """Processes on this machine. One that dies is replaced, and its notebook graded again."""
 
-    def __init__(self, archive: LessonArchive, count: int, log: Path, warm: WarmUp | None) -> None:
+    def __init__(self, archive: LessonArchive, count: int, log: Path, fork_server: ForkServer | None) -> None:
         preload_workers()
-        self._archive, self._count, self._setup = archive, count, (log, warm)
+        self._archive, self._count, self._setup = archive, count, (log, fork_server and fork_server.client())
         self._others = set(multiprocessing.active_children())
         self._replacing = threading.Lock()
         self._stopped = False

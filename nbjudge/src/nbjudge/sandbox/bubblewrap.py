@@ -13,7 +13,6 @@ from pathlib import Path
 from nbjudge.sandbox.exposed_modules import exposed_modules, hidden_modules, import_folders
 from nbjudge.sandbox.exposed_paths import exposed_paths, links_to_the_interpreter
 from nbjudge.sandbox.inside import system_calls
-from nbjudge.sandbox.processor import claimed_processor
 
 HOME = "/home/student"
 INSIDE = Path(__file__).parent / "inside"
@@ -77,7 +76,7 @@ def command(sockets: Path, requests: int, modules: Sequence[str], helpers: Seque
     is no such helper.
     """
     inside = ["--ro-bind", str(INSIDE), "/run/fork_server/inside", "--bind", str(sockets), "/run/sockets"]
-    program = [sys.executable, "-B", "-c", START, str(requests), claimed_processor(), *modules]
+    program = [sys.executable, "-B", "-c", START, str(requests), *modules]
     return [*_walls(inside, helpers), *program]
 
 

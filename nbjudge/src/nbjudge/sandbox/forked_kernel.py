@@ -22,6 +22,7 @@ from typing import Any
 from nbjudge.errors import CourseError
 from nbjudge.sandbox.bubblewrap import HOME
 from nbjudge.sandbox.channel import Wire
+from nbjudge.sandbox.processor import claimed_processor
 
 WORK_FOLDER = f"{HOME}/work"
 INSIDE_SOCKETS = "/run/kernel/kernel"  # what the kernel itself knows its sockets by
@@ -95,6 +96,7 @@ class ComingKernel:
             "sockets": self.sockets.name,
             "folder": WORK_FOLDER,
             "limits": self.limits,
+            "processor": claimed_processor(),
         }
         with self._theirs, self._their_wire:
             _send(warm, b"fork", request, self._theirs.fileno(), self._their_wire.fileno())

@@ -7,6 +7,7 @@ student code ever runs in this process; it starts no thread, so that a fork of i
 import gc
 import importlib
 import os
+import random
 import signal
 import socket
 import sys
@@ -45,10 +46,9 @@ def main() -> None:
     requests = socket.socket(fileno=int(sys.argv[1]))
     sys.path.remove(str(Path(__file__).parents[1]))
     everywhere = os.sched_getaffinity(0)
-    kernels_processors = everywhere if sys.argv[2] == "any" else {int(sys.argv[2])}
-    # Libraries prepare for as many processors as there are when they are imported.
-    os.sched_setaffinity(0, kernels_processors)
-    import_all([*KERNEL_MODULES, *sys.argv[3:]])
+    # Libraries prepare for as many processors as there are when they are imported: a kernel gets one.
+    os.sched_setaffinity(0, {random.choice(list(everywhere))})
+    import_all([*KERNEL_MODULES, *sys.argv[2:]])
     rehearse()
     os.sched_setaffinity(0, everywhere)
     threads = len(os.listdir("/proc/self/task"))
@@ -60,7 +60,6 @@ def main() -> None:
     # What is here now is shared with every kernel: the collector need not write into it.
     gc.collect()
     gc.freeze()
-    requests.send(b"warm")
     while True:
         said, descriptors, _, _ = socket.recv_fds(requests, 16, 3)
         if not said:
@@ -68,7 +67,7 @@ def main() -> None:
         channel, wire, request = descriptors
         if os.fork() == 0:
             requests.close()
-            keep(socket.socket(fileno=channel), socket.socket(fileno=wire), request, kernels_processors)
+            keep(socket.socket(fileno=channel), socket.socket(fileno=wire), request)
             os._exit(0)
         for descriptor in descriptors:
             os.close(descriptor)

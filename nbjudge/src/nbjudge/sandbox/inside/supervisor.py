@@ -31,7 +31,7 @@ NICER = 5  # than whoever grades
 NAMESPACES = system.NEW_MOUNTS | system.NEW_PIDS | system.NEW_IPC | system.NEW_UTS | system.NEW_NETWORK
 
 
-def keep(channel: socket.socket, wire: socket.socket, request_file: int, processors: set[int]) -> None:
+def keep(channel: socket.socket, wire: socket.socket, request_file: int) -> None:
     """Start the kernel that a request asks for, report on `channel`, and stay until it has ended.
 
     Its reader, with the judge at the other end of `wire`, is begun first: outside the namespaces that
@@ -52,7 +52,7 @@ def keep(channel: socket.socket, wire: socket.socket, request_file: int, process
         watch = Watch(request["limits"])
         kernel = os.fork()
         if kernel == 0:
-            become_kernel(channel, request, processors)
+            become_kernel(channel, request)
         wait_for_sockets(kernel, request["connection"], channel)
         # From here on the kernel can connect its sockets but put nothing beside them.
         system.mount("none", KERNEL_SOCKETS, flags=READ_ONLY_AGAIN)

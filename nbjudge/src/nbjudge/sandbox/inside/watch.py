@@ -5,9 +5,8 @@ import os
 import signal
 import socket
 import time
-from pathlib import Path
 
-from .memory import looked_at, processes_in
+from .memory import Process, looked_at, processes_in
 
 BETWEEN_LOOKS = 0.05  # seconds
 UNTIL_SURE = 0.01  # seconds after which too much is looked at again
@@ -29,15 +28,13 @@ class Watch:
         self._shared = keeper.proportional
         self._sockets = os.open("/proc/self/net/sockstat", os.O_RDONLY)
         self._of_a_socket = most_in_a_socket()
-        self._highest = int(Path("/proc/sys/kernel/pid_max").read_text())
 
     def until_the_end_of(self, kernel: int) -> str:
         """Wait until the kernel has ended; end it when all its processes together take too much.
 
         Returns what they took too much of, nothing if the kernel ended without the keeper.
         """
-        # A kernel is started before it is needed, while the one before it still runs and starts processes.
-        self._started, self._newest = 0, newest_process()
+        self._started = 0
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # the kernel's end ends a wait at once
         suspected = ""
         while True:
@@ -58,7 +55,7 @@ class Watch:
     def _too_much(self) -> str:
         # The kernel's own /proc: it is mounted over everyone's in the mounts we share.
         own = processes_in()
-        if sum(process.threads for process in own) > self._limits["processes"] or self._started_too_many():
+        if sum(process.threads for process in own) > self._limits["processes"] or self._started_too_many(own):
             return PROCESSES
         if any(is_too_deep(process.folder) for process in own):
             return DEPTH
@@ -69,11 +66,13 @@ class Watch:
         exact = sum(process.proportional for process in own)
         return MEMORY if exact - self._shared > room else ""
 
-    def _started_too_many(self) -> bool:
-        """Whether too many were started since the kernel was, also of those that ended between two looks."""
-        newest = newest_process()
-        self._started += (newest - self._newest) % self._highest
-        self._newest = newest
+    def _started_too_many(self, own: list[Process]) -> bool:
+        """Whether too many were started, also of those that ended between two looks.
+
+        The kernel's namespace numbers its processes and threads in order. What other kernels start is
+        numbered elsewhere and does not count.
+        """
+        self._started = max(self._started, *map(highest_number, own), 0)
         return self._started > STARTED * self._limits["processes"]
 
     def _in_sockets(self) -> int:
@@ -82,9 +81,12 @@ class Watch:
         return max(0, int(line.split()[-1]) - UNCOUNTED_SOCKETS) * self._of_a_socket
 
 
-def newest_process() -> int:
-    """The number of the last process or thread here or in a namespace below; after the highest, it wraps."""
-    return int(Path("/proc/loadavg").read_text().split()[-1])
+def highest_number(process: Process) -> int:
+    """The number of the newest thread of a process; 0 if it has just ended."""
+    try:
+        return max(map(int, os.listdir(f"{process.folder}/task")), default=0)
+    except OSError:
+        return 0
 
 
 def is_too_deep(process: str) -> bool:
