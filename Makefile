@@ -47,7 +47,7 @@ bench: $(ready) bubblewrap
 check_tests       := not integration and not long
 smoke_tests       := integration and smoke and not long
 integration_tests := integration and not smoke and not long
-every_test        := integration or long
+every_test        := (integration and not smoke) or long
 pytest            := $(bin)/pytest --dist worksteal
 
 # torch would start one thread per core in each worker.

@@ -19,7 +19,10 @@ from nbjudge.values.packing import MadeInKernel, pack, unpack
 COURSE = open_course(Path(__file__).parents[1])
 FAMILIES = ("scale", "softmax", "mask", "empty", "inputs", "company", "tensors")
 every_family = pytest.mark.parametrize("family", FAMILIES)
-pytestmark = pytest.mark.lesson
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.lesson,
+]
 
 # What a function may hold besides names of one letter: the words of its signature, and torch's and Python's.
 SIGNATURE = {"attention", "query", "key", "value", "mask", "number", "made"}

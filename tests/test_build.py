@@ -15,6 +15,8 @@ from attention_lab import cli
 from attention_lab.maintain.build import build_lesson, canonical, stale
 from nbjudge.course.course import Course
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).parents[1]
 SOURCE = Path("source/01_tiny/tiny.ipynb")
 RELEASE = Path("release/01_tiny/tiny.ipynb")

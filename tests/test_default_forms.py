@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 import zipfile
+from itertools import product
 
 import pytest
 from fresh_clone import ROOT, fresh_clone, typed
+
+pytestmark = pytest.mark.integration
 
 TYPED_ELSEWHERE = {
     "demo": "below, with two students",
     "site": "tests/site/conftest.py",
     "lab": "tests/test_lab.py",
+    "check": "the first part of `make test`",
     "test": ".ci/run",
-    "test-all": "takes hours; its one difference is below",
+    "test-integration": ".ci/run",
+    "test-all": "takes hours; what it runs is below",
     "bench": "takes an hour; its programs are below",
 }
 SYSTEM_PACKAGES = {"chromium", "bubblewrap", "postgresql", "iproute2", "hub-proxy", "r-base-core", "help"}
@@ -67,11 +72,19 @@ def test_make_demo_grades_a_class_and_says_where_to_read_on(clone):
     assert (clone / page).is_file()
 
 
-def test_make_test_all_is_make_test_with_all_that_takes_long(clone):
-    every, daily = (typed(clone, "make", "--dry-run", verb).stdout for verb in ("test-all", "test"))
-    assert "-n 3" in every and '-m "not long' in daily
-    assert every == daily.replace('"not long', '"(long or not long)')
-    assert "test-all: export EVERY_SEED = 1" in (clone / "Makefile").read_text()
+def test_every_test_runs_in_one_of_the_make_commands():
+    """The marker expressions of the three commands and of `make test-all` leave no test out."""
+    makefile = (ROOT / "Makefile").read_text()
+    check, smoke, integration, every = (
+        re.search(rf"^{name}\s*:= (.+)$", makefile, re.MULTILINE)[1]
+        for name in ("check_tests", "smoke_tests", "integration_tests", "every_test")
+    )
+    for marks in product([False, True], repeat=3):
+        values = dict(zip(("integration", "smoke", "long"), marks, strict=True))
+        selected = [eval(expression, {}, values) for expression in (check, smoke, integration)]
+        assert sum(selected) == (not values["long"]), values
+        assert any(selected) or eval(every, {}, values), values
+    assert "test-all: export EVERY_SEED = 1" in makefile
 
 
 @pytest.mark.long

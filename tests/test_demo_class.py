@@ -21,6 +21,8 @@ from nbjudge.judge.judge import judge
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).parents[1]
 COURSE = open_course(ROOT)
 LESSONS = [lesson for lesson in COURSE.lessons.values() if lesson.exercises]

@@ -14,6 +14,8 @@ import pytest
 from nbgrader_command import run_program
 from tiny_course import FOLDER, NAME, ROOT, answered, hand_in, make_course
 
+pytestmark = pytest.mark.integration
+
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # What sets a machine up, opens a window or needs other machines, and what shows that it works.
@@ -30,7 +32,7 @@ ELSEWHERE = {
     "attention-lab regrade": "tests/regrade/test_regrade.py",
     "jupyter": "tests/browser/test_formgrader.py",
     "dask": "tests/whole_class/test_cluster.py",
-    "apt-get": "tests/grading/sandbox/test_bubblewrap.py",
+    "apt-get": "nbjudge/tests/sandbox/test_bubblewrap.py",
 }
 # Starts processes of its own, as they are: the other commands of Python's are forked.
 AS_THEY_ARE = ("attention-lab grade",)

@@ -32,7 +32,12 @@ SLOW = {"text_classifier", "score_variance", "flash_attention", "flash_backward"
 SEEDS_ASKED_ANEW = 3 if EVERY_SEED else 1  # on the others a mistake's answers are those it is looked up by
 SEEDS_ROUNDED = range(2) if EVERY_SEED else range(1)
 # Seconds for one test: a block of a layer with many mistakes takes minutes, and a busy machine more of them.
-pytestmark = pytest.mark.timeout(3600 if EVERY_SEED else 300)
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.smoke,
+    pytest.mark.timeout(3600 if EVERY_SEED else 300),
+]
+
 # Grades must not depend on the processor, which rounds sums in an order of its own: right answers
 # come nowhere near the tolerance, and mistakes do not come near it from the other side.
 MARGIN = 5

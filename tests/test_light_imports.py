@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.integration
+
 GRADER = Path(__file__).parents[1] / "nbjudge" / "src" / "nbjudge"
 HEAVY = {"pandas", "matplotlib", "seaborn", "numpy", "torch", "scipy"}
 

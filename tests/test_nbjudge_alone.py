@@ -16,7 +16,11 @@ from nbgrader.api import Gradebook
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "statistics"
 MOST_MEGABYTES = 40
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]  # packages come from an index
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.long,
+    pytest.mark.timeout(1200),
+]  # packages come from an index
 MEGABYTE = 10**6
 
 # What students wrote: right, right in another way, wrong in ways that asserts see and that they do not.

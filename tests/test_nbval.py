@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 SANITIZE = ROOT / "tests" / "nbval_sanitize.cfg"
 SOLUTIONS = sorted(ROOT.glob("solutions/0[1-9]_*/*.ipynb"))
 
-pytestmark = [pytest.mark.long, pytest.mark.lesson]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.lesson]
 
 
 def run_nbval(folder):

@@ -23,7 +23,11 @@ EXERCISES = [
     for lesson in COURSE.lessons.values()
     for exercise in lesson.exercises.values()
 ]
-pytestmark = [pytest.mark.lesson, pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.lesson,
+    pytest.mark.parametrize(("lesson", "exercise"), EXERCISES),
+]
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from shared_hooks import pytest_runtest_setup
 
 import attention_lab
 import nbjudge
@@ -180,12 +181,12 @@ def readme_commands() -> list[str]:
     return [re.sub(r"\s+#.*$", "", line.removeprefix("$ ")).strip() for line in lines]
 
 
-def test_ci_runs_the_readmes_test_command():
+def test_ci_runs_the_readmes_test_command_and_then_the_other_integration_tests():
     run = ROOT / ".ci" / "run"
     assert os.access(run, os.X_OK)
-    command = run.read_text().splitlines()[-1].removeprefix("exec ")
-    assert command == "make test"
-    assert command in readme_commands()
+    commands = [line for line in run.read_text().splitlines() if line.startswith("make ")]
+    assert commands == ["make test", "make test-integration"]
+    assert commands[0] in readme_commands()
 
 
 def test_every_make_command_of_the_readme_exists():
@@ -220,6 +221,7 @@ def program(path: Path, body: str) -> None:
     path.chmod(0o755)
 
 
+@pytest.mark.integration
 def test_a_machine_that_is_set_up_starts_at_once(make, tmp_path):
     program(tmp_path / ".venv/bin/attention-lab", 'echo "$@"')
     stamp = tmp_path / ".venv/.attention-lab-ready"
@@ -234,6 +236,7 @@ def test_a_machine_that_is_set_up_starts_at_once(make, tmp_path):
 
 
 @pytest.mark.parametrize("answers", [True, False])
+@pytest.mark.integration
 def test_where_there_is_no_gpu_the_cpu_build_is_looked_for(make, tmp_path, answers):
     program(tmp_path / ".venv/bin/python", f"exit {int(not answers)}")
     program(tmp_path / ".venv/bin/pip", 'echo "pip $PIP_EXTRA_INDEX_URL $4"')
@@ -246,6 +249,7 @@ def test_where_there_is_no_gpu_the_cpu_build_is_looked_for(make, tmp_path, answe
     assert (f"{index} does not answer" in done.stdout) is not answers
 
 
+@pytest.mark.integration
 def test_a_machine_with_a_gpu_gets_what_pip_finds(make, tmp_path):
     program(tmp_path / ".venv/bin/python", "exit 0")
     program(tmp_path / ".venv/bin/pip", 'echo "pip <$PIP_EXTRA_INDEX_URL>"')
@@ -255,12 +259,14 @@ def test_a_machine_with_a_gpu_gets_what_pip_finds(make, tmp_path):
     assert done.returncode == 0 and "pip <>" in done.stdout
 
 
+@pytest.mark.integration
 def test_an_old_python_is_told_so_in_one_sentence(make):
     done = make("demo", python3="exit 1", python3_11="exit 1")
     assert done.returncode != 0
     assert done.stdout == "Attention Lab needs Python 3.11 or newer as python3.11 or python3.\n"
 
 
+@pytest.mark.integration
 def test_a_python_without_venv_is_told_the_package(make):
     done = make("demo", python3_11='case "$2" in *ensurepip*) exit 1;; esac')
     assert done.returncode != 0
@@ -268,11 +274,20 @@ def test_a_python_without_venv_is_told_the_package(make):
     assert len(done.stdout.splitlines()) == 1
 
 
-@pytest.mark.parametrize(("ci", "passes"), [("", True), ("true", False)])
-def test_only_ci_insists_on_chromium(make, tmp_path, ci, passes):
-    done = make("chromium", extra={"PATH": str(tmp_path), "CI": ci})
-    assert done.stdout == "No Chromium: install the package chromium to run the tests marked 'browser'.\n"
-    assert (done.returncode == 0) == passes
+@pytest.mark.integration
+@pytest.mark.parametrize("target", ["chromium", "bubblewrap", "postgresql", "r-base-core", "iproute2"])
+@pytest.mark.integration
+def test_a_missing_program_stops_no_make_command(make, tmp_path, target):
+    assert make(target, extra={"PATH": str(tmp_path)}).returncode == 0
+
+
+def test_a_test_whose_program_is_missing_is_skipped_but_fails_in_ci(request, monkeypatch):
+    marker = pytest.mark.requires("a-program-that-does-not-exist").mark
+    monkeypatch.setattr(request.node, "iter_markers", lambda name: [marker])
+    for ci, outcome in (("", pytest.skip.Exception), ("true", pytest.fail.Exception)):
+        monkeypatch.setenv("CI", ci)
+        with pytest.raises(outcome, match="a-program-that-does-not-exist is not installed"):
+            pytest_runtest_setup(request.node)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ from nbjudge.errors import CourseError
 from nbjudge.skeletons.exercise import new_exercise
 from nbjudge.skeletons.lesson import new_lesson
 
+pytestmark = pytest.mark.integration
+
 LESSON, NAME, LAYER = "02_more", "doubled", "TwoParts"
 FRESH, STEM = "12_fresh_lesson", "fresh_lesson"
 # What they ask of a lesson is its form, or comes with a skeleton; what only an author can give is asked

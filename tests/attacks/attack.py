@@ -9,6 +9,7 @@
     NOTHING_LEFT        what it shows where it finds nothing
     PROOF               a pattern in what the attack shows: one that did nothing was not withstood
     REASON              a part of what the student is told of the first exercise
+    REPRESENTS          the family of attacks for which `make test` runs this one
     DAILY               an attack of the same kind that `make test` runs in its place: this one takes long
     MOST_MEMORY         MiB that grading it may cost the grader's own process
     harm(arena)         a sentence, if damage of the attack's own kind can be seen from outside
@@ -110,6 +111,11 @@ class Attack:
     def daily(self) -> str:
         """Whoever of its kind is run every day."""
         return self._own("DAILY", self.name)
+
+    @property
+    def represents(self) -> str:
+        """The family of attacks that this one represents in `make test`; empty for most."""
+        return self._own("REPRESENTS", "")
 
     @property
     def proof(self) -> str:

@@ -11,6 +11,7 @@ from tiny_course import answered
 ATTACKS = all_attacks()
 DAILY = [attack for attack in ATTACKS if attack.daily == attack.name]
 pytestmark = [
+    pytest.mark.integration,
     pytest.mark.attack,
     pytest.mark.filterwarnings("default"),
     pytest.mark.filterwarnings("ignore:Object of type:sqlalchemy.exc.SAWarning"),  # nbgrader's own
@@ -27,10 +28,16 @@ def test_there_are_enough_attacks_and_each_says_what_it_tries():
     assert {attack.daily for attack in ATTACKS} == {attack.name for attack in DAILY}
     assert len({attack.tries for attack in ATTACKS}) == len(ATTACKS)
     assert all(attack.tries.endswith(".") for attack in ATTACKS)
+    families = [attack.represents for attack in DAILY if attack.represents]
+    assert len(families) == len(set(families)) >= 9
 
 
 @pytest.mark.parametrize(
-    "attack", ATTACKS if os.environ.get("EVERY_SEED") else DAILY, ids=lambda attack: attack.name
+    "attack",
+    [
+        pytest.param(attack, marks=pytest.mark.smoke if attack.represents else (), id=attack.name)
+        for attack in (ATTACKS if os.environ.get("EVERY_SEED") else DAILY)
+    ],
 )
 def test_an_attack_is_withstood(attack, arena: Arena, record_property):
     record_property("attack", attack.tries)

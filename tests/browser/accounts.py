@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 
 import psutil
 import pytest
-from hub import OF_THE_TEST, PROXY, Hub, documented
+from hub import OF_THE_TEST, Hub, documented
 from machine import REFUSED, Machine
 from playwright.sync_api import Page
 from school import ask_about_no_news
@@ -17,9 +17,10 @@ from written_question import write_course
 
 # Marks of the tests that use it.
 NEEDS = [
+    pytest.mark.integration,
     pytest.mark.browser,
     pytest.mark.timeout(600),
-    pytest.mark.skipif(not PROXY.exists(), reason="no proxy for a hub: `make hub-proxy` needs npm"),
+    pytest.mark.requires("configurable-http-proxy"),
     pytest.mark.skipif(bool(REFUSED), reason=REFUSED),
 ]
 FORMGRADER = "/services/attention-lab/formgrader"

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from school import Teacher, make_school
 from tiny_course import FOLDER, NAME, cell_of
 
-pytestmark = [pytest.mark.long, pytest.mark.browser]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.browser]
 
 BETTER = '''def double(x):
     """Every number of `x` twice."""

@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hub import PROXY, ROOT, Hub
+from hub import ROOT, Hub
 from lesson_page import LessonPage, answers_of, write_answers
 from playwright.sync_api import expect
 
@@ -19,9 +19,10 @@ from nbjudge.course.course import open_course
 from nbjudge.kernel import requests
 
 pytestmark = [
+    pytest.mark.integration,
     pytest.mark.browser,
     pytest.mark.timeout(600),
-    pytest.mark.skipif(not PROXY.exists(), reason="no proxy for a hub: `make hub-proxy` needs npm"),
+    pytest.mark.requires("configurable-http-proxy"),
 ]
 DOT = "01_dot_product"
 LEARNERS = 30

@@ -15,7 +15,7 @@ from school import Person, instructor, make_school
 from tiny_course import FOLDER, NAME, succeed
 from written_question import ANSWERS, MARK_SCHEME
 
-pytestmark = [pytest.mark.long, pytest.mark.browser]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.browser]
 
 MISTAKE = "Not one quagga was doubled"
 

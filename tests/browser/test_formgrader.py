@@ -14,7 +14,7 @@ from school import Teacher, make_school, submit
 from tiny_course import FOLDER, NAME, succeed
 from written_question import ANSWERS, MARK_SCHEME
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.integration, pytest.mark.browser]
 
 # A cell of a student's own: run outside the sandbox it would print True.
 LOOK_AROUND = "import os\nprint('the gradebook is in sight:', os.path.exists({gradebook!r}))"

@@ -18,7 +18,7 @@ from tiny_course import FOLDER, answered, cell_of, hand_in, succeed
 from tiny_course import NAME as LESSON
 from written_question import source_with_question
 
-pytestmark = [pytest.mark.long, pytest.mark.browser, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.browser, pytest.mark.timeout(900)]
 HERE = "http://127.0.0.1:"
 MATHJAX = "https://cdnjs.cloudflare.com/"  # nbgrader's own formulas
 # What a page could load, run or be changed by; nbgrader has some of its own around each cell.

@@ -8,7 +8,7 @@ import pytest
 from lesson_page import LessonPage, answers_of, press_right, write_answers
 from playwright.sync_api import expect
 
-pytestmark = [pytest.mark.long, pytest.mark.browser]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.browser]
 
 HEAD = "04_attention_head/attention_head.ipynb"
 HEADS = "05_multi_head/multi_head.ipynb"

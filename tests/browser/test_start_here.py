@@ -6,7 +6,7 @@ import pytest
 from lesson_page import WHOLE_NOTEBOOK, LessonPage, answers_of, write_answers
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.integration, pytest.mark.browser]
 
 START = "00_start_here/start_here.ipynb"
 FIRST = "01_dot_product/dot_product.ipynb"

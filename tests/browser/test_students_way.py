@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, expect
 
 from nbjudge.course.course import Course
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.integration, pytest.mark.smoke, pytest.mark.browser]
 
 SCALING = "02_scaling/scaling.ipynb"
 

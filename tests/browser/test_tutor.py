@@ -6,7 +6,7 @@ import pytest
 from lesson_page import LessonPage, answers_of, write_answers
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.integration, pytest.mark.browser]
 
 SCALING = "02_scaling/scaling.ipynb"
 MASK = "03_mask/mask.ipynb"

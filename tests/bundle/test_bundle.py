@@ -30,6 +30,8 @@ from attention_lab.maintain.bundle import make_bundle
 from attention_lab.maintain.bundle.gate import leaks
 from nbjudge.course.course import Course, find_course
 
+pytestmark = pytest.mark.integration
+
 
 def test_the_zip_holds_the_lessons_their_wheel_and_how_to_begin_and_no_leak(school, members):
     course, made = school

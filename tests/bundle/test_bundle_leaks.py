@@ -29,6 +29,8 @@ from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
 from nbjudge.submission.forms import released
 
+pytestmark = pytest.mark.integration
+
 
 def in_notebook(change: Callable[[nbformat.NotebookNode], object]) -> Callable[[Members], None]:
     def leak(members: Members) -> None:

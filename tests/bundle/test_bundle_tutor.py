@@ -21,6 +21,8 @@ from attention_lab.maintain.bundle import make_bundle
 from attention_lab.maintain.bundle.gate import leaks
 from nbjudge.course.course import Course
 
+pytestmark = pytest.mark.integration
+
 COURSE = "attention_lab/course"
 RECORDED, SETTINGS = f"{COURSE}/recorded/{FOLDER}.recorded", f"{COURSE}/recorded/tutor.json"
 LEARNER = """

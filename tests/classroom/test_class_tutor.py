@@ -16,6 +16,8 @@ from nbjudge.classroom.settings import ClassroomSettings
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
 
+pytestmark = pytest.mark.integration
+
 DOT, MASK = "01_dot_product", "03_mask"
 
 

@@ -17,6 +17,8 @@ from nbjudge.classroom.signatures import SECONDS, Keys
 from nbjudge.tutor import conversation, wire
 from nbjudge.tutor.conversation import Conversation
 
+pytestmark = pytest.mark.integration
+
 DOT = "01_dot_product"
 MANY_LISTS = b"[" + b"[]," * 400_000 + b"[]]"
 MB = 2**20

@@ -17,6 +17,8 @@ from nbjudge.course.course import open_course
 from nbjudge.course.folders import CourseFolders
 from nbjudge.course.generated import not_generated_reason
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "nbjudge" / "README.md"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)

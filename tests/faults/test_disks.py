@@ -9,7 +9,7 @@ import pytest
 from grading_runs import database_is_sound, finish, finish_where, grades, words
 from tiny_course import FULL, after, answered, hand_in
 
-pytestmark = [pytest.mark.fault, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.fault, pytest.mark.timeout(600)]
 # A folder is put on a small disk for the run and brought back afterwards, whatever came of it.
 ON_A_SMALL_DISK = """
 cp -r {kept}/. {place}

@@ -20,6 +20,7 @@ from nbjudge.sandbox.fork_server import ForkServer
 from nbjudge.sandbox.forked_kernel import SandboxError
 
 pytestmark = [
+    pytest.mark.integration,
     pytest.mark.fault,
     pytest.mark.timeout(600),
     pytest.mark.filterwarnings("default"),  # nbgrader's own

@@ -27,7 +27,7 @@ from nbjudge.course.student_ids import invalid_id_reason
 from nbjudge.submission.files import MOST_EXTRA_FILES, Folder
 from nbjudge.submission.folder import read_handed_in
 
-pytestmark = [pytest.mark.fault, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.integration, pytest.mark.fault, pytest.mark.timeout(900)]
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
 

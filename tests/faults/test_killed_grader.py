@@ -20,7 +20,7 @@ from grading_runs import (
 )
 from tiny_course import FOLDER, FULL, NOTHING, answered, hand_in, nbgrader
 
-pytestmark = [pytest.mark.long, pytest.mark.fault, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.fault, pytest.mark.timeout(1200)]
 KILLS = 20 if os.environ.get("EVERY_SEED") else 5
 ROWS = "def row_sums(x):\n    return x.sum()"
 CLASS = {

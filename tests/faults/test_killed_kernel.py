@@ -23,7 +23,7 @@ from nbjudge.submission.forms import graded
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read import SubmittedCell
 
-pytestmark = pytest.mark.fault
+pytestmark = [pytest.mark.integration, pytest.mark.fault]
 PATIENT = Limits(cell=60, answer=60, notebook=240)
 CELLS = [cell.id for cell in answered().cells if cell.cell_type == "code"]
 Grade = Callable[[], dict[str, float]]

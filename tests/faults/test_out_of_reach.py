@@ -9,7 +9,7 @@ import pytest
 from grading_runs import finish, finish_where, grades
 from tiny_course import FOLDER, FULL, answered, hand_in
 
-pytestmark = [pytest.mark.long, pytest.mark.fault, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.fault, pytest.mark.timeout(600)]
 # An account that has no way around a file's mode, as root has.
 NOBODY_SPECIAL = ["--unshare-user", "--uid", "2001", "--gid", "2001"]
 

@@ -9,7 +9,7 @@ import pytest
 from grading_runs import finish, grades
 from tiny_course import FULL, NOTHING, answered, hand_in
 
-pytestmark = [pytest.mark.fault, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.fault, pytest.mark.timeout(600)]
 LOUD = "GRADING WITHOUT THE SANDBOX: student code runs as you"
 OPTION = "--RunAndJudge.sandbox=False"
 NO_BWRAP = {"PATH": str(Path(sys.executable).parent)}

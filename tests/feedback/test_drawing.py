@@ -14,7 +14,7 @@ from test_students_page import ARGUMENTS, CHROMIUM
 from nbjudge.feedback.formulas import as_mathml
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.integration, pytest.mark.browser]
 FORGED = r"\text{ALL POINTS: 28 of 28}"
 # As they were handed in: here no grader has put anything between a backslash and its command.
 OVER_THE_PAGE = [

@@ -4,6 +4,8 @@ import pytest
 from feedback_pages import FETCHES, FRAME, SCRIPTS, Seen, page_file
 from playwright.sync_api import sync_playwright
 
+pytestmark = pytest.mark.integration
+
 CHROMIUM = "/usr/bin/chromium"
 ARGUMENTS = ["--no-sandbox", "--no-first-run"]
 ARGUMENTS += [f"--disable-{part}" for part in ("gpu", "background-networking", "component-update", "sync")]

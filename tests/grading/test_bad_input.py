@@ -35,6 +35,8 @@ from tiny_course import (
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
 from nbjudge.record.status import Status
 
+pytestmark = pytest.mark.integration
+
 LIMITS = "\nc.RunAndJudge.cell_seconds = 12\nc.RunAndJudge.answer_seconds = 12\n"
 HELPER = 'Zoë O\'Neil, "Zed" Jr.'
 STUB = cell_of(release(), "biggest").source

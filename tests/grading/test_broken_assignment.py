@@ -38,6 +38,8 @@ from nbjudge.submission.forms import graded, solved
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read import SubmittedCell
 
+pytestmark = pytest.mark.integration
+
 
 def lesson_with(given: str, **metadata: object) -> nbformat.NotebookNode:
     return after(source(), "double", nbformat.v4.new_code_cell(given, id="given", metadata=metadata))

@@ -25,6 +25,8 @@ from tiny_course import (
 from nbjudge.record.graded_notebook import read_graded
 from nbjudge.report.notebooks import Failure, read_reported
 
+pytestmark = [pytest.mark.integration, pytest.mark.smoke]
+
 GIVEN = "%time limit = 3"  # in a plain cell, with a magic; it occurs twice
 OWN = {"": "first / 0", "given": "middle / 0", "end": "last / 0"}  # by the cell that each follows
 TEXTS = {"mine in prose": nbformat.v4.new_markdown_cell, "mine, raw": nbformat.v4.new_raw_cell}

@@ -17,6 +17,8 @@ from nbjudge.record.graded_notebook import read_graded
 from nbjudge.submission.files import Folder, write_files
 from nbjudge.submission.folder import HandedIn, files_beside, read_handed_in
 
+pytestmark = pytest.mark.integration
+
 NOTEBOOKS = ["tiny.ipynb"]
 
 

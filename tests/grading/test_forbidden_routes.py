@@ -20,6 +20,8 @@ from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.replies import Answer, calls_for
 
+pytestmark = pytest.mark.integration
+
 SCORES = torch.arange(12.0).view(3, 4) / 10
 EXPECTED = torch.softmax(SCORES, -1)
 

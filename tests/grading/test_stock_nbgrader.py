@@ -13,6 +13,8 @@ from nbgrader import tests as nbgrader_tests
 from nbgrader.api import Gradebook
 from tiny_course import FOLDER, FULL, ROOT, GradedClass, answered, hand_in, make_course, succeed
 
+pytestmark = pytest.mark.integration
+
 STOCK_FILES = Path(nbgrader_tests.__file__).parent / "apps" / "files"
 PLAIN = "c = get_config()\n"
 PLUGGED = (ROOT / "nbgrader_config.py").read_text()

@@ -16,6 +16,8 @@ from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.record.graded_cell import write_verdict
 from nbjudge.record.verdict_text import as_html
 
+pytestmark = pytest.mark.integration
+
 KEEP = """
 import base64, copy, importlib, io, json, sys, torch
 main, kept = sys.modules["__main__"], {

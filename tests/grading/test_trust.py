@@ -27,6 +27,8 @@ from tiny_course import (
 
 from nbjudge.record.graded_cell import is_verdict
 
+pytestmark = pytest.mark.integration
+
 # Words of the checks, the reference and the grader, by their character codes: found by code that holds none.
 SECRETS = ["zebra", "quagga", "okapi", "HIDDEN TESTS", "refusals", "grading-key"]
 

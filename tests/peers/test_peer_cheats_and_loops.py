@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 pytestmark = [
+    pytest.mark.integration,
     pytest.mark.long,
     pytest.mark.timeout(900),
 ]  # the first test waits until both have graded everything

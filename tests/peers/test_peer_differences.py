@@ -6,7 +6,7 @@ import pytest
 from peer_courses import EXAMPLE_ARCHIVE, OLD_FORMATS, works
 from peer_differences import DIFFERENCES
 
-pytestmark = pytest.mark.timeout(900)  # the first test waits until both have graded everything
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # the first test grades everything
 
 
 @pytest.mark.parametrize("work", DIFFERENCES)

@@ -8,7 +8,7 @@ import pytest
 from peer_courses import GUIDE, works
 from peer_differences import DIFFERENCES
 
-pytestmark = pytest.mark.timeout(900)  # the first test waits until both have graded everything
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # the first test grades everything
 
 # What nbgrader's own tests say of the same work (test_nbgrader_autograde.py):
 # points, and whether somebody has to mark a cell by hand.

@@ -8,7 +8,7 @@ from graded import DELETED, compare
 from run_graders import LOG
 from trait_courses import TRAITS
 
-pytestmark = pytest.mark.timeout(900)  # the first test waits until both have graded everything
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # the first test grades everything
 
 COURSES = [assignment.name for assignment in TRAITS]
 WORKS = [

@@ -41,7 +41,7 @@ from nbjudge.submission.forms import graded as graded_form
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read import SubmittedCell
 
-pytestmark = pytest.mark.timeout(900)  # the first test waits until the class is graded
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # the first test grades everything
 
 HALF = "def double(x):\n    return x * 1"
 THE_SAME = "def double(x):  # mine\n\n    return (x   *   1)"

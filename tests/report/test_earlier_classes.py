@@ -15,6 +15,8 @@ from nbjudge.report.compare import (
     read_earlier,
 )
 
+pytestmark = pytest.mark.integration
+
 NOTHING: dict = {"exercises": [], "groups": [], "mistakes": []}
 
 

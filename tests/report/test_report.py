@@ -14,6 +14,8 @@ from tiny_course import FOLDER, NAME
 
 from attention_lab.errors import CourseError
 
+pytestmark = pytest.mark.integration
+
 TABLES = ["exercises", "groups", "mistakes", "other_findings", "failures", "to_mark", "not_graded", "remarks"]
 
 

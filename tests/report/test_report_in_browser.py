@@ -8,6 +8,8 @@ from playwright.sync_api import sync_playwright
 from reported_class import BROKEN, TAG
 from tiny_course import FOLDER
 
+pytestmark = pytest.mark.integration
+
 CHROMIUM = "/usr/bin/chromium"
 QUIET = ["gpu", "background-networking", "component-update", "sync"]
 ARGUMENTS = ["--no-sandbox", "--no-first-run", *(f"--disable-{part}" for part in QUIET)]

@@ -12,6 +12,8 @@ from attention_lab.maintain.site.needed_cells import needed_cells
 from attention_lab.maintain.site.stand_ins import run_cell
 from nbjudge.course.course import Course
 
+pytestmark = pytest.mark.integration
+
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
 
 

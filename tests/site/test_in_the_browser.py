@@ -27,7 +27,7 @@ PAGES = ["index.html", "search.html"]
 PAGES += [f"reference/{name}.html" for name in ("index", *REFERENCE)]
 PAGES += [f"{lesson.folder}/{lesson.name}.html" for lesson in open_course(ROOT).lessons.values()]
 
-pytestmark = [pytest.mark.long, pytest.mark.browser, pytest.mark.lesson]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.browser, pytest.mark.lesson]
 
 
 @pytest.mark.parametrize("path", PAGES)

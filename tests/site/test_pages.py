@@ -17,7 +17,7 @@ SECRETS = re.compile(r"### BEGIN (SOLUTION|HIDDEN TESTS|MARK SCHEME)\n(.*?)### E
 SLIDER = re.compile(r"^\w+_(?:slider|stepper)\(", flags=re.MULTILINE)
 FETCHING = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 
-pytestmark = pytest.mark.lesson
+pytestmark = [pytest.mark.integration, pytest.mark.lesson]
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 
 

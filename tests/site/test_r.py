@@ -1,9 +1,7 @@
 """Lessons 1 to 5 in R: what the files say they print, the numbers of Python's cells, and the tabs."""
 
 import math
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -22,12 +20,9 @@ COURSE = open_course(HERE.parents[1])
 LESSONS = [lesson for lesson in COURSE.lessons.values() if "01" <= lesson.folder < "06"]
 HELPERS = {"setup"}  # in Python it imports what R defines
 
-pytestmark = pytest.mark.lesson
+pytestmark = [pytest.mark.integration, pytest.mark.lesson]
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-needs_r = pytest.mark.skipif(
-    not shutil.which("Rscript") and not os.environ.get("CI"),
-    reason="no Rscript: r-base-core is not installed",
-)
+needs_r = pytest.mark.requires("Rscript")
 
 
 def file_of(lesson):

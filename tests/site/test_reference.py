@@ -19,6 +19,8 @@ from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.nbgrader_hooks import RunAndJudge
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[2]
 RELEASES = [ROOT / "release" / lesson.folder for lesson in open_course(ROOT).lessons.values()]
 CHECKS, LESSONS, SETTINGS = (f"reference/{name}.html" for name in ("checks", "lessons", "settings"))

@@ -14,7 +14,7 @@ from attention_lab.start.learned import digests
 from attention_lab.tutor.memory import Memory
 from nbjudge.course.course import open_course
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.integration, pytest.mark.smoke, pytest.mark.timeout(300)]
 SET_UP = "import os, time\nimport torch\nfrom attention_lab import check"
 UNSHIFTED = "def softmax(scores):\n    e = torch.exp(scores)\n    return e / e.sum(dim=-1, keepdim=True)"
 RIGHT = "def softmax(x):\n    e = torch.exp(x - x.amax(-1, True))\n    return e / e.sum(-1, True)"

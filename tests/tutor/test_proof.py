@@ -15,6 +15,8 @@ from attention_lab.tutor.connection import Connection
 from attention_lab.tutor.local import LocalTutor, TutorMissing
 from nbjudge.tutor.service import LARGEST_FRAME, act, serve
 
+pytestmark = pytest.mark.integration
+
 NAME, KEY = "zoë", "0123456789abcdef"
 TOUCH = "open({!r}, 'w')"
 

@@ -31,7 +31,7 @@ from nbjudge.batch.cluster import ClusterWorkers
 from nbjudge.batch.lesson_archive import pack_lesson
 from nbjudge.course.course import open_course
 
-pytestmark = [pytest.mark.fault, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.integration, pytest.mark.fault, pytest.mark.timeout(900)]
 HERE = Path(__file__).parent
 
 

@@ -21,7 +21,7 @@ from nbjudge.batch.lock import exclusive_run
 from nbjudge.record.graded_notebook import read_record
 from nbjudge.record.status import Status
 
-pytestmark = [pytest.mark.fault, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.integration, pytest.mark.fault, pytest.mark.timeout(600)]
 CLASS = {f"student {number}": (answered(), FULL) for number in range(5)}
 CLASS["wrong"] = (answered(double="def double(x): x", row_sums="def row_sums(x): x", biggest=""), NOTHING)
 EXPECTED = {student: points for student, (_, points) in CLASS.items()}

@@ -16,7 +16,7 @@ from tiny_course import FOLDER, NAME, nbgrader, succeed
 from attention_lab.maintain.build import is_registered
 from nbjudge.course.course import open_course
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.timeout(900)]
 
 
 @pytest.fixture

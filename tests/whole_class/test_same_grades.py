@@ -13,6 +13,8 @@ from nbjudge.batch.command import Options, grade_plan
 from nbjudge.batch.plan import make_plan
 from nbjudge.course.folders import read_folders
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture
 def one_by_one(graded_one_by_one):

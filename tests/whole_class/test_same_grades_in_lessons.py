@@ -18,6 +18,8 @@ from attention_lab.maintain.demo.material import material_of
 from attention_lab.maintain.demo.names import invented_names
 from nbjudge.course.course import Course, open_course
 
+pytestmark = pytest.mark.integration
+
 # One lesson, the mask, and the first kinds of hand-ins every day; `make test-all` takes all of both.
 EVERY = bool(os.environ.get("EVERY_SEED"))
 LESSONS = [lesson for lesson in open_course(ROOT).lessons.values() if lesson.exercises]

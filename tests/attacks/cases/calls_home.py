@@ -5,6 +5,7 @@ import socket
 
 from attack import MARK, wrong
 
+REPRESENTS = "network"
 PROOF = "called"
 CALL = f"""
 import ctypes, socket, subprocess

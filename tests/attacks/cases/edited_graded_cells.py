@@ -4,6 +4,8 @@ from attack import wrong
 from nbformat.v4 import new_code_cell, new_output
 from tiny_course import after, cell_of, without
 
+REPRESENTS = "edited notebooks"
+
 
 def submission():
     work = without(wrong(), "test_double", "shown")

@@ -2,6 +2,7 @@
 
 from attack import HASTY, wrong
 
+REPRESENTS = "kernels that end"
 LIMITS = HASTY
 EXITS = """
 import os, sys

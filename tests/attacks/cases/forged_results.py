@@ -2,6 +2,7 @@
 
 from attack import wrong
 
+REPRESENTS = "forged results"
 PROOF = "sent"
 FORGE = """
 def send():

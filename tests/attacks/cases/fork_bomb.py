@@ -2,6 +2,7 @@
 
 from attack import HASTY, wrong
 
+REPRESENTS = "using up the machine"
 LIMITS = HASTY
 BOMB = """
 import os

@@ -6,6 +6,7 @@ from tiny_course import after
 
 from nbjudge.record.graded_cell import is_verdict
 
+REPRESENTS = "markup in pages"
 PROOF = "alert"
 HARMLESS = {"text/plain", "image/png", "image/jpeg"}
 HTML = "<script>alert(2)</script><img src=x onerror=alert(2)><a href='javascript:alert(2)'>2 points</a>"

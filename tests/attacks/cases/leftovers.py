@@ -2,6 +2,7 @@
 
 from attack import wrong
 
+REPRESENTS = "leaving something for the next notebook"
 PROOF = r"left [1-9]\d* things"
 LEAVE = """
 import ctypes, os, sys

@@ -2,6 +2,7 @@
 
 from attack import wrong
 
+REPRESENTS = "patched functions"
 PATCH = """
 import math, numpy, operator, unittest
 yes = lambda *arguments, **options: True

@@ -3,6 +3,7 @@
 from arena import SECRETS
 from attack import finder, wrong
 
+REPRESENTS = "reading what is hidden"
 PROOF = r"opened [1-9]\d* files"
 READ = f"""
 import os, sys, time

@@ -6,7 +6,7 @@ import pytest
 from machine import REFUSED, Machine
 from tiny_course import FOLDER, GradedClass, answered, hand_in, make_course
 
-pytestmark = pytest.mark.skipif(bool(REFUSED), reason=REFUSED)
+pytestmark = [pytest.mark.integration, pytest.mark.skipif(bool(REFUSED), reason=REFUSED)]
 GRADER = "grader"
 
 

@@ -11,12 +11,15 @@ import sysconfig
 from pathlib import Path
 
 import psutil
+import pytest
 
 import attention_lab
 import nbjudge
 from nbjudge.sandbox.bubblewrap import ENVIRONMENT, HOME
 from nbjudge.sandbox.fork_server import close_fork_server
 from nbjudge.sandbox.inside.own_proc import OTHERS
+
+pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[3]
 # What ipykernel and matplotlib set in every kernel.

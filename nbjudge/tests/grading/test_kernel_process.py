@@ -14,6 +14,8 @@ from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment, refuse_other_languages
 from nbjudge.sandbox.forked_kernel import SandboxError
 
+pytestmark = pytest.mark.integration
+
 JULIA = {"argv": ["julia", "{connection_file}"], "display_name": "Julia", "language": "julia"}
 
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 from student_code import PATIENT
 
+pytestmark = pytest.mark.integration
+
 MEBIBYTE = 2**20
 ROOMY = replace(PATIENT, memory=512 * MEBIBYTE)
 WORKS = {

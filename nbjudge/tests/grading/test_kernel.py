@@ -12,11 +12,13 @@ import psutil
 import pytest
 import torch
 
-from attention_lab.authoring import ask
+from nbjudge.authoring import ask
 from nbjudge.authoring.limits import Limits
 from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.replies import Reply, calls_for
+
+pytestmark = pytest.mark.integration
 
 PATIENT = Limits(cell=60, answer=60, notebook=240)
 HURRIED = Limits(cell=1, answer=1, notebook=240)

@@ -28,7 +28,7 @@ from wrong_attention import (
     with_gradients,
 )
 
-from attention_lab.authoring import Exercise, ask
+from nbjudge.authoring import Exercise, ask
 from nbjudge.judge.judge import judge
 from nbjudge.judge.questions import question, right
 from nbjudge.kernel.replies import Answer, Reply, read_reply

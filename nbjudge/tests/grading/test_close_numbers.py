@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from attention_lab.authoring import Exercise, ask
+from nbjudge.authoring import Exercise, ask
 from nbjudge.judge.judge import judge
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond

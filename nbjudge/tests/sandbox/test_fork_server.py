@@ -16,6 +16,8 @@ from nbjudge.sandbox import fork_server as server_module
 from nbjudge.sandbox.fork_server import ForkServer, current_fork_server
 from nbjudge.sandbox.forked_kernel import SandboxError
 
+pytestmark = pytest.mark.integration
+
 # A process and what it may do to another one of the same user.
 REACH = """
 import ctypes, os, signal

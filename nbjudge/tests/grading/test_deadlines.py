@@ -11,6 +11,8 @@ import pytest
 
 from nbjudge.kernel.deadlines import LONGEST_BY_THE_CLOCK, CpuTimeDeadline
 
+pytestmark = pytest.mark.integration
+
 BUSY = "while True: pass"
 ASLEEP = "import time; time.sleep(600)"
 WORKS_IN_A_THREAD = f"""

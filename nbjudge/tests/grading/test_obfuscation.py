@@ -5,9 +5,9 @@ import itertools
 import pytest
 import torch
 
-from attention_lab.authoring import Draw
 from nbjudge.authoring.obfuscation import Obfuscation
 from nbjudge.probe import respond
+from nbjudge.torch import Draw
 from nbjudge.values.packing import pack, unpack
 
 TEMPLATE = """

@@ -8,11 +8,12 @@ import pytest
 import torch
 from torch import nn
 
-from attention_lab.authoring import Exercise, MadeInKernel, ask, build, made_by
+from nbjudge.authoring import Exercise, MadeInKernel, ask, made_by
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge
 from nbjudge.kernel.replies import calls_for, read_reply
 from nbjudge.probe import respond
+from nbjudge.torch import build
 from nbjudge.values import packing
 
 

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.integration
+
 # What takes more than a second of CPU time, and is not needed to grade a notebook or to answer a check.
 SLOW = ("rfc3987_syntax.syntax_helpers", "nbgrader", "sqlalchemy", "nbconvert")
 

@@ -9,6 +9,8 @@ from student_code import PATIENT
 
 from nbjudge.sandbox.inside.watch import STARTED
 
+pytestmark = pytest.mark.integration
+
 MEBIBYTE = 2**20
 TIGHT = replace(
     PATIENT,

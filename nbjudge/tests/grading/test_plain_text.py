@@ -8,7 +8,7 @@ import traceback
 
 import pytest
 
-from attention_lab.errors import CourseError
+from nbjudge.errors import CourseError
 from nbjudge.plain_text import (
     LONGEST_NAME,
     as_html,

@@ -23,6 +23,8 @@ from nbjudge.sandbox.inside.system_calls import (
     number_of,
 )
 
+pytestmark = pytest.mark.integration
+
 HEADERS = {
     "x86_64": [Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"), Path("/usr/include/asm/unistd_64.h")],
     "aarch64": [Path("/usr/include/asm-generic/unistd.h")],

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attention_lab.authoring import Exercise, ask
+from nbjudge.authoring import Exercise, ask
 from nbjudge.judge.judge import judge
 from nbjudge.judge.questions import question
 from nbjudge.kernel.replies import read_reply

@@ -8,7 +8,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from attention_lab.authoring import Tolerance
+from nbjudge.authoring import Tolerance
 from nbjudge.judge.compare import same_answer, same_gradients, same_value
 from nbjudge.kernel.replies import Answer
 from nbjudge.values.packing import Unreadable

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.integration
+
 LOST = """
 import re
 from nbjudge.batch.worker_process import _time_limit

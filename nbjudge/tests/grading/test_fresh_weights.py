@@ -4,10 +4,11 @@ import pytest
 import torch
 from torch import nn
 
-from attention_lab.authoring import Exercise, ask, build
+from nbjudge.authoring import Exercise, ask
 from nbjudge.judge.judge import judge
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
+from nbjudge.torch import build
 
 layer = Exercise("Layer", results=("output",))
 OWN, SHORT, LONG = "with the weights it draws itself", "one number", "many numbers"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from attention_lab.authoring import Exercise, ask
+from nbjudge.authoring import Exercise, ask
 from nbjudge.judge.judge import judge
 from nbjudge.kernel.replies import calls_for, read_reply
 from nbjudge.probe import respond

@@ -1,0 +1,3 @@
+"""Configuration of nbjudge's own tests."""
+
+from shared_hooks import *  # noqa: F403

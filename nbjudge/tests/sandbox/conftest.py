@@ -1,0 +1,3 @@
+from sandbox_fixtures import another_view, start, view
+
+__all__ = ["another_view", "start", "view"]
