@@ -13,7 +13,14 @@ from typing import Any
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.converters import GenerateAssignment, GenerateSolution
-from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, Execute, InstantiateTests, SaveCells
+from nbgrader.preprocessors import (
+    CheckCellMetadata,
+    ClearHiddenTests,
+    ClearMarkScheme,
+    Execute,
+    InstantiateTests,
+    SaveCells,
+)
 from nbgrader.utils import compute_checksum, is_grade, is_locked, is_solution, is_task
 from traitlets.config import Config
 from traitlets.utils.importstring import import_item
@@ -52,7 +59,9 @@ def graded(
     notebook = _through(_preprocessors(GenerateAssignment, config, without=stages), source, config, folder)
     clear = ClearHiddenTests(config=config)
     # The answers of the release are looked at; its automatic tests need not be made, which takes a kernel.
-    plain = _preprocessors(GenerateAssignment, config, without=(SaveCells, InstantiateTests))
+    # Its metadata were validated above, at a second of CPU time for a long notebook.
+    unneeded = (SaveCells, InstantiateTests, CheckCellMetadata)
+    plain = _preprocessors(GenerateAssignment, config, without=unneeded)
     visibles = _through(plain, source, config, folder)
     clearing = [stage for stage in _preprocessors(GenerateAssignment, config) if stage in CLEAR_FOR_STUDENTS]
     given = _through(clearing, notebook, config, folder)
