@@ -15,7 +15,7 @@ from rich.text import Text
 from attention_lab.errors import CourseError
 
 if TYPE_CHECKING:
-    from nbjudge.course.course import Course, Lesson
+    from nbjudge.course.course import Assignment, Course
     from nbjudge.skeletons.form import Form
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -83,7 +83,7 @@ def build(
             raise CourseError(problem)
 
 
-def _make(lesson: Lesson, force: bool = False) -> bool:
+def _make(lesson: Assignment, force: bool = False) -> bool:
     """Bring a lesson's release, solution and gradebook up to date; whether a notebook was made anew."""
     from attention_lab.maintain.build import build_lesson, is_registered, register
 

@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import checked_exercise, is_left_out
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.judge.judge import judge
 from nbjudge.kernel.replies import Reply, read_reply
@@ -41,7 +41,7 @@ class BareLimit:
     The cells are those that the grader would run: the lesson's own with the student's answers.
     """
 
-    def __init__(self, lesson: Lesson, which: str) -> None:
+    def __init__(self, lesson: Assignment, which: str) -> None:
         import matplotlib
 
         matplotlib.use("agg")

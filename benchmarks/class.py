@@ -35,12 +35,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 
 CORES = 2
 STOCK, OURS, LIMIT, LIMIT_OF_ONE = "stock", "ours", "limit", "limit of 1"
 ONE, TWO = "cluster of 1", "cluster of 2"
-RUNS: dict[str, Callable[[Lesson, list[str], Path], Block]] = {
+RUNS: dict[str, Callable[[Assignment, list[str], Path], Block]] = {
     STOCK: run_stock,
     OURS: partial(run_ours, workers=CORES),
     LIMIT: partial(run_limit, workers=CORES),
@@ -123,7 +123,7 @@ def _measure(folder: Path, arguments: argparse.Namespace, console: Console) -> d
     return taken
 
 
-def _courses(folder: Path, lesson: Lesson) -> dict[str, Lesson]:
+def _courses(folder: Path, lesson: Assignment) -> dict[str, Assignment]:
     """A course for each grader: nobody finds what another has done."""
     courses = {name: new_course(folder / name, lesson, name == STOCK) for name in (STOCK, OURS)}
     for name in RUNS.keys() - courses.keys():

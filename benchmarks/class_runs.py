@@ -20,7 +20,7 @@ from bare_limit import SAME_CELLS
 from contenders import environment, start
 from courses import graded_notebook
 
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.record.graded_notebook import read_graded
 
 ATTENTION_LAB = str(Path(sys.executable).with_name("attention-lab"))
@@ -46,7 +46,7 @@ class Block:
         return self.seconds - self.start_up
 
 
-def run_stock(lesson: Lesson, students: Sequence[str], log: Path) -> Block:
+def run_stock(lesson: Assignment, students: Sequence[str], log: Path) -> Block:
     """nbgrader's own command in a course that knows no plug-in; `students` are those who handed in."""
     command = [sys.executable, "-m", "nbgrader", "autograde", lesson.folder]
     seconds, moments = _run(command, lesson, students, log)
@@ -54,18 +54,18 @@ def run_stock(lesson: Lesson, students: Sequence[str], log: Path) -> Block:
     return Block(len(students), seconds, moments[0], median(gaps))
 
 
-def run_ours(lesson: Lesson, students: Sequence[str], log: Path, workers: int) -> Block:
+def run_ours(lesson: Assignment, students: Sequence[str], log: Path, workers: int) -> Block:
     """`attention-lab grade` on this machine."""
     return _run_ours(lesson, students, log, ["--workers", str(workers)])
 
 
-def run_cluster(lesson: Lesson, students: Sequence[str], log: Path, workers: int) -> Block:
+def run_cluster(lesson: Assignment, students: Sequence[str], log: Path, workers: int) -> Block:
     """`attention-lab grade` with a Dask cluster that is there already, but has graded nothing yet."""
     with _cluster(workers, log.parent) as address:
         return _run_ours(lesson, students, log, ["--scheduler", address])
 
 
-def run_limit(lesson: Lesson, students: Sequence[str], log: Path, workers: int) -> Block:
+def run_limit(lesson: Assignment, students: Sequence[str], log: Path, workers: int) -> Block:
     """The bare limit in `workers` processes; whoever is free takes the next notebook."""
     waiting, took, moments = deque(students), list[float](), list[float]()
     together = threading.Lock()
@@ -89,14 +89,16 @@ def run_limit(lesson: Lesson, students: Sequence[str], log: Path, workers: int) 
     return Block(len(students), time.perf_counter() - started, moments[0], median(took))
 
 
-def _run_ours(lesson: Lesson, students: Sequence[str], log: Path, options: list[str]) -> Block:
+def _run_ours(lesson: Assignment, students: Sequence[str], log: Path, options: list[str]) -> Block:
     command = [ATTENTION_LAB, "grade", lesson.folder, *options]
     seconds, moments = _run(command, lesson, students, log)
     took = [read_graded(graded_notebook(lesson, student)).record.seconds for student in students]
     return Block(len(students), seconds, moments[0], median(each for each in took if each is not None))
 
 
-def _run(command: list[str], lesson: Lesson, students: Sequence[str], log: Path) -> tuple[float, list[float]]:
+def _run(
+    command: list[str], lesson: Assignment, students: Sequence[str], log: Path
+) -> tuple[float, list[float]]:
     """The seconds that a command took, and after how many each notebook was done.
 
     Raises SystemExit, with the command's last words, where it fails or leaves somebody out.

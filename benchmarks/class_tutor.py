@@ -88,9 +88,9 @@ def _exercises() -> list[tuple[str, Exercise, Any]]:
     course = find_course(ROOT)
     return [
         (
-            course.lessons[lesson].folder,
-            course.lessons[lesson].exercises[name],
-            course.lessons[lesson].reference_answer(name),
+            course.assignments[lesson].folder,
+            course.assignments[lesson].exercises[name],
+            course.assignments[lesson].reference_answer(name),
         )
         for lesson, names in EXERCISES.items()
         for name in names
@@ -218,7 +218,7 @@ async def _serve() -> None:
     from nbjudge.classroom.service import application, warm_up
     from nbjudge.classroom.settings import ClassroomSettings
     from nbjudge.classroom.tutors import ClassTutors
-    from nbjudge.tutor.material import Material, TutoredLesson
+    from nbjudge.tutor.material import Material, TutoredAssignment
 
     class KnownByName:
         def person(self, model: dict[str, Any]) -> Person:
@@ -229,7 +229,9 @@ async def _serve() -> None:
 
     torch.set_num_threads(1)
     course = find_course(ROOT)
-    lessons = {course.lessons[name].folder: TutoredLesson(course.lessons[name]) for name in EXERCISES}
+    lessons = {
+        course.assignments[name].folder: TutoredAssignment(course.assignments[name]) for name in EXERCISES
+    }
     settings = ClassroomSettings(keep_days=0, checks_a_minute=10_000)
     tutors = ClassTutors(Material(lessons, {}), settings, Looks(None, 0), seed=1)
     warm_up(tutors)

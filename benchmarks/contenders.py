@@ -12,7 +12,7 @@ from statistics import median
 
 from memory import KernelWatch
 
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 
 SERVER = Path(__file__).with_name("served.py")
 
@@ -73,7 +73,7 @@ class Contender:
         return float(answer)
 
 
-def start(name: str, lesson: Lesson, log: Path, slow: bool = False) -> Contender:
+def start(name: str, lesson: Assignment, log: Path, slow: bool = False) -> Contender:
     """Start the contender `name` (see `served`) in its course folder; what it says goes into `log`."""
     with open(log, "a", encoding="utf-8") as said:
         process = subprocess.Popen(

@@ -13,7 +13,7 @@ from attention_lab.maintain.build import register
 from attention_lab.maintain.demo.class_folder import read_release, submit
 from attention_lab.maintain.demo.hand_ins import HandIn, Writer
 from attention_lab.maintain.demo.material import material_of
-from nbjudge.course.course import Course, Lesson
+from nbjudge.course.course import Assignment, Course
 from nbjudge.submission.files import CACHE_FOLDERS
 
 ROOT = Path(__file__).parents[1]
@@ -27,9 +27,9 @@ c.ClearMarkScheme.enforce_metadata = False
 """
 
 
-def lesson_named(name: str) -> Lesson:
+def lesson_named(name: str) -> Assignment:
     """The course's own lesson in the folder `name`. Raises SystemExit where there is none."""
-    lessons = Course(ROOT).lessons.values()
+    lessons = Course(ROOT).assignments.values()
     for lesson in lessons:
         if name in (lesson.folder, lesson.name):
             return lesson
@@ -38,7 +38,7 @@ def lesson_named(name: str) -> Lesson:
     )
 
 
-def new_course(folder: Path, lesson: Lesson, stock: bool = False) -> Lesson:
+def new_course(folder: Path, lesson: Assignment, stock: bool = False) -> Assignment:
     """The same lesson in a course of its own, released and entered into a new gradebook."""
     for part in (lesson.source_path.parent, lesson.solution_path.parent, ROOT / "checks"):
         shutil.copytree(part, folder / part.relative_to(ROOT), ignore=WITHOUT_CACHES)
@@ -49,18 +49,18 @@ def new_course(folder: Path, lesson: Lesson, stock: bool = False) -> Lesson:
     return fresh
 
 
-def in_course(folder: Path, lesson: Lesson) -> Lesson:
+def in_course(folder: Path, lesson: Assignment) -> Assignment:
     """The same lesson in another course folder."""
-    return Lesson(Course(folder), lesson.folder, lesson.name)
+    return Assignment(Course(folder), lesson.folder, lesson.name)
 
 
-def right_class(lesson: Lesson, count: int) -> dict[str, HandIn]:
+def right_class(lesson: Assignment, count: int) -> dict[str, HandIn]:
     """A class that has everything right, each student in a way of their own. `lesson` must be released."""
     writer = _writer(lesson)
     return dict(zip(_names(count), iter(writer.another_way, None), strict=False))
 
 
-def ordinary_class(lesson: Lesson, count: int) -> dict[str, HandIn]:
+def ordinary_class(lesson: Assignment, count: int) -> dict[str, HandIn]:
     """A class as classes are, without those whose notebooks wait for limits to run out."""
     writer = _writer(lesson)
     kinds = (
@@ -78,18 +78,18 @@ def ordinary_class(lesson: Lesson, count: int) -> dict[str, HandIn]:
     return {name: write() for name, write in zip(_names(count), cycle(kinds), strict=False)}
 
 
-def hand_in(lesson: Lesson, hand_ins: dict[str, HandIn], students: Iterable[str]) -> None:
+def hand_in(lesson: Assignment, hand_ins: dict[str, HandIn], students: Iterable[str]) -> None:
     """Let these students, and nobody else, have handed in."""
     shutil.rmtree(lesson.course.folders.by_step()["submitted"], ignore_errors=True)
     for student in students:
         submit(lesson, student, hand_ins[student])
 
 
-def graded_notebook(lesson: Lesson, student: str) -> Path:
+def graded_notebook(lesson: Assignment, student: str) -> Path:
     return lesson.course.folders.autograded(student, lesson.folder) / f"{lesson.name}.ipynb"
 
 
-def not_in_full(lesson: Lesson, students: Iterable[str]) -> list[str]:
+def not_in_full(lesson: Assignment, students: Iterable[str]) -> list[str]:
     """Those of the students to whom the gradebook does not give every point that a grader can give."""
     with Gradebook(f"sqlite:///{lesson.course.root / 'gradebook.db'}") as gradebook:
         scores = {
@@ -101,7 +101,7 @@ def not_in_full(lesson: Lesson, students: Iterable[str]) -> list[str]:
     return [student for student in students if student not in full]
 
 
-def _writer(lesson: Lesson) -> Writer:
+def _writer(lesson: Assignment) -> Writer:
     return Writer(material_of(lesson, read_release(lesson)), SEED)
 
 

@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 
 BETWEEN_LOOKS = 0.25  # seconds
 MIB = 2**20
@@ -90,7 +90,7 @@ def _arguments() -> argparse.Namespace:
     return arguments
 
 
-def _measure(lesson: Lesson, size: int, workers: int | None, console: Console) -> Run:
+def _measure(lesson: Assignment, size: int, workers: int | None, console: Console) -> Run:
     """Grade a class of `size` twice, the second time with nothing changed."""
     with TemporaryDirectory(prefix="attention-lab-benchmark-") as folder:
         course = new_course(Path(folder), lesson)
@@ -124,7 +124,7 @@ def _measure(lesson: Lesson, size: int, workers: int | None, console: Console) -
             return replace(run, again=_watched(command, course, lambda: None)[0])
 
 
-def _watched(command: list[str], course: Lesson, show: Callable[[], None]) -> tuple[float, int, int]:
+def _watched(command: list[str], course: Assignment, show: Callable[[], None]) -> tuple[float, int, int]:
     """Run a command; returns its seconds and the peaks of its own resident and proportional memory.
 
     Raises SystemExit, with the command's last words, where it fails.

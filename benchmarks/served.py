@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bare_limit import BareLimit
 
-from nbjudge.course.course import Course, Lesson
+from nbjudge.course.course import Assignment, Course
 
 NBGRADER = ("stock", "ours")
 
@@ -25,7 +25,7 @@ def main(name: str, course: str, folder: str) -> None:
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever else is printed goes to the log
     os.chdir(course)
-    (lesson,) = Course(Path(course)).lessons_in(folder)
+    (lesson,) = Course(Path(course)).assignments_in(folder)
     prepare = _nbgrader(lesson) if name in NBGRADER else _bare_limit(lesson, name)
     for line in sys.stdin:
         grade = prepare(line.strip())
@@ -34,7 +34,7 @@ def main(name: str, course: str, folder: str) -> None:
         print(time.perf_counter() - started, file=out, flush=True)
 
 
-def _nbgrader(lesson: Lesson) -> Callable[[str], Callable[[], None]]:
+def _nbgrader(lesson: Assignment) -> Callable[[str], Callable[[], None]]:
     """nbgrader's own programming interface, with the configuration of its course folder."""
     from nbgrader.apps.api import NbGraderAPI
     from traitlets.config.loader import PyFileConfigLoader
@@ -52,7 +52,7 @@ def _nbgrader(lesson: Lesson) -> Callable[[str], Callable[[], None]]:
     return lambda student: lambda: grade(student)
 
 
-def _bare_limit(lesson: Lesson, which: str) -> Callable[[str], Callable[[], None]]:
+def _bare_limit(lesson: Assignment, which: str) -> Callable[[str], Callable[[], None]]:
     limit = BareLimit(lesson, which)
 
     def prepare(student: str) -> Callable[[], None]:

@@ -53,7 +53,7 @@ def main() -> None:
 
 def _rows(checks: int) -> Iterator[dict[str, Any]]:
     names = vars(sys.modules["__main__"])
-    for lesson in find_course(ROOT).lessons.values():
+    for lesson in find_course(ROOT).assignments.values():
         for exercise in lesson.exercises:
             names[exercise] = lesson.reference_answer(exercise)
             first, _ = _check(lesson.folder, exercise)

@@ -9,7 +9,7 @@ import pytest
 from nbjudge.course.course import open_course
 
 COURSE = open_course(Path(__file__).parents[1])
-NOTEBOOKS = list(COURSE.lessons.values())
+NOTEBOOKS = list(COURSE.assignments.values())
 # The first page is made like a lesson and has no exercises; every other notebook must have some.
 LESSONS = [notebook for notebook in NOTEBOOKS if notebook.folder != "00_start_here"]
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n(.*?)### END HIDDEN TESTS", re.DOTALL)

@@ -32,7 +32,7 @@ PYTHON = {"len", "zip", "max", "math", "sqrt", "inf", "torch"}
 @pytest.fixture(scope="module")
 def lesson():
     torch.set_num_threads(1)
-    return COURSE.lessons["text_classifier"]
+    return COURSE.assignments["text_classifier"]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def callable_of(made):
 
 def points_in_lesson_3(function):
     """(points, of how many) where the function is handed in as lesson 3's `masked_attention`."""
-    mask = COURSE.lessons["mask"]
+    mask = COURSE.assignments["mask"]
 
     def ask(_name, calls, _watch):
         return read_reply(respond.answer_calls(function, calls), len(calls))

@@ -60,7 +60,7 @@ def tiny_source():
 
 
 def lesson_of(root):
-    return Course(root).lessons["tiny"]
+    return Course(root).assignments["tiny"]
 
 
 def edit(path, old, new):
@@ -224,7 +224,7 @@ def test_a_source_that_is_no_notebook_is_said_in_a_sentence(course, attention_la
 
 def test_an_unknown_lesson_is_answered_with_those_there_are(course, attention_lab):
     code, said = attention_lab("build", "02_huge")
-    assert code == 1 and "There is no lesson '02_huge'. There are: 01_tiny." in said
+    assert code == 1 and "There is no assignment '02_huge'. There are: 01_tiny." in said
 
 
 def test_outside_a_course_the_command_says_where_to_go(tmp_path, monkeypatch, attention_lab):

@@ -17,12 +17,12 @@ from attention_lab.maintain.demo.names import invented_names
 from attention_lab.maintain.demo.outcome import Judged, Outcome
 from attention_lab.maintain.demo.table import first_message, table_of
 from nbjudge.batch.coordinator import GradedSubmission
-from nbjudge.course.course import Course, Lesson, open_course
+from nbjudge.course.course import Assignment, Course, open_course
 from nbjudge.record.graded_notebook import GradedNotebook
 from nbjudge.record.schema import NotebookRecord
 
 ROOT = Path(__file__).parents[1]
-LESSON = open_course(ROOT).lessons["dot_product"]
+LESSON = open_course(ROOT).assignments["dot_product"]
 
 
 # ---- the folder ---------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ def small_course(folder: Path, lesson) -> Course:
 
 @pytest.mark.parametrize("kind", ["folder", "file", "link"])
 def test_a_folder_that_is_no_demo_is_never_removed(tmp_path, kind):
-    (lesson,) = small_course(tmp_path, LESSON).lessons.values()
+    (lesson,) = small_course(tmp_path, LESSON).assignments.values()
     precious = tmp_path / "demo"
     if kind == "file":
         precious.write_text("thesis")
@@ -113,7 +113,7 @@ def test_a_message_about_the_whole_file_names_no_exercise():
 @pytest.mark.timeout(600)
 @pytest.mark.filterwarnings("ignore:Object of type:sqlalchemy.exc.SAWarning")  # nbgrader's own
 def test_a_class_is_graded_and_every_verdict_is_as_expected(tmp_path, monkeypatch):
-    (lesson,) = small_course(tmp_path, LESSON).lessons.values()
+    (lesson,) = small_course(tmp_path, LESSON).assignments.values()
     leftover = tmp_path / "demo" / "submitted" / "of last time"
     leftover.mkdir(parents=True)
     (tmp_path / "demo" / MARKER).touch()
@@ -149,7 +149,7 @@ def test_a_class_is_graded_and_every_verdict_is_as_expected(tmp_path, monkeypatc
 
 def test_without_bubblewrap_the_demo_says_what_to_install_and_how_to_go_on(monkeypatch, tmp_path):
     monkeypatch.setattr("attention_lab.maintain.demo.refusal", lambda: "There is no bwrap: install it.")
-    lesson = Lesson(Course(tmp_path), "01_dot_product", "dot_product")
+    lesson = Assignment(Course(tmp_path), "01_dot_product", "dot_product")
     with pytest.raises(CourseError, match="install it.*--no-sandbox"):
         run_demo(lesson, 1, Console())
     assert not list(tmp_path.iterdir())

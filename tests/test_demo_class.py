@@ -25,7 +25,7 @@ pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[1]
 COURSE = open_course(ROOT)
-LESSONS = [lesson for lesson in COURSE.lessons.values() if lesson.exercises]
+LESSONS = [lesson for lesson in COURSE.assignments.values() if lesson.exercises]
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 EXERCISES = [(lesson, name) for lesson in LESSONS for name in lesson.exercises]
 every_exercise = pytest.mark.parametrize(

@@ -25,7 +25,7 @@ GRADER = ROOT / "nbjudge" / "src" / "nbjudge"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(DOCS.glob("*.md"))]
 PAGES += [ROOT / "CHANGELOG.md", ROOT / "nbjudge" / "README.md", ROOT / "nbjudge" / "CHANGELOG.md"]
 # The first page asks for nothing, so the contract has nothing to say of it.
-LESSONS = {name: lesson for name, lesson in open_course(ROOT).lessons.items() if name != "start_here"}
+LESSONS = {name: lesson for name, lesson in open_course(ROOT).assignments.items() if name != "start_here"}
 # What a class leaves behind and what `make` makes: named in the pages, not in a fresh clone.
 NOT_IN_A_CLONE = {"submitted", "autograded", "feedback", "build", "demo", "reports", "_site", "dist"}
 PLACEHOLDER = re.compile(r"\b([A-Z]{3,}|NN)\b|NN_")

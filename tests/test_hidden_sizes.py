@@ -29,7 +29,7 @@ NO_SIZES = {"factor", "offset", "pad_id", "samples", "seed"}
 DELIBERATE = ("equal", "square", "one ", "two ", "a single ", "as many ", "as long ")
 EXERCISES = [
     pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
-    for lesson in COURSE.lessons.values()
+    for lesson in COURSE.assignments.values()
     for exercise in lesson.exercises.values()
 ]
 

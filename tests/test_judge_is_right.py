@@ -44,7 +44,7 @@ MARGIN = 5
 CODE = re.compile(r"return \w+\(|lambda|\btorch\.\w+\(|\.\w+\(\w|\bdim=-?\d|\s@\s")
 EXERCISES = [
     pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
-    for lesson in COURSE.lessons.values()
+    for lesson in COURSE.assignments.values()
     for exercise in lesson.exercises.values()
 ]
 # All tests of an exercise come one after the other: on one seed they share its questions, and with these

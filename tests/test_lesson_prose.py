@@ -11,7 +11,7 @@ from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
 
 COURSE = open_course(Path(__file__).parents[1])
-NOTEBOOKS = list(COURSE.lessons.values())
+NOTEBOOKS = list(COURSE.assignments.values())
 LESSONS = [notebook for notebook in NOTEBOOKS if notebook.folder != "00_start_here"]  # that has no exercises
 SOLUTION = re.compile(r"[ ]*### BEGIN SOLUTION\n(.*?)[ ]*### END SOLUTION", re.DOTALL)
 SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTALL)

@@ -20,7 +20,7 @@ SEEDS = range(3 if os.environ.get("EVERY_SEED") else 1)
 SEEDS_THAT_TELL = range(3)
 EXERCISES = [
     pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
-    for lesson in COURSE.lessons.values()
+    for lesson in COURSE.assignments.values()
     for exercise in lesson.exercises.values()
 ]
 pytestmark = [

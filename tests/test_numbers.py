@@ -12,13 +12,13 @@ import torch.nn as nn
 from nbjudge.course.course import open_course
 
 COURSE = open_course(Path(__file__).parents[1])
-POSITIONS = COURSE.lessons["positional_encoding"]
+POSITIONS = COURSE.assignments["positional_encoding"]
 
 pytestmark = pytest.mark.lesson
 
 
 def answer(lesson, name):
-    return COURSE.lessons[lesson].reference_answer(name)
+    return COURSE.assignments[lesson].reference_answer(name)
 
 
 def assert_prints(tensor, numbers):
@@ -106,7 +106,7 @@ def test_sharpened_twelve_times_the_first_row_decides(three_tokens):
     ],
 )
 def test_a_reader_of_the_solution_sees_the_numbers(lesson, numbers):
-    cells = nbformat.read(COURSE.lessons[lesson].solution_path, as_version=4).cells
+    cells = nbformat.read(COURSE.assignments[lesson].solution_path, as_version=4).cells
     printed = " ".join(o.get("text", "") for cell in cells for o in cell.get("outputs", []))
     assert numbers in " ".join(re.findall(r"\d+\.\d{4}\b", printed))
 

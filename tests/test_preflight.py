@@ -39,7 +39,7 @@ def checks(course):
 
 
 def said(course) -> list[str]:
-    return [problem for lesson in course.lessons.values() for problem in preflight(lesson, QUIET)]
+    return [problem for lesson in course.assignments.values() for problem in preflight(lesson, QUIET)]
 
 
 def test_nothing_is_said_of_sound_checks(course):
@@ -124,7 +124,7 @@ def test_a_problem_ends_the_command_with_1(checks):
         (
             "treble",
             "",
-            "There is no exercise or lesson 'treble'. The exercises are: double, row_sums, biggest.",
+            "There is no exercise or assignment 'treble'. The exercises are: double, row_sums, biggest.",
         ),
         ("double", "halved", "The checks of `double` hold no 'halved'. They hold: double, unchanged."),
     ],

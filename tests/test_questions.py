@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def rows():
-    return rows_of(open_course(ROOT).lessons.values(), Console(quiet=True))
+    return rows_of(open_course(ROOT).assignments.values(), Console(quiet=True))
 
 
 def test_nothing_is_blank(rows):

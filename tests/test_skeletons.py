@@ -20,8 +20,8 @@ from tiny_course import FOLDER, ROOT, make_course, succeed
 from nbjudge.course.course import open_course
 from nbjudge.course.folders import read_folders
 from nbjudge.errors import CourseError
+from nbjudge.skeletons.assignment import new_assignment
 from nbjudge.skeletons.exercise import new_exercise
-from nbjudge.skeletons.lesson import new_lesson
 
 pytestmark = pytest.mark.integration
 
@@ -73,7 +73,7 @@ def test_the_exercises_stand_in_their_order_before_the_last_section(root):
 def test_its_checks_are_sound(root):
     said = typed(root, "try", "more")
     assert "Right answers get full marks, and each mistake is named." in said
-    lesson = open_course(root).lessons["more"]
+    lesson = open_course(root).assignments["more"]
     assert lesson.problems() == [] and set(lesson.exercises) == {NAME, "twice", LAYER}
 
 
@@ -92,14 +92,14 @@ def test_students_get_no_solution_and_the_solution_gets_all_points(root):
 
 @pytest.mark.parametrize("folder", ["09-grouped", "9 lives", "_09", "09_", "../09_x", "09_Größe"])
 def test_what_is_no_name_for_a_lesson_is_refused(root, folder):
-    with pytest.raises(CourseError, match="is no name for a lesson"):
-        new_lesson(read_folders(root), folder)
+    with pytest.raises(CourseError, match="is no name for an assignment"):
+        new_assignment(read_folders(root), folder)
 
 
 @pytest.mark.parametrize("folder", [LESSON, "03_tiny"])
 def test_no_lesson_is_written_over_and_names_are_unique(root, folder):
-    with pytest.raises(CourseError, match="is there already: give the lesson a name of its own"):
-        new_lesson(read_folders(root), folder)
+    with pytest.raises(CourseError, match="is there already: give the assignment a name of its own"):
+        new_assignment(read_folders(root), folder)
     assert not (root / "source" / "03_tiny").exists()
 
 
@@ -115,7 +115,7 @@ def test_no_lesson_is_written_over_and_names_are_unique(root, folder):
 def test_an_exercise_that_cannot_be_is_refused_and_nothing_is_written(root, lesson, name, sentence):
     before = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.suffix in (".py", ".ipynb")}
     with pytest.raises(CourseError) as caught:
-        new_exercise(open_course(root).lessons[lesson], name)
+        new_exercise(open_course(root).assignments[lesson], name)
     assert sentence in str(caught.value)
     assert before == {
         path: path.stat().st_mtime_ns for path in root.rglob("*") if path.suffix in (".py", ".ipynb")
@@ -125,9 +125,9 @@ def test_an_exercise_that_cannot_be_is_refused_and_nothing_is_written(root, less
 def test_without_torch_there_is_no_layer(tmp_path):
     course = tmp_path / "plain"
     (course / "source").mkdir(parents=True)
-    new_lesson(read_folders(course), "ps1")
+    new_assignment(read_folders(course), "ps1")
     with pytest.raises(CourseError, match="'Doubler' is the name of a class, and there is a skeleton of one"):
-        new_exercise(open_course(course).lessons["ps1"], "Doubler")
+        new_exercise(open_course(course).assignments["ps1"], "Doubler")
     assert not (course / "checks").exists()
 
 

@@ -16,7 +16,7 @@ from nbjudge.judge.judge import judge
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 
-LESSON = open_course(Path(__file__).parents[1]).lessons["scaling"]
+LESSON = open_course(Path(__file__).parents[1]).assignments["scaling"]
 EXERCISE = LESSON.exercises["score_variance"]
 pytestmark = pytest.mark.lesson
 

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 
 from attention_lab.errors import CourseError
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Course, Lesson
+from nbjudge.course.course import Assignment, Course
 from nbjudge.course.gradebook import gradebook_url, sqlite_file
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.submission.files import CACHE_FOLDERS
@@ -38,7 +38,7 @@ def canonical(notebook: NotebookNode) -> str:
     return text + "\n"
 
 
-def build_lesson(lesson: Lesson, force: bool = False) -> list[str]:
+def build_lesson(lesson: Assignment, force: bool = False) -> list[str]:
     """Bring a lesson's source into canonical form and remake what is stale; returns what was done."""
     done = []
     text = canonical(read_notebook(lesson.source_path))
@@ -57,7 +57,7 @@ def build_lesson(lesson: Lesson, force: bool = False) -> list[str]:
     return done
 
 
-def stale(lesson: Lesson) -> list[str]:
+def stale(lesson: Assignment) -> list[str]:
     """What does not agree with the source, each in one sentence."""
     problems = []
     if canonical(read_notebook(lesson.source_path)) != lesson.source_path.read_text():
@@ -71,21 +71,21 @@ def stale(lesson: Lesson) -> list[str]:
     return problems
 
 
-def release_is_stale(lesson: Lesson) -> bool:
+def release_is_stale(lesson: Assignment) -> bool:
     wanted = released(
         read_notebook(lesson.source_path), read_config(lesson.course.root), lesson.source_path.parent
     )
     return _differs(lesson, lesson.release_path, wanted)
 
 
-def solution_is_stale(lesson: Lesson) -> bool:
+def solution_is_stale(lesson: Assignment) -> bool:
     """Outputs are not compared here: running them again is what nbval does."""
     path = lesson.solution_path
     wanted = solved(read_notebook(lesson.source_path), read_config(lesson.course.root))
     return _differs(lesson, path, wanted)
 
 
-def is_registered(course: Course, lesson: Lesson) -> bool:
+def is_registered(course: Course, lesson: Assignment) -> bool:
     """Whether the gradebook knows the lesson; a fresh clone has a release but no gradebook."""
     from nbgrader.api import Gradebook, MissingEntry
 
@@ -101,7 +101,7 @@ def is_registered(course: Course, lesson: Lesson) -> bool:
     return True
 
 
-def register(lesson: Lesson) -> None:
+def register(lesson: Assignment) -> None:
     """Enter the lesson into the gradebook, as nbgrader does when it makes the release."""
     _nbgrader(lesson, "generate_assignment")
 
@@ -114,7 +114,7 @@ def _parts(notebook: NotebookNode) -> list[tuple[str, ...]]:
     ]
 
 
-def _differs(lesson: Lesson, path: Path, wanted: NotebookNode) -> bool:
+def _differs(lesson: Assignment, path: Path, wanted: NotebookNode) -> bool:
     """Whether the notebook at `path`, or a file given beside it, is not what the source makes."""
     if not path.exists() or _parts(read_notebook(path)) != _parts(wanted):
         return True
@@ -136,7 +136,7 @@ def _errors(path: Path) -> Iterator[str]:
                 yield f"cell {cell.id!r} stops with {output.ename}: {output.evalue}"
 
 
-def _nbgrader(lesson: Lesson, command: str) -> None:
+def _nbgrader(lesson: Assignment, command: str) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "nbgrader", command, "--force", lesson.folder],
         cwd=lesson.course.root,

@@ -49,7 +49,7 @@ def hub(tmp_path_factory, course):
 
 def scripted(number, exercise):
     """What a learner tries one after the other: some are right at once, some mend it, some never do."""
-    right = open_course(ROOT).lessons["dot_product"].reference_answer(exercise.name)
+    right = open_course(ROOT).assignments["dot_product"].reference_answer(exercise.name)
     first, second = exercise.mistakes[number % 3], exercise.mistakes[(number + 1) % 3]
     return {
         0: [right],
@@ -89,7 +89,9 @@ def login(page, hub, name):
 
 
 def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page, picture, readme_picture):
-    exercises = [open_course(ROOT).lessons["dot_product"].exercises[name] for name in ("score", "softmax")]
+    exercises = [
+        open_course(ROOT).assignments["dot_product"].exercises[name] for name in ("score", "softmax")
+    ]
     learners = [f"learner-{number:02}" for number in range(LEARNERS)]
     sent = {exercise.name: {"done": 0, "stuck": 0, "begun": 0} for exercise in exercises}
     mistakes = {exercise.name: {} for exercise in exercises}
@@ -180,7 +182,7 @@ def test_another_learners_key_another_page_and_a_name_of_nobody_are_refused(hub,
 
 def test_a_service_that_is_killed_comes_back_and_the_board_is_as_it_was(hub, course):
     prof = hub.token_of("prof")
-    exercise = open_course(ROOT).lessons["dot_product"].exercises["project"]
+    exercise = open_course(ROOT).assignments["dot_product"].exercises["project"]
     check(hub, "ada", "project", exercise.mistakes[0].answer, "first")
     before = hub.board(prof)
     running = ["pgrep", "-f", f"tutor-service {course}"]

@@ -27,7 +27,7 @@ from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.course import open_course
 from nbjudge.kernel import requests
 from nbjudge.tutor import wire
-from nbjudge.tutor.material import Material, TutoredLesson
+from nbjudge.tutor.material import Material, TutoredAssignment
 
 COURSE = open_course(Path(__file__).parents[2])
 PREFIX = "/services/tutor/"
@@ -133,8 +133,8 @@ def classroom_of(folder: Path, **settings: Any) -> Iterator[Classroom]:
     """A classroom with the lessons on dot products and masks, which keeps its looks in a folder."""
     chosen = ClassroomSettings(**settings)
     lessons = {
-        lesson.folder: TutoredLesson(lesson)
-        for lesson in COURSE.lessons.values()
+        lesson.folder: TutoredAssignment(lesson)
+        for lesson in COURSE.assignments.values()
         if lesson.name in ("dot_product", "mask")
     }
     looks = Looks(folder / "kept" / "looks.jsonl", chosen.keep_days)

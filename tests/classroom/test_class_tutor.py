@@ -22,16 +22,16 @@ DOT, MASK = "01_dot_product", "03_mask"
 
 
 def right(exercise, lesson="dot_product"):
-    return COURSE.lessons[lesson].reference_answer(exercise)
+    return COURSE.assignments[lesson].reference_answer(exercise)
 
 
 def mistaken(exercise, name, lesson="dot_product"):
-    (found,) = (each for each in COURSE.lessons[lesson].exercises[exercise].mistakes if each.name == name)
+    (found,) = (each for each in COURSE.assignments[lesson].exercises[exercise].mistakes if each.name == name)
     return found.answer
 
 
 def mistakes(exercise, lesson="dot_product"):
-    return COURSE.lessons[lesson].exercises[exercise].mistakes
+    return COURSE.assignments[lesson].exercises[exercise].mistakes
 
 
 def on_the_board(room):

@@ -89,7 +89,7 @@ def test_commands_say_which_notebook_and_what_is_missing(quickstart):
     said = typed(quickstart, "nbjudge", "new-exercise", "ps1", "median", status=1)
     assert "'ps1' has 2 notebooks: name one of ps1/problem1, ps1/problem2." in said
     said = typed(quickstart, "nbjudge", "report", "ps9", status=1)
-    assert "There is no lesson 'ps9'. There are: ps1/problem1, ps1/problem2." in said
+    assert "There is no assignment 'ps9'. There are: ps1/problem1, ps1/problem2." in said
     said = typed(quickstart, "nbjudge", "regrade", "mean", "ada", "--reason", "why", status=1)
     assert "has an exercise called 'mean'. Without checks, points are changed in the formgrader." in said
 
@@ -105,7 +105,7 @@ def test_a_new_exercise_works_in_a_notebook_without_ids(tmp_path, old_checks):
     assert written["nbformat_minor"] == 2 and not any("id" in cell for cell in written["cells"])
     assert "Right answers get full marks" in typed(root, "nbjudge", "try", "week1")
     names = {"median", "doubled"} | ({"centred", "by_city"} if old_checks else set())
-    assert open_course(root).lessons["weather"].exercises.keys() == names
+    assert open_course(root).assignments["weather"].exercises.keys() == names
 
 
 def test_this_courses_own_command_is_named():

@@ -13,7 +13,7 @@ from tiny_course import FOLDER, FULL, JUDGED, answered
 
 from nbjudge.authoring.limits import Limits
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Lesson, open_course
+from nbjudge.course.course import Assignment, open_course
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.grading.grade import grade
 from nbjudge.kernel.client import KernelClient
@@ -30,14 +30,14 @@ Grade = Callable[[], dict[str, float]]
 
 
 @pytest.fixture(scope="module")
-def lesson(whole_course: Path) -> Iterator[Lesson]:
-    (only,) = open_course(whole_course).lessons_in(FOLDER)
+def lesson(whole_course: Path) -> Iterator[Assignment]:
+    (only,) = open_course(whole_course).assignments_in(FOLDER)
     yield only
     close_fork_server()
 
 
 @pytest.fixture
-def grade_honest_work(lesson: Lesson, tmp_path: Path) -> Grade:
+def grade_honest_work(lesson: Assignment, tmp_path: Path) -> Grade:
     source = lesson.source_path
     form = graded(read_notebook(source), read_config(lesson.course.root), JUDGED, source.parent)
     cells = [SubmittedCell(cell.cell_type, cell.source, cell_id=cell.id) for cell in answered().cells]

@@ -80,7 +80,7 @@ def result_of(
         SubmittedCell(cell.cell_type, cell.source, cell.metadata.get("nbgrader", {}).get("grade_id"))
         for cell in after(answered(**answers), "", *own).cells
     ]
-    (tiny,) = open_course(root).lessons_in(FOLDER)
+    (tiny,) = open_course(root).assignments_in(FOLDER)
     notebook = notebook_to_json(merge_submission(form, cells))
     world = KernelEnvironment(modules=("torch",))
     return run_job(GradingJob("tiny", notebook, 7, world, grade_despite_failing_cells=despite), tiny)

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbgrader.coursedir import CourseDirectory
 
-from nbjudge.batch.lesson_archive import pack_lesson, unpacked_lesson
+from nbjudge.batch.assignment_archive import pack_assignment, unpacked_assignment
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import find_course, open_course
 from nbjudge.course.folders import CourseFolders, folders_of, read_folders
@@ -59,7 +59,7 @@ def test_the_folders_are_those_of_nbgraders_own_reader(course):
 
 
 def test_a_course_found_from_within_reads_its_solutions_where_the_configuration_says(course):
-    (lesson,) = find_course(course / "authors" / "01").lessons.values()
+    (lesson,) = find_course(course / "authors" / "01").assignments.values()
     assert lesson.reference_answer("x") == 2
     assert lesson.release_path == course / "handed-out/01/one.ipynb"
 
@@ -68,7 +68,7 @@ def test_folders_may_lie_outside_the_course_and_workers_get_them_all_the_same(co
     (course / "answers").rename(tmp_path / "elsewhere")
     with (course / "nbgrader_config.py").open("a") as config:
         config.write(f"\nc.CourseDirectory.solution_directory = {str(tmp_path / 'elsewhere')!r}")
-    lesson = unpacked_lesson(pack_lesson(open_course(course), "01"), "one")
+    lesson = unpacked_assignment(pack_assignment(open_course(course), "01"), "one")
     assert lesson.reference_answer("x") == 2
     assert not lesson.solution_path.is_relative_to(tmp_path)
 
@@ -82,6 +82,6 @@ def test_settings_of_the_machine_count_where_the_course_says_nothing(course, tmp
 
 
 def test_without_a_solution_notebook_the_source_notebook_is_the_solution(course):
-    assert find_course(course).lessons["one"].reference_answer("x") == 2
+    assert find_course(course).assignments["one"].reference_answer("x") == 2
     (course / "answers/01/one.ipynb").unlink()
-    assert find_course(course).lessons["one"].reference_answer("x") == 1
+    assert find_course(course).assignments["one"].reference_answer("x") == 1

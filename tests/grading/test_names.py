@@ -105,7 +105,7 @@ def test_names_are_remembered_in_a_kernel_that_had_to_be_started_again(kernel):
 
 # ---- the lessons ---------------------------------------------------------------------------------
 
-LESSONS = [lesson for lesson in COURSE.lessons.values() if lesson.exercises]
+LESSONS = [lesson for lesson in COURSE.assignments.values() if lesson.exercises]
 CALLS_ITS_HELPERS = """
 from functools import wraps as _wraps
 {helpers}

@@ -27,7 +27,7 @@ def mistakes(root: Path, listed: str) -> list[str]:
     (checks / "ones.py").write_text(EXERCISE.format(listed))
     for name in ("a", "b"):
         (checks / f"{name}.py").write_text(MISTAKE.format(name, name))
-    return [mistake.name for mistake in open_course(root).lessons[NAME].exercises["ones"].mistakes]
+    return [mistake.name for mistake in open_course(root).assignments[NAME].exercises["ones"].mistakes]
 
 
 @pytest.mark.parametrize("order", ["ab", "ba"])

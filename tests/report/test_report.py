@@ -278,7 +278,7 @@ def test_what_is_wrong_is_said_in_one_sentence(class_copy, report, tmp_path):
         assert isinstance(ended.exception, CourseError), ended.exception
         return str(ended.exception)
 
-    assert "There is no lesson '99_none'" in refusal("99_none")
+    assert "There is no assignment '99_none'" in refusal("99_none")
     assert "a file" in refusal(FOLDER, "--output", tmp_path / "a file")
     gradebook = class_copy / "gradebook.db"
     gradebook.rename(tmp_path / "moved")

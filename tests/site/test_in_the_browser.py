@@ -25,7 +25,7 @@ for (const token of document.querySelectorAll(".highlight span")) {
 """
 PAGES = ["index.html", "search.html"]
 PAGES += [f"reference/{name}.html" for name in ("index", *REFERENCE)]
-PAGES += [f"{lesson.folder}/{lesson.name}.html" for lesson in open_course(ROOT).lessons.values()]
+PAGES += [f"{lesson.folder}/{lesson.name}.html" for lesson in open_course(ROOT).assignments.values()]
 
 pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.browser, pytest.mark.lesson]
 

@@ -12,7 +12,7 @@ from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
-LESSONS = open_course(ROOT).lessons.values()
+LESSONS = open_course(ROOT).assignments.values()
 SECRETS = re.compile(r"### BEGIN (SOLUTION|HIDDEN TESTS|MARK SCHEME)\n(.*?)### END \1", flags=re.DOTALL)
 SLIDER = re.compile(r"^\w+_(?:slider|stepper)\(", flags=re.MULTILINE)
 FETCHING = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}

@@ -17,7 +17,7 @@ from nbjudge.course.notebooks import read_notebook
 
 HERE = Path(__file__).parent
 COURSE = open_course(HERE.parents[1])
-LESSONS = [lesson for lesson in COURSE.lessons.values() if "01" <= lesson.folder < "06"]
+LESSONS = [lesson for lesson in COURSE.assignments.values() if "01" <= lesson.folder < "06"]
 HELPERS = {"setup"}  # in Python it imports what R defines
 
 pytestmark = [pytest.mark.integration, pytest.mark.lesson]
@@ -156,15 +156,15 @@ def functions():
     yield "parameter_count", [24, 3, False], None
 
     text = torch.tensor([0, 4, 5, 0, 2, 0])
-    padding = COURSE.lessons["mask"].reference_answer("padding_mask")(text.unsqueeze(0))
+    padding = COURSE.assignments["mask"].reference_answer("padding_mask")(text.unsqueeze(0))
     yield "padding_mask", [text], padding.expand(1, 6, 6)
-    head = COURSE.lessons["attention_head"].reference_answer("AttentionHead")(4, 3).double()
+    head = COURSE.assignments["attention_head"].reference_answer("AttentionHead")(4, 3).double()
     yield "AttentionHead", [weights_of(head), query, key, key, gaps], head(query[None], key[None], mask=gaps)
-    alone = COURSE.lessons["attention_head"].reference_answer("CausalSelfAttention")(4, 7).double()
+    alone = COURSE.assignments["attention_head"].reference_answer("CausalSelfAttention")(4, 7).double()
     x = drawn(5, 4)
     parts = {"qkv": alone.qkv.weight.detach(), "bias": alone.qkv.bias.detach()}
     yield "CausalSelfAttention", [parts, x, 7], alone(x[None])
-    layer = COURSE.lessons["multi_head"].reference_answer("MultiHeadAttention")(4, 2).double()
+    layer = COURSE.assignments["multi_head"].reference_answer("MultiHeadAttention")(4, 2).double()
     heads = {"heads": [weights_of(head) for head in layer.heads], "output": layer.output.weight.detach()}
     yield "MultiHeadAttention", [heads, x, x, x, causal], layer(x[None], mask=causal)
 
@@ -195,7 +195,7 @@ def test_answers_in_r_are_those_of_the_reference(lesson, tmp_path):
 def test_a_variance_drawn_by_r_is_near_the_width_and_the_same_again(tmp_path):
     file = tmp_path / "asked.R"
     calls = "# cell: asked\nfirst <- score_variance(24)\nagain <- score_variance(24)\n"
-    file.write_text(file_of(COURSE.lessons["scaling"]).read_text() + calls)
+    file.write_text(file_of(COURSE.assignments["scaling"]).read_text() + calls)
     asked = values_of(file)["asked"]
     assert asked["first"] == asked["again"] and asked["first"][0] == pytest.approx(24, rel=0.08)
 
@@ -225,4 +225,4 @@ def test_a_page_has_both_languages_in_tabs_and_an_answer_in_r_folded(pages, less
 def test_a_section_for_no_cell_or_for_one_twice_is_refused(monkeypatch, text, said):
     monkeypatch.setattr(Path, "read_text", lambda path, **_: text)
     with pytest.raises(CourseError, match=said):
-        r_cells(COURSE.lessons["dot_product"])
+        r_cells(COURSE.assignments["dot_product"])

@@ -22,7 +22,7 @@ from nbjudge.nbgrader_hooks import RunAndJudge
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[2]
-RELEASES = [ROOT / "release" / lesson.folder for lesson in open_course(ROOT).lessons.values()]
+RELEASES = [ROOT / "release" / lesson.folder for lesson in open_course(ROOT).assignments.values()]
 CHECKS, LESSONS, SETTINGS = (f"reference/{name}.html" for name in ("checks", "lessons", "settings"))
 
 

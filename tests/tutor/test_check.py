@@ -96,7 +96,7 @@ def test_an_answer_that_never_ends_is_stopped_and_the_next_check_works(notebook)
 
 
 def test_when_all_answers_of_a_lesson_are_right_its_code_stands_on_one_page(tmp_path):
-    names = open_course(Path(__file__).parents[2]).lessons["mask"].exercises
+    names = open_course(Path(__file__).parents[2]).assignments["mask"].exercises
     with Notebook(tmp_path, "03_mask") as notebook:
         notebook.run(SET_UP)
         assert "0 of 4 are. Still open: `causal_mask`" in notebook.run("check()")

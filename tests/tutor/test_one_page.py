@@ -12,24 +12,24 @@ from nbjudge.judge.judge import judge
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor.levels import Level
-from nbjudge.tutor.material import TutoredLesson, material_of
-from nbjudge.tutor.recorded import RecordedLesson
+from nbjudge.tutor.material import TutoredAssignment, material_of
+from nbjudge.tutor.recorded import RecordedAssignment
 from nbjudge.tutor.tutor import Tutor
 
 COURSE = open_course(Path(__file__).parents[2])
 EXERCISES = [
     pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
-    for lesson in COURSE.lessons.values()
+    for lesson in COURSE.assignments.values()
     for exercise in lesson.exercises.values()
 ]
-LESSONS = [lesson for lesson in COURSE.lessons.values() if lesson.exercises]
+LESSONS = [lesson for lesson in COURSE.assignments.values() if lesson.exercises]
 
 
 def page_of(lesson) -> dict:
     """What the page of a lesson defines."""
     names: dict = {"__name__": f"one_page_of_{lesson.name}"}
     with importing_from(lesson.source_path.parent):
-        exec(compile(TutoredLesson(lesson).one_page, f"{lesson.name}, one page", "exec"), names)
+        exec(compile(TutoredAssignment(lesson).one_page, f"{lesson.name}, one page", "exec"), names)
     return names
 
 
@@ -50,11 +50,11 @@ def test_what_stands_on_the_page_is_right(lesson, exercise):
 
 
 def test_the_named_axes_say_the_same():
-    lesson = COURSE.lessons["efficient_reshape"]
+    lesson = COURSE.assignments["efficient_reshape"]
     exercise = lesson.exercises["EfficientMultiHeadAttention"]
     earned, findings = points(exercise, lesson, page_of(lesson)["NamedAxesAttention"])
     assert earned == exercise.points, findings
-    page = page_of(COURSE.lessons["positional_encoding"])
+    page = page_of(COURSE.assignments["positional_encoding"])
     torch.testing.assert_close(page["named_axes_encoding"](50, 12), page["sinusoidal_encoding"](50, 12))
 
 
@@ -62,7 +62,7 @@ def test_the_named_axes_say_the_same():
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_every_step_on_the_page_says_its_shape(lesson):
     """A line that makes a tensor ends on a comment; a page fits on two screens."""
-    page = TutoredLesson(lesson).one_page
+    page = TutoredAssignment(lesson).one_page
     length = len(page.splitlines())
     assert 20 < length < 160, f"the page has {length} lines, and should have 20 to 160 (two screens)"
     products = [line for line in page.splitlines() if " @ " in line and not line.lstrip().startswith('"')]
@@ -89,9 +89,9 @@ def test_the_page_is_shown_when_all_answers_are_right(tutor):
 
 
 def test_where_the_tutor_shows_no_solutions_it_shows_no_page(tutor):
-    lesson = COURSE.lessons["scaling"]
+    lesson = COURSE.assignments["scaling"]
     tutor._material = material_of(COURSE)
     tutor._material.settings["level"] = Level.MEASURED
     (part,) = tutor.one_page(lesson.folder, list(lesson.exercises))["parts"]
     assert part["kind"] == "text" and "it may not" in part["text"]
-    assert RecordedLesson("02_scaling", [], {}).one_page == ""
+    assert RecordedAssignment("02_scaling", [], {}).one_page == ""

@@ -8,14 +8,14 @@ from nbjudge.judge.judge import examine_with
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor.levels import Level
-from nbjudge.tutor.material import TutoredLesson
+from nbjudge.tutor.material import TutoredAssignment
 from nbjudge.tutor.recordings import read, record
 from nbjudge.tutor.tutor import Material, Tutor
 
 
 @pytest.fixture(scope="module")
 def lesson(pytestconfig):
-    return TutoredLesson(find_course(pytestconfig.rootpath).lessons["positional_encoding"])
+    return TutoredAssignment(find_course(pytestconfig.rootpath).assignments["positional_encoding"])
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_a_course_that_allows_all_is_told_what_is_there(recorded):
 
 
 def test_the_same_lesson_makes_the_same_recording(lesson, data):
-    assert record(TutoredLesson(lesson.lesson)) == data
+    assert record(TutoredAssignment(lesson.lesson)) == data
 
 
 @pytest.mark.parametrize("spoilt", [b"", b"\x1f\x8b", b"(dp0\n."])

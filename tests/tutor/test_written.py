@@ -40,7 +40,7 @@ def test_the_course_has_a_model_answer_and_questions_for_each(pytestconfig):
     material = material_of(find_course(pytestconfig.rootpath))
     found = {
         name: question
-        for lesson in material.lessons.values()
+        for lesson in material.assignments.values()
         for name in lesson.names
         if (question := lesson.written(name)) is not None
     }

@@ -27,8 +27,8 @@ from small_class import notebooks
 from tiny_course import FOLDER, after, answered, hand_in
 
 from attention_lab.errors import CourseError
+from nbjudge.batch.assignment_archive import pack_assignment
 from nbjudge.batch.cluster import ClusterWorkers
-from nbjudge.batch.lesson_archive import pack_lesson
 from nbjudge.course.course import open_course
 
 pytestmark = [pytest.mark.integration, pytest.mark.fault, pytest.mark.timeout(900)]
@@ -134,7 +134,7 @@ def test_where_every_worker_is_refused_nothing_is_graded_and_the_reason_is_given
 
 
 def test_where_no_scheduler_answers_it_is_said_in_a_sentence(whole_class):
-    archive = pack_lesson(open_course(whole_class), FOLDER)
+    archive = pack_assignment(open_course(whole_class), FOLDER)
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
     for wrong in (address, "here", "xyz://somewhere:1"):

@@ -31,7 +31,7 @@ def test_the_grades_and_nbgraders_commands_are_the_same_as_with_sqlite(copy_of_c
     with (root / "nbgrader_config.py").open("a") as config:
         config.write(f"\nc.CourseDirectory.db_url = {url!r}\n")
     (root / "gradebook.db").unlink()
-    lesson = open_course(root).lessons[NAME]
+    lesson = open_course(root).assignments[NAME]
     assert not is_registered(lesson.course, lesson)
     succeed(root, "generate_assignment", FOLDER, "--force")
     assert is_registered(lesson.course, lesson)

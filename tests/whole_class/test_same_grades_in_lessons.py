@@ -22,7 +22,7 @@ pytestmark = pytest.mark.integration
 
 # One lesson, the mask, and the first kinds of hand-ins every day; `make test-all` takes all of both.
 EVERY = bool(os.environ.get("EVERY_SEED"))
-LESSONS = [lesson for lesson in open_course(ROOT).lessons.values() if lesson.exercises]
+LESSONS = [lesson for lesson in open_course(ROOT).assignments.values() if lesson.exercises]
 STUDENTS = 24 if EVERY else 5
 
 
@@ -36,7 +36,7 @@ def test_a_class_gets_the_same_grades_at_once_as_one_by_one(lesson):
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / name, Path(place) / name, ignore=ignored)
         shutil.copy(ROOT / "nbgrader_config.py", place)
-        fresh = fresh_course(Course(Path(place)).lessons[lesson.name])
+        fresh = fresh_course(Course(Path(place)).assignments[lesson.name])
         hand_ins = Writer(material_of(fresh, read_release(fresh)), SEED).hand_ins(STUDENTS)
         for student, hand_in in zip(invented_names(STUDENTS, SEED), hand_ins, strict=True):
             submit(fresh, student, hand_in)

@@ -60,7 +60,7 @@ def make_bundle(course: Course, folder: Path, console: Console, tutor: bool = Fa
 def _recorded(course: Course, console: Console) -> dict[str, bytes]:
     """What the tutor of a class asks with, by file name."""
     files = recordings(course)
-    return dict(track(files, "Recording …", len(course.lessons) + 1, console=console, transient=True))
+    return dict(track(files, "Recording …", len(course.assignments) + 1, console=console, transient=True))
 
 
 def _members(course: Course) -> dict[str, bytes]:

@@ -56,7 +56,7 @@ class Expected:
     @classmethod
     def of(cls, course: Course, tutor: bool) -> Expected:
         config, source = read_config(course.root), course.folders.source
-        lessons = course.lessons.values()
+        lessons = course.assignments.values()
         notebooks = {
             f"{lesson.folder}/{lesson.name}.ipynb": released(
                 read_notebook(lesson.source_path), config, lesson.source_path.parent

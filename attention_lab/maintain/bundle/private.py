@@ -58,7 +58,7 @@ def private_lines(course: Course) -> dict[str, str]:
     regions = Regions.of(read_config(course.root))
     private: dict[str, str] = {}
     public: set[str] = set()
-    for lesson in course.lessons.values():
+    for lesson in course.assignments.values():
         for cell in read_notebook(lesson.source_path).cells:
             for kind, line in _kinds(cell, regions):
                 if kind:
@@ -89,7 +89,9 @@ def _kinds(cell: NotebookNode, regions: Regions) -> Iterable[tuple[str, str]]:
 def _given(course: Course) -> set[str]:
     """The lines of the files that students get as they are: beside the lessons, and in the helper package."""
     files = [course.root / name for name in package_files(course.root) if name.endswith(".py")]
-    files += [file for lesson in course.lessons.values() for file in lesson.source_path.parent.glob("*.py")]
+    files += [
+        file for lesson in course.assignments.values() for file in lesson.source_path.parent.glob("*.py")
+    ]
     return {_bare(line) for file in files for line in file.read_text().splitlines()}
 
 

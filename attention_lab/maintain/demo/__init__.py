@@ -16,14 +16,14 @@ from attention_lab.maintain.demo.names import invented_names
 from attention_lab.maintain.demo.outcome import outcome_of
 from attention_lab.maintain.demo.table import print_report
 from nbjudge.batch.workers import default_worker_count
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.nbgrader_hooks.settings import NO_SANDBOX
 from nbjudge.sandbox.bubblewrap import refusal
 
 SEED = 42  # the same class every time
 
 
-def run_demo(lesson: Lesson, students: int, console: Console, sandbox: bool = True) -> None:
+def run_demo(lesson: Assignment, students: int, console: Console, sandbox: bool = True) -> None:
     """Make a course folder `demo/` beside the lesson's sources, let a class hand in, grade it, report.
 
     Raises `CourseError` when anything comes out other than the class deserves, and where there can

@@ -13,7 +13,7 @@ from attention_lab.errors import CourseError
 from attention_lab.maintain.build import register
 from attention_lab.maintain.demo.hand_ins import HandIn
 from nbjudge.course.configuration import CONFIG_FILE
-from nbjudge.course.course import Course, Lesson
+from nbjudge.course.course import Assignment, Course
 from nbjudge.course.folders import CourseFolders
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.submission.files import CACHE_FOLDERS
@@ -29,7 +29,7 @@ c.CourseDirectory.db_url = "sqlite:///" + __file__.replace("nbgrader_config.py",
 """
 
 
-def fresh_course(lesson: Lesson) -> Lesson:
+def fresh_course(lesson: Assignment) -> Assignment:
     """The same lesson in a course folder of its own, with a release and a new gradebook."""
     folder = lesson.course.root / FOLDER
     if folder.is_symlink() or (folder.exists() and not (folder / MARKER).is_file()):
@@ -40,7 +40,7 @@ def fresh_course(lesson: Lesson) -> Lesson:
     (folder / MARKER).write_text("`make demo` removes this folder and makes it anew.\n")
     # Under nbgrader's default names: the class's own folders may lie anywhere, and are not the demo's.
     folders = CourseFolders(folder)
-    fresh = Lesson(Course(folder, folders), lesson.folder, lesson.name)
+    fresh = Assignment(Course(folder, folders), lesson.folder, lesson.name)
     _copy(lesson.source_path.parent, fresh.source_path.parent)
     _copy(lesson.solution_path.parent, fresh.solution_path.parent)
     for path in lesson.checks_files:
@@ -52,12 +52,12 @@ def fresh_course(lesson: Lesson) -> Lesson:
     return fresh
 
 
-def read_release(lesson: Lesson) -> NotebookNode:
+def read_release(lesson: Assignment) -> NotebookNode:
     """The notebook that students get."""
     return read_notebook(lesson.release_path)
 
 
-def submit(lesson: Lesson, student: str, hand_in: HandIn) -> None:
+def submit(lesson: Assignment, student: str, hand_in: HandIn) -> None:
     """Write one submission: the release, with the student's answers in it, in the form it was handed in."""
     folder = lesson.course.folders.submitted(student, lesson.folder)
     _copy(lesson.release_path.parent, folder)

@@ -15,12 +15,12 @@ from nbjudge.batch.command import LOG_FILE, Options, grade_plan
 from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.batch.plan import make_plan
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.folders import read_folders
 
 
 def grade_class(
-    lesson: Lesson, students: Sequence[str], console: Console, sandbox: bool = True
+    lesson: Assignment, students: Sequence[str], console: Console, sandbox: bool = True
 ) -> dict[str, GradedSubmission]:
     """Grade the students in this order, with a progress bar."""
     plan = make_plan(read_folders(lesson.course.root), lesson.folder)
@@ -30,7 +30,7 @@ def grade_class(
     return {graded.student: graded for graded in results}
 
 
-def write_feedback(lesson: Lesson, students: Sequence[str], console: Console) -> dict[str, str]:
+def write_feedback(lesson: Assignment, students: Sequence[str], console: Console) -> dict[str, str]:
     """`nbgrader generate_feedback` for each student; returns what went wrong, by student."""
     root = lesson.course.root
     config = read_config(root)

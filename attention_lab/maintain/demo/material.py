@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 
 from attention_lab.maintain.demo.transplant import ChecksFile
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 
 # Without a name it is a module that is imported as one, which is what case groups do.
@@ -33,7 +33,7 @@ class Material:
     mistakes: dict[str, str] = field(default_factory=dict)
 
 
-def material_of(lesson: Lesson, release: NotebookNode) -> dict[str, Material]:
+def material_of(lesson: Assignment, release: NotebookNode) -> dict[str, Material]:
     """The material for every exercise of a lesson, in the order of its notebook."""
     solution = read_notebook(lesson.solution_path)
     references, stubs = _answer_cells(solution), _answer_cells(release)
@@ -87,7 +87,7 @@ def _uses(release: NotebookNode, name: str) -> int:
     return sum(cell.cell_type == "code" and f"{name}(" in cell.source for cell in release.cells)
 
 
-def _checks_texts(lesson: Lesson) -> list[str]:
+def _checks_texts(lesson: Assignment) -> list[str]:
     """The text of each checks file, after those of the files beside it which it builds on."""
     checks = lesson.checks_path
     files = sorted(checks.glob("*.py")) if checks.is_dir() else [checks.with_suffix(".py")]

@@ -9,7 +9,7 @@ from nbgrader.api import Gradebook, MissingEntry
 
 from attention_lab.maintain.demo.hand_ins import Expected, HandIn
 from nbjudge.batch.coordinator import GradedSubmission
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.gradebook import gradebook_url
 from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
@@ -67,7 +67,7 @@ class Outcome:
 
 
 def outcome_of(
-    lesson: Lesson, student: str, hand_in: HandIn, graded: GradedSubmission, no_feedback: str = ""
+    lesson: Assignment, student: str, hand_in: HandIn, graded: GradedSubmission, no_feedback: str = ""
 ) -> Outcome:
     """Read the gradebook and the autograded notebook of one student."""
     points = gradebook_points(lesson, student)
@@ -86,7 +86,7 @@ def outcome_of(
     return Outcome(student, hand_in, graded, judged, tuple(problems))
 
 
-def gradebook_points(lesson: Lesson, student: str) -> dict[str, float | None]:
+def gradebook_points(lesson: Assignment, student: str) -> dict[str, float | None]:
     """The automatic score of every graded cell, by its grade id; empty where nothing was graded."""
     with Gradebook(gradebook_url(lesson.course.root)) as gradebook:
         try:
@@ -96,7 +96,7 @@ def gradebook_points(lesson: Lesson, student: str) -> dict[str, float | None]:
         return {grade.name: grade.auto_score for grade in submission.grades}
 
 
-def graded_notebook(lesson: Lesson, student: str) -> GradedNotebook:
+def graded_notebook(lesson: Assignment, student: str) -> GradedNotebook:
     """What the grader left in the student's notebook; an empty record where there is none."""
     path = lesson.course.folders.autograded(student, lesson.folder) / f"{lesson.name}.ipynb"
     return read_graded(path) if path.exists() else GradedNotebook()

@@ -17,11 +17,11 @@ from rich.text import Text
 from attention_lab.maintain.demo.outcome import Judged, Outcome
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.batch.command import LOG_FILE
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 
 
 def print_report(
-    console: Console, lesson: Lesson, outcomes: Sequence[Outcome], seconds: float, processes: int
+    console: Console, lesson: Assignment, outcomes: Sequence[Outcome], seconds: float, processes: int
 ) -> None:
     """Everything a reader wants to know of a graded class, its summary last."""
     order = list(outcomes[0].hand_in.expected)
@@ -35,7 +35,7 @@ def print_report(
     console.print(feedback_line(lesson, outcomes), soft_wrap=True)
 
 
-def legend(lesson: Lesson, exercises: Mapping[str, Exercise]) -> Columns:
+def legend(lesson: Assignment, exercises: Mapping[str, Exercise]) -> Columns:
     """The exercises behind the numbers at the head of the table."""
     entries = [
         Text.assemble((str(number), "bold"), f" {name}, {exercises[name].points:g} points")
@@ -87,7 +87,7 @@ def timing(outcomes: Sequence[Outcome], seconds: float, processes: int) -> Text:
     )
 
 
-def feedback_line(lesson: Lesson, outcomes: Sequence[Outcome]) -> Text:
+def feedback_line(lesson: Assignment, outcomes: Sequence[Outcome]) -> Text:
     """Where to look next: the page of someone who made a mistake, if anyone did, and nbgrader's log."""
     shown = max(outcomes, key=lambda outcome: (outcome.hand_in.kind == "one mistake", bool(outcome.judged)))
     root, folders = lesson.course.root, lesson.course.folders

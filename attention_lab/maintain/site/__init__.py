@@ -61,7 +61,7 @@ def build_site(course: Course, folder: Path, console: Console) -> Path:
 
 def _prepare(course: Course, work: Path, console: Console) -> None:
     """Sphinx's sources under `work`: pages in `pages/`, and in `beside/` what goes next to them."""
-    lessons = list(course.lessons.values())
+    lessons = list(course.assignments.values())
     with Progress(console=console, transient=True) as progress:
         for lesson in progress.track(lessons, description="Pages and sliders"):
             page = page_of(lesson)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 
 TEMPLATE = Path(__file__).with_name("front_page.md")
@@ -18,7 +18,7 @@ REFERENCE = "reference/index.md"
 CONTENTS = "```{toctree}\n:hidden:\n\n%s\n```\n"
 
 
-def front_page(lessons: Sequence[Lesson]) -> str:
+def front_page(lessons: Sequence[Assignment]) -> str:
     """The page in Markdown, with an entry for each lesson in the words of its own first paragraph."""
     entries = "\n".join(_entry(lesson) for lesson in lessons)
     text = Template(TEMPLATE.read_text(encoding="utf-8"))
@@ -26,11 +26,11 @@ def front_page(lessons: Sequence[Lesson]) -> str:
     return page + "\n" + CONTENTS % "\n".join([*map(_address, lessons), REFERENCE])
 
 
-def _address(lesson: Lesson) -> str:
+def _address(lesson: Assignment) -> str:
     return f"{lesson.folder}/{lesson.name}.ipynb"
 
 
-def _entry(lesson: Lesson) -> str:
+def _entry(lesson: Assignment) -> str:
     title, *paragraphs = read_notebook(lesson.source_path).cells[0].source.split("\n\n")
     text = " ".join(" ".join(paragraphs).split())
     minutes = re.search(r"(\d+) minutes", text)

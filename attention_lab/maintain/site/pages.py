@@ -19,7 +19,7 @@ from attention_lab.errors import CourseError
 from attention_lab.maintain.site.alt_texts import ALT_TEXTS, alt_texts_of
 from attention_lab.maintain.site.r_cells import r_cells, tabs_of
 from attention_lab.maintain.site.stand_ins import html_of, run_cell, stand_ins
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -44,7 +44,7 @@ class Page:
     files: dict[str, bytes]
 
 
-def page_of(lesson: Lesson) -> Page:
+def page_of(lesson: Assignment) -> Page:
     """The page of a lesson, from its release and the outputs of its solution."""
     release = read_notebook(lesson.release_path)
     solution = {cell.id: cell for cell in read_notebook(lesson.solution_path).cells}
@@ -88,7 +88,7 @@ def _tags(cells: list[NotebookNode], place: int) -> list[str]:
     return tags
 
 
-def _alt_text(texts: dict[str, str], lesson: Lesson, cell_id: str) -> str:
+def _alt_text(texts: dict[str, str], lesson: Assignment, cell_id: str) -> str:
     if cell_id not in texts:
         raise CourseError(
             f"The picture of the cell {cell_id!r} in {lesson.folder} says nothing to those who cannot see "
@@ -97,13 +97,13 @@ def _alt_text(texts: dict[str, str], lesson: Lesson, cell_id: str) -> str:
     return texts[cell_id]
 
 
-def _given_files(lesson: Lesson) -> dict[str, bytes]:
+def _given_files(lesson: Assignment) -> dict[str, bytes]:
     """The released notebook and the files beside it, by name."""
     folder = lesson.release_path.parent
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
 
 
-def _downloads(lesson: Lesson, files: dict[str, bytes]) -> NotebookNode:
+def _downloads(lesson: Assignment, files: dict[str, bytes]) -> NotebookNode:
     names = [f"{lesson.name}.ipynb", *(name for name in files if name.endswith(".py"))]
     links = ", ".join(f'<a href="{html.escape(name)}" download>{html.escape(name)}</a>' for name in names)
     return new_markdown_cell(DOWNLOADS.format(links=links))
@@ -114,7 +114,7 @@ class _Solved:
 
     def __init__(
         self,
-        lesson: Lesson,
+        lesson: Assignment,
         release: NotebookNode,
         solution: dict[str, NotebookNode],
         files: dict[str, bytes],

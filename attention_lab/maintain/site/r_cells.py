@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from attention_lab.errors import CourseError
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 
 CELL = re.compile(r"^# cell: (\S+)\n", re.MULTILINE)
@@ -40,7 +40,7 @@ ANSWER = (
 )
 
 
-def r_cells(lesson: Lesson) -> dict[str, str]:
+def r_cells(lesson: Assignment) -> dict[str, str]:
     """R code by the id of the cell that it translates; empty for a lesson without such a file.
 
     CourseError where a section names a cell that the lesson does not have, or names one twice.

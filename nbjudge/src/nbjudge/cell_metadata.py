@@ -66,12 +66,12 @@ def recorded_answer(cell: Mapping[str, Any]) -> str | None:
 
 
 def mark_left_out(cell: NotebookNode) -> None:
-    """Have a cell of the lesson's own not run for a grade."""
+    """Have a cell of the assignment's own not run for a grade."""
     update_own_metadata(cell, **{_LEFT_OUT: True})
 
 
 def is_left_out(cell: Mapping[str, Any]) -> bool:
-    """Whether it is a training run or the like of the lesson's own, which no answer needs."""
+    """Whether it is a training run or the like of the assignment's own, which no answer needs."""
     return bool(own_metadata(cell).get(_LEFT_OUT))
 
 
@@ -110,7 +110,7 @@ def origin_of(cell: Mapping[str, Any]) -> Origin:
 
 
 def is_added(cell: Mapping[str, Any]) -> bool:
-    """Whether a student added this cell to the lesson's."""
+    """Whether a student added this cell to the assignment's."""
     return origin_of(cell) is Origin.STUDENT
 
 

@@ -41,7 +41,9 @@ def main() -> None:
 
 @app.command()
 def grade(
-    lesson: Annotated[str, typer.Argument(help="The assignment whose submissions are graded, such as ps1.")],
+    assignment: Annotated[
+        str, typer.Argument(help="The assignment whose submissions are graded, such as ps1.")
+    ],
     students: Annotated[str, typer.Option(help="Only these: a name, or a pattern such as 'a*'.")] = "*",
     workers: Annotated[
         int | None, typer.Option(min=1, help="How many are graded at a time; one a core by default.")
@@ -56,7 +58,7 @@ def grade(
         bool, typer.Option("--no-sandbox", help="Run student code as you, without bubblewrap.")
     ] = False,
 ) -> None:
-    """Grade what is new or changed of a lesson's submissions, all cores at once.
+    """Grade what is new or changed of an assignment's submissions, all cores at once.
 
     Ends with 0 when every submission has its grade, with 1 when one has none, with 130 after Ctrl-C;
     the next run goes on where this one stopped.
@@ -66,7 +68,7 @@ def grade(
 
     folders = read_folders(find_root(Path.cwd()))
     options = Options(students, workers, scheduler, force, sandbox=False if no_sandbox else None)
-    raise typer.Exit(grade_class(folders, lesson, options, console))
+    raise typer.Exit(grade_class(folders, assignment, options, console))
 
 
 @app.command()
@@ -123,7 +125,7 @@ def try_checks(
 
 @app.command()
 def questions(
-    lesson: Annotated[str, typer.Argument(help="One assignment or notebook; all by default.")] = "*",
+    assignment: Annotated[str, typer.Argument(help="One assignment or notebook; all by default.")] = "*",
     write: Annotated[
         Path | None, typer.Option(help="A Markdown page with the two comments that the table stands between.")
     ] = None,
@@ -135,12 +137,12 @@ def questions(
     from nbjudge.course.course import find_course
     from nbjudge.preflight.questions import show_questions
 
-    raise typer.Exit(show_questions(find_course(Path.cwd()), lesson, write, console))
+    raise typer.Exit(show_questions(find_course(Path.cwd()), assignment, write, console))
 
 
 @app.command()
 def visible(
-    lesson: Annotated[str, typer.Argument(help="One assignment or notebook; all by default.")] = "*",
+    assignment: Annotated[str, typer.Argument(help="One assignment or notebook; all by default.")] = "*",
 ) -> None:
     """Print how many of the wrong answers in checks/ fail the tests that students see.
 
@@ -149,7 +151,7 @@ def visible(
     from nbjudge.course.course import find_course
     from nbjudge.preflight.visible_table import show_visible
 
-    raise typer.Exit(show_visible(find_course(Path.cwd()), lesson, console))
+    raise typer.Exit(show_visible(find_course(Path.cwd()), assignment, console))
 
 
 @app.command("regrade")
@@ -189,9 +191,9 @@ def tutor_service(
 
 @app.command()
 def report(
-    lesson: Annotated[str, typer.Argument(help="The assignment, such as ps1.")],
+    assignment: Annotated[str, typer.Argument(help="The assignment, such as ps1.")],
     output: Annotated[
-        Path | None, typer.Option(help="The folder to write to; reports/LESSON by default.")
+        Path | None, typer.Option(help="The folder to write to; reports/ASSIGNMENT by default.")
     ] = None,
     anonymous: Annotated[
         bool, typer.Option("--anonymous", help="Leave out who: a report that the class may see.")
@@ -212,7 +214,7 @@ def report(
         typer.Option(help="Decimal sign of the CSV files: point or comma (default: c.CsvFiles.decimal)."),
     ] = None,
 ) -> None:
-    """Write a page on what a graded class has understood of a lesson, with CSV files and JSON."""
+    """Write a page on what a graded class has understood of an assignment, with CSV files and JSON."""
     from nbjudge.course.configuration import read_config
     from nbjudge.course.course import find_course
     from nbjudge.course.generated import not_generated_reason
@@ -221,7 +223,7 @@ def report(
 
     course = find_course(Path.cwd())
     csv_format = CsvFormat.of(read_config(course.root), separator=csv_separator, decimal=csv_decimal)
-    folder = course.choose(lesson)[0].folder
+    folder = course.choose(assignment)[0].folder
     reason = not_generated_reason(course.folders, folder)
     if reason is not None:
         raise CourseError(reason)

@@ -12,11 +12,11 @@ from string import Template
 from attention_lab.maintain.site.reference.commands import commands_of
 from attention_lab.maintain.site.reference.python_names import authoring_names, lesson_modules
 from attention_lab.maintain.site.reference.settings import settings
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 
 FOLDER = "reference"  # of the site
 # In the order in which they are read; each frame has a place `$made` for what is made from the code.
-PAGES: dict[str, Callable[[Sequence[Lesson]], str]] = {
+PAGES: dict[str, Callable[[Sequence[Assignment]], str]] = {
     "lessons": lesson_modules,
     "checks": lambda lessons: authoring_names(),
     "attention-lab": lambda lessons: commands_of("attention_lab.cli", "attention-lab"),
@@ -25,7 +25,7 @@ PAGES: dict[str, Callable[[Sequence[Lesson]], str]] = {
 }
 
 
-def reference_pages(lessons: Sequence[Lesson]) -> dict[str, str]:
+def reference_pages(lessons: Sequence[Assignment]) -> dict[str, str]:
     """Markdown for Sphinx, by the path of its file; the first page is `reference/index.md`.
 
     Raises CourseError where the help of a command cannot be had.

@@ -10,7 +10,7 @@ import importlib
 import inspect
 from collections.abc import Iterable, Sequence
 
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 
 COURSE = "attention_lab"
@@ -45,7 +45,7 @@ def authoring_names() -> str:
     return "".join(sections)
 
 
-def lesson_modules(lessons: Sequence[Lesson]) -> str:
+def lesson_modules(lessons: Sequence[Assignment]) -> str:
     """A section in Markdown for each module of the course's that lessons import: what they meet there."""
     return "\n".join(
         f"## `{module}`\n\nUsed in {', '.join(_link(lesson) for lesson in names_by_lesson)}.\n"
@@ -54,9 +54,9 @@ def lesson_modules(lessons: Sequence[Lesson]) -> str:
     )
 
 
-def _imported(lessons: Iterable[Lesson]) -> dict[str, dict[Lesson, set[str]]]:
+def _imported(lessons: Iterable[Assignment]) -> dict[str, dict[Assignment, set[str]]]:
     """By module of the course's own and by lesson: the names that the release's cells import."""
-    found: dict[str, dict[Lesson, set[str]]] = {}
+    found: dict[str, dict[Assignment, set[str]]] = {}
     for lesson in lessons:
         for cell in read_notebook(lesson.release_path).cells:
             if cell.cell_type != "code":
@@ -90,6 +90,6 @@ def _entry(module: str, name: str) -> str:
     return f"\n.. autodata:: {module}.{name}\n{shown}"
 
 
-def _link(lesson: Lesson) -> str:
+def _link(lesson: Assignment) -> str:
     """To its page; Sphinx puts the title in."""
     return f"[](../{lesson.folder}/{lesson.name}.ipynb)"

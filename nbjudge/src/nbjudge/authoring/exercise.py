@@ -1,4 +1,4 @@
-"""What a lesson's checks are made of: exercises, their case groups and their mistakes.
+"""What an assignment's checks are made of: exercises, their case groups and their mistakes.
 
 A file under ``checks/`` makes one `Exercise` per graded answer and hangs three kinds of
 functions on it with decorators: case groups (what is asked, and for how many points),

@@ -11,7 +11,7 @@ MEBIBYTE = 2**20
 class Limits:
     """Time, and inside the sandbox everything else, that one notebook may use.
 
-    The course's limits stand in `nbgrader_config.py` (`RunAndJudge`). A lesson whose checks hold a
+    The course's limits stand in `nbgrader_config.py` (`RunAndJudge`). An assignment whose checks hold a
     `Limits` of its own, under any name, is graded within that one instead.
     """
 

@@ -17,9 +17,9 @@ from distributed import Client, KilledWorker
 from distributed import TimeoutError as NotYet
 from distributed.comm.addressing import get_address_host_port
 
+from nbjudge.batch.assignment_archive import AssignmentArchive
 from nbjudge.batch.cluster_members import Members
 from nbjudge.batch.cluster_worker import Outcome, grade_notebook
-from nbjudge.batch.lesson_archive import LessonArchive
 from nbjudge.batch.workers import WorkerDied
 from nbjudge.errors import CourseError
 from nbjudge.grading.broken_assignment import BrokenAssignmentError
@@ -38,7 +38,7 @@ class ClusterWorkers:
     """The workers of a scheduler, as many as there are, and whoever joins on the way."""
 
     def __init__(
-        self, archive: LessonArchive, address: str, sandbox: bool, tell: Callable[[str], None]
+        self, archive: AssignmentArchive, address: str, sandbox: bool, tell: Callable[[str], None]
     ) -> None:
         # What goes wrong with the scheduler is said here, in a sentence.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
@@ -72,7 +72,7 @@ class ClusterWorkers:
                 return done
             if outcome == "failed":
                 raise GradingFailed(f"{content.decode()} (on the worker {self._members.name(address)})")
-            if outcome == "lesson fails":
+            if outcome == "assignment fails":
                 raise BrokenAssignmentError(content.decode())
             if outcome == "no kernel":
                 self._members.refuse(address, content.decode())

@@ -24,9 +24,9 @@ PROGRAM = "nbjudge.batch.grading_process"
 POLL_SECONDS = 0.5  # seconds after which it is seen that nobody wants a notebook any more
 END_SECONDS = 5  # seconds that a process has to end
 
-# How a notebook came back: graded; no kernel starts here, for anybody; the lesson's own cells stop; its
+# How a notebook came back: graded; no kernel starts here, for anybody; the assignment's own cells stop; its
 # process died; it has failed otherwise. With it come the pickled `GradingResult`, or words.
-Outcome = Literal["done", "no kernel", "lesson fails", "died", "failed"]
+Outcome = Literal["done", "no kernel", "assignment fails", "died", "failed"]
 
 
 def versions() -> dict[str, str]:

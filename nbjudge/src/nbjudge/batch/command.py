@@ -1,4 +1,4 @@
-"""`nbjudge grade`: what is new or changed of one lesson's submissions, all at once."""
+"""`nbjudge grade`: what is new or changed of one assignment's submissions, all at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LOG_FILE = "nbgrader.log"
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says besides the lesson."""
+    """What the command line says besides the assignment."""
 
     students: str | Collection[str] = "*"  # a pattern, or names
     workers: int | None = None
@@ -47,13 +47,13 @@ class Options:
     sandbox: bool | None = None  # as `nbgrader_config.py` says
 
 
-def grade_class(folders: CourseFolders, lesson: str, options: Options, console: Console) -> int:
+def grade_class(folders: CourseFolders, assignment: str, options: Options, console: Console) -> int:
     """Grade a class with a progress bar and a closing table.
 
     Returns the exit status: 0 when every submission has its grade, 1 when one has none, 130 after
     Ctrl-C. Raises CourseError where nothing can be graded, or nothing more.
     """
-    plan = make_plan(folders, lesson, options.students, options.force)
+    plan = make_plan(folders, assignment, options.students, options.force)
     if not plan.todo:
         console.print(Text(f"{plan.assignment}: all {plan.unchanged} are graded, and unchanged since."))
         return 0
@@ -91,7 +91,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
                 if fork_server is not None:
                     on_end.callback(fork_server.close)
                 preload_workers(
-                    [file for each in course.lessons_in(plan.assignment) for file in each.checks_files]
+                    [file for each in course.assignments_in(plan.assignment) for file in each.checks_files]
                 )
             from nbjudge.batch.autograde import Autograder
             from nbjudge.batch.coordinator import ClassRun
@@ -123,10 +123,10 @@ def _workers(
     """Who grades: processes on this machine, with `early` as their fork server if it fits, or a cluster."""
     from nbgrader.coursedir import CourseDirectory
 
-    from nbjudge.batch.lesson_archive import pack_lesson
+    from nbjudge.batch.assignment_archive import pack_assignment
     from nbjudge.nbgrader_hooks import RunAndJudge
 
-    archive = pack_lesson(course, plan.assignment)
+    archive = pack_assignment(course, plan.assignment)
     judging = RunAndJudge(config=config)
     if options.scheduler is not None:
         try:

@@ -50,7 +50,7 @@ def _graded(content: bytes) -> tuple[Outcome, bytes]:
     except NoKernelError as error:
         return "no kernel", str(error).encode()
     except BrokenAssignmentError as error:
-        return "lesson fails", str(error).encode()
+        return "assignment fails", str(error).encode()
     except Exception as error:
         traceback.print_exc()  # into the worker's log
         return "failed", f"{type(error).__name__}: {error}".encode()

@@ -38,14 +38,16 @@ def make_plan(
 ) -> Plan:
     """Which of the students that match the pattern, or are named in a collection, are to be graded.
 
-    Raises CourseError where the lesson is missing, nobody handed it in, or nobody matches.
+    Raises CourseError where the assignment is missing, nobody handed it in, or nobody matches.
     """
     known = folders.assignments()
     if assignment not in known:
         # As on the other commands, the notebook's own name will do.
         named = {path.stem: path.parent.name for path in folders.source_notebooks()}
         if assignment not in named:
-            raise CourseError(f"There is no lesson {assignment!r}. There are: {', '.join(known) or 'none'}.")
+            raise CourseError(
+                f"There is no assignment {assignment!r}. There are: {', '.join(known) or 'none'}."
+            )
         assignment = named[assignment]
     handed_in = folders.students(assignment)
     if not handed_in:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from nbjudge.batch.command import Options, grade_class
 from nbjudge.cell_metadata import recorded_answer
-from nbjudge.course.course import Course, Lesson
+from nbjudge.course.course import Assignment, Course
 from nbjudge.errors import CourseError
 from nbjudge.judge.verdict import Verdict
 from nbjudge.plain_text import plain_line
@@ -26,14 +26,14 @@ def regrade(
 
     `points` None: all there are. Raises CourseError where there is no such answer, or not so many points.
     """
-    lesson, checked = course.exercise(exercise)
+    assignment, checked = course.exercise(exercise)
     most = sum(group.points for group in checked.groups)
     worth = most if points is None else points
     if not 0 <= worth <= most:
         raise CourseError(f"{exercise} is worth 0 to {most:g} points, not {worth:g}.")
     if not reason.strip():
         raise CourseError("Say why, with --reason: the students read it.")
-    answer, verdict = _answer_of(lesson, student, exercise)
+    answer, verdict = _answer_of(assignment, student, exercise)
     decision = Decision(
         exercise,
         answer,
@@ -43,47 +43,47 @@ def regrade(
         date.today().isoformat(),
         {group.name: group.agrees for group in verdict.groups},
     )
-    others = [each for each in _decisions(lesson) if not each.holds_for(answer, student, verdict)]
-    write_decisions(lesson.course.folders, lesson.folder, [*others, decision])
-    return _grade_anew(lesson, decision, f"gets {worth:g} of {most:g}", console)
+    others = [each for each in _decisions(assignment) if not each.holds_for(answer, student, verdict)]
+    write_decisions(assignment.course.folders, assignment.folder, [*others, decision])
+    return _grade_anew(assignment, decision, f"gets {worth:g} of {most:g}", console)
 
 
 def withdraw(course: Course, exercise: str, student: str, console: Console) -> int:
     """Take back what was decided for a student's answer; the exit status of the grading that follows."""
-    lesson, _ = course.exercise(exercise)
-    decisions = _decisions(lesson)
-    answer, verdict = _answer_of(lesson, student, exercise)
+    assignment, _ = course.exercise(exercise)
+    decisions = _decisions(assignment)
+    answer, verdict = _answer_of(assignment, student, exercise)
     decision = decision_for(decisions, answer, student, verdict)
     if decision is None:
         raise CourseError(f"Nothing was decided for the answer of {student} to {exercise}.")
     decisions.remove(decision)
-    write_decisions(lesson.course.folders, lesson.folder, decisions)
-    return _grade_anew(lesson, decision, "gets what the judge gives", console)
+    write_decisions(assignment.course.folders, assignment.folder, decisions)
+    return _grade_anew(assignment, decision, "gets what the judge gives", console)
 
 
-def _decisions(lesson: Lesson) -> list[Decision]:
-    return read_decisions(lesson.course.folders, lesson.folder)
+def _decisions(assignment: Assignment) -> list[Decision]:
+    return read_decisions(assignment.course.folders, assignment.folder)
 
 
-def _answer_of(lesson: Lesson, student: str, exercise: str) -> tuple[str, Verdict]:
-    found = _answers(lesson, student).get(exercise)
+def _answer_of(assignment: Assignment, student: str, exercise: str) -> tuple[str, Verdict]:
+    found = _answers(assignment, student).get(exercise)
     if found is None:
         raise CourseError(
-            f"There is no graded answer of {student} to {exercise}: name somebody whose {lesson.folder} is "
-            "graded."
+            f"There is no graded answer of {student} to {exercise}: name a student whose "
+            f"{assignment.folder} is graded."
         )
     answer, verdict = found
     if answer is None:
         raise CourseError(
             f"The answer of {student} to {exercise} was graded by an earlier version of nbjudge: run "
-            f"`nbjudge grade {lesson.folder} --force` first."
+            f"`nbjudge grade {assignment.folder} --force` first."
         )
     return answer, verdict
 
 
-def _answers(lesson: Lesson, student: str) -> dict[str, tuple[str | None, Verdict]]:
+def _answers(assignment: Assignment, student: str) -> dict[str, tuple[str | None, Verdict]]:
     """By exercise of a graded notebook, which answer it is and its verdict; none where it cannot be read."""
-    file = lesson.course.folders.autograded(student, lesson.folder) / lesson.source_path.name
+    file = assignment.course.folders.autograded(student, assignment.folder) / assignment.source_path.name
     try:
         content: Any = json.loads(file.read_bytes())
         cells = [cell for cell in content["cells"] if isinstance(cell, dict)]
@@ -97,13 +97,13 @@ def _answers(lesson: Lesson, student: str) -> dict[str, tuple[str | None, Verdic
     }
 
 
-def _grade_anew(lesson: Lesson, decision: Decision, what: str, console: Console) -> int:
-    folders = lesson.course.folders
+def _grade_anew(assignment: Assignment, decision: Decision, what: str, console: Console) -> int:
+    folders = assignment.course.folders
     gave_it = []
-    for student in folders.students(lesson.folder):
-        answer, verdict = _answers(lesson, student).get(decision.exercise, (None, None))
+    for student in folders.students(assignment.folder):
+        answer, verdict = _answers(assignment, student).get(decision.exercise, (None, None))
         if answer is not None and verdict is not None and decision.holds_for(answer, student, verdict):
             gave_it.append(student)
     said = f"{decision.exercise}: this answer {what}. Given by {len(gave_it)}: {', '.join(gave_it)}."
     console.print(Text(said), soft_wrap=True)
-    return grade_class(folders, lesson.folder, Options(frozenset(gave_it), force=True), console)
+    return grade_class(folders, assignment.folder, Options(frozenset(gave_it), force=True), console)

@@ -1,4 +1,4 @@
-"""The worker's end: an archived lesson and a job come in, a graded notebook goes back."""
+"""The worker's end: an archived assignment and a job come in, a graded notebook goes back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from types import FrameType
 
-from nbjudge.batch.lesson_archive import LessonArchive, remove_unpacked, unpacked_lesson
+from nbjudge.batch.assignment_archive import AssignmentArchive, remove_unpacked, unpacked_assignment
 from nbjudge.grading.job import GradingJob, GradingResult, run_job
 from nbjudge.sandbox.fork_server import ForkServerClient, close_fork_server, use_fork_server
 
@@ -23,13 +23,13 @@ JUDGING = 300  # seconds that judging may take beyond what the notebook may: far
 _one_at_a_time = threading.Lock()  # a process has one fork server
 
 
-def work(archive: LessonArchive, job: GradingJob) -> GradingResult:
+def work(archive: AssignmentArchive, job: GradingJob) -> GradingResult:
     """Grade one notebook. Raises NoKernelError where the sandbox gives no kernel to anybody."""
     limits = job.environment.limits
     kernels = 2 * (limits.startup + limits.notebook)  # the student's and perhaps the solution's
     try:
         with _one_at_a_time, _time_limit(kernels + JUDGING):
-            return run_job(job, unpacked_lesson(archive, job.lesson))
+            return run_job(job, unpacked_assignment(archive, job.assignment))
     except SystemExit:
         # Told to end. A pool would take this for a notebook that failed, and wait for the next one.
         close_fork_server()

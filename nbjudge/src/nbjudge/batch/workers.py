@@ -22,7 +22,7 @@ from nbjudge.sandbox.fork_server import ForkServer
 if TYPE_CHECKING:
     from traitlets.config import Config
 
-    from nbjudge.batch.lesson_archive import LessonArchive
+    from nbjudge.batch.assignment_archive import AssignmentArchive
     from nbjudge.course.course import Course
     from nbjudge.grading.job import GradingJob, GradingResult
 
@@ -88,7 +88,7 @@ def start_fork_server(course: Course, assignment: str, config: Config) -> ForkSe
     modules, helpers = (_written_list(settings.get(name)) for name in ("modules", "helpers"))
     if settings.get("sandbox") is False:
         return None
-    first, *_ = course.lessons_in(assignment)
+    first, *_ = course.assignments_in(assignment)
     try:
         return ForkServer((*first.modules, *modules), helpers)
     except CourseError:
@@ -105,7 +105,9 @@ def _written_list(value: Any) -> tuple[str, ...]:
 class LocalWorkers:
     """Processes on this machine. One that dies is replaced, and its notebook graded again."""
 
-    def __init__(self, archive: LessonArchive, count: int, log: Path, fork_server: ForkServer | None) -> None:
+    def __init__(
+        self, archive: AssignmentArchive, count: int, log: Path, fork_server: ForkServer | None
+    ) -> None:
         preload_workers()
         self._archive, self._count, self._setup = archive, count, (log, fork_server and fork_server.client())
         self._others = set(multiprocessing.active_children())

@@ -25,7 +25,7 @@ class MistakeInTheRoom:
 class ExerciseOnTheBoard:
     """How many have begun an exercise, and how many of these are still at it, stuck, or done."""
 
-    lesson: str
+    assignment: str
     exercise: str
     begun: int
     working: int
@@ -42,17 +42,17 @@ def board(
     settings: ClassroomSettings,
     now: float,
 ) -> list[ExerciseOnTheBoard]:
-    """The exercises that somebody has begun; `order` has lesson and exercise as the course has them.
+    """The exercises that somebody has begun; `order` has assignment and exercise as the course has them.
 
-    `sentence_of` gives what a mistake's name stands for, by lesson, exercise and name.
+    `sentence_of` gives what a mistake's name stands for, by assignment, exercise and name.
     """
     by_exercise: dict[tuple[str, str], dict[str, list[LookRecord]]] = defaultdict(lambda: defaultdict(list))
     for look in looks:
-        by_exercise[look.lesson, look.exercise][look.learner].append(look)
+        by_exercise[look.assignment, look.exercise][look.learner].append(look)
     return [
-        _exercise(lesson, exercise, by_exercise[lesson, exercise], sentence_of, settings, now)
-        for lesson, exercise in order
-        if (lesson, exercise) in by_exercise
+        _exercise(assignment, exercise, by_exercise[assignment, exercise], sentence_of, settings, now)
+        for assignment, exercise in order
+        if (assignment, exercise) in by_exercise
     ]
 
 
@@ -67,7 +67,7 @@ def as_data(exercises: Iterable[ExerciseOnTheBoard]) -> list[dict[str, object]]:
 
 
 def _exercise(
-    lesson: str,
+    assignment: str,
     exercise: str,
     learners: Mapping[str, Sequence[LookRecord]],
     sentence_of: Callable[[str, str, str], str],
@@ -83,7 +83,7 @@ def _exercise(
     counted = Counter({name: len(found) for name, found in mistaken.items()})
     shown = {stand: tuple(sorted(who)) if settings.names else () for stand, who in stands.items()}
     return ExerciseOnTheBoard(
-        lesson,
+        assignment,
         exercise,
         begun=len(learners),
         working=len(stands["working"]),
@@ -93,7 +93,7 @@ def _exercise(
             MistakeInTheRoom(
                 name,
                 count,
-                sentence_of(lesson, exercise, name),
+                sentence_of(assignment, exercise, name),
                 mistaken[name][-1].told,
                 tuple(sorted(look.learner for look in mistaken[name])) if settings.names else (),
             )

@@ -19,7 +19,7 @@ from nbjudge.csv_files import CsvFormat
 
 HEARTBEAT = 15.0  # seconds after which a page on whose board nothing happens hears that the service lives
 NOT_FOR_YOU = "The board is for those who teach this class. If you do, ask whoever runs the hub to say so."
-COLUMNS = ["lesson", "exercise", "begun", "working", "stuck", "done", "mistakes"]
+COLUMNS = ["assignment", "exercise", "begun", "working", "stuck", "done", "mistakes"]
 SAFE = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -23,7 +23,7 @@ class LookRecord:
 
     time: float
     learner: str
-    lesson: str
+    assignment: str
     exercise: str
     code: str
     right: bool

@@ -107,7 +107,7 @@ def warm_up(tutors: ClassTutors) -> None:
     """Make what every check needs, before the first one comes."""
     try:
         tutors.warm_up()
-    except CourseError as error:  # a lesson whose checks do not load: the others are served
+    except CourseError as error:  # an assignment whose checks do not load: the others are served
         log.warning("%s", error)
     # All of this stays. Looked through again and again for what nobody needs, it would cost a class that
     # checks at once a tenth of its time.

@@ -16,7 +16,7 @@ from nbjudge.judge.again import second_round_of
 from nbjudge.judge.batches import put_together
 from nbjudge.judge.questions import Question
 from nbjudge.plain_text import plain_lines
-from nbjudge.tutor.material import LessonMaterial, Material
+from nbjudge.tutor.material import AssignmentMaterial, Material
 from nbjudge.tutor.question_texts import texts
 from nbjudge.tutor.service import act
 from nbjudge.tutor.tutor import Reply, Tutor, for_learner
@@ -39,8 +39,8 @@ class ClassTutors:
     def __init__(
         self, material: Material, settings: ClassroomSettings, looks: Looks, seed: int | None = None
     ) -> None:
-        lessons = {name: _DrawnOnce(lesson) for name, lesson in material.lessons.items()}
-        self._material = Material(lessons, material.settings)
+        assignments = {name: _DrawnOnce(assignment) for name, assignment in material.assignments.items()}
+        self._material = Material(assignments, material.settings)
         self.settings, self.looks = settings, looks
         self._seed = seed if seed is not None else time.time_ns() % 2**48
         self._tutors: dict[str, Tutor] = {}
@@ -51,12 +51,16 @@ class ClassTutors:
 
     @property
     def order(self) -> list[tuple[str, str]]:
-        """Lesson and exercise, as the course has them."""
-        return [(folder, name) for folder, lesson in self._material.lessons.items() for name in lesson.coded]
+        """Assignment and exercise, as the course has them."""
+        return [
+            (folder, name)
+            for folder, assignment in self._material.assignments.items()
+            for name in assignment.coded
+        ]
 
-    def sentence_of(self, lesson: str, exercise: str, mistake: str) -> str:
+    def sentence_of(self, assignment: str, exercise: str, mistake: str) -> str:
         """What a named mistake is, as its check says it; empty where that has gone since."""
-        checks, _ = self._material.lessons[lesson].exercise(exercise)
+        checks, _ = self._material.assignments[assignment].exercise(exercise)
         return next((each.message for each in checks.mistakes if each.name == mistake), "")
 
     def when_changed(self, call: Callable[[], object]) -> None:
@@ -75,19 +79,19 @@ class ClassTutors:
         return for_learner(self._noted(learner, act(self._tutor(learner), action, message)))
 
     def warm_up(self, folder: str = "") -> None:
-        """Draw the questions of a lesson, or of all, and answer them as the reference and the mistakes do."""
+        """Draw the questions of one assignment or of all; compute the reference's and mistakes' answers."""
         tutor = Tutor(self._material, self._seed)
-        for name, lesson in self._material.lessons.items():
+        for name, assignment in self._material.assignments.items():
             if folder in ("", name):
-                for exercise in lesson.coded:
-                    tutor.prepare(lesson, exercise)
-                    _make_mistakes(lesson, exercise, self._seed, of_all_cases=False)
-                    _write_questions(lesson, exercise, self._seed)
+                for exercise in assignment.coded:
+                    tutor.prepare(assignment, exercise)
+                    _make_mistakes(assignment, exercise, self._seed, of_all_cases=False)
+                    _write_questions(assignment, exercise, self._seed)
         # What fewer need comes when every exercise has what all need.
-        for name, lesson in self._material.lessons.items():
+        for name, assignment in self._material.assignments.items():
             if folder in ("", name):
-                for exercise in lesson.coded:
-                    _make_mistakes(lesson, exercise, self._seed, of_all_cases=True)
+                for exercise in assignment.coded:
+                    _make_mistakes(assignment, exercise, self._seed, of_all_cases=True)
 
     def _tutor(self, learner: str) -> Tutor:
         if learner not in self._tutors:
@@ -107,7 +111,7 @@ class ClassTutors:
             LookRecord(
                 time=time.time(),
                 learner=learner,
-                lesson=self._lesson_of(reply["exercise"], folder),
+                assignment=self._assignment_of(reply["exercise"], folder),
                 exercise=reply["exercise"],
                 code=code,
                 right=reply["points"] == reply["max_points"],
@@ -125,7 +129,7 @@ class ClassTutors:
             [each for each in self.looks.all if (each.learner, each.exercise) == (learner, exercise)]
         )
 
-    def _lesson_of(self, exercise: str, folder: str) -> str:
+    def _assignment_of(self, exercise: str, folder: str) -> str:
         return self._material.find(exercise, folder).folder
 
     def _said_once(self, learner: str) -> str:
@@ -136,20 +140,20 @@ class ClassTutors:
         return ON_THE_BOARD.format(what="by name" if self.settings.names else "without names")
 
 
-def _write_questions(lesson: LessonMaterial, name: str, seed: int) -> None:
+def _write_questions(assignment: AssignmentMaterial, name: str, seed: int) -> None:
     """What is sent first, and what is sent to whoever answers all of it right."""
-    exercise, _ = lesson.exercise(name)
-    asked = lesson.questions(name, seed)
+    exercise, _ = assignment.exercise(name)
+    asked = assignment.questions(name, seed)
     texts.text(name, *put_together(exercise, asked))
     second = [call for question in reversed(asked) for call in second_round_of(question)[0]]
     if second:
         texts.text(name, second, {})
 
 
-def _make_mistakes(lesson: LessonMaterial, name: str, seed: int, of_all_cases: bool) -> None:
+def _make_mistakes(assignment: AssignmentMaterial, name: str, seed: int, of_all_cases: bool) -> None:
     """What each mistake answers; to the first case of a group most differ from what a learner says."""
-    exercise, _ = lesson.exercise(name)
-    for question in lesson.questions(name, seed):
+    exercise, _ = assignment.exercise(name)
+    for question in assignment.questions(name, seed):
         if question.expected:
             for mistake in exercise.mistakes:
                 for index in range(len(question.calls) if of_all_cases else 1):
@@ -157,18 +161,18 @@ def _make_mistakes(lesson: LessonMaterial, name: str, seed: int, of_all_cases: b
 
 
 class _DrawnOnce:
-    """A lesson whose questions are the same objects for the same seed, however many ask for them."""
+    """An assignment whose questions are the same objects for the same seed, however many ask for them."""
 
-    def __init__(self, lesson: LessonMaterial) -> None:
-        self._lesson = lesson
+    def __init__(self, assignment: AssignmentMaterial) -> None:
+        self._assignment = assignment
         self._drawn: dict[tuple[str, int], list[Question]] = {}
         self._drawing = threading.Lock()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._lesson, name)
+        return getattr(self._assignment, name)
 
     def questions(self, name: str, seed: int) -> list[Question]:
         with self._drawing:
             if (name, seed) not in self._drawn:
-                self._drawn[name, seed] = self._lesson.questions(name, seed)
+                self._drawn[name, seed] = self._assignment.questions(name, seed)
             return self._drawn[name, seed]

@@ -1,1 +1,1 @@
-"""A course folder: its lessons, checks, configuration, students and gradebook."""
+"""A course folder: its assignments, checks, configuration, students and gradebook."""

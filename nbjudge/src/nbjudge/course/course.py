@@ -1,4 +1,4 @@
-"""A course and its lessons: their notebooks, the checks and the reference answers that they are graded by."""
+"""A course and its assignments: notebooks, checks and reference answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHECK_CALL = re.compile(r"""^\s*check\(\s*["'](\w+)["']\s*\)""", re.MULTILINE)
 
 
 class Course:
-    """A course: its lessons, in the folders that nbgrader's configuration names, or in the given ones."""
+    """A course: its assignments, in the folders that nbgrader's configuration names, or in the given ones."""
 
     def __init__(self, root: Path, folders: CourseFolders | None = None) -> None:
         self.root = root = root.absolute()  # checks and references load with another working folder
@@ -43,31 +43,35 @@ class Course:
         return str(chosen)
 
     @cached_property
-    def lessons(self) -> dict[str, Lesson]:
-        """The lessons by the name of their notebook (with its folder, where another has that name)."""
-        lessons: dict[str, Lesson] = {}
+    def assignments(self) -> dict[str, Assignment]:
+        """The assignments by the name of their notebook (with its folder, where another has that name)."""
+        assignments: dict[str, Assignment] = {}
         for notebook in self.folders.source_notebooks():
-            key = notebook.stem if notebook.stem not in lessons else f"{notebook.parent.name}/{notebook.stem}"
-            lessons[key] = Lesson(self, notebook.parent.name, notebook.stem)
-        return lessons
+            key = (
+                notebook.stem
+                if notebook.stem not in assignments
+                else f"{notebook.parent.name}/{notebook.stem}"
+            )
+            assignments[key] = Assignment(self, notebook.parent.name, notebook.stem)
+        return assignments
 
-    def lessons_in(self, folder: str) -> list[Lesson]:
-        """The lessons of one assignment folder."""
-        return [lesson for lesson in self.lessons.values() if lesson.folder == folder]
+    def assignments_in(self, folder: str) -> list[Assignment]:
+        """The assignments of one assignment folder."""
+        return [assignment for assignment in self.assignments.values() if assignment.folder == folder]
 
-    def choose(self, pattern: str) -> list[Lesson]:
+    def choose(self, pattern: str) -> list[Assignment]:
         """The notebooks of this assignment, of this name (`ps1/problem2` or `problem2`), `*` for all.
 
         Raises CourseError if there is none.
         """
-        lessons = list(self.lessons.values())
-        chosen = [each for each in lessons if pattern == "*" or pattern in each.names]
+        assignments = list(self.assignments.values())
+        chosen = [each for each in assignments if pattern == "*" or pattern in each.names]
         if not chosen:
             known = ", ".join(self._shortest_names()) or f"none in {self.folders.source}"
-            raise CourseError(f"There is no lesson {pattern!r}. There are: {known}.")
+            raise CourseError(f"There is no assignment {pattern!r}. There are: {known}.")
         return chosen
 
-    def choose_one(self, pattern: str) -> Lesson:
+    def choose_one(self, pattern: str) -> Assignment:
         """The one notebook that `choose` finds. Raises CourseError if there are none or several."""
         first, *others = self.choose(pattern)
         if others:
@@ -77,25 +81,25 @@ class Course:
 
     def _shortest_names(self) -> list[str]:
         """Each notebook's folder, and where a folder has several, their names behind it."""
-        folders = Counter(each.folder for each in self.lessons.values())
+        folders = Counter(each.folder for each in self.assignments.values())
         return [
             each.folder if folders[each.folder] == 1 else f"{each.folder}/{each.name}"
-            for each in self.lessons.values()
+            for each in self.assignments.values()
         ]
 
-    def exercise(self, name: str) -> tuple[Lesson, Exercise]:
-        """The lesson that has an exercise of this name, and the exercise."""
-        for lesson in self.lessons.values():
-            if name in lesson.exercises:
-                return lesson, lesson.exercises[name]
-        known = ", ".join(name for lesson in self.lessons.values() for name in lesson.exercises)
+    def exercise(self, name: str) -> tuple[Assignment, Exercise]:
+        """The assignment that has an exercise of this name, and the exercise."""
+        for assignment in self.assignments.values():
+            if name in assignment.exercises:
+                return assignment, assignment.exercises[name]
+        known = ", ".join(name for assignment in self.assignments.values() for name in assignment.exercises)
         has = f"They have: {known}." if known else "Without checks, points are changed in the formgrader."
         raise CourseError(f"No file under {self.folders.checks} has an exercise called {name!r}. {has}")
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """One lesson: its folder (`ps1`) and the name of its notebook (`spread`)."""
+class Assignment:
+    """One assignment: its folder (`ps1`) and the name of its notebook (`spread`)."""
 
     course: Course
     folder: str
@@ -120,12 +124,12 @@ class Lesson:
 
     @property
     def checks_path(self) -> Path:
-        """The folder of the lesson's checks; with `.py`, the file that they are kept in, or begin in."""
+        """The folder of the assignment's checks; with `.py`, the file that they are kept in, or begin in."""
         return self.course.folders.checks / self.name
 
     @property
     def checks_files(self) -> list[Path]:
-        """What holds the lesson's checks: `checks/NAME.py`, the folder `checks/NAME`, both or neither."""
+        """What holds the assignment's checks: `checks/NAME.py`, the folder `checks/NAME`, both or neither."""
         return [path for path in (self.checks_path.with_suffix(".py"), self.checks_path) if path.exists()]
 
     @cached_property
@@ -140,19 +144,19 @@ class Lesson:
 
     @cached_property
     def limits(self) -> Limits | None:
-        """The lesson's own limits, where its checks hold some; the course's count otherwise."""
+        """The assignment's own limits, where its checks hold some; the course's count otherwise."""
         values = (value for module in self._checks for value in vars(module).values())
         return next((value for value in values if isinstance(value, Limits)), None)
 
     @cached_property
     def modules(self) -> tuple[str, ...]:
-        """What the lesson's own code imports, to be imported once for all submissions."""
+        """What the assignment's own code imports, to be imported once for all submissions."""
         code = "\n".join(c.source for c in read_plain_cells(self.source_path) if c.cell_type == "code")
         return tuple(sorted(imported_modules(code)))
 
     @cached_property
     def _checks(self) -> list[ModuleType]:
-        # Checks may import the files that the lesson brings along, as its set-up cell does.
+        # Checks may import the files that the assignment brings along, as its set-up cell does.
         with in_folder(self.source_path.parent):
             return load_checks(self.checks_path)
 

@@ -1,4 +1,4 @@
-"""How the checks of a lesson are loaded, and the folder in which its code runs."""
+"""How the checks of an assignment are loaded, and the folder in which its code runs."""
 
 from __future__ import annotations
 
@@ -67,9 +67,10 @@ def put_in_order(exercise: Exercise) -> None:
 
 @contextmanager
 def importing_from(folder: Path) -> Iterator[None]:
-    """Lessons may bring files of their own, which their set-up cell imports.
+    """Assignments may bring files of their own, which their set-up cell imports.
 
-    One lesson at a time: where to look is the same for all threads, and a service loads lessons in several.
+    One assignment at a time: where to look is the same for all threads, and a service loads assignments in
+    several.
     """
     with _alone:
         sys.path.insert(0, str(folder))
@@ -81,7 +82,7 @@ def importing_from(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def in_folder(folder: Path) -> Iterator[None]:
-    """Code of the lesson in `folder` runs, and finds its data files and modules as in a kernel.
+    """Code of the assignment in `folder` runs, and finds its data files and modules as in a kernel.
 
     A process has one working folder: other threads that load or judge wait, and those that do not must name
     files by their full paths meanwhile.

@@ -36,7 +36,9 @@ class FeedbackExporter(TemplateExporter):
     configures that class for pages of its own.
     """
 
-    fold_lesson = Bool(True, help="Whether the lesson's own text and cells are folded away.").tag(config=True)
+    fold_assignment = Bool(True, help="Whether the assignment's own text and cells are folded away.").tag(
+        config=True
+    )
 
     output_mimetype = "text/html"
 
@@ -78,7 +80,7 @@ class FeedbackExporter(TemplateExporter):
         return text.encode("utf-8", "replace").decode(), resources
 
     def _page(self, notebook: NotebookNode, resources: dict[str, Any]) -> Page:
-        return page_of(notebook, resources["nbgrader"], Regions.of(self.config), fold=self.fold_lesson)
+        return page_of(notebook, resources["nbgrader"], Regions.of(self.config), fold=self.fold_assignment)
 
 
 def _lexer(name: str) -> Lexer:

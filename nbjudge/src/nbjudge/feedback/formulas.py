@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from latex2mathml.converter import Converter
 
-LONGEST_FORMULA = 4_000  # characters; the longest of the lessons has 300
+LONGEST_FORMULA = 4_000  # characters; the longest of the assignments has 300
 # A macro may call itself, or grow without end.
 MACROS = ("\\newcommand", "\\renewcommand", "\\providecommand", "\\def", "\\let")
 ELEMENTS = frozenset(

@@ -68,7 +68,7 @@ class Part:
 
     @property
     def is_given(self) -> bool:
-        """Whether the lesson brought it, so that nobody looks for news there."""
+        """Whether the assignment brought it, so that nobody looks for news there."""
         stopped = any(each.stopped for each in self.outputs)
         return self.kind in ("prose", "code") and not self.own and not stopped
 
@@ -130,7 +130,9 @@ def _part(cell: NotebookNode, heading: str, exercises: list[Exercise], regions: 
     part.own = origin_of(cell) is Origin.STUDENT
     part.comment = str(marks.get("comment") or "")
     hides = False
-    if marks.get("locked") or marks.get("task"):  # the lesson's own; what a student wrote is theirs to read
+    if marks.get("locked") or marks.get(
+        "task"
+    ):  # the assignment's own; what a student wrote is theirs to read
         part.source, part.mark_scheme = regions.without_mark_scheme(part.source)
         part.source, hides = regions.without_hidden_tests(part.source)
     # The lines around an error would show the tests that were cut.

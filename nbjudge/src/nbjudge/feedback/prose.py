@@ -1,4 +1,4 @@
-"""Markdown as HTML that only shows: the lesson's text, a student's answers, a teacher's comments.
+"""Markdown as HTML that only shows: the assignment's text, a student's answers, a teacher's comments.
 
 Whatever HTML it holds is cleaned element by element, so nothing runs and nothing is fetched, and
 formulas become MathML. Text that no markdown reader can make sense of is shown as it is.

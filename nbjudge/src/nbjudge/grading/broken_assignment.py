@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import Origin, is_written_by_student, nbgrader_metadata, origin_of
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import GradingStops
 from nbjudge.grading.grade import grade
@@ -61,7 +61,11 @@ _known: dict[tuple[Path, int, KernelEnvironment], SolutionRun] = {}
 
 
 def warn_of_broken_assignment(
-    graded: NotebookNode, lesson: Lesson, seed: int, environment: KernelEnvironment, despite: bool = False
+    graded: NotebookNode,
+    assignment: Assignment,
+    seed: int,
+    environment: KernelEnvironment,
+    despite: bool = False,
 ) -> str:
     """Look into the failing cells of a graded notebook that are the assignment's own.
 
@@ -69,7 +73,7 @@ def warn_of_broken_assignment(
     ----------
     graded
         A student's notebook after it was graded.
-    lesson
+    assignment
         The notebook that it was made from. Its solution is graded once for each environment, and only when a
         given cell has failed.
     seed
@@ -90,21 +94,21 @@ def warn_of_broken_assignment(
         If such a cell fails, and an automatically graded cell does not give the solution its full points.
     """
     stopped = {
-        place for place, cell in enumerate(_of_the_lesson(graded)) if _is_given(cell) and _failure(cell)
+        place for place, cell in enumerate(_of_the_assignment(graded)) if _is_given(cell) and _failure(cell)
     }
     if not stopped:
         return ""
-    key = (lesson.source_path, lesson.source_path.stat().st_mtime_ns, environment)
+    key = (assignment.source_path, assignment.source_path.stat().st_mtime_ns, environment)
     if key not in _known:
         try:
-            _known[key] = _grade_solution(graded, lesson, seed, environment)
+            _known[key] = _grade_solution(graded, assignment, seed, environment)
         except SandboxError:
-            return ""  # no kernel for the solution says nothing of the lesson, and costs this student nothing
+            return ""  # a missing kernel says nothing about the assignment and costs no student a point
     run = _known[key]
     if stopped.isdisjoint(run.failures):
         return ""
     about = {
-        "notebook": lesson.name,
+        "notebook": assignment.name,
         "failures": _listed(list(run.failures.values()), "; cell "),
         "tests": _listed([f"“{name}”" for name in run.lost], ", "),
     }
@@ -116,19 +120,19 @@ def warn_of_broken_assignment(
 
 
 def _grade_solution(
-    graded: NotebookNode, lesson: Lesson, seed: int, environment: KernelEnvironment
+    graded: NotebookNode, assignment: Assignment, seed: int, environment: KernelEnvironment
 ) -> SolutionRun:
-    answers = {_name(cell): cell.source for cell in read_notebook(lesson.source_path).cells}
+    answers = {_name(cell): cell.source for cell in read_notebook(assignment.source_path).cells}
     solution = copy.deepcopy(graded)
-    solution.cells = copy.deepcopy(_of_the_lesson(graded))
+    solution.cells = copy.deepcopy(_of_the_assignment(graded))
     for cell in solution.cells:
         if cell.cell_type == "code":
             cell.outputs = []
             if is_written_by_student(cell):
                 cell.source = answers.get(_name(cell), cell.source)
     with TemporaryDirectory(prefix="nbjudge-") as folder:
-        copy_plain_files(lesson.source_path.parent, Path(folder))
-        grade(solution, lesson, Path(folder), seed, environment)
+        copy_plain_files(assignment.source_path.parent, Path(folder))
+        grade(solution, assignment, Path(folder), seed, environment)
     failures: dict[int, str] = {}
     for place, cell in enumerate(solution.cells):
         if read_cell_status(cell) is not Status.COMPLETED:
@@ -138,7 +142,7 @@ def _grade_solution(
     return SolutionRun(failures, tuple(_name(cell) for cell in solution.cells if _loses_points(cell)))
 
 
-def _of_the_lesson(graded: NotebookNode) -> list[NotebookNode]:
+def _of_the_assignment(graded: NotebookNode) -> list[NotebookNode]:
     """The cells of the source notebook in its order: the same in every submission."""
     return [cell for cell in graded.cells if origin_of(cell) is Origin.COURSE]
 
@@ -151,7 +155,7 @@ def _name(cell: NotebookNode) -> str:
 
 
 def _is_given(cell: NotebookNode) -> bool:
-    """Code of the lesson's own that is to run without an error whatever students answer."""
+    """Code of the assignment's own that is to run without an error whatever students answer."""
     return (
         cell.cell_type == "code"
         and not nbgrader_metadata(cell).get("grade")

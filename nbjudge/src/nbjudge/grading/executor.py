@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.grading.job import GradingJob, GradingResult, run_job
 
 Executor = Callable[[GradingJob], GradingResult]
@@ -27,7 +27,7 @@ def jobs_run_elsewhere() -> bool:
     return _executor.get() is not None
 
 
-def execute(job: GradingJob, lesson: Lesson) -> GradingResult:
+def execute(job: GradingJob, assignment: Assignment) -> GradingResult:
     """The graded notebook, from whoever runs jobs here."""
     executor = _executor.get()
-    return run_job(job, lesson) if executor is None else executor(job)
+    return run_job(job, assignment) if executor is None else executor(job)

@@ -10,7 +10,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import checked_exercise, is_left_out, nbgrader_metadata
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder
 from nbjudge.grading.answer_statuses import AnswerStatuses
 from nbjudge.judge.judge import judge
@@ -33,7 +33,7 @@ CELL_STATUSES: dict[Outcome, Status] = {
 
 
 def grade(
-    notebook: NotebookNode, lesson: Lesson, folder: Path, seed: int, environment: KernelEnvironment
+    notebook: NotebookNode, assignment: Assignment, folder: Path, seed: int, environment: KernelEnvironment
 ) -> list[Verdict]:
     """Run a merged notebook in a kernel of its own and write a verdict into each judged cell.
 
@@ -58,8 +58,8 @@ def grade(
                 _refuse_invalid_points(cell)
             else:
                 ask = AnswerStatuses(_with_cell_errors(kernel.ask, stopped.get(name)))
-                with in_folder(lesson.source_path.parent):
-                    verdict = judge(lesson.exercises[name], lesson.reference_answer(name), ask, seed)
+                with in_folder(assignment.source_path.parent):
+                    verdict = judge(assignment.exercises[name], assignment.reference_answer(name), ask, seed)
                 judged.append((cell, verdict, ask.status))
     for cell, verdict, status in judged:
         write_verdict(cell, verdict, status)
@@ -79,7 +79,7 @@ def _with_cell_errors(ask: Ask, stopped: NotebookNode | None) -> Ask:
     return explained
 
 
-def grade_without_running(notebook: NotebookNode, lesson: Lesson, reason: str) -> list[Verdict]:
+def grade_without_running(notebook: NotebookNode, assignment: Assignment, reason: str) -> list[Verdict]:
     """Nothing can be run: every judged cell gets 0, and the reason."""
     write_record(notebook, replace(read_record(notebook), status=Status.NOT_RUN, reason=reason))
     verdicts = []
@@ -89,7 +89,7 @@ def grade_without_running(notebook: NotebookNode, lesson: Lesson, reason: str) -
             # nbgrader gives a silent test full marks.
             cell.outputs = [_error("NotRun", reason)]
         if name is not None:
-            groups = (GroupVerdict(g.name, g.points, False) for g in lesson.exercises[name].groups)
+            groups = (GroupVerdict(g.name, g.points, False) for g in assignment.exercises[name].groups)
             verdicts.append(Verdict(name, 0, tuple(groups), (Finding(reason),)))
             write_verdict(cell, verdicts[-1], Status.NOT_RUN)
     return verdicts

@@ -36,14 +36,14 @@ class Points(float):
 
 def judge_here(name: str, seed: int | None = None) -> Points:
     """Judge the exercise `name` as this kernel defines it, see `nbjudge.check`."""
-    lesson, exercise = find_course(Path.cwd()).exercise(name)
+    assignment, exercise = find_course(Path.cwd()).exercise(name)
     answer = vars(sys.modules["__main__"]).get(name)
 
     def ask(_name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
     seed = secrets.randbits(48) if seed is None else seed
-    verdict = judge(exercise, lesson.reference_answer(name), ask, seed)
+    verdict = judge(exercise, assignment.reference_answer(name), ask, seed)
     print(as_text(verdict))
     points = Points(verdict.points)
     points.verdict = verdict

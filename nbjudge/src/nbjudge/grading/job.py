@@ -1,7 +1,7 @@
 """A grading job: data in, data out. A merged notebook goes in, a graded one comes back.
 
 It is done in the process that asked for it, in another one, or on another machine, and is the
-same everywhere: nothing of it is read from or written to the course's own folders but the lesson.
+same everywhere: nothing of it is read from or written to the course's own folders but the assignment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.errors import GradingStops
 from nbjudge.grading.broken_assignment import warn_of_broken_assignment
 from nbjudge.grading.grade import grade, grade_without_running
@@ -37,12 +37,14 @@ class NoKernelError(GradingStops):
 class GradingJob:
     """One notebook to be graded, as plain data."""
 
-    lesson: str  # the name of its notebook
+    assignment: str  # the name of its notebook
     notebook: str  # the merged notebook as JSON
     seed: int
     environment: KernelEnvironment
     files: Mapping[str, bytes] = field(default_factory=dict)  # the student's own, beside the notebook
-    exclude_overwriting: tuple[str, ...] = ()  # of these names the student's file counts, not the lesson's
+    exclude_overwriting: tuple[
+        str, ...
+    ] = ()  # of these names the student's file counts, not the assignment's
     grade_despite_failing_cells: bool = False
 
 
@@ -57,7 +59,7 @@ class GradingResult:
     assignment_warning: str = ""  # of the assignment itself: the same for the whole class
 
 
-def run_job(job: GradingJob, lesson: Lesson) -> GradingResult:
+def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:
     """Run, ask, judge, and write the verdicts into the notebook.
 
     Raises NoKernelError if the sandbox cannot start any kernel, BrokenAssignmentError if a given cell fails
@@ -67,17 +69,17 @@ def run_job(job: GradingJob, lesson: Lesson) -> GradingResult:
     notebook, warning, assignment_warning = notebook_from_json(job.notebook), "", ""
     with TemporaryDirectory(prefix="nbjudge-") as folder:
         # The assignment's files first: what is there already stays.
-        copy_plain_files(lesson.source_path.parent, Path(folder), leave_out=set(job.exclude_overwriting))
+        copy_plain_files(assignment.source_path.parent, Path(folder), leave_out=set(job.exclude_overwriting))
         write_files(job.files, Path(folder))
         try:
-            verdicts = grade(notebook, lesson, Path(folder), job.seed, job.environment)
+            verdicts = grade(notebook, assignment, Path(folder), job.seed, job.environment)
             assignment_warning = warn_of_broken_assignment(
-                notebook, lesson, job.seed, job.environment, job.grade_despite_failing_cells
+                notebook, assignment, job.seed, job.environment, job.grade_despite_failing_cells
             )
         except SandboxError as error:
             _check_that_kernels_start(job.environment)
             warning = str(error)
-            verdicts = grade_without_running(notebook, lesson, f"{NOT_WITH_THESE_FILES} ({error})")
+            verdicts = grade_without_running(notebook, assignment, f"{NOT_WITH_THESE_FILES} ({error})")
     points = tuple((verdict.exercise, verdict.points, verdict.max_points) for verdict in verdicts)
     seconds = round(time.monotonic() - started, 3)
     return GradingResult(notebook_to_json(notebook), points, seconds, warning, assignment_warning)

@@ -13,17 +13,17 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbgrader.converters.base import NbGraderException
 from traitlets.log import get_logger
 
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.folders import folders_of
 from nbjudge.course.generated import not_generated_reason
 from nbjudge.course.student_ids import invalid_id_reason
 from nbjudge.errors import CourseError
 from nbjudge.grading.executor import jobs_run_elsewhere
 from nbjudge.nbgrader_hooks.nbgrader_course import (
+    assignment_of,
     autograded_folder,
     chosen_students,
     course_of,
-    lesson_of,
     submitted_folder,
 )
 from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, graded_form
@@ -50,7 +50,7 @@ LOG.addFilter(NamesOtherCommand())
 class SubmissionExporter(NotebookExporter):
     """Reads submissions whatever state they are in, and finds those that stock nbgrader passes over.
 
-    For `Autograde.exporter_class`. A folder without the lesson's notebook is graded too: the
+    For `Autograde.exporter_class`. A folder without the assignment's notebook is graded too: the
     notebook may have another name, and where there is none the student is told so.
     """
 
@@ -82,18 +82,18 @@ class SubmissionExporter(NotebookExporter):
         """Refuse what cannot be graded at all, choose what is, and clear what a broken run left."""
         converter: Any = self.parent
         coursedir = converter.coursedir
-        lessons = course_of(coursedir).lessons_in(coursedir.assignment_id)
-        wanted = [lesson for lesson in lessons if coursedir.notebook_id in ("*", lesson.name)]
+        assignments = course_of(coursedir).assignments_in(coursedir.assignment_id)
+        wanted = [assignment for assignment in assignments if coursedir.notebook_id in ("*", assignment.name)]
         if not wanted:
             return
         if not jobs_run_elsewhere():  # there it was looked at before
             _refuse_not_generated(coursedir, self.config)
-        for lesson in lessons:
-            _refuse_broken_lesson(lesson)
+        for assignment in assignments:
+            _refuse_broken_assignment(assignment)
         self._prepare_machine(wanted[0])
         self._select(wanted)
 
-    def _prepare_machine(self, lesson: Lesson) -> None:
+    def _prepare_machine(self, assignment: Assignment) -> None:
         """Room on the disk, and a sandbox that warms up while the class is being read."""
         converter: Any = self.parent
         judging = RunAndJudge(config=self.config)
@@ -104,12 +104,12 @@ class SubmissionExporter(NotebookExporter):
         refuse_unwritable(converter.coursedir, "Nothing was graded.")
         converter.writer = GradedNotebookWriter(parent=converter, config=converter.config)
         if judging.sandbox and here:
-            current_fork_server(judging.modules_of(lesson), tuple(judging.helpers))
+            current_fork_server(judging.modules_of(assignment), tuple(judging.helpers))
 
-    def _select(self, wanted: list[Lesson]) -> None:
-        """Tell nbgrader which notebooks there are: one of each lesson in each student's folder."""
+    def _select(self, wanted: list[Assignment]) -> None:
+        """Tell nbgrader which notebooks there are: one of each assignment in each student's folder."""
         converter: Any = self.parent
-        coursedir, names = converter.coursedir, [lesson.name for lesson in wanted]
+        coursedir, names = converter.coursedir, [assignment.name for assignment in wanted]
         students = chosen_students(coursedir, getattr(converter, "only", None))
         refused = {student: reason for student in students if (reason := invalid_id_reason(student))}
         about = {student: {"student": student, "assignment": wanted[0].folder} for student in students}
@@ -142,24 +142,24 @@ class SubmissionExporter(NotebookExporter):
         if Path(filename).parent != submitted_folder(coursedir, about):
             return super().from_filename(filename, resources=resources, **kwargs)
         refuse_unwritable(coursedir, f"Grading stopped before {about['student']}.")
-        self._read(lesson_of(course_of(coursedir), about), resources)
+        self._read(assignment_of(course_of(coursedir), about), resources)
         resources["metadata"] = ResourcesDict(name=Path(filename).stem, path=str(Path(filename).parent))
         return self.from_notebook_node(nbformat.v4.new_notebook(), resources=resources, **kwargs)
 
-    def _read(self, lesson: Lesson, resources: Any) -> None:
+    def _read(self, assignment: Assignment, resources: Any) -> None:
         """Read a submission once: the digest is recorded of the very content that is graded."""
         converter: Any = self.parent
-        about, name = resources["nbgrader"], f"{lesson.name}.ipynb"
-        names = [f"{each.name}.ipynb" for each in lesson.course.lessons_in(lesson.folder)]
+        about, name = resources["nbgrader"], f"{assignment.name}.ipynb"
+        names = [f"{each.name}.ipynb" for each in assignment.course.assignments_in(assignment.folder)]
         folder = folders_of(converter.coursedir).submission(about["student"], about["assignment"])
         try:
             handed_in = read_handed_in(folder, names)
         except OSError as error:
             raise OutOfReach(f"{error.strerror}") from error
-        answers = answer_cells(graded_form(lesson, self.config))
+        answers = answer_cells(graded_form(assignment, self.config))
         submission = read_submission(handed_in, name, answers, names)
         kept = converter.exclude_overwriting.get(about["assignment"], [])
-        given = set(plain_file_names(lesson.source_path.parent)) - set(kept)
+        given = set(plain_file_names(assignment.source_path.parent)) - set(kept)
         self.files_beside, note = files_beside(handed_in, submission.path, given)
         self.handed_in = replace(handed_in, notebooks={})  # whose outputs may be large
         remark = self._shared_files.remark(about["student"], handed_in)
@@ -177,10 +177,10 @@ def _refuse_not_generated(coursedir: Any, config: Any) -> None:
         raise SystemExit(f"Nothing was graded. {reason}")
 
 
-def _refuse_broken_lesson(lesson: Lesson) -> None:
+def _refuse_broken_assignment(assignment: Assignment) -> None:
     """A mistake of the author's stops the class before the first student, in one sentence."""
     try:
-        problems = lesson.problems()
+        problems = assignment.problems()
     except CourseError as error:
         problems = [str(error)]
     if problems:

@@ -1,4 +1,4 @@
-"""The course, the lesson and the students that nbgrader's `CourseDirectory` and resources stand for."""
+"""The course, the assignment and the students that nbgrader's `CourseDirectory` and resources stand for."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from nbjudge.course.course import Course, Lesson, open_course
+from nbjudge.course.course import Assignment, Course, open_course
 from nbjudge.course.folders import folders_of
 from nbjudge.errors import CourseError
 
@@ -28,11 +28,11 @@ def chosen_students(coursedir: Any, only: str | None = None) -> list[str]:
     return [student for student in everybody if fnmatchcase(student, wanted)]
 
 
-def lesson_of(course: Course, about: dict[str, str]) -> Lesson:
-    """The lesson that `about`, nbgrader's part of the resources, names. CourseError if there is none."""
-    for lesson in course.lessons_in(about["assignment"]):
-        if lesson.name == about["notebook"]:
-            return lesson
+def assignment_of(course: Course, about: dict[str, str]) -> Assignment:
+    """The assignment that `about`, nbgrader's part of the resources, names. CourseError if there is none."""
+    for assignment in course.assignments_in(about["assignment"]):
+        if assignment.name == about["notebook"]:
+            return assignment
     source = course.folders.source / about["assignment"] / f"{about['notebook']}.ipynb"
     raise CourseError(f"There is no source notebook {source}.")
 

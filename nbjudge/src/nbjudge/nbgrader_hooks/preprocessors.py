@@ -12,7 +12,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 
 from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import GradingStops
 from nbjudge.grading.executor import execute
@@ -21,9 +21,9 @@ from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json
 from nbjudge.grading.seeds import submission_seed
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.nbgrader_hooks.nbgrader_course import (
+    assignment_of,
     autograded_folder,
     course_of,
-    lesson_of,
     submitted_folder,
 )
 from nbjudge.nbgrader_hooks.settings import JudgingSettings
@@ -46,12 +46,12 @@ _FORMS: dict[Path, tuple[tuple[int, str, str], NotebookNode]] = {}  # by source 
 
 
 class MergeSubmission(NbGraderPreprocessor):  # type: ignore[misc]
-    """For `Autograde.sanitize_preprocessors`: the lesson's notebook with the student's cells put in."""
+    """For `Autograde.sanitize_preprocessors`: the assignment's notebook with the student's cells put in."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        lesson = lesson_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
+        assignment = assignment_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
         submission: Submission = resources["nbjudge_submission"]
-        merged = merge_submission(graded_form(lesson, self.config), submission.cells)
+        merged = merge_submission(graded_form(assignment, self.config), submission.cells)
         student = resources["nbgrader"]["student"]
         record = NotebookRecord(Status.UNFINISHED, submission.reason, submission.note)
         write_record(merged, replace(record, **resources["nbjudge_record"]))
@@ -72,44 +72,44 @@ class RunAndJudge(JudgingSettings):
     """For `Autograde.autograde_preprocessors`, in the place of `Execute`."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        lesson = lesson_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
-        self._copy_beside(lesson, resources["nbgrader"])
+        assignment = assignment_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
+        self._copy_beside(assignment, resources["nbgrader"])
         record = replace(read_record(nb), status=Status.COMPLETED)  # written only after the grades are
         write_record(nb, record)
         if record.reason:
-            grade_without_running(nb, lesson, record.reason)
+            grade_without_running(nb, assignment, record.reason)
             return nb, resources
-        job = self._job(nb, lesson, resources["nbgrader"])
+        job = self._job(nb, assignment, resources["nbgrader"])
         student = resources["nbgrader"]["student"]
         try:
-            result = execute(job, lesson)
+            result = execute(job, assignment)
         except GradingStops as error:
             raise SystemExit(f"Grading stopped at {student}. {error} {GRADES_ARE_KEPT}") from error
         if result.warning:
             self.log.warning("%s: %s", student, result.warning)
         self._warn_once(result.assignment_warning)
         graded_notebook = notebook_from_json(result.notebook)
-        decided = apply_regrades(graded_notebook, lesson, student, _own_files(job, lesson))
+        decided = apply_regrades(graded_notebook, assignment, student, _own_files(job, assignment))
         for exercise, points, most in result.points:
             self.log.info("%s: %g of %g", exercise, decided.get(exercise, points), most)
         write_record(graded_notebook, replace(read_record(graded_notebook), seconds=result.seconds))
         return graded_notebook, resources
 
-    def _job(self, nb: NotebookNode, lesson: Lesson, about: dict[str, str]) -> GradingJob:
-        self.refuse_other_changed_arguments(lesson)
-        limits = lesson.limits or self.limits
+    def _job(self, nb: NotebookNode, assignment: Assignment, about: dict[str, str]) -> GradingJob:
+        self.refuse_other_changed_arguments(assignment)
+        limits = assignment.limits or self.limits
         named = nb.metadata.get("kernelspec", {}).get("name", "python3")
         kernel_name = self.kernel_names.get(named, named)
         converter = self.parent.parent
         # The exporter has read them, with the notebook that is graded.
         files = files_within(self.parent.files_beside, limits.disk // 2)
         return GradingJob(
-            lesson=lesson.name,
+            assignment=assignment.name,
             notebook=notebook_to_json(nb),
             # Of the very cells and files that are run: nothing is read twice.
-            seed=submission_seed(lesson.course.root, about["student"], nb, files),
+            seed=submission_seed(assignment.course.root, about["student"], nb, files),
             environment=KernelEnvironment(
-                kernel_name, limits, self.sandbox, self.modules_of(lesson), tuple(self.helpers)
+                kernel_name, limits, self.sandbox, self.modules_of(assignment), tuple(self.helpers)
             ),
             files=files,
             exclude_overwriting=tuple(converter.exclude_overwriting.get(about["assignment"], [])),
@@ -122,23 +122,23 @@ class RunAndJudge(JudgingSettings):
             self.parent.logged_warnings.add(warning)
             self.log.warning("%s", warning)
 
-    def _copy_beside(self, lesson: Lesson, about: dict[str, str]) -> None:
-        """Beside the graded notebook: the lesson's own files, which its text may show, and the time.
+    def _copy_beside(self, assignment: Assignment, about: dict[str, str]) -> None:
+        """Beside the graded notebook: the assignment's own files, which its text may show, and the time.
 
         nbgrader compares the time of a submission with that of its last grading.
         """
         coursedir = self.parent.parent.coursedir
         folder, submitted = autograded_folder(coursedir, about), submitted_folder(coursedir, about)
-        copy_plain_files(lesson.source_path.parent, folder)
+        copy_plain_files(assignment.source_path.parent, folder)
         if coursedir.get_existing_timestamp(str(submitted)) is not None:
             write_small_file(self.parent.handed_in, folder, TIMESTAMP_FILE)
         # What came through nbgrader's exchange holds a secret that its feedback is found by later.
         write_small_file(self.parent.handed_in, folder, EXCHANGE_SECRET)
 
 
-def _own_files(job: GradingJob, lesson: Lesson) -> dict[str, bytes]:
-    """A student's files that an answer can depend on: all but those that the lesson replaces."""
-    given = set(plain_file_names(lesson.source_path.parent)) - set(job.exclude_overwriting)
+def _own_files(job: GradingJob, assignment: Assignment) -> dict[str, bytes]:
+    """A student's files that an answer can depend on: all but those that the assignment replaces."""
+    given = set(plain_file_names(assignment.source_path.parent)) - set(job.exclude_overwriting)
     return {path: content for path, content in job.files.items() if path not in given}
 
 
@@ -150,13 +150,13 @@ def write_small_file(handed_in: HandedIn, folder: Path, name: str) -> None:
         write_replacing(content, folder / name)
 
 
-def graded_form(lesson: Lesson, config: Config) -> NotebookNode:
-    """The graded form of a lesson, made once for the class: automatic tests start a kernel to be made."""
-    source = lesson.source_path
+def graded_form(assignment: Assignment, config: Config) -> NotebookNode:
+    """The graded form of an assignment, made once per class because automatic tests start a kernel."""
+    source = assignment.source_path
     # The formgrader lives on while its author mends the source or the settings. How notebooks are run
     # has no part in the form, and is another function for each submission of a class graded at once.
     settings = {name: section for name, section in config.items() if name != "RunAndJudge"}
-    judged = lesson.exercise_of_cell
+    judged = assignment.exercise_of_cell
     made_of = (source.stat().st_mtime_ns, repr(settings), repr(judged))
     if source not in _FORMS or _FORMS[source][0] != made_of:
         _FORMS[source] = made_of, graded(read_notebook(source), config, judged, source.parent)

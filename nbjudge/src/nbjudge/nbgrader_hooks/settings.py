@@ -12,7 +12,7 @@ from traitlets import Bool, Dict, Enum, Float, Integer, List, Unicode
 
 from nbjudge.authoring.exercise import CHANGED_ARGUMENTS
 from nbjudge.authoring.limits import MEBIBYTE, Limits
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.generated import BUILD_COMMAND
 from nbjudge.errors import CourseError
 from nbjudge.nbgrader_hooks import execute_settings
@@ -40,7 +40,7 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
     ).tag(config=True)
     modules = List(
         Unicode(),
-        help="What the sandbox imports once for all notebooks, besides what the lesson's own cells import.",
+        help="Modules that the sandbox imports once for all notebooks, besides those that cells import.",
     ).tag(config=True)
     helpers = List(
         Unicode(),
@@ -86,12 +86,12 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
         _refuse_unknown_settings(type(self), kwargs.get("config") or {})
         super().__init__(**kwargs)
 
-    def modules_of(self, lesson: Lesson) -> tuple[str, ...]:
-        return (*lesson.modules, *self.modules)
+    def modules_of(self, assignment: Assignment) -> tuple[str, ...]:
+        return (*assignment.modules, *self.modules)
 
     @property
     def limits(self) -> Limits:
-        """The course's limits; a lesson may have its own."""
+        """The course's limits; an assignment may have its own."""
         limits = Limits(
             cell=self.cell_seconds,
             answer=self.answer_seconds,
@@ -111,13 +111,13 @@ class JudgingSettings(NbGraderPreprocessor):  # type: ignore[misc]
         sections = (self.config.get(each.__name__, {}) for each in type(self).mro())
         return {name: value for section in sections for name, value in section.items()}
 
-    def refuse_other_changed_arguments(self, lesson: Lesson) -> None:
+    def refuse_other_changed_arguments(self, assignment: Assignment) -> None:
         """Raise CourseError where `changed_arguments` is set elsewhere than the tutor reads it."""
-        chosen = self.config.RunAndJudge.get("changed_arguments", lesson.course.changed_arguments)
-        if chosen != lesson.course.changed_arguments:
+        chosen = self.config.RunAndJudge.get("changed_arguments", assignment.course.changed_arguments)
+        if chosen != assignment.course.changed_arguments:
             raise CourseError(
                 f"RunAndJudge.changed_arguments is {chosen!r} for this run, and in nbgrader_config.py it is "
-                f"{lesson.course.changed_arguments!r}. Set it there: the tutor reads it, too."
+                f"{assignment.course.changed_arguments!r}. Set it there: the tutor reads it, too."
             )
 
     def refuse_without_sandbox(self) -> None:

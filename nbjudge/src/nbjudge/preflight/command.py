@@ -9,7 +9,7 @@ from rich.progress import Progress
 from rich.text import Text
 
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.course.course import Course, Lesson
+from nbjudge.course.course import Assignment, Course
 from nbjudge.errors import CourseError
 from nbjudge.preflight.table import table_of
 from nbjudge.preflight.trial import Trial, answers_of_exercise, trials
@@ -21,13 +21,13 @@ NO_CHECKS = (
 
 
 def try_all(course: Course, name: str, answer: str, seeds: int, console: Console) -> int:
-    """Try the exercises of this name, or of the lesson of this name; the exit status of the command.
+    """Try the exercises of this name, or of the assignment of this name; the exit status of the command.
 
     Raises CourseError where there is none, and where checks cannot be right at all.
     """
     problems: list[str] = []
-    for lesson, exercise in _chosen(course, name):
-        tried = try_exercise(lesson, exercise, seeds, console, answer)
+    for assignment, exercise in _chosen(course, name):
+        tried = try_exercise(assignment, exercise, seeds, console, answer)
         console.print(table_of(exercise, tried, seeds))
         problems += [trial.problem for trial in tried if trial.problem]
     for problem in problems:
@@ -38,36 +38,40 @@ def try_all(course: Course, name: str, answer: str, seeds: int, console: Console
 
 
 def try_exercise(
-    lesson: Lesson, exercise: Exercise, seeds: int, console: Console, only: str = ""
+    assignment: Assignment, exercise: Exercise, seeds: int, console: Console, only: str = ""
 ) -> list[Trial]:
     """Every answer of an exercise, tried on the first seeds, with a progress bar."""
-    total = 1 if only else len(answers_of_exercise(lesson, exercise))
+    total = 1 if only else len(answers_of_exercise(assignment, exercise))
     with Progress(console=console, transient=True) as progress:
-        tried = trials(lesson, exercise, range(seeds), only)
+        tried = trials(assignment, exercise, range(seeds), only)
         return list(progress.track(tried, total=total, description=exercise.name))
 
 
-def preflight(lesson: Lesson, console: Console) -> Iterator[str]:
-    """What is wrong with a lesson's checks on one seed, each in a sentence."""
-    for exercise in lesson.exercises.values():
+def preflight(assignment: Assignment, console: Console) -> Iterator[str]:
+    """What is wrong with an assignment's checks on one seed, each in a sentence."""
+    for exercise in assignment.exercises.values():
         try:
-            tried = try_exercise(lesson, exercise, 1, console)
+            tried = try_exercise(assignment, exercise, 1, console)
         except CourseError as error:
             yield str(error)
         else:
             yield from (trial.problem for trial in tried if trial.problem)
 
 
-def _chosen(course: Course, name: str) -> list[tuple[Lesson, Exercise]]:
+def _chosen(course: Course, name: str) -> list[tuple[Assignment, Exercise]]:
     everything = [
-        (lesson, exercise) for lesson in course.lessons.values() for exercise in lesson.exercises.values()
+        (assignment, exercise)
+        for assignment in course.assignments.values()
+        for exercise in assignment.exercises.values()
     ]
     chosen = [
-        (lesson, exercise) for lesson, exercise in everything if name in ("*", exercise.name, *lesson.names)
+        (assignment, exercise)
+        for assignment, exercise in everything
+        if name in ("*", exercise.name, *assignment.names)
     ]
     if not everything:
         raise CourseError(NO_CHECKS.format(checks=course.folders.checks))
     if not chosen:
         known = ", ".join(exercise.name for _, exercise in everything)
-        raise CourseError(f"There is no exercise or lesson {name!r}. The exercises are: {known}.")
+        raise CourseError(f"There is no exercise or assignment {name!r}. The exercises are: {known}.")
     return chosen

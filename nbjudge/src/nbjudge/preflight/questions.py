@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import track
 
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.course.course import Course, Lesson
+from nbjudge.course.course import Assignment, Course
 from nbjudge.errors import CourseError
 from nbjudge.preflight.relations import RELATIONS, reasons
 
@@ -20,11 +20,11 @@ NO_PLACE = "{page} has no line “{begin}” with a line “{end}” below it: t
 Row = tuple[Exercise, dict[str, str | None]]
 
 
-def rows_of(lessons: Iterable[Lesson], console: Console) -> list[Row]:
+def rows_of(assignments: Iterable[Assignment], console: Console) -> list[Row]:
     """Every exercise, and why it is not asked about which relation; with a progress bar."""
-    exercises = [(lesson, each) for lesson in lessons for each in lesson.exercises.values()]
+    exercises = [(assignment, each) for assignment in assignments for each in assignment.exercises.values()]
     shown = track(exercises, "Looking at the questions", console=console, transient=True)
-    return [(each, reasons(each, lesson.reference_answer(each.name))) for lesson, each in shown]
+    return [(each, reasons(each, assignment.reference_answer(each.name))) for assignment, each in shown]
 
 
 def blanks(rows: Iterable[Row]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.authoring.steps import Step
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge
@@ -83,31 +83,35 @@ class Trial:
         }[self.kind]
 
 
-def answers_of_exercise(lesson: Lesson, exercise: Exercise) -> list[tuple[Kind, str, Callable[..., Any]]]:
+def answers_of_exercise(
+    assignment: Assignment, exercise: Exercise
+) -> list[tuple[Kind, str, Callable[..., Any]]]:
     """All that is tried: the solution first. CourseError where there is no solution."""
     found: list[tuple[Kind, str, Callable[..., Any]]] = [
-        ("solution", exercise.name, lesson.reference_answer(exercise.name))
+        ("solution", exercise.name, assignment.reference_answer(exercise.name))
     ]
     found += [("right way", answer.__name__, answer) for answer in exercise.right_answers]
     found += [("mistake", mistake.name, mistake.answer) for mistake in exercise.mistakes]
     return found
 
 
-def trials(lesson: Lesson, exercise: Exercise, seeds: Sequence[int], only: str = "") -> Iterator[Trial]:
+def trials(
+    assignment: Assignment, exercise: Exercise, seeds: Sequence[int], only: str = ""
+) -> Iterator[Trial]:
     """Try an exercise's answers, or the one called `only`, one after the other.
 
     Raises CourseError where the checks themselves cannot be right: a case that the solution cannot
     answer, a value that cannot travel, a step that nobody knows, no answer of that name.
     """
     refuse_unknown_steps(exercise)
-    reference = lesson.reference_answer(exercise.name)
-    chosen = [each for each in answers_of_exercise(lesson, exercise) if only in ("", each[1])]
+    reference = assignment.reference_answer(exercise.name)
+    chosen = [each for each in answers_of_exercise(assignment, exercise) if only in ("", each[1])]
     if not chosen:
-        known = ", ".join(name for _, name, _ in answers_of_exercise(lesson, exercise))
+        known = ", ".join(name for _, name, _ in answers_of_exercise(assignment, exercise))
         raise CourseError(f"The checks of `{exercise.name}` hold no {only!r}. They hold: {known}.")
     for kind, name, answer in chosen:
         ask = _asking(answer)
-        with in_folder(lesson.source_path.parent):
+        with in_folder(assignment.source_path.parent):
             verdicts = tuple(judge(exercise, reference, ask, seed) for seed in seeds)
         yield Trial(exercise.name, kind, name, verdicts, any(group.verify for group in exercise.groups))
 

@@ -1,4 +1,4 @@
-"""What the visible tests of a lesson catch: each wrong answer of its checks put in the student's place.
+"""What the visible tests of an assignment catch: each wrong answer of its checks put in the student's place.
 
 Here, in this process: the notebook runs once, and at each graded cell the visible part of it is run for
 every answer that the checks know. A wrong answer that passes would tell its student that all is well.
@@ -21,7 +21,7 @@ from nbgrader.preprocessors import ClearHiddenTests
 
 from nbjudge.cell_metadata import LEFT_OUT_TAG, nbgrader_metadata
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder, without_windows
 from nbjudge.course.notebooks import cell_label, read_notebook
 from nbjudge.course.python_cells import as_python, kernel_names
@@ -67,17 +67,20 @@ class VisibleTests:
         return 1 - len(self.missed) / mistakes if mistakes else 1.0
 
 
-def visible_tests(lesson: Lesson) -> list[VisibleTests]:
-    """Try the visible tests of each exercise of a lesson, in the notebook's order.
+def visible_tests(assignment: Assignment) -> list[VisibleTests]:
+    """Try the visible tests of each exercise of an assignment, in the notebook's order.
 
     Raises CourseError where a cell of the source notebook fails by itself.
     """
-    judged = lesson.exercise_of_cell
+    judged = assignment.exercise_of_cell
     if not judged:
         return []
-    clear, folder = ClearHiddenTests(config=read_config(lesson.course.root)), lesson.source_path.parent
-    cells = read_notebook(lesson.source_path).cells
-    answers = {name: answers_of_exercise(lesson, lesson.exercises[name]) for name in judged.values()}
+    clear, folder = (
+        ClearHiddenTests(config=read_config(assignment.course.root)),
+        assignment.source_path.parent,
+    )
+    cells = read_notebook(assignment.source_path).cells
+    answers = {name: answers_of_exercise(assignment, assignment.exercises[name]) for name in judged.values()}
     space, tried = vars(ModuleType("__main__")) | kernel_names(), list[VisibleTests]()
     with in_folder(folder), without_windows(), contextlib.redirect_stdout(io.StringIO()):
         for cell in cells:
@@ -85,7 +88,7 @@ def visible_tests(lesson: Lesson) -> list[VisibleTests]:
                 continue
             name = judged.get(nbgrader_metadata(cell).get("grade_id", ""))
             if name is None:
-                _run_given(lesson, cell, space)
+                _run_given(assignment, cell, space)
             else:
                 clear.preprocess_cell(cell, ResourcesDict(), 0)
                 tried.append(_tried(name, answers[name], cell, space))
@@ -134,7 +137,7 @@ def _run_test(cell: NotebookNode, space: dict[str, Any]) -> str:
     return said[0]
 
 
-def _run_given(lesson: Lesson, cell: NotebookNode, space: dict[str, Any]) -> None:
+def _run_given(assignment: Assignment, cell: NotebookNode, space: dict[str, Any]) -> None:
     try:
         exec(compile(as_python(cell.source), "cell", "exec", dont_inherit=True), space)
     except Exception as error:
@@ -143,6 +146,6 @@ def _run_given(lesson: Lesson, cell: NotebookNode, space: dict[str, Any]) -> Non
             return
         label, said = cell_label(grade_id, cell.source), f"{type(error).__name__}: {error}"
         raise CourseError(
-            f"The cell “{label}” of {lesson.source_path} stops with {said}. Fix it, or give it "
+            f"The cell “{label}” of {assignment.source_path} stops with {said}. Fix it, or give it "
             f"Jupyter's tag `{MAY_FAIL}` if it shows an error on purpose."
         ) from error

@@ -1,4 +1,4 @@
-"""`nbjudge visible`: how many of the wrong answers that the checks know a lesson's visible tests catch."""
+"""`nbjudge visible`: how many of the checks' wrong answers an assignment's visible tests catch."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from nbjudge.preflight.visible import VisibleTests, visible_tests
 LEAST = 0.85  # of the mistakes, in every exercise
 
 
-def show_visible(course: Course, lesson: str, console: Console) -> int:
-    """Print a table of the lessons that are chosen, and what is to be mended; the command's exit status.
+def show_visible(course: Course, assignment: str, console: Console) -> int:
+    """Print a table of the assignments that are chosen, and what is to be mended; the command's exit status.
 
-    Raises CourseError where there is no such lesson, or a notebook does not run.
+    Raises CourseError where there is no such assignment, or a notebook does not run.
     """
     tried: list[VisibleTests] = []
     with console.status("Running the notebooks …") as status:
-        for chosen in course.choose(lesson):
+        for chosen in course.choose(assignment):
             status.update(f"Running {chosen.folder} …")
             tried += visible_tests(chosen)
     if not tried:

@@ -3,7 +3,7 @@
 nbgrader reads a graded cell's outputs in order: an error or anything on stderr is 0, the first
 result that parses as a number is the points. So whatever the student's own run left there is
 turned into plain output first, and the verdict is the only result. As data it stands in the
-metadata of the cell, which come from the lesson; a kernel has no way to them.
+metadata of the cell, which come from the assignment; a kernel has no way to them.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import checked_exercise, record_answer
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.judge.verdict import Regrade
 from nbjudge.record.graded_cell import read_verdict, write_regrade
 from nbjudge.regrade.decisions import decision_for, read_decisions
@@ -15,7 +15,7 @@ from nbjudge.regrade.same_answer import answers_of
 
 
 def apply_regrades(
-    notebook: NotebookNode, lesson: Lesson, student: str, files: Mapping[str, bytes]
+    notebook: NotebookNode, assignment: Assignment, student: str, files: Mapping[str, bytes]
 ) -> dict[str, float]:
     """Record which answers are the same, and give what was decided to those that it was decided for.
 
@@ -23,8 +23,8 @@ def apply_regrades(
     ----------
     notebook
         The graded notebook; it is changed.
-    lesson
-        The lesson that it belongs to.
+    assignment
+        The assignment that it belongs to.
     student
         Whose it is.
     files
@@ -38,9 +38,9 @@ def apply_regrades(
     Raises
     ------
     CourseError
-        If the lesson's decisions cannot be read.
+        If the assignment's decisions cannot be read.
     """
-    decisions = read_decisions(lesson.course.folders, lesson.folder)
+    decisions = read_decisions(assignment.course.folders, assignment.folder)
     answers = answers_of(notebook.cells, files)
     given = {}
     for cell in notebook.cells:

@@ -1,4 +1,4 @@
-"""The decisions of a course: a file for each lesson, `regrades/LESSON.json`, that people can read."""
+"""The decisions of a course: a file for each assignment, `regrades/ASSIGNMENT.json`, that people can read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nbjudge.submission.files import write_replacing
 
 OLDER = (
     "The regrades in {file} were decided with an earlier version of nbjudge, which compared less of an "
-    "answer: move the file away, grade {lesson} again, and decide them again with `nbjudge regrade`."
+    "answer: move the file away, grade {assignment} again, and decide them again with `nbjudge regrade`."
 )
 
 
@@ -47,18 +47,18 @@ def decision_for(
     return next((each for each in holding if each.student == student), next(iter(holding), None))
 
 
-def decisions_file(folders: CourseFolders, lesson: str) -> Path:
-    return folders.regrades / f"{lesson}.json"
+def decisions_file(folders: CourseFolders, assignment: str) -> Path:
+    return folders.regrades / f"{assignment}.json"
 
 
-def read_decisions(folders: CourseFolders, lesson: str) -> list[Decision]:
-    """Those of a lesson. Raises CourseError where the file is there and cannot be read."""
-    file = decisions_file(folders, lesson)
+def read_decisions(folders: CourseFolders, assignment: str) -> list[Decision]:
+    """Those of an assignment. Raises CourseError where the file is there and cannot be read."""
+    file = decisions_file(folders, assignment)
     try:
         entries = json.loads(file.read_bytes())
         answers = [str(entry["answer"]) for entry in entries if isinstance(entry, dict) and "answer" in entry]
         if not all(answer.startswith(ANSWER_FORMAT) for answer in answers):
-            raise CourseError(OLDER.format(file=file, lesson=lesson))
+            raise CourseError(OLDER.format(file=file, assignment=assignment))
         found = [Decision(**entry) for entry in entries]
         if not all(isinstance(each.points, int | float) and each.points >= 0 for each in found):
             raise ValueError("points must be numbers from 0")
@@ -73,9 +73,9 @@ def read_decisions(folders: CourseFolders, lesson: str) -> list[Decision]:
         ) from error
 
 
-def write_decisions(folders: CourseFolders, lesson: str, decisions: Sequence[Decision]) -> Path:
+def write_decisions(folders: CourseFolders, assignment: str, decisions: Sequence[Decision]) -> Path:
     """Write them in place of those that are there; without any the file goes."""
-    file = decisions_file(folders, lesson)
+    file = decisions_file(folders, assignment)
     try:
         if decisions:
             file.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""`nbjudge report`: what a class has understood of a lesson, as a page, CSV files and JSON."""
+"""`nbjudge report`: what a class has understood of an assignment, as a page, CSV files and JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write_report(
     compare: Sequence[Path] = (),
     csv_format: CsvFormat | None = None,
 ) -> tuple[list[str], Path]:
-    """Write the report of the lesson in `folder`; returns what is to be said first, and the page's path.
+    """Write the report of the assignment in `folder`; returns what is to be said first, and the page's path.
 
     `anonymous` leaves out who; `compare` names reports of earlier classes; `csv_format` is by default the
     course's. Raises CourseError where nothing is graded, where something cannot be read, and where the report
@@ -46,7 +46,7 @@ def write_report(
         first, *others = summary(gathered, tables)
         sentences = [first, *changes, *others]
         about = {
-            "lesson": folder,
+            "assignment": folder,
             "made": current_time(),
             "anonymous": anonymous,
             "summary": sentences,

@@ -1,4 +1,4 @@
-"""The case groups of a lesson: how many agree in each, and whether these do well in the rest, too."""
+"""The case groups of an assignment: how many agree in each, and whether these do well in the rest, too."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import StatisticsError, correlation
 
-from nbjudge.report.gather import LessonClass
+from nbjudge.report.gather import ClassResults
 from nbjudge.report.gradebook import Key
 from nbjudge.report.table import Table, table_of
 
 FEWEST = 10  # students for whom a correlation says anything
 
 
-def groups(lesson: LessonClass) -> Table:
+def groups(assignment: ClassResults) -> Table:
     """How many agree in each case group, of those whose notebook could be run; and its discrimination."""
     agree: dict[tuple[Key, str], list[bool]] = defaultdict(list)
     rest: dict[tuple[Key, str], list[float]] = defaultdict(list)
     points: dict[tuple[Key, str], float] = {}
-    for submission, key, verdict in lesson.verdicts():
+    for submission, key, verdict in assignment.verdicts():
         everything = sum(grade.points for grade in submission.entry.grades.values())
         for group in verdict.groups:
             agree[key, group.name].append(group.agrees)
@@ -26,7 +26,7 @@ def groups(lesson: LessonClass) -> Table:
             points[key, group.name] = group.points
     rows = [
         {
-            "exercise": lesson.cells[key],
+            "exercise": assignment.cells[key],
             "group": group,
             "points": points[key, group],
             "agree": sum(agree[key, group]),
@@ -34,7 +34,7 @@ def groups(lesson: LessonClass) -> Table:
             "share": sum(agree[key, group]) / len(agree[key, group]),
             "discrimination": discrimination(agree[key, group], rest[key, group]),
         }
-        for cell in lesson.cells
+        for cell in assignment.cells
         for key, group in points
         if key == cell
     ]

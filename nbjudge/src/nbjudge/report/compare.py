@@ -45,8 +45,8 @@ class _Counted:
     of: int
 
 
-def read_earlier(path: Path, lesson: str) -> EarlierReport:
-    """A `report.json` of the same lesson. Raises CourseError for anything else, with what to do."""
+def read_earlier(path: Path, assignment: str) -> EarlierReport:
+    """A `report.json` of the same assignment. Raises CourseError for anything else, with what to do."""
     try:
         said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         earlier = EarlierReport(str(said["made"])[:10], said["tables"])
@@ -62,9 +62,9 @@ def read_earlier(path: Path, lesson: str) -> EarlierReport:
             f"{path} is no report of a class ({type(error).__name__}: {error}): name the report.json that "
             "`nbjudge report` wrote."
         ) from error
-    if said.get("lesson") != lesson:
+    if said.get("assignment") != assignment:
         raise CourseError(
-            f"{path} is a report of {said.get('lesson')!r}, and this one is of {lesson!r}: name another."
+            f"{path} reports on {said.get('assignment')!r}, and this report on {assignment!r}: name another."
         )
     return earlier
 

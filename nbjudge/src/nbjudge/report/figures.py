@@ -98,7 +98,7 @@ def seconds_histogram(seconds: Sequence[float]) -> Histogram:
 def exercise_bars(exercises: Table) -> Bars | None:
     """Of each exercise how many students have all, some and none of its points; None before any is marked."""
     marked = [row for row in exercises.rows if _marked(row)]
-    # Where there are too many to read, those that cost most are shown, in the lesson's order.
+    # Where there are too many to read, those that cost most are shown, in the assignment's order.
     costly = sorted(range(len(marked)), key=lambda place: marked[place]["full"] / _marked(marked[place]))
     shown = [marked[place] for place in sorted(costly[:MOST_EXERCISES])]
     if not shown:

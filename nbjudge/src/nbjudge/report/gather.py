@@ -1,4 +1,4 @@
-"""A class and a lesson in one piece: the gradebook's points beside what the graded notebooks say."""
+"""A class and an assignment in one piece: the gradebook's points beside what the graded notebooks say."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ State = Literal["graded", "not graded", "not handed in"]
 
 @dataclass(frozen=True)
 class Submission:
-    """One student and this lesson."""
+    """One student and this assignment."""
 
     student: str  # the id
     name: str  # "" where the gradebook has none
@@ -59,8 +59,8 @@ class Submission:
 
 
 @dataclass(frozen=True)
-class LessonClass:
-    """Everybody who is on the list or has handed in, by id, and what the lesson is worth."""
+class ClassResults:
+    """Everybody who is on the list or has handed in, by id, and what the assignment is worth."""
 
     folder: str
     submissions: tuple[Submission, ...]
@@ -76,7 +76,7 @@ class LessonClass:
 
     @cached_property
     def cells(self) -> dict[Key, str]:
-        """The graded cells in the lesson's order, with the names of their exercises, if they have any."""
+        """The graded cells in the assignment's order, with the names of their exercises, if they have any."""
         names: dict[Key, str] = {}
         for notebook in (notebook for each in self.graded for notebook in each.notebooks):
             for grade_id in notebook.cells:
@@ -103,14 +103,14 @@ class LessonClass:
         return [each.entry.grades[key] for each in self.graded if key in each.entry.grades]
 
 
-def gather(course: CourseFolders, folder: str, console: Console) -> LessonClass:
-    """Read the gradebook and every graded notebook of a lesson, with a progress bar.
+def gather(course: CourseFolders, folder: str, console: Console) -> ClassResults:
+    """Read the gradebook and every graded notebook of an assignment, with a progress bar.
 
     Raises CourseError where nothing has been graded.
     """
     in_gradebook = read_gradebook(existing_gradebook_url(course.root), course_id(course.root), folder)
     handed_in = set(course.students(folder))
-    # Whoever handed in another lesson is one of the class, too.
+    # Whoever handed in another assignment is one of the class, too.
     known = {student for assignment in course.assignments() for student in course.students(assignment)}
     students = sorted({*in_gradebook.names, *in_gradebook.entries, *handed_in, *known})
     names = {notebook for entry in in_gradebook.entries.values() for notebook, _ in entry.grades}
@@ -127,7 +127,7 @@ def gather(course: CourseFolders, folder: str, console: Console) -> LessonClass:
         raise CourseError(
             f"No submission of {folder} has been graded: run `nbgrader autograde {folder}` first."
         )
-    return LessonClass(folder, tuple(submissions), in_gradebook.max_points)
+    return ClassResults(folder, tuple(submissions), in_gradebook.max_points)
 
 
 def _notebooks(folder: Path, names: Collection[str]) -> tuple[tuple[ReportedNotebook, ...], str]:

@@ -1,4 +1,4 @@
-"""What nbgrader's database says of a lesson: who is on the list, and every grade."""
+"""What nbgrader's database says of an assignment: who is on the list, and every grade."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class AssignmentGrades:
-    """A lesson in the gradebook: names by student id, entries by student id, points at most."""
+    """An assignment in the gradebook: names by student id, entries by student id, points at most."""
 
     names: dict[str, str]
     entries: dict[str, Entry]

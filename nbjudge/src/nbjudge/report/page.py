@@ -22,7 +22,7 @@ from nbjudge.report.figures import (
     points_histogram,
     seconds_histogram,
 )
-from nbjudge.report.gather import LessonClass
+from nbjudge.report.gather import ClassResults
 from nbjudge.report.summary import counts_of
 from nbjudge.report.table import Table
 from nbjudge.report.tables import Tables, exercise_columns, failure_kinds
@@ -40,7 +40,7 @@ class Figures:
     seconds: Histogram | None
 
 
-def render(lesson: LessonClass, tables: Tables, about: dict[str, Any]) -> str:
+def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> str:
     """The whole page as text. Whatever stands in names, ids and messages is shown, never obeyed."""
     environment = Environment(
         loader=PackageLoader("nbjudge.report", TEMPLATES),
@@ -60,13 +60,13 @@ def render(lesson: LessonClass, tables: Tables, about: dict[str, Any]) -> str:
     style, script = _part("page.css"), _part("sort.js")
     return environment.get_template("page.html.j2").render(
         about=about,
-        lesson=lesson,
-        counts=counts_of(lesson),
-        figures=_figures(lesson, tables),
-        seconds=_seconds(lesson, about["anonymous"]),
-        cells=_most_points(lesson, tables.exercises),
+        assignment=assignment,
+        counts=counts_of(assignment),
+        figures=_figures(assignment, tables),
+        seconds=_seconds(assignment, about["anonymous"]),
+        cells=_most_points(assignment, tables.exercises),
         besides=_besides(tables.students),
-        failure_kinds=failure_kinds(lesson).rows,
+        failure_kinds=failure_kinds(assignment).rows,
         style=Markup(style),
         script=Markup(script),
         # Nothing but this very style and script may have an effect, and nothing may be fetched.
@@ -91,19 +91,19 @@ def _code(escaped: str) -> str:
     return f"<code>{escaped.replace('_', '_<wbr>')}</code>"
 
 
-def _figures(lesson: LessonClass, tables: Tables) -> Figures:
-    seconds = [each.seconds for each in lesson.graded if each.seconds is not None]
+def _figures(assignment: ClassResults, tables: Tables) -> Figures:
+    seconds = [each.seconds for each in assignment.graded if each.seconds is not None]
     return Figures(
-        points=points_histogram([each.points for each in lesson.graded], lesson.max_points),
+        points=points_histogram([each.points for each in assignment.graded], assignment.max_points),
         exercises=exercise_bars(tables.exercises),
         mistakes=mistake_bars(tables.mistakes),
         seconds=seconds_histogram(seconds) if seconds else None,
     )
 
 
-def _most_points(lesson: LessonClass, exercises: Table) -> dict[str, float]:
+def _most_points(assignment: ClassResults, exercises: Table) -> dict[str, float]:
     """What there is to gain, by the exercises' columns in the table of students."""
-    names = exercise_columns(lesson).values()
+    names = exercise_columns(assignment).values()
     return {name: row["points"] for name, row in zip(names, exercises.rows, strict=True)}
 
 
@@ -113,9 +113,9 @@ def _besides(students: Table) -> list[str]:
     return [name for name in names if any(row[name] for row in students.rows)]
 
 
-def _seconds(lesson: LessonClass, anonymous: bool) -> dict[str, Any] | None:
+def _seconds(assignment: ClassResults, anonymous: bool) -> dict[str, Any] | None:
     """What is said of the time that grading took."""
-    known = [(each.seconds, each.student) for each in lesson.graded if each.seconds is not None]
+    known = [(each.seconds, each.student) for each in assignment.graded if each.seconds is not None]
     if not known:
         return None
     times = [seconds for seconds, _ in known]

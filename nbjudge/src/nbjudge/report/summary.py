@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median, quantiles
 
-from nbjudge.report.gather import LessonClass
+from nbjudge.report.gather import ClassResults
 from nbjudge.report.table import Table
 from nbjudge.report.tables import Tables
 
@@ -25,12 +25,12 @@ class Counts:
     to_mark: int
 
 
-def counts_of(lesson: LessonClass) -> Counts:
-    graded = lesson.graded
+def counts_of(assignment: ClassResults) -> Counts:
+    graded = assignment.graded
     lost = [each for each in graded if each.could_not_run]
     return Counts(
-        listed=len(lesson.submissions),
-        handed_in=len(lesson.handed_in),
+        listed=len(assignment.submissions),
+        handed_in=len(assignment.handed_in),
         graded=len(graded),
         could_not_run=len(lost),
         partly_failed=sum(bool(each.failures) for each in graded) - len(lost),
@@ -38,13 +38,13 @@ def counts_of(lesson: LessonClass) -> Counts:
     )
 
 
-def summary(lesson: LessonClass, tables: Tables) -> list[str]:
+def summary(assignment: ClassResults, tables: Tables) -> list[str]:
     """Sentences, the first of which stands for all; code between backticks."""
-    counts = counts_of(lesson)
+    counts = counts_of(assignment)
     sentences = [
-        _first(lesson, counts, tables),
-        *_spread(lesson),
-        *_hardest(lesson, tables.exercises),
+        _first(assignment, counts, tables),
+        *_spread(assignment),
+        *_hardest(assignment, tables.exercises),
     ]
     sentences += _most_missed(tables.groups)
     if counts.partly_failed:
@@ -63,18 +63,18 @@ def summary(lesson: LessonClass, tables: Tables) -> list[str]:
     return sentences
 
 
-def _first(lesson: LessonClass, counts: Counts, tables: Tables) -> str:
+def _first(assignment: ClassResults, counts: Counts, tables: Tables) -> str:
     """Such as: 30 handed in, 4 failed to run, median 14 of 20; what the class misunderstood most: …"""
     parts = [f"{counts.handed_in} handed in"]
     if counts.could_not_run:
         parts.append(f"{counts.could_not_run} failed to run")
-    middle = median(each.points for each in lesson.graded)
-    parts.append(f"median {_number(middle)} of {_number(lesson.max_points)} points")
+    middle = median(each.points for each in assignment.graded)
+    parts.append(f"median {_number(middle)} of {_number(assignment.max_points)} points")
     first = ", ".join(parts)
     if not tables.groups.rows:  # graded by the course's own tests, which name nothing
         return f"{first}."
     if not tables.mistakes.rows:
-        return f"{first}; no mistake that the lesson knows by name was made."
+        return f"{first}; no mistake that the assignment knows by name was made."
     top = tables.mistakes.rows[0]
     if top["students"] < SHARED:
         return f"{first}; no named mistake was made by more than one."
@@ -84,9 +84,9 @@ def _first(lesson: LessonClass, counts: Counts, tables: Tables) -> str:
     )
 
 
-def _spread(lesson: LessonClass) -> list[str]:
-    points = [each.points for each in lesson.graded]
-    full = sum(each >= lesson.max_points for each in points)
+def _spread(assignment: ClassResults) -> list[str]:
+    points = [each.points for each in assignment.graded]
+    full = sum(each >= assignment.max_points for each in points)
     if len(points) < 4:
         return []
     low, _, high = quantiles(points, n=4, method="inclusive")
@@ -94,14 +94,14 @@ def _spread(lesson: LessonClass) -> list[str]:
     return [f"Half of the class lies between {_number(low)} and {_number(high)} points{everything}."]
 
 
-def _hardest(lesson: LessonClass, exercises: Table) -> list[str]:
+def _hardest(assignment: ClassResults, exercises: Table) -> list[str]:
     """Of the exercises in code: those in prose are still being marked, or were left blank."""
     shares = [
         (row["mean"] / row["points"], row["exercise"])
-        for key, row in zip(lesson.cells, exercises.rows, strict=True)
+        for key, row in zip(assignment.cells, exercises.rows, strict=True)
         if row["points"] > 0
         and row["mean"] is not None
-        and not any(grade.written for grade in lesson.grades(key))
+        and not any(grade.written for grade in assignment.grades(key))
     ]
     share, name = min(shares, key=lambda each: each[0], default=(1, ""))
     if len(shares) < 2 or share >= 1:

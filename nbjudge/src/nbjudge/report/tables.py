@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import mean, median
 
 from nbjudge.report.case_groups import groups
-from nbjudge.report.gather import LessonClass
+from nbjudge.report.gather import ClassResults
 from nbjudge.report.gradebook import Key
 from nbjudge.report.notebooks import IN_WORDS, stops_with
 from nbjudge.report.table import Row, Table, table_of
@@ -53,31 +53,31 @@ class Tables:
         return {name: table for name, table in vars(self).items() if table.columns}
 
 
-def tables_of(lesson: LessonClass, anonymous: bool) -> Tables:
-    """All tables of a lesson; `anonymous` leaves out who, and what could tell."""
+def tables_of(assignment: ClassResults, anonymous: bool) -> Tables:
+    """All tables of an assignment; `anonymous` leaves out who, and what could tell."""
     hide = [WHO] if anonymous else []
-    mistakes, others = findings(lesson)
+    mistakes, others = findings(assignment)
     if anonymous:
         mistakes, others = (_without_own_words(table) for table in (mistakes, others))
     return Tables(
-        exercises=exercises(lesson),
-        groups=groups(lesson),
+        exercises=exercises(assignment),
+        groups=groups(assignment),
         mistakes=mistakes.without(*hide),
         other_findings=others.without(*hide),
-        failures=failure_kinds(lesson) if anonymous else failures(lesson),
-        to_mark=to_mark(lesson).without(*hide),
-        not_graded=not_graded(lesson).counted("why") if anonymous else not_graded(lesson),
+        failures=failure_kinds(assignment) if anonymous else failures(assignment),
+        to_mark=to_mark(assignment).without(*hide),
+        not_graded=not_graded(assignment).counted("why") if anonymous else not_graded(assignment),
         # A remark quotes names of files, and of other students.
-        remarks=Table() if anonymous else remarks(lesson),
-        students=Table() if anonymous else students(lesson),
+        remarks=Table() if anonymous else remarks(assignment),
+        students=Table() if anonymous else students(assignment),
     )
 
 
-def exercises(lesson: LessonClass) -> Table:
+def exercises(assignment: ClassResults) -> Table:
     """Points by exercise, over everybody who is graded."""
     rows = []
-    for key, name in lesson.cells.items():
-        grades = lesson.grades(key)
+    for key, name in assignment.cells.items():
+        grades = assignment.grades(key)
         most = max(grade.max_points for grade in grades)
         marked = [grade.points for grade in grades if not grade.waits]
         rows.append(
@@ -96,7 +96,7 @@ def exercises(lesson: LessonClass) -> Table:
     return table_of(columns, rows)
 
 
-def findings(lesson: LessonClass) -> tuple[Table, Table]:
+def findings(assignment: ClassResults) -> tuple[Table, Table]:
     """The named mistakes, and what else was found, the most frequent first: how many, and who.
 
     A student counts once for each, however many groups show it.
@@ -105,7 +105,7 @@ def findings(lesson: LessonClass) -> tuple[Table, Table]:
     other: dict[tuple[Key, str], list[str]] = defaultdict(list)
     sentences: dict[tuple[Key, str], Counter[str]] = defaultdict(Counter)
     judged = Counter[Key]()
-    for submission, key, verdict in lesson.verdicts():
+    for submission, key, verdict in assignment.verdicts():
         judged[key] += 1
         if verdict.regrade is not None and verdict.points >= verdict.max_points:
             continue  # an instructor found nothing wrong
@@ -115,11 +115,11 @@ def findings(lesson: LessonClass) -> tuple[Table, Table]:
             sentences[found][finding.sentence] += 1
             if submission.student not in where[found]:
                 where[found].append(submission.student)
-    order = {key: place for place, key in enumerate(lesson.cells)}
+    order = {key: place for place, key in enumerate(assignment.cells)}
     rows = {
         kind: [
             {
-                "exercise": lesson.cells[key],
+                "exercise": assignment.cells[key],
                 "mistake": name,
                 "students": len(who),
                 "of": judged[key],
@@ -134,63 +134,65 @@ def findings(lesson: LessonClass) -> tuple[Table, Table]:
     return table_of(columns, rows["named"]), table_of(columns, rows["other"]).without("mistake")
 
 
-def failures(lesson: LessonClass) -> Table:
+def failures(assignment: ClassResults) -> Table:
     """What did not run, in the order of the students."""
     rows = [
         {WHO: [each.student], "where": failure.where, "what": failure.what, "why": failure.why}
-        for each in lesson.graded
+        for each in assignment.graded
         for failure in dict.fromkeys(each.failures)
     ]
     return table_of([WHO, "where", "what", "why"], rows)
 
 
-def failure_kinds(lesson: LessonClass) -> Table:
+def failure_kinds(assignment: ClassResults) -> Table:
     """What failed, and how often. An error of a student's own making may have any name: it gets none."""
     ours = {*IN_WORDS.values(), *map(stops_with, PYTHONS_ERRORS)}
     theirs = {"what": stops_with("an error of their own")}
-    return failures(lesson).map_rows(lambda row: {} if row["what"] in ours else theirs).counted("what")
+    return failures(assignment).map_rows(lambda row: {} if row["what"] in ours else theirs).counted("what")
 
 
-def to_mark(lesson: LessonClass) -> Table:
+def to_mark(assignment: ClassResults) -> Table:
     """The questions whose answers wait for a person."""
     waiting: dict[Key, list[str]] = defaultdict(list)
-    for each in lesson.graded:
+    for each in assignment.graded:
         for key in each.waiting:
             waiting[key].append(each.student)
     rows = [
         {"question": name, "answers": len(waiting[key]), WHO: waiting[key]}
-        for key, name in lesson.cells.items()
+        for key, name in assignment.cells.items()
         if key in waiting
     ]
     return table_of(["question", "answers", WHO], rows)
 
 
-def not_graded(lesson: LessonClass) -> Table:
+def not_graded(assignment: ClassResults) -> Table:
     """Handed in, but without a grade."""
     rows = [
-        {WHO: [each.student], "why": each.why} for each in lesson.submissions if each.state == "not graded"
+        {WHO: [each.student], "why": each.why}
+        for each in assignment.submissions
+        if each.state == "not graded"
     ]
     return table_of([WHO, "why"], rows)
 
 
-def remarks(lesson: LessonClass) -> Table:
+def remarks(assignment: ClassResults) -> Table:
     """What was unusual about graded submissions: another file's name, a file left out, a hard link."""
     rows = [
         {WHO: [each.student], "remark": sentence}
-        for each in lesson.graded
+        for each in assignment.graded
         for sentence in dict.fromkeys(one for notebook in each.notebooks for one in notebook.remarks)
     ]
     return table_of([WHO, "remark"], rows)
 
 
-def students(lesson: LessonClass) -> Table:
+def students(assignment: ClassResults) -> Table:
     """Everybody, with their points by exercise."""
-    by_exercise = exercise_columns(lesson)
+    by_exercise = exercise_columns(assignment)
     rows = []
-    for each in lesson.submissions:
+    for each in assignment.submissions:
         row: Row = {"student": each.student, "name": each.name, "state": each.state}
         if each.state == "graded":
-            row |= {"points": each.points, "of": lesson.max_points, "late penalty": each.entry.penalty}
+            row |= {"points": each.points, "of": assignment.max_points, "late penalty": each.entry.penalty}
             row |= {"seconds": each.seconds, "to mark": len(each.waiting), "failures": len(each.failures)}
             grades = each.entry.grades
             row |= {name: grades[key].points for key, name in by_exercise.items() if key in grades}
@@ -198,10 +200,11 @@ def students(lesson: LessonClass) -> Table:
     return table_of([*ABOUT_STUDENTS, *by_exercise.values()], rows)
 
 
-def exercise_columns(lesson: LessonClass) -> dict[Key, str]:
+def exercise_columns(assignment: ClassResults) -> dict[Key, str]:
     """Each exercise's column in the table of students. A cell may have the name of another column."""
     return {
-        key: f"{name} (exercise)" if name in ABOUT_STUDENTS else name for key, name in lesson.cells.items()
+        key: f"{name} (exercise)" if name in ABOUT_STUDENTS else name
+        for key, name in assignment.cells.items()
     }
 
 

@@ -1,1 +1,1 @@
-"""New lessons and exercises to begin from, which run as they are, in the form that a course hands over."""
+"""New assignments and exercises that run as they are, in the form that a course hands over."""

@@ -1,4 +1,4 @@
-"""The commands `new-lesson` and `new-exercise`, for the program of any course: each hands over its form."""
+"""The commands `new-lesson` and `new-exercise`; a course's own program passes its form."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def add_commands(app: typer.Typer, form: Callable[[], Form]) -> None:
     """Add both commands to a program; `form` is called when one of them is typed."""
 
     @app.command("new-lesson")
-    def add_lesson(
-        folder: Annotated[str, typer.Argument(help="The folder of the lesson: ps2.")],
+    def add_assignment(
+        folder: Annotated[str, typer.Argument(help="The folder of the assignment: ps2.")],
     ) -> None:
-        """Begin a lesson: a notebook with the cells that every lesson has, and no exercise yet."""
-        begin_lesson(folder, form())
+        """Begin an assignment: a notebook with the cells that every assignment has, and no exercise yet."""
+        begin_assignment(folder, form())
 
     @app.command("new-exercise")
     def add_exercise(
-        lesson: Annotated[
+        assignment: Annotated[
             str, typer.Argument(help="The notebook that it is added to: ps2, or ps2/problem1 of several.")
         ],
         name: Annotated[
@@ -35,22 +35,22 @@ def add_commands(app: typer.Typer, form: Callable[[], Form]) -> None:
         ],
     ) -> None:
         """Begin an exercise: a text, an answer cell and a graded cell, and checks that run as they are."""
-        begin_exercise(lesson, name, form())
+        begin_exercise(assignment, name, form())
 
 
-def begin_lesson(folder: str, form: Form) -> None:
+def begin_assignment(folder: str, form: Form) -> None:
     from nbjudge.course.folders import find_root, read_folders
-    from nbjudge.skeletons.lesson import new_lesson
+    from nbjudge.skeletons.assignment import new_assignment
 
-    made = new_lesson(read_folders(find_root(Path.cwd())), folder, form)
+    made = new_assignment(read_folders(find_root(Path.cwd())), folder, form)
     _say(f"Made {made}. Next: {form.program} new-exercise {folder} NAME")
 
 
-def begin_exercise(lesson: str, name: str, form: Form) -> None:
+def begin_exercise(assignment: str, name: str, form: Form) -> None:
     from nbjudge.course.course import find_course
     from nbjudge.skeletons.exercise import new_exercise
 
-    chosen = find_course(Path.cwd()).choose_one(lesson)
+    chosen = find_course(Path.cwd()).choose_one(assignment)
     notebook, checks = new_exercise(chosen, name, form)
     _say(f"Added {name} to {notebook}, and its checks as {checks}.")
     build = Template(form.build).substitute(folder=chosen.folder)

@@ -10,7 +10,7 @@ from string import Template
 
 import nbformat
 
-from nbjudge.course.course import Lesson
+from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import CourseError
 from nbjudge.skeletons.form import Cell, ExerciseForm, Form
@@ -19,21 +19,21 @@ from nbjudge.skeletons.page import with_answer
 from nbjudge.skeletons.vocabulary import Vocabulary, vocabulary_of
 
 
-def new_exercise(lesson: Lesson, name: str, form: Form = GENERIC) -> tuple[Path, Path]:
+def new_exercise(assignment: Assignment, name: str, form: Form = GENERIC) -> tuple[Path, Path]:
     """Add an exercise behind the others; the paths of the notebook and of the new checks.
 
     A name that begins with a capital is that of a layer. Raises CourseError where the name is none for a
     function or a class, or is taken.
     """
-    words = vocabulary_of(lesson.course.folders.checks)
+    words = vocabulary_of(assignment.course.folders.checks)
     exercise = _form_of(name, form, words)
     variable = _small_letters(name)
-    _see_that_it_is_free(lesson, name, variable)
-    checks = lesson.checks_path
+    _see_that_it_is_free(assignment, name, variable)
+    checks = assignment.checks_path
     file = checks / f"{variable}.py"
     values = words.values(layer=exercise is form.layer) | dict(exercise.values)
     values |= {"name": name, "variable": variable, "with_hyphens": name.replace("_", "-")}
-    _add_cells(lesson, form, exercise, values)
+    _add_cells(assignment, form, exercise, values)
     checks.mkdir(parents=True, exist_ok=True)
     if not (checks / "__init__.py").exists():
         (checks / "__init__.py").write_text("")
@@ -42,7 +42,7 @@ def new_exercise(lesson: Lesson, name: str, form: Form = GENERIC) -> tuple[Path,
     if form.page and page.exists():
         (answer,) = (cell.filled(values).source for cell in exercise.cells if cell.kind == "answer")
         page.write_text(with_answer(page.read_text(), answer, exercise.page_imports))
-    return lesson.source_path, file
+    return assignment.source_path, file
 
 
 def _form_of(name: str, form: Form, words: Vocabulary) -> ExerciseForm:
@@ -64,28 +64,28 @@ def _small_letters(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
-def _see_that_it_is_free(lesson: Lesson, name: str, variable: str) -> None:
-    for other in lesson.course.lessons.values():
+def _see_that_it_is_free(assignment: Assignment, name: str, variable: str) -> None:
+    for other in assignment.course.assignments.values():
         if name in other.exercises:
             raise CourseError(
                 f"{other.folder} has an exercise {name!r} already: names are unique in a course."
             )
-    checks = lesson.checks_path
+    checks = assignment.checks_path
     file = checks / f"{variable}.py"
     if file.exists():
         raise CourseError(f"{file} is there already: move it away, or choose another name.")
 
 
-def _add_cells(lesson: Lesson, form: Form, exercise: ExerciseForm, values: Mapping[str, str]) -> None:
-    notebook = read_notebook(lesson.source_path)
+def _add_cells(assignment: Assignment, form: Form, exercise: ExerciseForm, values: Mapping[str, str]) -> None:
+    notebook = read_notebook(assignment.source_path)
     texts = [cell.source if cell.cell_type == "markdown" else "" for cell in notebook.cells]
     last = {cell.id for cell in form.ending}
     ids = [cell.get("id") for cell in notebook.cells]
     behind = (at for at, text in enumerate(texts) if text.startswith(CLOSING) or ids[at] in last)
     place = next(behind, len(texts))
-    of_lesson = re.match(r"0*(\d+)_", lesson.folder)
+    of_assignment = re.match(r"0*(\d+)_", assignment.folder)
     count = sum(len(re.findall(r"^## Exercise ", text, re.MULTILINE)) for text in texts) + 1
-    number = f"{of_lesson.group(1)}.{count}" if of_lesson else str(count)
+    number = f"{of_assignment.group(1)}.{count}" if of_assignment else str(count)
     cells = list(exercise.cells)
     if not any(values["library"] in cell.source for cell in notebook.cells):
         cells.insert(1, Cell("$name-imports", "$library", "given"))
@@ -94,4 +94,4 @@ def _add_cells(lesson: Lesson, form: Form, exercise: ExerciseForm, values: Mappi
         for cell in filled:
             del cell["id"]
     notebook.cells[place:place] = filled
-    nbformat.write(notebook, lesson.source_path)
+    nbformat.write(notebook, assignment.source_path)

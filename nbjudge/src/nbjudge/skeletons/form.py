@@ -1,6 +1,6 @@
-"""The form of a course's lessons and exercises: templates, which a course may hand over as its own.
+"""The form of a course's assignments and exercises: templates, which a course may hand over as its own.
 
-In all of them `$name` and the like stand for what a lesson or an exercise has of its own.
+In all of them `$name` and the like stand for what an assignment or an exercise has of its own.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ class ExerciseForm:
     cells: tuple[Cell, ...]
     checks: str
     values: Mapping[str, str] = field(default_factory=dict)
-    #: What its answer imports, where a lesson keeps all its answers on one page.
+    #: What its answer imports, where an assignment keeps all its answers on one page.
     page_imports: str = ""
 
 
 @dataclass(frozen=True)
 class Form:
-    """What a lesson consists of, before and after its exercises; a function and a layer as exercises."""
+    """What an assignment consists of, before and after its exercises; a function and a layer as exercises."""
 
     opening: tuple[Cell, ...]
     ending: tuple[Cell, ...]
     function: ExerciseForm
     layer: ExerciseForm
-    #: Files that lie beside a lesson's checks from the beginning, by their names.
+    #: Files that lie beside an assignment's checks from the beginning, by their names.
     files: Mapping[str, str] = field(default_factory=dict)
     #: That one of them which every new exercise adds its answer to.
     page: str = ""

@@ -8,8 +8,8 @@ from nbjudge.skeletons.text import exercise_text
 
 TITLE = """# $heading
 
-What this lesson is about, in one paragraph. At the end you can say what you can. About 20 minutes. From
-the lesson before you need nothing."""
+What this assignment is about, in one paragraph. At the end you can say what you can. About 20 minutes. From
+the assignment before you need nothing."""
 CLOSING = "## What you now have"
 END = f"""{CLOSING}
 

@@ -1,4 +1,4 @@
-"""The page that holds all answers of a lesson, as one would write them in a project."""
+"""The page that holds all answers of an assignment, as one would write them in a project."""
 
 import re
 

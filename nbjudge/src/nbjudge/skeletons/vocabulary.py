@@ -21,7 +21,7 @@ class Vocabulary:
 
     @property
     def setup(self) -> str:
-        """The set-up cell of a lesson."""
+        """The set-up cell of an assignment."""
         libraries = (
             ("torch", "torch.nn as nn", "torch.nn.functional as F") if self.torch else ("numpy as np",)
         )

@@ -1,4 +1,4 @@
-"""The forms of a lesson: what students get, what is solved, what the grader runs.
+"""The forms of an assignment: what students get, what is solved, what the grader runs.
 
 All of them are made from the source notebook by nbgrader's own preprocessors.
 """

@@ -1,7 +1,7 @@
-"""The notebook that is graded: the lesson's own, with the student's cells put in.
+"""The notebook that is graded: the assignment's own, with the student's cells put in.
 
-Locked and graded cells come from the lesson, so deleting, copying, moving or editing them
-changes nothing. The student's answers stand where the lesson has them. Every other code cell
+Locked and graded cells come from the assignment, so deleting, copying, moving or editing them
+changes nothing. The student's answers stand where the assignment has them. Every other code cell
 of theirs runs where it stood, after the same neighbour, bare of tags and metadata, and is
 never graded: a helper of one's own costs nobody a point.
 """
@@ -20,7 +20,7 @@ from nbjudge.cell_metadata import Origin, added_cell_id, is_left_out, is_release
 from nbjudge.submission.read import SubmittedCell, defined_names
 from nbjudge.submission.student_prose import neutralize_prose
 
-# Characters of code that are shown in colours; a solved lesson has 50,000, in lines of a hundred.
+# Characters of code that are shown in colours; a solved assignment has 50,000, in lines of a hundred.
 MOST_CODE = 200_000
 LONGEST_LINE = 1_000
 UNCOLOURED = {"name": "python", "pygments_lexer": "text"}
@@ -28,16 +28,16 @@ MISSING_ANSWER = "# This answer cell was not in the submission."
 _Chain = tuple[int, int, "_Chain | None"]  # an index, its position, and the chain that leads there
 
 
-def merge_submission(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -> NotebookNode:
-    """Put a submission's cells into `lesson` (its graded form, see `forms.graded`)."""
+def merge_submission(source: NotebookNode, submitted: Iterable[SubmittedCell]) -> NotebookNode:
+    """Put a submission's cells into `assignment` (its graded form, see `forms.graded`)."""
     cells = list(submitted)
-    match, in_order = _match(lesson, cells)
-    answers = _choose_answers(lesson, cells, match)
-    own = _own_cells(lesson, cells, match, in_order, {index for each in answers.values() for index in each})
-    merged = copy.deepcopy(lesson)
+    match, in_order = _match(source, cells)
+    answers = _choose_answers(source, cells, match)
+    own = _own_cells(source, cells, match, in_order, {index for each in answers.values() for index in each})
+    merged = copy.deepcopy(source)
     theirs = [_bare(cell, added_cell_id("start", number)) for number, cell in enumerate(own[-1], 1)]
     merged.cells = [*theirs]
-    for position, cell in enumerate(copy.deepcopy(lesson.cells)):
+    for position, cell in enumerate(copy.deepcopy(source.cells)):
         mark_origin(cell, Origin.COURSE)
         if _is_answer(cell):
             missing = MISSING_ANSWER if cell.cell_type == "code" else ""
@@ -54,7 +54,7 @@ def merge_submission(lesson: NotebookNode, submitted: Iterable[SubmittedCell]) -
         cell.source = text
     if _takes_long_to_colour(merged):
         merged.metadata["language_info"] = nbformat.from_dict(UNCOLOURED)
-    if not has_cell_ids(lesson):
+    if not has_cell_ids(source):
         for cell in merged.cells:
             cell.pop("id", None)
     return merged
@@ -65,19 +65,19 @@ def has_cell_ids(notebook: NotebookNode) -> bool:
     return (int(notebook.nbformat), int(notebook.nbformat_minor)) >= (4, 5)
 
 
-def _match(lesson: NotebookNode, cells: list[SubmittedCell]) -> tuple[list[int | None], set[int]]:
-    """For each submitted cell the position of the lesson's cell that it is, or None.
+def _match(source: NotebookNode, cells: list[SubmittedCell]) -> tuple[list[int | None], set[int]]:
+    """For each submitted cell the position of the assignment's cell that it is, or None.
 
-    By nbgrader's mark, then by cell id, then by its very text: whichever survived. Several of the lesson's
-    cells may have one text, so their order decides. The second value holds the indices of the submitted
-    cells that stand in the lesson's order; the others were moved or copied.
+    By nbgrader's mark, then by cell id, then by its very text: whichever survived. Several of the
+    assignment's cells may have one text, so their order decides. The second value holds the indices of the
+    submitted cells that stand in the assignment's order; the others were moved or copied.
     """
     by_mark = {
-        cell.metadata.nbgrader["grade_id"]: at for at, cell in enumerate(lesson.cells) if _is_marked(cell)
+        cell.metadata.nbgrader["grade_id"]: at for at, cell in enumerate(source.cells) if _is_marked(cell)
     }
-    by_id = {cell["id"]: at for at, cell in enumerate(lesson.cells) if "id" in cell}
+    by_id = {cell["id"]: at for at, cell in enumerate(source.cells) if "id" in cell}
     by_text: dict[str, list[int]] = defaultdict(list)
-    for at, cell in enumerate(lesson.cells):
+    for at, cell in enumerate(source.cells):
         by_text[cell.source.strip()].append(at)
     candidates: list[list[int]] = []
     for submitted in cells:
@@ -116,9 +116,9 @@ def _longest_in_order(candidates: list[list[int]]) -> dict[int, int]:
 
 
 def _choose_answers(
-    lesson: NotebookNode, cells: list[SubmittedCell], match: list[int | None]
+    source: NotebookNode, cells: list[SubmittedCell], match: list[int | None]
 ) -> dict[int, list[int]]:
-    """Which submitted cells answer each of the lesson's answer cells.
+    """Which submitted cells answer each of the assignment's answer cells.
 
     Of several copies of code the last that is not the stub counts, as it would in a kernel that ran them
     all; of prose all count, because an editor that splits a cell makes copies of its metadata. Where none is
@@ -126,35 +126,35 @@ def _choose_answers(
     """
     copies: dict[int, list[int]] = defaultdict(list)
     for index, position in enumerate(match):
-        if position is not None and _is_answer(lesson.cells[position]):
+        if position is not None and _is_answer(source.cells[position]):
             copies[position].append(index)
     answers = {}
-    for position, cell in enumerate(lesson.cells):
+    for position, cell in enumerate(source.cells):
         if not _is_answer(cell):
             continue
         written = [i for i in copies[position] if cells[i].source.strip() not in ("", cell.source.strip())]
-        chosen = written or _definitions(lesson, cells, match, _grade_id(cell)) or copies[position]
+        chosen = written or _definitions(source, cells, match, _grade_id(cell)) or copies[position]
         if chosen:
             answers[position] = chosen[-1:] if cell.cell_type == "code" else chosen
     return answers
 
 
 def _definitions(
-    lesson: NotebookNode, cells: list[SubmittedCell], match: list[int | None], name: str
+    source: NotebookNode, cells: list[SubmittedCell], match: list[int | None], name: str
 ) -> list[int]:
     """The code cells outside the answer cells that define `name`, such as a test cell written into."""
     return [
         index
         for index, (cell, position) in enumerate(zip(cells, match, strict=True))
         if cell.cell_type == "code"
-        and (position is None or not _is_answer(lesson.cells[position]))
+        and (position is None or not _is_answer(source.cells[position]))
         and name in cell.source
         and name in defined_names(cell.source)
     ]
 
 
 def _own_cells(
-    lesson: NotebookNode,
+    source: NotebookNode,
     cells: list[SubmittedCell],
     match: list[int | None],
     in_order: set[int],
@@ -162,7 +162,7 @@ def _own_cells(
 ) -> dict[int, list[SubmittedCell]]:
     """The student's own cells by the position they follow; -1 is the start of the notebook.
 
-    A cell of the lesson's that was moved or copied says nothing about the place of those behind it.
+    A cell of the assignment's that was moved or copied says nothing about the place of those behind it.
     """
     own: dict[int, list[SubmittedCell]] = defaultdict(list)
     after = -1
@@ -173,12 +173,12 @@ def _own_cells(
         if index in answers or not cell.source.strip():
             continue
         # A released cell that was edited still runs, after the original: it may hold a helper.
-        as_released = position is not None and _is_as_released(cell, lesson.cells[position])
+        as_released = position is not None and _is_as_released(cell, source.cells[position])
         edited_prose = position is not None and cell.cell_type != "code"
-        if as_released or edited_prose or (position is not None and is_left_out(lesson.cells[position])):
+        if as_released or edited_prose or (position is not None and is_left_out(source.cells[position])):
             continue
         # An older copy of an answer runs before the one that counts, so that it does not undo it.
-        older_copy = position is not None and _is_answer(lesson.cells[position])
+        older_copy = position is not None and _is_answer(source.cells[position])
         own[position - 1 if position is not None and older_copy else after].append(cell)
     return own
 
@@ -202,7 +202,7 @@ def _bare(cell: SubmittedCell, cell_id: str) -> NotebookNode:
 
 
 def _is_as_released(cell: SubmittedCell, own: NotebookNode) -> bool:
-    """Whether a submitted cell is the lesson's own, as students have it: without hidden tests."""
+    """Whether a submitted cell is the assignment's own, as students have it: without hidden tests."""
     return cell.source.strip() == own.source.strip() or is_released_text(own, cell.source)
 
 

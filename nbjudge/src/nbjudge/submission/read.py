@@ -21,7 +21,7 @@ from nbjudge.submission.notebook_file import Unreadable, read_notebook_file
 
 NEWEST_FORMAT = 4
 MOST_CELLS = 5_000
-MOST_TEXT = 2_000_000  # characters in all cells; a lesson that is solved has 50,000
+MOST_TEXT = 2_000_000  # characters in all cells; an assignment that is solved has 50,000
 MOST_PARSED = 4  # notebooks of other names, the newest ones
 ROOM_FOR_A_NOTE = 4 * 2**20  # bytes of them, if the notebook of the right name is answered
 ARCHIVE_ENDINGS = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar")
@@ -156,7 +156,7 @@ def _read_file(handed_in: HandedIn, path: str, answers: Mapping[str, Mapping[str
     known = frozenset(cell.grade_id or cell.cell_id or "" for cell in cells) & frozenset(answers)
     if answers and not known and not _defines_any(cells, answers):
         return Submission(
-            reason=f"The file {shown_name(path)} holds none of this lesson's answer cells: "
+            reason=f"The file {shown_name(path)} holds none of this assignment's answer cells: "
             "it is another notebook under this name.",
             path=path,
         )

@@ -1,4 +1,4 @@
-"""`python -m nbjudge.tutor COURSE [LESSON [FILE]]`: a tutor for the kernel that started it, on this machine.
+"""`python -m nbjudge.tutor COURSE [ASSIGNMENT [FILE]]`: a tutor for the kernel that started it.
 
 Requests come over standard input, replies go out over standard output (`nbjudge.tutor.service`).
 When standard input ends, because the kernel has ended, so does the tutor; where that was in the middle of a
@@ -56,11 +56,11 @@ def _material(folder: Path) -> Material:
 
 
 def _warm_up(tutor: Tutor, material: Material, folder: str) -> None:
-    """Load the libraries and the lesson's first exercise before somebody waits for them."""
-    lesson = material.lessons.get(folder)
+    """Load the libraries and the assignment's first exercise before somebody waits for them."""
+    assignment = material.assignments.get(folder)
     with suppress(CourseError):  # the check itself will say so
-        if lesson is not None:
-            tutor.prepare(lesson, lesson.coded[0])
+        if assignment is not None:
+            tutor.prepare(assignment, assignment.coded[0])
 
 
 main(*sys.argv[1:])

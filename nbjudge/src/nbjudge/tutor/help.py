@@ -15,7 +15,7 @@ from nbjudge.judge.arguments import argument_names, receiver
 from nbjudge.judge.judge import Examination
 from nbjudge.kernel.replies import Answer, Ask
 from nbjudge.tutor.levels import Level
-from nbjudge.tutor.material import LessonMaterial
+from nbjudge.tutor.material import AssignmentMaterial
 from nbjudge.tutor.smallest import Difference, smallest_difference
 from nbjudge.values import describe
 from nbjudge.values.arrays import ArrayKind
@@ -32,9 +32,9 @@ TRY_FIRST = (
     "A solution can be seen when yours is right, or after {wanted} tries with changes between them: this was "
     "{tries}."
 )
-NO_PAGE = "The whole lesson on one page is shown where the tutor may show solutions: here it may not."
+NO_PAGE = "The whole assignment on one page is shown where the tutor may show solutions: here it may not."
 NOT_ALL_RIGHT = (
-    "The whole lesson on one page stands here once all its answers are right: {right} of {all} are. "
+    "The whole assignment on one page stands here once all its answers are right: {right} of {all} are. "
     "Still open: {open}."
 )
 
@@ -61,41 +61,41 @@ def which_mistake(examination: Examination, level: Level) -> list[Part]:
     return [Part("text", sentence) for sentence in named] or [Part("text", NO_MISTAKE)]
 
 
-def one_page(lesson: LessonMaterial, level: Level, right: Collection[str]) -> list[Part]:
-    """All the code of a lesson, for whoever has written it; `right` names their right answers."""
-    if level != Level.FULL or not lesson.one_page:
+def one_page(assignment: AssignmentMaterial, level: Level, right: Collection[str]) -> list[Part]:
+    """All the code of an assignment, for whoever has written it; `right` names their right answers."""
+    if level != Level.FULL or not assignment.one_page:
         return [Part("text", NO_PAGE)]
-    still_open = [name for name in lesson.coded if name not in right]
+    still_open = [name for name in assignment.coded if name not in right]
     if still_open:
-        known, names = len(lesson.coded), ", ".join(f"`{name}`" for name in still_open)
+        known, names = len(assignment.coded), ", ".join(f"`{name}`" for name in still_open)
         return [Part("text", NOT_ALL_RIGHT.format(right=known - len(still_open), all=known, open=names))]
-    return [Part("code", lesson.one_page.rstrip())]
+    return [Part("code", assignment.one_page.rstrip())]
 
 
-def smallest_case(lesson: LessonMaterial, examination: Examination, ask: Ask) -> list[Part]:
+def smallest_case(assignment: AssignmentMaterial, examination: Examination, ask: Ask) -> list[Part]:
     """The smallest case in which it goes wrong; nothing where none is found."""
-    exercise, reference = lesson.exercise(examination.verdict.exercise)
+    exercise, reference = assignment.exercise(examination.verdict.exercise)
     difference = smallest_difference(exercise, reference, examination.runs, ask)
     return [] if difference is None else _shown(exercise, reference, difference)
 
 
-def hint(lesson: LessonMaterial, name: str, place: int) -> list[Part]:
+def hint(assignment: AssignmentMaterial, name: str, place: int) -> list[Part]:
     """The hint at this place, or that there is none."""
-    hints = lesson.hints(name)
+    hints = assignment.hints(name)
     if place >= len(hints):
         return [Part("text", NO_MORE_HINTS)]
     title, text = hints[place]
     return [Part("markdown", text, title)]
 
 
-def solutions(lesson: LessonMaterial, name: str, level: Level, right: bool, tries: int) -> list[Part]:
+def solutions(assignment: AssignmentMaterial, name: str, level: Level, right: bool, tries: int) -> list[Part]:
     """The model solution and the other ways, for whoever is right or has tried."""
     if level != Level.FULL:
         return [Part("text", NOT_AT_THIS_LEVEL)]
     if not right and tries < TRIES_FOR_A_SOLUTION:
         return [Part("text", TRY_FIRST.format(wanted=TRIES_FOR_A_SOLUTION, tries=tries))]
-    parts = [Part("code", lesson.solution(name), "A solution")]
-    for number, (good_at, code) in enumerate(lesson.other_ways(name), start=2):
+    parts = [Part("code", assignment.solution(name), "A solution")]
+    for number, (good_at, code) in enumerate(assignment.other_ways(name), start=2):
         parts += [Part("text", good_at, f"Way {number}"), Part("code", code)]
     return parts
 

@@ -1,4 +1,4 @@
-"""How far the tutor may go: a course's choice, for each lesson and from a date on."""
+"""How far the tutor may go: a course's choice, for each assignment and from a date on."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ class Level(StrEnum):
     EXAMPLES = "examples"  # nothing but the examples of the statement
 
 
-def level_of(settings: Mapping[str, Any], lesson: str, today: date) -> Level:
-    """The level of a lesson (its folder's name) on a day.
+def level_of(settings: Mapping[str, Any], assignment: str, today: date) -> Level:
+    """The level of an assignment (its folder's name) on a day.
 
-    `settings` is the section `Tutor` of a configuration: `level` for all lessons, `levels` for some of them,
-    each one level, or a list of levels with the day from which each counts. Raises CourseError for others.
+    `settings` is the section `Tutor` of a configuration: `level` for all assignments, `levels` for some of
+    them, each one level, or a list of levels with the day from which each counts. Raises CourseError for
+    others.
     """
-    chosen = settings.get("levels", {}).get(lesson, settings.get("level", Level.FULL))
+    chosen = settings.get("levels", {}).get(assignment, settings.get("level", Level.FULL))
     try:
         if isinstance(chosen, str):
             return Level(chosen)
@@ -35,7 +36,8 @@ def level_of(settings: Mapping[str, Any], lesson: str, today: date) -> Level:
     except (TypeError, ValueError) as error:
         levels = ", ".join(f'"{level}"' for level in Level)
         raise CourseError(
-            f"The tutor's level for {lesson} is {chosen!r}; there are {levels}. Write it like this: {FORM}"
+            f"The tutor's level for {assignment} is {chosen!r}; there are {levels}. Write it like this: "
+            f"{FORM}"
         ) from error
 
 

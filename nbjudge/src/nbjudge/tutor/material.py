@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from nbjudge.authoring.exercise import Exercise, OtherWay
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Course, Lesson
+from nbjudge.course.course import Assignment, Course
 from nbjudge.course.notebooks import PlainCell, read_plain_cells
 from nbjudge.errors import CourseError
 from nbjudge.judge.questions import Question, question
@@ -21,7 +21,7 @@ HINT = re.compile(r"<details><summary>(Hint[^<]*)</summary>(.*?)</details>", re.
 SOLUTION = re.compile(
     r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION\n?", re.DOTALL | re.MULTILINE
 )
-ONE_PAGE = "one_page.py"  # beside the checks of a lesson
+ONE_PAGE = "one_page.py"  # beside the checks of an assignment
 SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTALL)
 
 
@@ -33,8 +33,8 @@ class WrittenQuestion:
     scheme: str
 
 
-class LessonMaterial(Protocol):
-    """What the tutor has of a lesson, whatever it is made from."""
+class AssignmentMaterial(Protocol):
+    """What the tutor has of an assignment, whatever it is made from."""
 
     most: Level  # that can be told of it, whatever a course allows
 
@@ -75,24 +75,24 @@ class LessonMaterial(Protocol):
 
     @property
     def one_page(self) -> str:
-        """All the code of the lesson, as one would write it in a project; empty where there is none."""
+        """All the code of the assignment, as one would write it in a project; empty where there is none."""
 
 
-class TutoredLesson:
-    """A lesson from its source and its checks. Nothing is loaded before it is asked for."""
+class TutoredAssignment:
+    """An assignment from its source and its checks. Nothing is loaded before it is asked for."""
 
     most = Level.FULL
 
-    def __init__(self, lesson: Lesson) -> None:
-        self.lesson = lesson
+    def __init__(self, assignment: Assignment) -> None:
+        self.assignment = assignment
 
     @property
     def folder(self) -> str:
-        return self.lesson.folder
+        return self.assignment.folder
 
     @cached_property
     def coded(self) -> list[str]:
-        return [name for name in self.names if name in self.lesson.exercises]
+        return [name for name in self.names if name in self.assignment.exercises]
 
     def questions(self, name: str, seed: int) -> list[Question]:
         exercise, reference = self.exercise(name)
@@ -100,7 +100,7 @@ class TutoredLesson:
 
     @cached_property
     def cells(self) -> list[PlainCell]:
-        return read_plain_cells(self.lesson.source_path)
+        return read_plain_cells(self.assignment.source_path)
 
     @cached_property
     def names(self) -> list[str]:
@@ -108,7 +108,7 @@ class TutoredLesson:
         return list(dict.fromkeys(names))
 
     def exercise(self, name: str) -> tuple[Exercise, Callable[..., Any]]:
-        return self.lesson.exercises[name], self.lesson.reference_answer(name)
+        return self.assignment.exercises[name], self.assignment.reference_answer(name)
 
     def why_not(self, name: str) -> str:
         return ""
@@ -127,11 +127,11 @@ class TutoredLesson:
         return SOLUTION.sub(r"\2", self.cells[self._place(name)].source).strip("\n")
 
     def other_ways(self, name: str) -> list[tuple[str, str]]:
-        return [(way.good_at, _code_of(way)) for way in self.lesson.exercises[name].other_ways]
+        return [(way.good_at, _code_of(way)) for way in self.assignment.exercises[name].other_ways]
 
     @property
     def one_page(self) -> str:
-        file = self.lesson.checks_path / ONE_PAGE
+        file = self.assignment.checks_path / ONE_PAGE
         return file.read_text("utf-8") if file.is_file() else ""
 
     def written(self, name: str) -> WrittenQuestion | None:
@@ -149,26 +149,28 @@ class TutoredLesson:
 
 @dataclass(frozen=True)
 class Material:
-    """A course as the tutor has it: its lessons by folder, and the section `Tutor` of its configuration."""
+    """A course as the tutor has it: assignments by folder, and the section `Tutor` of the configuration."""
 
-    lessons: Mapping[str, LessonMaterial]
+    assignments: Mapping[str, AssignmentMaterial]
     settings: Mapping[str, Any]
 
-    def find(self, name: str, folder: str = "") -> LessonMaterial:
-        """The lesson of an exercise, by preference that of this folder. CourseError where there is none."""
-        first = [self.lessons[folder]] if folder in self.lessons else []
-        for lesson in [*first, *self.lessons.values()]:
-            if name in lesson.names:
-                return lesson
-        here = first or list(self.lessons.values())
-        known = ", ".join(known for lesson in here for known in lesson.names)
+    def find(self, name: str, folder: str = "") -> AssignmentMaterial:
+        """The assignment of an exercise, if possible in this folder. CourseError where there is none."""
+        first = [self.assignments[folder]] if folder in self.assignments else []
+        for assignment in [*first, *self.assignments.values()]:
+            if name in assignment.names:
+                return assignment
+        here = first or list(self.assignments.values())
+        known = ", ".join(known for assignment in here for known in assignment.names)
         raise CourseError(f"There is no exercise {name!r}. The exercises are: {known}.")
 
 
 def material_of(course: Course) -> Material:
     """From the course's sources and checks."""
-    lessons = {lesson.folder: TutoredLesson(lesson) for lesson in course.lessons.values()}
-    return Material(lessons, dict(read_config(course.root).get("Tutor", {})))
+    assignments = {
+        assignment.folder: TutoredAssignment(assignment) for assignment in course.assignments.values()
+    }
+    return Material(assignments, dict(read_config(course.root).get("Tutor", {})))
 
 
 def _code_of(way: OtherWay) -> str:

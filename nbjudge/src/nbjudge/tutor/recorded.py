@@ -1,4 +1,4 @@
-"""A lesson as recorded questions and right answers: a tutor that measures, where no reference may be.
+"""An assignment as recorded questions and right answers: a tutor that measures, where no reference may be.
 
 For the zip of a class. What is recorded is one draw of each exercise: what is asked, and the numbers that are
 right there. It holds no reference, no check and no mistake, and so it can name none. What is asked with code
@@ -59,8 +59,8 @@ class RecordedExercise:
 
 
 @dataclass
-class RecordedLesson:
-    """What a `TutoredLesson` is to the tutor, as far as a recording goes."""
+class RecordedAssignment:
+    """What a `TutoredAssignment` is to the tutor, as far as a recording goes."""
 
     folder: str
     names: list[str]

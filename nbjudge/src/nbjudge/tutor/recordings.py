@@ -1,4 +1,4 @@
-"""Recordings of lessons as files, see `nbjudge.tutor.recorded`.
+"""Recordings of assignments as files, see `nbjudge.tutor.recorded`.
 
 A recording holds plain values, arrays and the few `FORMS`; nothing in it is executed when it is read.
 """
@@ -20,8 +20,8 @@ from nbjudge.errors import CourseError
 from nbjudge.judge.again import second_round_of
 from nbjudge.judge.arguments import argument_names
 from nbjudge.judge.questions import Question
-from nbjudge.tutor.material import LessonMaterial, Material, TutoredLesson, material_of
-from nbjudge.tutor.recorded import RecordedExercise, RecordedGroup, RecordedLesson
+from nbjudge.tutor.material import AssignmentMaterial, Material, TutoredAssignment, material_of
+from nbjudge.tutor.recorded import RecordedAssignment, RecordedExercise, RecordedGroup
 from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import MadeInKernel, Message
 
@@ -43,7 +43,7 @@ FORMS = {
 def recorded_material(folder: Path) -> Material:
     """A course from the recordings in a folder, and from what its configuration says of the tutor.
 
-    Raises CourseError where that cannot be read; so does whatever reads a lesson that cannot be read.
+    Raises CourseError where that cannot be read; so does whatever reads an assignment that cannot be read.
     """
     try:
         settings = json.loads((folder / SETTINGS).read_text("utf-8"))
@@ -56,33 +56,35 @@ def recordings(course: Course) -> Iterator[tuple[str, bytes]]:
     """The files of such a folder, one by one: name and content."""
     material = material_of(course)
     yield SETTINGS, json.dumps(material.settings, sort_keys=True).encode()
-    for lesson in course.lessons.values():
-        yield f"{lesson.folder}{SUFFIX}", record(TutoredLesson(lesson))
+    for assignment in course.assignments.values():
+        yield f"{assignment.folder}{SUFFIX}", record(TutoredAssignment(assignment))
 
 
-def record(lesson: TutoredLesson) -> bytes:
-    """The recording of a lesson; the same lesson makes the same recording."""
+def record(assignment: TutoredAssignment) -> bytes:
+    """The recording of an assignment; the same assignment makes the same recording."""
     arrays: list[Any] = []
     content = io.BytesIO()
-    exercises = {name: _recorded(lesson, name) for name in lesson.coded}
-    _Writer(content, arrays).dump((lesson.folder, lesson.names, exercises))
+    exercises = {name: _recorded(assignment, name) for name in assignment.coded}
+    _Writer(content, arrays).dump((assignment.folder, assignment.names, exercises))
     message = Message()
     nodes = json.dumps([message.tree(array, 0) for array in arrays])
     kinds = sorted({type(kind_of(array)).__module__ for array in arrays})
     return gzip.compress(pickle.dumps((kinds, nodes, bytes(message.numbers), content.getvalue())), mtime=0)
 
 
-def read(data: bytes) -> RecordedLesson:
-    """The lesson of a recording. Raises CourseError for anything else."""
+def read(data: bytes) -> RecordedAssignment:
+    """The assignment of a recording. Raises CourseError for anything else."""
     try:
         kinds, nodes, numbers, content = _Reader(io.BytesIO(gzip.decompress(data)), []).load()
         for module in kinds:
             _import_kind(module)
         message = Message(bytearray(numbers))
         arrays = [message.value(node, 0) for node in json.loads(nodes)]
-        return RecordedLesson(*_Reader(io.BytesIO(content), arrays).load())
+        return RecordedAssignment(*_Reader(io.BytesIO(content), arrays).load())
     except Exception as error:  # whatever a file can hold
-        raise CourseError(f"This is no recording of a lesson ({type(error).__name__}: {error}).") from None
+        raise CourseError(
+            f"This is no recording of an assignment ({type(error).__name__}: {error})."
+        ) from None
 
 
 def texts_in(data: bytes) -> Iterator[str]:
@@ -104,8 +106,8 @@ def _texts(value: Any) -> Iterator[str]:
         yield from _texts(vars(value))
 
 
-def load(file: Path) -> RecordedLesson:
-    """The lesson that a file holds. Raises CourseError where it is no recording."""
+def load(file: Path) -> RecordedAssignment:
+    """The assignment that a file holds. Raises CourseError where it is no recording."""
     try:
         return read(file.read_bytes())
     except (OSError, CourseError) as error:
@@ -119,20 +121,20 @@ def _import_kind(module: str) -> None:
     import_module(module)
 
 
-class _Recordings(Mapping[str, LessonMaterial]):
-    """The lessons of a folder, each read when somebody asks for it."""
+class _Recordings(Mapping[str, AssignmentMaterial]):
+    """The assignments of a folder, each read when somebody asks for it."""
 
     def __init__(self, folder: Path) -> None:
         self._files = {file.name.removesuffix(SUFFIX): file for file in sorted(folder.glob(f"*{SUFFIX}"))}
-        self._read: dict[str, LessonMaterial] = {}
+        self._read: dict[str, AssignmentMaterial] = {}
 
-    def __getitem__(self, lesson: str) -> LessonMaterial:
-        if lesson not in self._read:
-            self._read[lesson] = load(self._files[lesson])
-        return self._read[lesson]
+    def __getitem__(self, assignment: str) -> AssignmentMaterial:
+        if assignment not in self._read:
+            self._read[assignment] = load(self._files[assignment])
+        return self._read[assignment]
 
-    def __contains__(self, lesson: object) -> bool:
-        return lesson in self._files
+    def __contains__(self, assignment: object) -> bool:
+        return assignment in self._files
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._files)
@@ -174,9 +176,9 @@ class _Reader(pickle.Unpickler):
         return getattr(import_module(module), name)
 
 
-def _recorded(lesson: TutoredLesson, name: str) -> RecordedExercise:
-    exercise, reference = lesson.exercise(name)
-    asked = lesson.questions(name, SEED)
+def _recorded(assignment: TutoredAssignment, name: str) -> RecordedExercise:
+    exercise, reference = assignment.exercise(name)
+    asked = assignment.questions(name, SEED)
     kept = [each for each in asked if each.expected and not _has_code([each.cases, each.calls])]
     return RecordedExercise(
         name,
@@ -185,7 +187,7 @@ def _recorded(lesson: TutoredLesson, name: str) -> RecordedExercise:
         exercise.tolerance,
         exercise.not_allowed,
         tuple(argument_names(reference)),
-        lesson.hints(name),
+        assignment.hints(name),
         [_recorded_group(each) for each in kept],
         tuple(each.group.name for each in asked if each not in kept),
         exercise.changed_arguments,

@@ -41,7 +41,7 @@ def act(tutor: Tutor, action: str, message: Mapping[str, Any]) -> Reply:
     Raises
     ------
     CourseError
-        If the course has no such exercise or lesson.
+        If the course has no such exercise or assignment.
     ValueError, KeyError, TypeError
         If the message is not of the agreed form.
     """

@@ -31,14 +31,14 @@ from nbjudge.tutor.help import (
     which_mistake,
 )
 from nbjudge.tutor.levels import Level, level_of
-from nbjudge.tutor.material import LessonMaterial, Material
+from nbjudge.tutor.material import AssignmentMaterial, Material
 
 Reply = dict[str, Any]
-# Begins a check: of which lesson and exercise, and what examines the answer.
+# Begins a check: of which assignment and exercise, and what examines the answer.
 Converse = Callable[[tuple[str, str], Callable[[Ask], Examination]], Talk]
 MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
 IT_DIFFERS = "It gives something else than it should."
-ONLY_EXAMPLES = "In this lesson the tutor is not asked yet: the examples above test your answer."
+ONLY_EXAMPLES = "In this assignment the tutor is not asked yet: the examples above test your answer."
 CHECK_FIRST = "Run the cell with check({name!r}) again first: the tutor was started anew and has not seen it."
 TOO_LATE = "This check is over: run its cell again."
 
@@ -67,33 +67,33 @@ class Tutor:
 
         CourseError where the course has no such exercise.
         """
-        lesson = self._material.find(name, folder)
-        level = self._level(lesson)
-        written = lesson.written(name)
+        assignment = self._material.find(name, folder)
+        level = self._level(assignment)
+        written = assignment.written(name)
         if written is not None:
             return {"written": True, "level": level}
         if level == Level.EXAMPLES:
             return {"said": ONLY_EXAMPLES, "level": level}
-        if why_not := lesson.why_not(name):
+        if why_not := assignment.why_not(name):
             return {"said": why_not, "level": level}
-        exercise, reference = lesson.exercise(name)
+        exercise, reference = assignment.exercise(name)
 
         def look(ask: Ask) -> Examination:
-            questions = lesson.questions(name, self._seed)
+            questions = assignment.questions(name, self._seed)
             return examine_with(exercise, reference, questions, ask, self._seed).without_answers()
 
         def finish(examination: Examination) -> Reply:
             self._examined[name] = examination
-            self._prepare_next(lesson, name)
-            return _verdict_reply(examination, level) | {"remark": lesson.remark(name)}
+            self._prepare_next(assignment, name)
+            return _verdict_reply(examination, level) | {"remark": assignment.remark(name)}
 
-        return self._begin(name, self._converse((lesson.folder, name), look), finish)
+        return self._begin(name, self._converse((assignment.folder, name), look), finish)
 
     def help(self, name: str, step: Step, given: int, tries: int, folder: str = "") -> Reply:
         """A step of help on the last examination; `given` helps were shown before. The reply has "parts"."""
-        lesson = self._material.find(name, folder)
-        level = self._level(lesson)
-        written = lesson.written(name)
+        assignment = self._material.find(name, folder)
+        level = self._level(assignment)
+        written = assignment.written(name)
         if written is not None:
             return _parts_reply(_model_answer(written.model_answer, written.scheme, level))
         examination = self._examined.get(name)
@@ -103,31 +103,31 @@ class Tutor:
             return _parts_reply(which_mistake(examination, level))
         if step == "solution":
             right = examination.verdict.points == examination.verdict.max_points
-            return _parts_reply(solutions(lesson, name, level, right, tries))
+            return _parts_reply(solutions(assignment, name, level, right, tries))
 
         if given > 0:
-            return _parts_reply(hint(lesson, name, given - self._case_shown.get(name, False)))
+            return _parts_reply(hint(assignment, name, given - self._case_shown.get(name, False)))
         current = examination
 
         def finish(case: list[Part]) -> Reply:
             self._case_shown[name] = bool(case)
-            return _parts_reply(case or hint(lesson, name, 0))
+            return _parts_reply(case or hint(assignment, name, 0))
 
-        return self._begin(name, Conversation(lambda ask: smallest_case(lesson, current, ask)), finish)
+        return self._begin(name, Conversation(lambda ask: smallest_case(assignment, current, ask)), finish)
 
     def one_page(self, folder: str, right: Collection[str]) -> Reply:
-        """All the code of a lesson, for whoever has these exercises of it right. The reply has "parts".
+        """All the code of an assignment, for whoever has these exercises of it right. The reply has "parts".
 
-        CourseError where the course has no such lesson.
+        CourseError where the course has no such assignment.
         """
-        if folder not in self._material.lessons:
-            known = ", ".join(self._material.lessons)
+        if folder not in self._material.assignments:
+            known = ", ".join(self._material.assignments)
             raise CourseError(
-                f"The tutor knows no lesson whose notebook lies in a folder called {folder!r}. Give the "
+                f"The tutor knows no assignment whose notebook lies in a folder called {folder!r}. Give the "
                 f"folder its name back: {known}."
             )
-        lesson = self._material.lessons[folder]
-        return _parts_reply(one_page(lesson, self._level(lesson), right))
+        assignment = self._material.assignments[folder]
+        return _parts_reply(one_page(assignment, self._level(assignment), right))
 
     def answer(self, conversation: str, said: str | bytes | None, lost: str = "") -> Reply:
         """What the kernel gave to the last question, or why it gave nothing: "late" or "died"."""
@@ -140,10 +140,10 @@ class Tutor:
         """What a kernel answers questions with: the same for every kernel, with nothing of a course."""
         return {"program": requests.program()}
 
-    def prepare(self, lesson: LessonMaterial, name: str) -> None:
+    def prepare(self, assignment: AssignmentMaterial, name: str) -> None:
         """Draw the questions of an exercise and answer them, so that its first check need not wait."""
         with self._preparing:
-            for question in lesson.questions(name, self._seed):
+            for question in assignment.questions(name, self._seed):
                 second_round_of(question)
 
     def _begin(self, name: str, talk: Talk, finish: Callable[[Any], Reply]) -> Reply:
@@ -176,22 +176,22 @@ class Tutor:
         self._open.pop(conversation, None)
         return finish(coming)
 
-    def _prepare_next(self, lesson: LessonMaterial, name: str) -> None:
+    def _prepare_next(self, assignment: AssignmentMaterial, name: str) -> None:
         """Prepare the exercises after this one, while the learner reads."""
-        later = lesson.coded[lesson.coded.index(name) + 1 :]
+        later = assignment.coded[assignment.coded.index(name) + 1 :]
 
         def work() -> None:
             for each in later[:2]:
                 try:
-                    self.prepare(lesson, each)
+                    self.prepare(assignment, each)
                 except CourseError:
                     return  # its own check will say so
 
         threading.Thread(target=work, daemon=True).start()
 
-    def _level(self, lesson: LessonMaterial) -> Level:
-        level = level_of(self._material.settings, lesson.folder, date.today())
-        return lesson.most if level == Level.FULL else level
+    def _level(self, assignment: AssignmentMaterial) -> Level:
+        level = level_of(self._material.settings, assignment.folder, date.today())
+        return assignment.most if level == Level.FULL else level
 
 
 def program_name() -> str:

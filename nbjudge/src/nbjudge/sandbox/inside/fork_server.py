@@ -1,4 +1,4 @@
-"""The fork server: imports what lessons import, once, and forks a kernel for each notebook.
+"""The fork server: imports what assignments import, once, and forks a kernel for each notebook.
 
 Runs inside bubblewrap as a program of its own and reads requests from an inherited socket. No
 student code ever runs in this process; it starts no thread, so that a fork of it is whole.
@@ -18,7 +18,7 @@ from . import system
 from .rehearsal import rehearse
 from .supervisor import keep
 
-# Everything a kernel would spend its first seconds on. Lessons' own imports are added by the caller.
+# Everything a kernel would spend its first seconds on. Assignments' own imports are added by the caller.
 KERNEL_MODULES = (
     "ipykernel.kernelapp",
     "ipykernel.ipkernel",

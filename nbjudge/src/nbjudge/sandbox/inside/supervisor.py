@@ -135,7 +135,7 @@ def show_own_sockets_only(name: str) -> None:
 
 
 def write_files(folder: Path, files: dict[str, str]) -> None:
-    """The notebook's work folder: the lesson's given files and the student's own."""
+    """The notebook's work folder: the assignment's given files and the student's own."""
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(base64.b64decode(content))

@@ -1,4 +1,4 @@
-"""A new lesson: one notebook in a folder of its own, with the cells that every lesson of its course has."""
+"""A new assignment: one notebook in its own folder, with the cells that all of the course have."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ NAME = re.compile(r"(?:(\d+)_)?([a-z]\w*)", re.ASCII)
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
-def new_lesson(folders: CourseFolders, folder: str, form: Form = GENERIC) -> Path:
-    """Write a lesson's notebook, and the files that lie beside its checks; returns the notebook's path.
+def new_assignment(folders: CourseFolders, folder: str, form: Form = GENERIC) -> Path:
+    """Write an assignment's notebook, and the files that lie beside its checks; returns the notebook's path.
 
     Raises CourseError where the folder is there already, or is no name for one.
     """
     named = NAME.fullmatch(folder)
     if named is None:
         raise CourseError(
-            f"{folder!r} is no name for a lesson: write small letters, digits and _, such as ps2."
+            f"{folder!r} is no name for an assignment: write small letters, digits and _, such as ps2."
         )
     number, stem = named.groups()
     source, checks = folders.source, folders.checks / stem
     taken = [path for path in source.glob("*/*.ipynb") if path.stem == stem]
     taken += [path for path in (source / folder, *(checks / file for file in form.files)) if path.exists()]
     if taken:
-        raise CourseError(f"{taken[0]} is there already: give the lesson a name of its own.")
+        raise CourseError(f"{taken[0]} is there already: give the assignment a name of its own.")
     title = stem.replace("_", " ").capitalize()
     values = {
         "title": title,

@@ -1,4 +1,4 @@
-"""A lesson as a zip archive: what a worker needs of the course, and nothing else of it.
+"""An assignment as a zip archive: what a worker needs of the course, and nothing else of it.
 
 The key that makes the inputs unpredictable, the gradebook and the other submissions stay behind.
 """
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from nbjudge.course.course import Course, Lesson
+from nbjudge.course.course import Assignment, Course
 from nbjudge.course.folders import CourseFolders
 from nbjudge.submission.files import CACHE_FOLDERS
 
@@ -23,7 +23,7 @@ ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)  # so that the same files make the same archiv
 
 
 @dataclass(frozen=True)
-class LessonArchive:
+class AssignmentArchive:
     """A zip of an assignment's notebooks, solutions, given files and checks, and of a setting of the course.
 
     Inside, the folders have nbgrader's default names, whatever they are called in the course.
@@ -37,12 +37,12 @@ class LessonArchive:
         return hashlib.sha256(self.content).hexdigest()
 
 
-def pack_lesson(course: Course, folder: str) -> LessonArchive:
+def pack_assignment(course: Course, folder: str) -> AssignmentArchive:
     """Pack the assignment `folder` (`ps1`) of a course."""
     there, inside = course.folders, CourseFolders(Path())
     tops = {there.source / folder: inside.source / folder, there.solution / folder: inside.solution / folder}
-    for lesson in course.lessons_in(folder):
-        for file in lesson.checks_files:
+    for assignment in course.assignments_in(folder):
+        for file in assignment.checks_files:
             tops[file] = inside.checks / file.name
     names = {
         name / file.relative_to(top): file
@@ -57,11 +57,11 @@ def pack_lesson(course: Course, folder: str) -> LessonArchive:
         for name in sorted(names):
             if not CACHE_FOLDERS & set(name.parts):
                 archive.writestr(zipfile.ZipInfo(str(name), ZIP_EPOCH), names[name].read_bytes())
-    return LessonArchive(folder, buffer.getvalue())
+    return AssignmentArchive(folder, buffer.getvalue())
 
 
-def unpacked_lesson(archive: LessonArchive, name: str) -> Lesson:
-    """The lesson `name` of an archive, unpacked once in this process; a process keeps one archive."""
+def unpacked_assignment(archive: AssignmentArchive, name: str) -> Assignment:
+    """The assignment `name` of an archive, unpacked once in this process; a process keeps one archive."""
     if archive.digest not in _unpacked:
         remove_unpacked()
         folder = TemporaryDirectory(prefix="nbjudge-")
@@ -70,7 +70,7 @@ def unpacked_lesson(archive: LessonArchive, name: str) -> Lesson:
         root = Path(folder.name)
         _unpacked[archive.digest] = folder, Course(root, CourseFolders(root))
     _, course = _unpacked[archive.digest]
-    return next(lesson for lesson in course.lessons_in(archive.folder) if lesson.name == name)
+    return next(assignment for assignment in course.assignments_in(archive.folder) if assignment.name == name)
 
 
 _unpacked: dict[str, tuple[TemporaryDirectory[str], Course]] = {}
