@@ -304,7 +304,7 @@ def test_a_setting_that_does_not_fit_is_refused_in_a_sentence(said, message):
 
 
 def test_a_table_for_a_spreadsheet_has_no_formulas():
-    row = {"lesson": "=1+1", "exercise": "softmax", "begun": 2, "working": 0, "stuck": 1, "done": 1}
+    row = {"assignment": "=1+1", "exercise": "softmax", "begun": 2, "working": 0, "stuck": 1, "done": 1}
     row["mistakes"] = [{"name": "unshifted", "learners": 1}]
     assert as_csv([row], CsvFormat()).splitlines()[1] == '"\'=1+1","softmax",2,0,1,1,"unshifted: 1"'
     german = CsvFormat("semicolon", "comma")

@@ -33,7 +33,7 @@ from tiny_course import (
 )
 
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
-from nbjudge.record.status import Status
+from nbjudge.record.schema import Status
 
 pytestmark = pytest.mark.integration
 

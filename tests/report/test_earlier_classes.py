@@ -34,7 +34,7 @@ def report_of(folder: Path, full: int, of: int, mistakes: dict[str, int], day: s
         ],
     }
     path = folder / f"{day}.json"
-    path.write_text(json.dumps({"lesson": FOLDER, "made": f"{day}T10:00", "tables": tables}))
+    path.write_text(json.dumps({"assignment": FOLDER, "made": f"{day}T10:00", "tables": tables}))
     return path
 
 
@@ -124,7 +124,7 @@ def test_without_earlier_classes_nothing_is_said_of_them(graded_class, report, t
         ("no json", "is no report of a class"),
         ("[1]", "is no report of a class"),
         ('{"made": "2025", "tables": {"exercises": [{}]}}', "is no report of a class"),
-        (json.dumps({"lesson": "02_other", "made": "2025", "tables": NOTHING}), "is a report of '02_other'"),
+        (json.dumps({"assignment": "02_other", "made": "2025", "tables": NOTHING}), "reports on '02_other'"),
     ],
 )
 def test_what_is_no_report_of_this_lesson_is_refused_in_a_sentence(tmp_path, content, said):

@@ -10,6 +10,7 @@ import html
 import logging
 import re
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 LONGEST_NAME = 60  # characters of a file's name that are shown
@@ -56,6 +57,19 @@ def as_html(text: str) -> str:
     escaped = html.escape(plain_line(text, LONGEST_SENTENCE), quote=False)
     # Formulas are looked for in a page's text, between these, and never across elements.
     return re.sub(r"[$\\]", r"<span>\g<0></span>", escaped)
+
+
+def sentence_as_html(sentence: str, code: Callable[[str], str] = "<code>{}</code>".format) -> str:
+    """A sentence as HTML, with the parts in backticks as code.
+
+    Parameters
+    ----------
+    sentence
+        Plain text; markup in it is escaped.
+    code
+        Turns the escaped text between two backticks into HTML.
+    """
+    return re.sub(r"`([^`]+)`", lambda found: code(found[1]), html.escape(sentence))
 
 
 def words_of_failure(traceback_: str) -> str:

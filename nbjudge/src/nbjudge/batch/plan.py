@@ -15,8 +15,7 @@ from typing import Literal
 
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
-from nbjudge.record.unchanged import is_same_content
-from nbjudge.record.unfinished import is_finished
+from nbjudge.record.graded_notebook import is_finished, is_same_content
 from nbjudge.submission.files import Folder, entries
 from nbjudge.submission.timestamps import TIMESTAMP_FILE, has_timestamp
 

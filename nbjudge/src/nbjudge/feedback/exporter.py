@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from traitlets import Bool, default
 from nbjudge.feedback.hidden import Regions
 from nbjudge.feedback.page import Page, Part, page_of
 from nbjudge.feedback.prose import as_html, as_it_is
+from nbjudge.plain_text import sentence_as_html
 
 TEMPLATES = Path(__file__).parent / "templates"
 NAME = "nbjudge_feedback"
@@ -116,8 +115,8 @@ def _prose(part: Part | str, resources: dict[str, Any]) -> Markup:
 
 
 def _sentence(text: str) -> Markup:
-    """A sentence of the judge's, with what stands in backticks as code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text)))
+    """A sentence of the judge's, with the parts in backticks as code."""
+    return Markup(sentence_as_html(text))
 
 
 def _points(number: float) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from nbjudge.kernel.replies import Ask, Reply
 from nbjudge.probe.watching import Watch
-from nbjudge.record.status import Status
+from nbjudge.record.schema import Status
 
 
 class AnswerStatuses:

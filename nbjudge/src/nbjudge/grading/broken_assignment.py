@@ -21,7 +21,7 @@ from nbjudge.grading.grade import grade
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_cell import read_cell_status
-from nbjudge.record.status import Status
+from nbjudge.record.schema import Status
 from nbjudge.sandbox.forked_kernel import SandboxError
 from nbjudge.submission.files import copy_plain_files
 

@@ -21,7 +21,7 @@ from nbjudge.kernel.replies import Answer, Ask, Reply
 from nbjudge.probe.watching import Watch
 from nbjudge.record.graded_cell import write_cell_status, write_verdict
 from nbjudge.record.graded_notebook import read_record, write_record
-from nbjudge.record.status import Status
+from nbjudge.record.schema import Status
 
 LEFT_OUT = "(Not run for grading: no answer depends on this cell.)\n"
 CELL_STATUSES: dict[Outcome, Status] = {

@@ -31,7 +31,7 @@ from nbjudge.nbgrader_hooks.storage import GradedNotebookWriter, exit_on_write_e
 from nbjudge.nbgrader_hooks.submissions import NamesOtherCommand, SharedFiles, hide_links, regrade_changed
 from nbjudge.nbgrader_hooks.ungraded import take_back_ungraded
 from nbjudge.plain_text import keep_plain
-from nbjudge.record.unfinished import remove_unfinished
+from nbjudge.record.graded_notebook import remove_unfinished
 from nbjudge.sandbox.fork_server import current_fork_server
 from nbjudge.submission.files import plain_file_names
 from nbjudge.submission.folder import HandedIn, files_beside, read_handed_in

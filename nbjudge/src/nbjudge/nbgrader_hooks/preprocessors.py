@@ -30,8 +30,7 @@ from nbjudge.nbgrader_hooks.settings import JudgingSettings
 from nbjudge.nbgrader_hooks.storage import GRADES_ARE_KEPT
 from nbjudge.plain_text import as_html
 from nbjudge.record.graded_notebook import read_record, write_record
-from nbjudge.record.schema import NotebookRecord
-from nbjudge.record.status import Status
+from nbjudge.record.schema import NotebookRecord, Status
 from nbjudge.regrade.apply import apply_regrades
 from nbjudge.submission.files import copy_plain_files, plain_file_names, write_replacing
 from nbjudge.submission.folder import EXCHANGE_SECRET, HandedIn, files_within

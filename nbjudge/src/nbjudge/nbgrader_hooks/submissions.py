@@ -12,7 +12,7 @@ from typing import Any
 
 from nbjudge.course.folders import CourseFolders, folders_of
 from nbjudge.plain_text import plain_line, shown_name
-from nbjudge.record.unchanged import is_same_content
+from nbjudge.record.graded_notebook import is_same_content
 from nbjudge.submission.files import Entry, Folder, entries, is_reached_by_link
 from nbjudge.submission.folder import HandedIn
 

@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from nbjudge.nbgrader_hooks.nbgrader_course import autograded_folder
 from nbjudge.plain_text import plain_line
-from nbjudge.record.unfinished import remove_unfinished
+from nbjudge.record.graded_notebook import remove_unfinished
 
 # What nbgrader changes of each kind of row while it grades.
 CHANGED = {

@@ -18,8 +18,7 @@ from nbformat import NotebookNode
 from nbjudge.cell_metadata import own_metadata, update_own_metadata
 from nbjudge.judge.verdict import Regrade, Verdict
 from nbjudge.plain_text import without_terminal_codes
-from nbjudge.record.schema import ExerciseRecord
-from nbjudge.record.status import Status, read_status
+from nbjudge.record.schema import ExerciseRecord, Status, read_status
 from nbjudge.record.verdict_text import as_html
 from nbjudge.sandbox.inside.outputs import SHOWABLE, text
 

@@ -1,9 +1,11 @@
-"""A graded notebook: its record, its cells with what became of each, and the verdicts in them."""
+"""Graded notebooks: read and write their records, find unfinished ones and changed submissions."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+import shutil
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,15 +14,18 @@ from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import is_added, nbgrader_metadata, own_metadata, update_own_metadata
 from nbjudge.judge.verdict import Verdict
-from nbjudge.record import version_1
 from nbjudge.record.graded_cell import read_cell_status, read_exercise
-from nbjudge.record.schema import ExerciseRecord, NotebookRecord
-from nbjudge.record.status import Status
+from nbjudge.record.schema import ExerciseRecord, NotebookRecord, Status
+from nbjudge.submission.files import Folder
+from nbjudge.submission.folder import read_handed_in
+
+TAIL = 2**14  # bytes at the end of a file in which the notebook's metadata are expected
+BEHIND_THE_CELLS = b'\n "metadata": {'  # the metadata of cells are indented further
 
 
 @dataclass(frozen=True)
 class CellError:
-    """An error among the outputs of a cell, in whoever's words."""
+    """An error among the outputs of a cell."""
 
     name: str
     message: str
@@ -28,7 +33,7 @@ class CellError:
 
 @dataclass(frozen=True)
 class GradedCell:
-    """What a graded notebook says of one of its cells."""
+    """One cell of a graded notebook."""
 
     cell_id: str
     grade_id: str = ""  # nbgrader's; empty where the cell has none
@@ -42,68 +47,156 @@ class GradedCell:
 
 @dataclass(frozen=True)
 class GradedNotebook:
-    """What grading left in a notebook of `autograded/`."""
+    """A notebook in `autograded/`: its record and its cells."""
 
     record: NotebookRecord = NotebookRecord()
     cells: tuple[GradedCell, ...] = ()
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """By exercise."""
+        """The verdicts by exercise."""
         records = [cell.exercise for cell in self.cells if cell.exercise is not None]
         return {record.verdict.exercise: record.verdict for record in records}
 
     @property
     def cell_ids(self) -> dict[str, str]:
-        """The id of the graded cell, by exercise."""
+        """The ids of the graded cells by exercise."""
         return {
             cell.exercise.verdict.exercise: cell.cell_id for cell in self.cells if cell.exercise is not None
         }
 
     @property
     def points(self) -> dict[str, tuple[float, float]]:
-        """Points and the most there are, by exercise."""
+        """Points and maximum points by exercise."""
         return {name: (verdict.points, verdict.max_points) for name, verdict in self.verdicts.items()}
 
 
 def read_graded(path: Path) -> GradedNotebook:
-    """Read a notebook of `autograded/`, whoever wrote it. Raises OSError or ValueError where it is none."""
+    """Read a notebook in `autograded/`.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is not a notebook.
+    """
     try:
         content = json.loads(path.read_bytes())
     except RecursionError as error:
-        raise ValueError(f"{path} is no notebook: it is nested too deeply") from error
+        raise ValueError(f"{path} is not a notebook: it is nested too deeply") from error
     if not isinstance(content, dict) or not isinstance(content.get("cells"), list):
-        raise ValueError(f"{path} is no notebook: it holds no cells")
-    record = read_record(content)
+        raise ValueError(f"{path} is not a notebook: it has no cells")
     cells = (cell for cell in content["cells"] if isinstance(cell, dict))
-    return GradedNotebook(record, tuple(_cell(cell, record.version) for cell in cells))
+    return GradedNotebook(read_record(content), tuple(_cell(cell) for cell in cells))
 
 
 def read_record(notebook: Mapping[str, Any]) -> NotebookRecord:
-    """What grading says of a whole notebook, which somebody has read already."""
+    """Read the record of a whole notebook."""
     return NotebookRecord.from_data(own_metadata(notebook))
 
 
 def write_record(notebook: NotebookNode, record: NotebookRecord) -> None:
-    """Write that into the notebook's metadata."""
+    """Write the record into the notebook's metadata."""
     update_own_metadata(notebook, **record.as_data())
 
 
-def _cell(cell: dict[str, Any], version: int) -> GradedCell:
+def remove_unfinished(folder: Path, names: Collection[str], whole: bool) -> bool:
+    """Remove graded notebooks of a submission whose grading did not end; nbgrader takes them for graded.
+
+    Parameters
+    ----------
+    folder
+        The student's folder in `autograded/`.
+    names
+        The notebooks to be graded, without ".ipynb".
+    whole
+        Whether these are all notebooks of the folder, so that the whole folder is removed.
+
+    Returns
+    -------
+    bool
+        Whether something was removed.
+    """
+    unfinished = [name for name in names if not is_finished(folder / f"{name}.ipynb")]
+    if not unfinished or not folder.is_dir():
+        return False
+    if whole:
+        shutil.rmtree(folder)
+    else:
+        for name in unfinished:
+            (folder / f"{name}.ipynb").unlink(missing_ok=True)
+    return True
+
+
+def is_finished(notebook: Path) -> bool:
+    """Whether a graded notebook was written completely, after its grades had entered the gradebook."""
+    record = _read_record_only(notebook)
+    return record is not None and record.status is not Status.UNFINISHED
+
+
+def recorded_digest(notebook: Path) -> str:
+    """The digest of the submission that a graded notebook records; empty if it has none."""
+    record = _read_record_only(notebook)
+    return "" if record is None else record.digest
+
+
+def is_same_content(submitted: Folder, graded: Path, notebooks: Collection[str]) -> bool | None:
+    """Compare a submission with the digest recorded when it was graded; timestamps do not count.
+
+    Parameters
+    ----------
+    submitted
+        The submission's folder.
+    graded
+        The folder of its graded notebooks.
+    notebooks
+        The file names of the assignment's notebooks.
+
+    Returns
+    -------
+    bool or None
+        None if a graded notebook has no digest because another grader graded it.
+
+    Raises
+    ------
+    OSError
+        If the submission cannot be read.
+    """
+    recorded = {recorded_digest(graded / name) for name in notebooks}
+    if "" in recorded:
+        return None
+    return recorded == {read_handed_in(submitted, notebooks).digest}
+
+
+def _cell(cell: dict[str, Any]) -> GradedCell:
     marks, outputs = nbgrader_metadata(cell), cell.get("outputs")
     errors = tuple(
         CellError(str(output.get("ename") or ""), str(output.get("evalue") or ""))
         for output in (outputs if isinstance(outputs, list) else [])
         if isinstance(output, dict) and output.get("output_type") == "error"
     )
-    status = read_cell_status(cell) if version > 1 else version_1.cell_status(error.name for error in errors)
     return GradedCell(
         cell_id=str(cell.get("id") or ""),
         grade_id=str(marks.get("grade_id") or ""),
         is_graded=bool(marks.get("grade")),
         is_answer=bool(marks.get("solution")),
         is_added=is_added(cell),
-        status=status,
+        status=read_cell_status(cell),
         errors=errors,
         exercise=read_exercise(cell),
     )
+
+
+def _read_record_only(notebook: Path) -> NotebookRecord | None:
+    """The record of a graded notebook; None if the file is incomplete."""
+    try:
+        # The notebook's metadata follow its cells. Reading all cells of a class takes seconds.
+        with notebook.open("rb") as file:
+            file.seek(-min(TAIL, os.fstat(file.fileno()).st_size), os.SEEK_END)
+            _, found, behind = file.read().rpartition(BEHIND_THE_CELLS)
+        content = json.loads(b"{" + found + behind if found else notebook.read_bytes())
+        is_notebook = isinstance(content, dict) and "metadata" in content
+        return NotebookRecord.from_data(own_metadata(content)) if is_notebook else None
+    except (OSError, ValueError, RecursionError):
+        return None

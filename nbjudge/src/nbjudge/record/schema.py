@@ -1,7 +1,7 @@
-"""The graded record: what grading says of a notebook and of each exercise, with a version and a status.
+"""The graded record: the result of grading a notebook and each of its exercises, with a status code.
 
-It stands in the metadata of graded notebooks and cells, see `nbjudge.cell_metadata`. Only this room writes
-it and takes it apart. Whatever an older version, another grader or a student wrote there is read, too.
+The record is stored in the metadata of graded notebooks and cells (`nbjudge.cell_metadata`). Only this
+package writes and reads it. Reading accepts whatever another program or a student may have written there.
 """
 
 from __future__ import annotations
@@ -9,40 +9,72 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import Any
 
 from nbjudge.judge.verdict import Finding, GroupVerdict, Regrade, Verdict
-from nbjudge.record import version_1
-from nbjudge.record.status import Status, read_status
 
-VERSION = 2
+VERSION = 2  # of the record's format
+
+
+class Status(StrEnum):
+    """What happened to a notebook, a cell or an exercise."""
+
+    COMPLETED = "completed"
+    TIMED_OUT = "timed_out"  # a cell or an answer exceeded its time limit
+    KERNEL_DIED = "kernel_died"  # a cell or an answer ended its kernel, or exceeded another limit
+    NOT_REACHED = "not_reached"  # the notebook's time was used up before this cell
+    NOT_RUN = "not_run"  # no cell could be run; `reason` says why
+    UNFINISHED = "unfinished"  # the grades are not in the gradebook yet
+
+
+STOPPED = frozenset({Status.TIMED_OUT, Status.KERNEL_DIED, Status.NOT_REACHED})  # not run to the end
+
+
+def read_status(value: Any) -> Status | None:
+    """The status with this code; None for any other value."""
+    return Status(value) if isinstance(value, str) and value in set(Status) else None
 
 
 @dataclass(frozen=True)
 class NotebookRecord:
-    """What grading says of a whole notebook."""
+    """The result of grading a whole notebook.
+
+    Attributes
+    ----------
+    status
+        What happened to the notebook.
+    reason
+        Why no cell could be run; empty otherwise.
+    note
+        What was unusual about the submission, for the student.
+    seconds
+        How long grading took; None if it was not measured.
+    digest
+        The digest of the submission that was graded.
+    remark
+        A warning for the person who grades.
+    """
 
     status: Status = Status.COMPLETED
-    reason: str = ""  # why nothing could be run
-    note: str = ""  # what was unusual about what was handed in
-    seconds: float | None = None  # None where nobody took the time
-    version: int = VERSION
-    digest: str = ""  # of what was handed in, when it was read to be graded
-    remark: str = ""  # what only the person who grades is told of it
+    reason: str = ""
+    note: str = ""
+    seconds: float | None = None
+    digest: str = ""
+    remark: str = ""
 
     def as_data(self) -> dict[str, Any]:
-        """JSON-ready, for the metadata of the notebook."""
-        return asdict(self) | {"status": self.status.value}
+        """The record as JSON data for the metadata of the notebook."""
+        return asdict(self) | {"status": self.status.value, "version": VERSION}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> NotebookRecord:
-        """Read it, of whatever version; what cannot be read counts as not there."""
+        """Read a record; entries that cannot be read get their defaults."""
         return cls(
-            read_status(data.get("status")) or version_1.notebook_status(data),
+            read_status(data.get("status")) or Status.COMPLETED,
             str(data.get("reason") or ""),
             str(data.get("note") or ""),
             _seconds(data.get("seconds")),
-            _version(data),
             str(data.get("digest") or ""),
             str(data.get("remark") or ""),
         )
@@ -50,26 +82,23 @@ class NotebookRecord:
 
 @dataclass(frozen=True)
 class ExerciseRecord:
-    """The verdict on one exercise, and whether its answers came at all."""
+    """The verdict on one exercise, and the status of the calls of its answer."""
 
     verdict: Verdict
     status: Status = Status.COMPLETED
-    version: int = VERSION
 
     def as_data(self) -> dict[str, Any]:
-        """JSON-ready, for the metadata of the graded cell; the points are there for other programs."""
+        """The record as JSON data for the metadata of the graded cell, with the points for other programs."""
         points = {"points": self.verdict.points, "max_points": self.verdict.max_points}
-        return asdict(self.verdict) | points | {"status": self.status.value, "version": self.version}
+        return asdict(self.verdict) | points | {"status": self.status.value, "version": VERSION}
 
     @classmethod
     def from_data(cls, data: Any) -> ExerciseRecord:
-        """Read it, of whatever version. Raises ValueError where it is no record of an exercise."""
+        """Read a record. Raises ValueError if `data` is not the record of an exercise."""
         try:
-            verdict = _verdict(data)
-            status = read_status(data.get("status")) or version_1.exercise_status(verdict)
-            return cls(verdict, status, _version(data))
+            return cls(_verdict(data), read_status(data.get("status")) or Status.COMPLETED)
         except (LookupError, TypeError, AttributeError, OverflowError) as error:
-            raise ValueError(f"no record of an exercise: {error}") from error
+            raise ValueError(f"not a record of an exercise: {error}") from error
 
 
 def _verdict(data: Mapping[str, Any]) -> Verdict:
@@ -98,11 +127,6 @@ def _regrade(data: Any) -> Regrade | None:
     if data is None:
         return None
     return Regrade(_points(data["points"]), _text(data["reason"]), _text(data["day"]))
-
-
-def _version(data: Mapping[str, Any]) -> int:
-    version = data.get("version")
-    return version if isinstance(version, int) else 1
 
 
 def _seconds(value: Any) -> float | None:

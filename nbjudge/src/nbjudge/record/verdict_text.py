@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import html
-import re
 
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
+from nbjudge.plain_text import sentence_as_html
 
 CELL = '<td style="padding: 0.1em 1em 0.1em 0; text-align: left">'
 # Dollars and backslashes of a student's are no formulas, nor what formulas can be made to do.
@@ -46,9 +46,5 @@ def _with_note(group: GroupVerdict) -> str:
 
 
 def _finding(finding: Finding) -> str:
-    evidence = f"<br><small>{_with_code(finding.evidence)}</small>" if finding.evidence else ""
-    return f"<p><strong>{_with_code(finding.sentence)}</strong>{evidence}</p>"
-
-
-def _with_code(sentence: str) -> str:
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(sentence))
+    evidence = f"<br><small>{sentence_as_html(finding.evidence)}</small>" if finding.evidence else ""
+    return f"<p><strong>{sentence_as_html(finding.sentence)}</strong>{evidence}</p>"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import html
-import re
 from base64 import b64encode
 from dataclasses import dataclass
 from importlib.resources import files
@@ -14,6 +13,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from nbjudge.plain_text import sentence_as_html
 from nbjudge.report.figures import (
     Bars,
     Histogram,
@@ -78,7 +78,7 @@ def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> s
 
 def with_code(sentence: str) -> Markup:
     """The sentence, with what stands between backticks set as code."""
-    return Markup(re.sub(r"`([^`]+)`", lambda found: _code(found[1]), html.escape(sentence)))
+    return Markup(sentence_as_html(sentence, _code))
 
 
 def name_as_code(name: str) -> Markup:

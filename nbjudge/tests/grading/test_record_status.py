@@ -1,4 +1,4 @@
-"""Records say by a code what became of the work; those of before there were codes are read all the same."""
+"""Records hold a status code for the notebook, each cell and each exercise."""
 
 from __future__ import annotations
 
@@ -14,12 +14,10 @@ from nbjudge.cell_metadata import own_metadata
 from nbjudge.judge.verdict import Finding
 from nbjudge.record.graded_cell import read_exercise, write_cell_status, write_verdict
 from nbjudge.record.graded_notebook import read_graded, read_record, write_record
-from nbjudge.record.schema import VERSION, ExerciseRecord, NotebookRecord
-from nbjudge.record.status import Status
-from nbjudge.record.version_1 import ANSWER_DIED, ANSWER_LATE
+from nbjudge.record.schema import VERSION, ExerciseRecord, NotebookRecord, Status
 from nbjudge.report.notebooks import Failure, ReportedNotebook, read_reported
 
-LATE, DIED = ANSWER_LATE.format("softmax"), ANSWER_DIED.format("softmax")
+TIMED_OUT, DIED = "It took too long.", "It ended its kernel."
 
 
 @pytest.mark.parametrize("status", Status)
@@ -46,63 +44,54 @@ def test_whatever_stands_in_a_records_place_is_read_as_one(found):
 
 
 @pytest.mark.parametrize(
-    ("before", "status"),
+    ("data", "status"),
     [
-        ({"reason": "", "note": "", "half_graded": True}, Status.UNFINISHED),
-        ({"reason": "The file is empty.", "note": ""}, Status.NOT_RUN),
-        ({"reason": "", "note": "It was renamed.", "seconds": 2.5}, Status.COMPLETED),
-        ({"status": "a code of a later version", "version": 99, "reason": ""}, Status.COMPLETED),
+        ({"status": "unfinished", "reason": ""}, Status.UNFINISHED),
+        ({"status": "a code that does not exist", "version": 99, "reason": ""}, Status.COMPLETED),
+        ({}, Status.COMPLETED),
     ],
 )
-def test_a_notebooks_record_of_another_version_has_a_status(before, status):
-    assert read_record({"metadata": {"nbjudge": before}}).status is status
+def test_a_record_with_an_unknown_status_counts_as_completed(data, status):
+    assert read_record({"metadata": {"nbjudge": data}}).status is status
 
 
-def graded(folder: Path, version: int) -> Path:
-    """A notebook as each version has it: an answer that hangs, one that kills, a cell that was stopped."""
-    late, died, own = graded_cell(3), graded_cell(3), nbformat.v4.new_code_cell("x", id="own-1-1")
-    for cell, name, said, status in (
-        (late, "late", LATE, Status.TIMED_OUT),
+def test_a_report_tells_a_timeout_from_a_killed_kernel(tmp_path):
+    timed_out, died = graded_cell(3), graded_cell(3)
+    own = nbformat.v4.new_code_cell("x", id="own-1-1")
+    for cell, name, sentence, status in (
+        (timed_out, "timed_out", TIMED_OUT, Status.TIMED_OUT),
         (died, "died", DIED, Status.KERNEL_DIED),
     ):
         cell.metadata.nbgrader.grade_id = name
-        write_verdict(cell, verdict(False, findings=(Finding(said),)), status)
+        write_verdict(cell, verdict(False, findings=(Finding(sentence),)), status)
     own.outputs = [nbformat.v4.new_output("error", ename="died", evalue="It died.", traceback=[])]
     write_cell_status(own, Status.KERNEL_DIED)
-    notebook = nbformat.v4.new_notebook(cells=[late, died, own])
-    write_record(notebook, NotebookRecord(seconds=2.5))
-    if version == 1:
-        del own.metadata["nbjudge"]
-        for holder in (notebook.metadata.nbjudge, *(cell.metadata.nbjudge.verdict for cell in (late, died))):
-            del holder["status"], holder["version"]
-    path = folder / "one.ipynb"
-    path.write_text(json.dumps(notebook))
-    return path
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_both_versions_say_what_was_stopped(tmp_path, version):
-    path = graded(tmp_path, version)
+    path = written(tmp_path, timed_out, died, own)
     read = read_graded(path)
     assert [cell.exercise.status for cell in read.cells[:2]] == [Status.TIMED_OUT, Status.KERNEL_DIED]
-    assert read.cells[2].status is Status.KERNEL_DIED and read.record.version == version
+    assert read.cells[2].status is Status.KERNEL_DIED
     reported = read_reported(path)
     assert isinstance(reported, ReportedNotebook)
     assert reported.failures == (
         Failure("a cell of their own", "killed its kernel", "It died."),
-        Failure("softmax", "took too long", LATE),
+        Failure("softmax", "took too long", TIMED_OUT),
         Failure("softmax", "killed its kernel", DIED),
     )
 
 
-def test_todays_records_are_read_by_their_codes_and_not_by_their_words(tmp_path):
+def test_the_status_decides_and_not_the_name_of_an_error(tmp_path):
     cell, own = graded_cell(3), nbformat.v4.new_code_cell("x", id="own-1-1")
-    write_verdict(cell, verdict(False, findings=(Finding(LATE),)))
+    write_verdict(cell, verdict(False, findings=(Finding(TIMED_OUT),)))
     own.outputs = [nbformat.v4.new_output("error", ename="TimeoutError", evalue="mine", traceback=[])]
-    notebook = nbformat.v4.new_notebook(cells=[cell, own])
-    write_record(notebook, NotebookRecord())
-    path = tmp_path / "one.ipynb"
-    path.write_text(json.dumps(notebook))
-    reported = read_reported(path)
+    reported = read_reported(written(tmp_path, cell, own))
     assert isinstance(reported, ReportedNotebook)
     assert reported.failures == (Failure("a cell of their own", "stops with TimeoutError", "mine"),)
+
+
+def written(folder: Path, *cells) -> Path:
+    """The file of a graded notebook with these cells."""
+    notebook = nbformat.v4.new_notebook(cells=list(cells))
+    write_record(notebook, NotebookRecord(seconds=2.5))
+    path = folder / "one.ipynb"
+    path.write_text(json.dumps(notebook))
+    return path
