@@ -13,7 +13,7 @@ from traitlets.config import Config
 from nbjudge.course.folders import folders_of
 from nbjudge.course.student_ids import invalid_id_reason
 from nbjudge.grading.executor import Executor, jobs_run_by
-from nbjudge.nbgrader_hooks.submissions import SharedFiles
+from nbjudge.nbgrader_hooks.shared_files import SharedFiles
 from nbjudge.plain_text import TRACEBACK, keep_plain, plain_line, words_of_failure
 
 FAILED = "nbgrader could not grade it; the log says why"
