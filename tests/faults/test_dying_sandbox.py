@@ -14,10 +14,10 @@ from nbgrader.apps.api import NbGraderAPI
 from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in
 
 from nbjudge.course.configuration import read_config
+from nbjudge.errors import SandboxError
 from nbjudge.kernel.client import KernelClient
 from nbjudge.sandbox import fork_server
 from nbjudge.sandbox.fork_server import ForkServer
-from nbjudge.sandbox.forked_kernel import SandboxError
 
 pytestmark = [
     pytest.mark.integration,
@@ -61,10 +61,10 @@ def kill_the_fork_server() -> int:
 def test_a_fork_server_that_dies_is_replaced_and_costs_at_most_the_submission_it_served(grader, monkeypatch):
     execute, killed = KernelClient._execute, []
 
-    def execute_and_kill(self: KernelClient, cell: Any, patience: float) -> Any:
+    def execute_and_kill(self: KernelClient, cell: Any, timeout: float) -> Any:
         if cell.id == "row_sums" and not killed:
             killed.append(kill_the_fork_server())
-        return execute(self, cell, patience)
+        return execute(self, cell, timeout)
 
     assert grader.points("ada") == FULL
     monkeypatch.setattr(KernelClient, "_execute", execute_and_kill)
@@ -108,10 +108,10 @@ def test_a_submission_with_whose_files_no_kernel_starts_is_0_with_the_reason_and
 ):
     fork = ForkServer.fork
 
-    def fork_without(self: ForkServer, limits: Any, files: dict[str, str], patience: float) -> Any:
+    def fork_without(self: ForkServer, limits: Any, files: dict[str, str], timeout: float) -> Any:
         if "unheard-of.bin" in files:
             raise SandboxError("A kernel could not be started in the sandbox: it ended.")
-        return fork(self, limits, files, patience)
+        return fork(self, limits, files, timeout)
 
     monkeypatch.setattr(ForkServer, "fork", fork_without)
     (hand_in(grader.root, "ada", None) / "unheard-of.bin").write_bytes(b"?")

@@ -92,13 +92,13 @@ def test_a_cell_in_which_every_kernel_is_killed_costs_its_own_exercise(name, gra
 @pytest.mark.parametrize("name", FULL)
 @pytest.mark.parametrize("gone", [False, True], ids=["while it answers", "before it is asked"])
 def test_a_kernel_that_is_killed_once_costs_no_answer(name, gone, grade_honest_work, monkeypatch):
-    kills = kill_while(monkeypatch, "ask", 1, lambda exercise, *_: exercise == name, gone)
+    kills = kill_while(monkeypatch, "call", 1, lambda exercise, *_: exercise == name, gone)
     assert grade_honest_work() == FULL
     assert len(kills) == 1
 
 
 @pytest.mark.parametrize("name", FULL)
 def test_an_answer_that_every_kernel_is_killed_over_costs_its_exercise(name, grade_honest_work, monkeypatch):
-    kills = kill_while(monkeypatch, "ask", 100, lambda exercise, *_: exercise == name)
+    kills = kill_while(monkeypatch, "call", 100, lambda exercise, *_: exercise == name)
     assert grade_honest_work() == FULL | {name: 0}
     assert len(kills) == 2  # it was asked once more, and then no further

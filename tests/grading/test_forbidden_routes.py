@@ -44,7 +44,7 @@ def answered(kernel: KernelClient, code: str, *, gradients: bool = False) -> Ans
     """What comes of a call after the cell has run."""
     run(kernel, code)
     cotangents = [torch.ones(3, 4)] if gradients else None
-    reply = kernel.ask("answer", calls_for([Case((SCORES,))], [cotangents]), WATCH)
+    reply = kernel.call("answer", calls_for([Case((SCORES,))], [cotangents]), WATCH)
     run(kernel, CLEAN)
     return reply.answers[0]
 

@@ -42,7 +42,7 @@ def written(source: str) -> nbformat.NotebookNode:
 def answer_of(kernel: KernelClient, *cells: nbformat.NotebookNode) -> Answer:
     for cell in cells:
         kernel.run_cell(cell)
-    (answer,) = kernel.ask("total", calls_for([ask(3)], [None]), {}).answers
+    (answer,) = kernel.call("total", calls_for([ask(3)], [None]), {}).answers
     return answer
 
 

@@ -144,7 +144,7 @@ def run(kernel, code: str) -> None:
 
 
 def judged(kernel, double: Exercise) -> Verdict:
-    return judge(double, lambda x: 2 * x, kernel.ask, seed=7)
+    return judge(double, lambda x: 2 * x, kernel.call, seed=7)
 
 
 def is_told_why(verdict: Verdict) -> bool:

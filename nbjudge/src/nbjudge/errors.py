@@ -7,3 +7,7 @@ class CourseError(Exception):
 
 class GradingStops(CourseError):
     """No submission can be graded, whosever it is: those after it need not be tried."""
+
+
+class SandboxError(CourseError):
+    """No kernel can be started in the sandbox; the message says why and what to do."""

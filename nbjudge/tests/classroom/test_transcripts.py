@@ -64,7 +64,7 @@ def test_what_was_lost_holds_for_nobody_else(work, judged, lost):
     assert talked(kept.conversation("ada", ABOUT, work), "a", Lost(lost)) == "result 2"
     assert talked(kept.conversation("ada", ABOUT, work), Lost(lost), "b") == "result 3"
     assert talked(kept.conversation("ada", ABOUT, work), Lost(lost), "b") == "result 4"
-    assert judged[1][1].answers == [Answer("died" if lost == "died" else "late")]
+    assert judged[1][1].answers == [Answer("died" if lost == "died" else "timeout")]
 
 
 def test_a_judge_that_fails_is_asked_again():

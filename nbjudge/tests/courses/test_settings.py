@@ -11,10 +11,10 @@ import pytest
 from traitlets.config import Config
 
 from nbjudge.authoring.limits import Limits
+from nbjudge.errors import SandboxError
 from nbjudge.kernel.client import open_kernel
-from nbjudge.kernel.process import KernelEnvironment, refuse_other_languages, start
+from nbjudge.kernel.process import KernelEnvironment, refuse_other_languages, start_process
 from nbjudge.nbgrader_hooks import RunAndJudge
-from nbjudge.sandbox.forked_kernel import SandboxError
 
 
 def limits(**sections) -> Limits:
@@ -95,4 +95,4 @@ def test_another_language_runs_only_where_no_sandbox_is_asked_for(kernelspec, tm
 def test_a_kernel_that_is_missing_names_the_setting_that_maps_it(tmp_path, sandbox):
     setting = r"c\.RunAndJudge\.kernel_names = \{'rt_grader': 'python3'\}"
     with pytest.raises(SandboxError, match=f"no kernel 'rt_grader' on this machine: .*{setting}"):
-        start(tmp_path, KernelEnvironment("rt_grader", sandbox=sandbox))
+        start_process(tmp_path, KernelEnvironment("rt_grader", sandbox=sandbox))

@@ -32,7 +32,7 @@ QUESTIONS = [question(exercise, group, double, 5) for group in exercise.groups]
 class Kernel:
     """Answers rightly, but for calls of one width: then it is late, dies, or says nothing readable."""
 
-    def __init__(self, width=None, status="late", keeps=True, calls_in_time=100):
+    def __init__(self, width=None, status="timeout", keeps=True, calls_in_time=100):
         self.width, self.status, self.keeps, self.calls_in_time = width, status, keeps, calls_in_time
         self.asked = []
 
@@ -47,7 +47,7 @@ class Kernel:
                     return Reply([Answer(self.status)] * len(calls), lost=True)
                 break
             answers.append(Answer("value", double(x)))
-        return Reply(answers + [Answer("late")] * (len(calls) - len(answers)))
+        return Reply(answers + [Answer("timeout")] * (len(calls) - len(answers)))
 
 
 def statuses(kernel):
@@ -65,10 +65,10 @@ def test_a_whole_exercise_is_one_question():
     assert kernel.asked == [[1, 2, 3, 4]]
 
 
-@pytest.mark.parametrize("status", ["late", "died"])
+@pytest.mark.parametrize("status", ["timeout", "died"])
 def test_what_came_before_a_hung_or_dead_answer_counts_and_what_comes_after_is_not_asked(status):
     kept, lost = Kernel(3), Kernel(3, status, keeps=False)
-    assert statuses(kept) == ["value", "value", "late", "late"]
+    assert statuses(kept) == ["value", "value", "timeout", "timeout"]
     assert kept.asked == [[1, 2, 3, 4], [3, 4]]
     assert statuses(lost) == ["value", "value", status, status]
     assert lost.asked == [[1, 2, 3, 4], [1], [2], [3]]
@@ -82,7 +82,7 @@ def test_whoever_loses_the_kernel_at_once_is_asked_again_once():
 
 def test_an_answer_that_hangs_at_once_is_waited_for_once():
     kernel = Kernel(1)
-    assert statuses(kernel) == ["late"] * 4
+    assert statuses(kernel) == ["timeout"] * 4
     assert kernel.asked == [[1, 2, 3, 4]]
 
 

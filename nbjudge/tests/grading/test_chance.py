@@ -12,7 +12,7 @@ import torch.nn as nn
 
 from nbjudge.authoring import ask
 from nbjudge.kernel.replies import calls_for
-from nbjudge.kernel.requests import question
+from nbjudge.kernel.requests import expression
 from nbjudge.torch import build
 from nbjudge.values.packing import unpack
 
@@ -32,11 +32,11 @@ def chance_of_all(x):
 
 @pytest.fixture
 def asked(monkeypatch):
-    """Ask as a kernel is asked: by the expression, against the names of `__main__`."""
+    """As a kernel is asked: by the expression, against the names of `__main__`."""
 
     def asked(answer, *cases):
         monkeypatch.setattr(sys.modules["__main__"], "answer", answer, raising=False)
-        return unpack(eval(question("answer", calls_for(cases, [None] * len(cases)), {}), {}))
+        return unpack(eval(expression("answer", calls_for(cases, [None] * len(cases)), {}), {}))
 
     return asked
 

@@ -1,19 +1,24 @@
-"""The judge's end of the wire: it waits no longer than a clock says, and reads what a reader may say."""
+"""The grader's end of the channel to a relay: deadlines hold, and other bytes than messages are an error."""
 
 from __future__ import annotations
 
+import json
+import signal
 import socket
-import struct
 from collections.abc import Iterator
 
 import pytest
 
-from nbjudge.sandbox.channel import WallClockDeadline, Wire, WireBroken
-from nbjudge.sandbox.inside import frames
+from nbjudge.framing import read_frame, to_frame
+from nbjudge.kernel.channel import LARGEST_FRAME, Channel, ChannelError, KernelDiedError
+from nbjudge.kernel.deadlines import WallClockDeadline
+from nbjudge.kernel.messages import CellReply, Evaluate, Evaluation, Execute, Ready, without_surrogates
+
+DONE = {"type": "evaluation", "status": "ok", "text": "é"}
 
 
-class Ticks:
-    """A clock that runs out after so many looks."""
+class CountingDeadline:
+    """A deadline that passes after so many looks."""
 
     def __init__(self, looks: int) -> None:
         self.looks = looks
@@ -24,82 +29,135 @@ class Ticks:
         return 0.01 if self.looks >= 0 else 0.0
 
 
+class Process:
+    """A kernel's process that records the signals it gets."""
+
+    end_reason = ""
+    pid = None
+
+    def __init__(self, relay: socket.socket, alive: bool = True) -> None:
+        self.relay, self.alive = relay, alive
+        self.signals: list[int] = []
+
+    def is_alive(self) -> bool:
+        return self.alive
+
+    def send_signal(self, number: int) -> None:
+        self.signals.append(number)
+
+
+class RelayEnd:
+    """The relay's end of the channel."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self.end = end
+
+    def receive(self) -> dict:
+        return json.loads(read_frame(self.end.recv, LARGEST_FRAME))
+
+    def send(self, *messages: dict) -> None:
+        for message in messages:
+            self.end.sendall(to_frame(json.dumps(message).encode()))
+
+
 @pytest.fixture
-def ends() -> Iterator[tuple[Wire, socket.socket]]:
+def ends() -> Iterator[tuple[Process, Channel, RelayEnd]]:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        yield Wire(ours, lambda: True), theirs
+        process = Process(ours)
+        yield process, Channel(process), RelayEnd(theirs)
 
 
-def test_a_command_goes_and_its_answer_comes(ends):
-    wire, reader = ends
-    wire.send({"do": "it", "text": "\ud800é"}, WallClockDeadline(10))
-    assert frames.receive(reader) == {"do": "it", "text": "?é"}
-    frames.send(reader, {"done": [1, None, "é"]})
-    assert wire.receive(WallClockDeadline(10)) == {"done": [1, None, "é"]}
+def test_a_command_is_sent_and_its_reply_received(ends):
+    _, channel, relay = ends
+    relay.send(DONE)
+    reply = channel.request(Evaluate(without_surrogates("\ud800é")), Evaluation, WallClockDeadline(10))
+    assert reply == (Evaluation("ok", "é"), False)
+    assert relay.receive() == {"command": "evaluate", "expression": "?é"}
 
 
-def test_what_is_told_before_the_answer_is_handed_on(ends):
-    wire, reader = ends
-    for content in ({"event": "flood"}, {"event": "drowning"}, {"done": 1}, {"done": 2}):
-        frames.send(reader, content)
-    told: list[dict] = []
-    assert wire.receive(WallClockDeadline(10), told.append) == {"done": 1}
-    assert [event["event"] for event in told] == ["flood", "drowning"]
-    assert wire.receive(WallClockDeadline(10)) == {"done": 2}
+def test_a_flood_interrupts_the_kernel_and_a_repeated_one_ends_it(ends):
+    process, channel, relay = ends
+    relay.send({"type": "flood", "repeated": False}, {"type": "flood", "repeated": True}, DONE)
+    assert channel.receive(Evaluation, WallClockDeadline(10)) == Evaluation("ok", "é")
+    assert process.signals == [signal.SIGINT, signal.SIGKILL]
 
 
-def test_an_answer_that_does_not_come_is_waited_for_as_long_as_the_clock_goes(ends):
-    wire, reader = ends
-    assert wire.receive(Ticks(3)) is None
-    reader.send(frames.packed({"done": 1})[:-1])  # nor one that does not come to its end
-    assert wire.receive(Ticks(3)) is None
-    reader.send(b"}")
-    assert wire.receive(WallClockDeadline(10)) == {"done": 1}
+def test_a_missing_reply_is_awaited_until_the_deadline(ends):
+    _, channel, relay = ends
+    assert channel.receive(Evaluation, CountingDeadline(3)) is None
+    frame = to_frame(json.dumps(DONE).encode())
+    relay.end.send(frame[:-1])  # an incomplete reply is none
+    assert channel.receive(Evaluation, CountingDeadline(3)) is None
+    relay.end.send(frame[-1:])
+    assert channel.receive(Evaluation, WallClockDeadline(10)) == Evaluation("ok", "é")
 
 
-def test_events_without_end_do_not_stop_the_clock(ends):
-    wire, reader = ends
-    clock, told = Ticks(3), []
-
-    def again(event: dict) -> None:
-        told.append(event)
-        if len(told) < 1000:
-            frames.send(reader, event)
-
-    frames.send(reader, {"event": "flood"})
-    assert wire.receive(clock, again) is None
-    assert len(told) <= 4
+def test_a_kernel_that_does_not_reply_is_interrupted_and_what_came_until_then_is_kept(ends):
+    process, channel, relay = ends
+    process.send_signal = lambda number: relay.send({"type": "cell", "was_cut": True})
+    reply, timed_out = channel.request(Execute("", 1, 1), CellReply, CountingDeadline(2))
+    assert timed_out and reply == CellReply(was_cut=True)
 
 
-def test_a_reader_that_takes_nothing_in_is_not_waited_for_either(ends):
-    wire, _ = ends
+def test_floods_without_end_do_not_stop_the_deadline(ends):
+    process, channel, relay = ends
+    flood = {"type": "flood", "repeated": False}
+
+    def flood_again(number: int) -> None:
+        process.signals.append(number)
+        if len(process.signals) < 1000:
+            relay.send(flood)
+
+    process.send_signal = flood_again
+    relay.send(flood)
+    assert channel.receive(CellReply, CountingDeadline(3)) is None
+    assert len(process.signals) <= 4
+
+
+def test_a_relay_that_does_not_read_is_not_awaited_either(ends):
     with pytest.raises(TimeoutError):
-        wire.send({"do": "x" * 10**7}, Ticks(50))
+        ends[1].send(Execute("x" * 10**7, 1, 1), CountingDeadline(50))
 
 
-@pytest.mark.parametrize(
-    "said",
-    [struct.pack(">Q", frames.LARGEST_FRAME + 1), struct.pack(">Q", 2) + b"{]", struct.pack(">Q", 2) + b"[]"],
-    ids=["larger than any", "no JSON", "no object"],
-)
-def test_a_reader_that_does_not_keep_to_its_form_is_broken(ends, said):
-    wire, reader = ends
-    reader.send(said)
-    with pytest.raises(WireBroken):
-        wire.receive(WallClockDeadline(10))
+# What no relay sends unless student code has taken it over; the class must go on after each.
+NO_MESSAGES = {
+    "larger than allowed": (LARGEST_FRAME + 1).to_bytes(8, "big"),
+    "no JSON": to_frame(b"{]"),
+    "no UTF-8": to_frame(b'{"type": "\xff"}'),
+    "no object": to_frame(b"[]"),
+    "of no type": to_frame(b"{}"),
+    "of another type": to_frame(b'{"type": "cell"}'),
+    "a wrong field": to_frame(b'{"type": "evaluation", "status": 1}'),
+    "deeply nested": to_frame(b'{"type": "evaluation", "status": "ok", "more": ' + b"[" * 10**6),
+}
 
 
-def test_a_reader_that_has_ended_is_broken(ends):
-    wire, reader = ends
-    reader.close()
-    with pytest.raises(WireBroken):
-        wire.receive(WallClockDeadline(10))
-    with pytest.raises(WireBroken):
-        wire.send({"do": "x" * 10**7}, WallClockDeadline(10))
+@pytest.mark.parametrize("content", NO_MESSAGES.values(), ids=NO_MESSAGES)
+def test_bytes_that_are_no_message_are_an_error_of_the_channel(ends, content):
+    _, channel, relay = ends
+    relay.end.setblocking(False)
+    relay.end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * len(content))
+    relay.end.send(content)
+    relay.end.close()
+    with pytest.raises(ChannelError):
+        channel.receive(Evaluation, WallClockDeadline(10))
 
 
-def test_a_kernel_that_has_ended_is_not_waited_for():
-    ours, theirs = socket.socketpair()
-    with ours, theirs, pytest.raises(WireBroken, match="the kernel has ended"):
-        Wire(ours, lambda: False).receive(WallClockDeadline(100))
+def test_a_relay_that_has_ended_is_an_error_of_the_channel(ends):
+    process, channel, relay = ends
+    relay.end.close()
+    with pytest.raises(ChannelError):
+        channel.receive(Ready, WallClockDeadline(10))
+    with pytest.raises(KernelDiedError):
+        channel.request(Execute("x" * 10**7, 1, 1), CellReply, WallClockDeadline(10))
+    assert channel.overflowed  # its kernel runs
+
+
+def test_a_kernel_that_has_ended_is_not_awaited(ends):
+    process, channel, _ = ends
+    process.alive = False
+    with pytest.raises(ChannelError, match="the kernel has ended"):
+        channel.receive(Ready, WallClockDeadline(100))
+    with pytest.raises(KernelDiedError):
+        channel.request(Evaluate("1"), Evaluation, WallClockDeadline(100))

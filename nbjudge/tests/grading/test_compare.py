@@ -175,7 +175,7 @@ def test_answers_behave_alike_when_status_value_and_error_are_alike():
     assert same_answer(answer, Answer("value", (ONE.clone(), NOT_A_NUMBER.clone())), COURSE)
     # What changed arguments cost is a rule of its own, see `Exercise.changed_arguments`.
     assert same_answer(answer, replace(answer, changed=("/args/0",)), COURSE)
-    assert not same_answer(answer, replace(answer, status="late"), COURSE)
+    assert not same_answer(answer, replace(answer, status="timeout"), COURSE)
     raised = Answer("raised", error="ValueError", message="widths 3 and 4")
     assert same_answer(raised, replace(raised, message="in other words"), COURSE)
     assert not same_answer(raised, replace(raised, error="RuntimeError"), COURSE)

@@ -134,5 +134,5 @@ def test_a_table_crosses_the_sandbox(tmp_path):
     )
     with open_kernel(tmp_path, KernelEnvironment(limits=Limits(cell=60), modules=("pandas",))) as kernel:
         assert kernel.run_cell(nbformat.v4.new_code_cell(source)) == "done"
-        verdict = judge(means, mean_by_city, kernel.ask, 1)
+        verdict = judge(means, mean_by_city, kernel.call, 1)
     assert "rows in another order" in verdict.message

@@ -48,17 +48,17 @@ def printed(notebook: nbformat.NotebookNode, index: int) -> str:
 
 def put(kernel: KernelClient, name: str, *inputs: torch.Tensor) -> Reply:
     cases = [ask(given) for given in inputs]
-    return kernel.ask(name, calls_for(cases, [None] * len(cases)), False)
+    return kernel.call(name, calls_for(cases, [None] * len(cases)), False)
 
 
 def test_a_loop_without_end_is_stopped_and_the_names_before_it_are_kept(tmp_path):
     with running(tmp_path, "kept = 7", LOOP, "print(kept)") as (_, outcomes, notebook):
-        assert outcomes == ["done", "late", "done"]
+        assert outcomes == ["done", "timeout", "done"]
         assert notebook.cells[1].outputs[-1].ename == "KeyboardInterrupt"
         assert printed(notebook, 2) == "7\n"
 
 
-@pytest.mark.parametrize(("killer", "outcome"), [(DIE, "died"), (DEAF, "late")], ids=["dead", "deaf"])
+@pytest.mark.parametrize(("killer", "outcome"), [(DIE, "died"), (DEAF, "timeout")], ids=["dead", "deaf"])
 def test_a_lost_kernel_comes_back_in_the_state_it_had_without_what_killed_it(tmp_path, killer, outcome):
     cells = ("order = [1]", "order.append(2)", "order.append(3)\n" + killer, "print(order)")
     if killer == DEAF:
@@ -115,10 +115,10 @@ def half(x):
 
 # What became of two calls, and whether the kernel was lost with the answers it already had.
 CAME_IN = {
-    "hangs": (["late", "late"], False),
+    "hangs": (["timeout", "timeout"], False),
     "dies": (["died", "died"], True),
-    "deaf": (["late", "late"], True),
-    "half": (["value", "late"], False),
+    "deaf": (["timeout", "timeout"], True),
+    "half": (["value", "timeout"], False),
 }
 
 
@@ -141,14 +141,14 @@ def test_when_the_time_for_a_notebook_is_used_up_cells_are_skipped_and_answers_a
         cell = nbformat.v4.new_code_cell("print('too late')")
         kernel.budget.ends = 0  # the clock has long passed it
         assert kernel.run_cell(copy.deepcopy(cell)) == "skipped"
-        assert put(kernel, "right", torch.ones(1)).answers[0].status == "late"
+        assert put(kernel, "right", torch.ones(1)).answers[0].status == "timeout"
 
 
 def test_a_notebook_cannot_take_longer_than_its_budget_by_being_late_again_and_again(tmp_path):
     cells = [nbformat.v4.new_code_cell(LOOP) for _ in range(20)]
     with open_kernel(tmp_path, KernelEnvironment(limits=Limits(cell=1, answer=1, notebook=4))) as kernel:
         outcomes = [kernel.run_cell(cell) for cell in cells]
-    assert outcomes[0] == "late"
+    assert outcomes[0] == "timeout"
     assert outcomes[-10:] == ["skipped"] * 10
 
 

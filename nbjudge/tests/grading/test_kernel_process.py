@@ -10,9 +10,9 @@ import nbformat
 import psutil
 import pytest
 
+from nbjudge.errors import SandboxError
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment, refuse_other_languages
-from nbjudge.sandbox.forked_kernel import SandboxError
 
 pytestmark = pytest.mark.integration
 

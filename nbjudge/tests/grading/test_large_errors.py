@@ -83,7 +83,7 @@ def test_an_interrupt_while_an_exception_is_read_ends_the_request():
         def __str__(self):
             raise KeyboardInterrupt("x" * 1_000_000)
 
-    assert [answer.status for answer in described(Interrupted())] == ["late"] * 3
+    assert [answer.status for answer in described(Interrupted())] == ["timeout"] * 3
 
 
 def test_what_escapes_a_call_is_a_short_error_without_context():
@@ -128,7 +128,7 @@ def test_a_kernel_replies_to_large_errors_and_is_not_started_again(tmp_path):
             assert cell.outputs[-1].ename == "ValueError"
             assert cell.outputs[-1].evalue.strip("x") == ""
         assert cell.outputs[-1].evalue == "x"
-        reply = kernel.ask("large", CALLS, {})
+        reply = kernel.call("large", CALLS, {})
         assert not reply.lost and {answer.error for answer in reply.answers} == {"RaisesInStr"}
-        assert [answer.value for answer in kernel.ask("right", CALLS, {}).answers] == [1, 2, 3]
+        assert [answer.value for answer in kernel.call("right", CALLS, {}).answers] == [1, 2, 3]
         assert kernel.process is first and kernel.budget.losses == 0

@@ -138,7 +138,7 @@ def test_the_sentence_says_what_was_measured(cases, answer, sentence):
 @pytest.mark.parametrize(
     ("status", "sentence"),
     [
-        ("late", "did not answer in time"),
+        ("timeout", "did not answer in time"),
         ("died", "The kernel died while `attend` ran"),
         ("missing", "There is no `attend`"),
         ("unreadable", "cannot be read: too long"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from nbjudge.kernel.deadlines import TimeBudget
 from nbjudge.kernel.replies import Answer, Reply
-from nbjudge.kernel.time_budget import TimeBudget
 
 CALLS = [{"args": [number]} for number in range(3)]
 
@@ -52,7 +52,7 @@ def test_a_loss_gives_no_time_back(budget, clock):
 
 def test_one_exercise_is_two_losses_at_most(budget, clock):
     for _ in range(10):
-        budget.count_reply("loops", CALLS, reply("late", "late", "late"))
+        budget.count_reply("loops", CALLS, reply("timeout", "timeout", "timeout"))
     assert (budget.losses, budget.ends - clock.now) == (2, 150)
     budget.count_reply("dies", CALLS, reply("died", "died", "died", lost=True))
     budget.count_reply("dies", CALLS, reply("unreadable", "unreadable", "unreadable", lost=True))
@@ -62,15 +62,15 @@ def test_one_exercise_is_two_losses_at_most(budget, clock):
 def test_one_slow_cell_and_slow_answers_that_come_are_not_punished(budget):
     budget.count_cell()
     for _ in range(3):  # each time there was no time for the last call, and then it was answered
-        budget.count_reply("slow", CALLS, reply("value", "value", "late"))
+        budget.count_reply("slow", CALLS, reply("value", "value", "timeout"))
         budget.count_reply("slow", CALLS[2:], reply("raised"))
     assert (budget.losses, budget.ends) == (1, 1300)
 
 
 def test_a_call_that_is_stopped_a_second_time_is_a_loss(budget):
-    budget.count_reply("hangs", CALLS, reply("value", "value", "late"))
+    budget.count_reply("hangs", CALLS, reply("value", "value", "timeout"))
     assert budget.losses == 0
-    budget.count_reply("hangs", CALLS[1:], reply("value", "late"))
+    budget.count_reply("hangs", CALLS[1:], reply("value", "timeout"))
     assert budget.losses == 1
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from nbjudge.errors import SandboxError
 from nbjudge.sandbox import bubblewrap
 from nbjudge.sandbox.fork_server import ForkServer
-from nbjudge.sandbox.forked_kernel import SandboxError
 
 
 @pytest.fixture(autouse=True)

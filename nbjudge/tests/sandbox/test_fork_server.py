@@ -12,9 +12,9 @@ import psutil
 import pytest
 from student_code import MODULES, PATIENT
 
+from nbjudge.errors import SandboxError
 from nbjudge.sandbox import fork_server as server_module
 from nbjudge.sandbox.fork_server import ForkServer, current_fork_server
-from nbjudge.sandbox.forked_kernel import SandboxError
 
 pytestmark = pytest.mark.integration
 
@@ -59,7 +59,7 @@ def test_it_rather_does_not_start_than_lose_a_thread(monkeypatch):
     monkeypatch.setattr(server_module.bubblewrap, "START", thread + server_module.bubblewrap.START)
     interpreter = ForkServer(())
     with pytest.raises(SandboxError, match="warming up has started 1 threads: a fork would lose them"):
-        interpreter.fork({}, {}, patience=1)
+        interpreter.fork({}, {}, timeout=1)
     interpreter.close()
 
 
@@ -189,5 +189,5 @@ def test_what_it_said_last_is_told_where_it_does_not_start(monkeypatch):
     monkeypatch.setattr(server_module.bubblewrap, "command", broken)
     interpreter = ForkServer(())
     with pytest.raises(SandboxError, match=r"^The sandbox did not start: no such library\.$"):
-        interpreter.fork({}, {}, patience=1)
+        interpreter.fork({}, {}, timeout=1)
     interpreter.close()

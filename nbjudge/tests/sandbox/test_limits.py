@@ -186,7 +186,7 @@ def test_output_that_does_not_stop_ends_its_kernel_only(start, tmp_path):
 def test_the_time_of_a_cell_and_of_a_notebook(start, tmp_path):
     with start(tmp_path, replace(PATIENT, cell=2, notebook=6)) as kernel:
         outcomes = [kernel.run("import time\ntime.sleep(60)")[0] for _ in range(5)]
-    assert outcomes[0] == "late"
+    assert outcomes[0] == "timeout"
     assert outcomes[-1] == "skipped"
 
 

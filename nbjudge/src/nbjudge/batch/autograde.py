@@ -12,7 +12,7 @@ from traitlets.config import Config
 
 from nbjudge.course.folders import folders_of
 from nbjudge.course.student_ids import invalid_id_reason
-from nbjudge.grading.executor import Executor, jobs_run_by
+from nbjudge.grading.job import Executor
 from nbjudge.nbgrader_hooks.shared_files import SharedFiles
 from nbjudge.plain_text import TRACEBACK, keep_plain, plain_line, words_of_failure
 
@@ -24,6 +24,7 @@ class AutogradeOneSubmission(Autograde):  # type: ignore[misc]
 
     only = ""
     shared_files: SharedFiles | None = None
+    executor: Executor | None = None  # grades its notebook; without one, this process does
 
     def init_notebooks(self) -> None:
         """Nothing: nbgrader's own search gives up on a folder without a notebook."""
@@ -62,10 +63,9 @@ class Autograder:
         converter.force, converter.only = again, student
         if self._shared_files is None:
             self._shared_files = SharedFiles(folders_of(coursedir), self._assignment)
-        converter.shared_files = self._shared_files
+        converter.shared_files, converter.executor = self._shared_files, executor
         try:
-            with jobs_run_by(executor):
-                converter.start()
+            converter.start()
         except NbGraderException:
             return log.last_words or FAILED
         return ""

@@ -12,7 +12,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from nbjudge.kernel.replies import Ask
+from nbjudge.kernel.replies import CallAnswer
 from nbjudge.tutor.conversation import Asked, Conversation, Lost, Said
 
 MOST = 2_000  # positions in conversations that are kept
@@ -31,7 +31,7 @@ class Transcripts:
         self._alone = threading.Lock()
 
     def conversation(
-        self, learner: str, about: tuple[str, str], work: Callable[[Ask], Any]
+        self, learner: str, about: tuple[str, str], work: Callable[[CallAnswer], Any]
     ) -> RememberedConversation:
         """One that runs `work` only where it comes to what nobody has said before; `about` names the work."""
         return RememberedConversation(self, learner, about, work)
@@ -74,7 +74,7 @@ class RememberedConversation:
     """As a `Conversation`, and led by what is remembered for as long as that goes."""
 
     def __init__(
-        self, kept: Transcripts, learner: str, about: tuple[str, str], work: Callable[[Ask], Any]
+        self, kept: Transcripts, learner: str, about: tuple[str, str], work: Callable[[CallAnswer], Any]
     ) -> None:
         self._kept, self._learner, self._work = kept, learner, work
         self._place: bytes | None = _after(

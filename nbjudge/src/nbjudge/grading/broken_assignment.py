@@ -16,13 +16,12 @@ from nbformat import NotebookNode
 from nbjudge.cell_metadata import Origin, is_written_by_student, nbgrader_metadata, origin_of
 from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.errors import GradingStops
+from nbjudge.errors import GradingStops, SandboxError
 from nbjudge.grading.grade import grade
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_cell import read_cell_status
 from nbjudge.record.schema import Status
-from nbjudge.sandbox.forked_kernel import SandboxError
 from nbjudge.submission.files import copy_plain_files
 
 MAY_FAIL = "raises-exception"  # Jupyter's tag for a cell that shows an error on purpose

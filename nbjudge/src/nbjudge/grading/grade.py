@@ -1,4 +1,4 @@
-"""One merged notebook in, one graded notebook out: run, ask, judge, record."""
+"""Grade one merged notebook: run its cells, call its answers, judge them, and record the verdicts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from nbformat import NotebookNode
 from nbjudge.cell_metadata import checked_exercise, is_left_out, nbgrader_metadata
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder
-from nbjudge.grading.answer_statuses import AnswerStatuses
 from nbjudge.judge.judge import judge
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.kernel.client import KernelClient, Outcome, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.kernel.replies import Answer, Ask, Reply
+from nbjudge.kernel.replies import Answer, CallAnswer, Reply
 from nbjudge.probe.watching import Watch
 from nbjudge.record.graded_cell import write_cell_status, write_verdict
 from nbjudge.record.graded_notebook import read_record, write_record
@@ -26,7 +25,7 @@ from nbjudge.record.schema import Status
 LEFT_OUT = "(Not run for grading: no answer depends on this cell.)\n"
 CELL_STATUSES: dict[Outcome, Status] = {
     "done": Status.COMPLETED,
-    "late": Status.TIMED_OUT,
+    "timeout": Status.TIMED_OUT,
     "died": Status.KERNEL_DIED,
     "skipped": Status.NOT_REACHED,
 }
@@ -35,13 +34,36 @@ CELL_STATUSES: dict[Outcome, Status] = {
 def grade(
     notebook: NotebookNode, assignment: Assignment, folder: Path, seed: int, environment: KernelEnvironment
 ) -> list[Verdict]:
-    """Run a merged notebook in a kernel of its own and write a verdict into each judged cell.
+    """Run a notebook in a kernel of its own, judge its exercises, and write the verdicts into its cells.
 
-    `folder` is the kernel's working folder. Cells that no `check` belongs to are run and left to
-    nbgrader's own reading of their outputs. The verdicts stand nowhere but here until the kernel has
-    ended: nothing that it sends, to whichever cell, can meet one.
+    A test without a `check` is run like any other cell; nbgrader reads its points from the outputs. The
+    verdicts are written only after the kernel has ended, so that nothing it sends can reach one.
+
+    Parameters
+    ----------
+    notebook
+        The merged notebook; its cells are changed in place.
+    assignment
+        The assignment's notebook, with its checks and its reference answers.
+    folder
+        The kernel's working folder.
+    seed
+        What the inputs of all exercises are drawn from.
+    environment
+        Which kernel runs the notebook, and within which limits.
+
+    Returns
+    -------
+    list of Verdict
+        One for each cell that calls `check`, in the order of the notebook.
+
+    Raises
+    ------
+    SandboxError
+        If no kernel can be started.
     """
-    judged, stopped = list[tuple[NotebookNode, Verdict, Status]](), dict[str, NotebookNode]()
+    judged = list[tuple[NotebookNode, Verdict, Status]]()
+    cell_errors = dict[str, NotebookNode]()  # the error that a cell ended with, by the cell's name
     with open_kernel(folder, environment) as kernel:
         for cell in notebook.cells:
             if cell.cell_type != "code":
@@ -52,31 +74,55 @@ def grade(
             _run(kernel, cell)
             for output in cell.outputs:
                 if output.output_type == "error":
-                    stopped[nbgrader_metadata(cell).get("grade_id") or cell.get("id", "")] = output
+                    cell_errors[nbgrader_metadata(cell).get("grade_id") or cell.get("id", "")] = output
             name = checked_exercise(cell)
             if name is None:
                 _refuse_invalid_points(cell)
-            else:
-                ask = AnswerStatuses(_with_cell_errors(kernel.ask, stopped.get(name)))
-                with in_folder(assignment.source_path.parent):
-                    verdict = judge(assignment.exercises[name], assignment.reference_answer(name), ask, seed)
-                judged.append((cell, verdict, ask.status))
+                continue
+            calls = AnswerCalls(kernel.call, cell_errors.get(name))
+            with in_folder(assignment.source_path.parent):
+                verdict = judge(assignment.exercises[name], assignment.reference_answer(name), calls, seed)
+            judged.append((cell, verdict, calls.status))
     for cell, verdict, status in judged:
         write_verdict(cell, verdict, status)
     return [verdict for _, verdict, _ in judged]
 
 
-def _with_cell_errors(ask: Ask, stopped: NotebookNode | None) -> Ask:
-    """Where there is no answer because its cell stopped with an error, let the answer say so."""
+class AnswerCalls:
+    """Calls the answer to one exercise, and records what became of each call.
 
-    def explained(name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
-        reply = ask(name, calls, watch)
-        if stopped is None or not all(answer.status == "missing" for answer in reply.answers):
-            return reply
-        missing = Answer("missing", error=stopped.ename, message=stopped.evalue)
-        return Reply([missing] * len(calls))
+    Parameters
+    ----------
+    call
+        Calls the answer in the student's kernel.
+    cell_error
+        The error that the answer's own cell ended with: it explains why there is no answer to call.
+    """
 
-    return explained
+    def __init__(self, call: CallAnswer, cell_error: NotebookNode | None = None) -> None:
+        self._call, self._cell_error = call, cell_error
+        # The status of each call, by its identity. The judge repeats a call whose reply was lost: the last
+        # one counts.
+        self._statuses: dict[int, str] = {}
+        self._calls: list[dict[str, Any]] = []  # kept, so that no identity is used twice
+
+    def __call__(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+        reply = self._call(name, calls, watch)
+        self._calls += calls
+        statuses = [answer.status for answer in reply.answers]
+        self._statuses |= zip(map(id, calls), statuses, strict=False)
+        if self._cell_error is not None and all(status == "missing" for status in statuses):
+            error = self._cell_error
+            return Reply([Answer("missing", error=error.ename, message=error.evalue)] * len(calls))
+        return reply
+
+    @property
+    def status(self) -> Status:
+        """What became of the exercise: whether a call timed out or ended the kernel."""
+        statuses = set(self._statuses.values())
+        if "timeout" in statuses:
+            return Status.TIMED_OUT
+        return Status.KERNEL_DIED if "died" in statuses else Status.COMPLETED
 
 
 def grade_without_running(notebook: NotebookNode, assignment: Assignment, reason: str) -> list[Verdict]:
@@ -102,8 +148,8 @@ def _run(kernel: KernelClient, cell: NotebookNode) -> None:
         "died": "The kernel died while this cell ran; the rest of the notebook was run without it.",
         "skipped": "The time for this notebook was used up before this cell.",
     }.get(outcome)
-    if outcome == "died" and kernel.last_words:
-        said = f"This cell was stopped: it took {kernel.last_words}. The rest was run without it."
+    if outcome == "died" and kernel.end_reason:
+        said = f"This cell was stopped: it took {kernel.end_reason}. The rest was run without it."
     if said is not None:
         # Whether the count came before the kernel went is chance.
         cell.outputs, cell.execution_count = [_error(outcome, said)], None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,12 +18,11 @@ import nbformat
 from nbformat import NotebookNode
 
 from nbjudge.course.course import Assignment
-from nbjudge.errors import GradingStops
+from nbjudge.errors import GradingStops, SandboxError
 from nbjudge.grading.broken_assignment import warn_of_broken_assignment
 from nbjudge.grading.grade import grade, grade_without_running
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.sandbox.forked_kernel import SandboxError
 from nbjudge.submission.files import copy_plain_files, write_files
 
 NOT_WITH_THESE_FILES = "No kernel could be started with the files of this submission beside the notebook"
@@ -57,6 +56,9 @@ class GradingResult:
     seconds: float
     warning: str = ""
     assignment_warning: str = ""  # of the assignment itself: the same for the whole class
+
+
+Executor = Callable[[GradingJob], GradingResult]
 
 
 def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:

@@ -21,7 +21,7 @@ from nbjudge.judge.batches import ask_all
 from nbjudge.judge.compare import same_value
 from nbjudge.judge.questions import GroupRun, Question, changes_values
 from nbjudge.judge.verdict import Finding
-from nbjudge.kernel.replies import Answer, Ask, answers_of
+from nbjudge.kernel.replies import Answer, CallAnswer, answers_of
 from nbjudge.probe.building import BUILDERS
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of, owned_values
@@ -41,7 +41,7 @@ class SecondRound:
     expected: list[Answer]
 
 
-def asked_again(exercise: Exercise, runs: Sequence[GroupRun], ask: Ask) -> list[GroupRun]:
+def asked_again(exercise: Exercise, runs: Sequence[GroupRun], ask: CallAnswer) -> list[GroupRun]:
     """The same runs; one that was right, and is not when it is asked again, has an objection."""
     agreeing = [run for run in reversed(runs) if run.agrees and run.question.expected]
     rounds = [second for run in agreeing if (second := _second_round(run)).calls]

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.authoring.steps import together as all_watched
-from nbjudge.kernel.replies import Answer, Ask
+from nbjudge.kernel.replies import Answer, CallAnswer
 from nbjudge.probe.watching import Watch
 
 MOST_LOST_ALONE = 2  # replies; each may take as long as the answers to a group may
@@ -22,7 +22,7 @@ class Calls(Protocol):
 
 
 def ask_all(
-    exercise: Exercise, questions: Sequence[Calls], ask: Ask, watched: bool = True
+    exercise: Exercise, questions: Sequence[Calls], ask: CallAnswer, watched: bool = True
 ) -> list[list[Answer]]:
     """The answers to each question, in order; `watched` for the steps that are not allowed.
 
@@ -66,4 +66,4 @@ def _by_question(questions: Sequence[Calls], answers: list[Answer]) -> list[list
 
 
 def _hopeless(answers: list[Answer]) -> Answer | None:
-    return next((answer for answer in answers if answer.status in ("late", "died")), None)
+    return next((answer for answer in answers if answer.status in ("timeout", "died")), None)

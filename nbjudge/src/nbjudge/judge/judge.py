@@ -17,7 +17,7 @@ from nbjudge.judge.diagnose import diagnose
 from nbjudge.judge.questions import GroupRun, Question, question, run_of
 from nbjudge.judge.scoring import score_groups, withheld_findings
 from nbjudge.judge.verdict import Finding, Verdict
-from nbjudge.kernel.replies import Answer, Ask
+from nbjudge.kernel.replies import Answer, CallAnswer
 
 
 @dataclass(frozen=True)
@@ -39,19 +39,23 @@ class Examination:
         return replace(self, runs=tuple(runs))
 
 
-def judge(exercise: Exercise, reference: Callable[..., Any], ask: Ask, seed: int) -> Verdict:
+def judge(exercise: Exercise, reference: Callable[..., Any], ask: CallAnswer, seed: int) -> Verdict:
     """Judge one exercise on inputs drawn from `seed`; `ask` puts calls to the student's kernel."""
     return examine(exercise, reference, ask, seed).verdict
 
 
-def examine(exercise: Exercise, reference: Callable[..., Any], ask: Ask, seed: int) -> Examination:
+def examine(exercise: Exercise, reference: Callable[..., Any], ask: CallAnswer, seed: int) -> Examination:
     """Judge one exercise, for somebody who wants to go on from what was asked."""
     questions = [question(exercise, group, reference, seed) for group in exercise.groups]
     return examine_with(exercise, reference, questions, ask, seed)
 
 
 def examine_with(
-    exercise: Exercise, reference: Callable[..., Any], questions: Sequence[Question], ask: Ask, seed: int
+    exercise: Exercise,
+    reference: Callable[..., Any],
+    questions: Sequence[Question],
+    ask: CallAnswer,
+    seed: int,
 ) -> Examination:
     """The same on questions that are there already."""
     answered = ask_all(exercise, questions, ask)

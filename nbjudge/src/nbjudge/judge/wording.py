@@ -28,7 +28,7 @@ def no_value(exercise: Exercise, answer: Answer) -> str:
         return f"There is no `{name}`: its cell stops with {answer.error}{said}.{_advice(answer)}"
     if answer.status == "missing":
         return f"There is no `{name}`: the cell that defines it did not run, or defines another name."
-    if answer.status == "late":
+    if answer.status == "timeout":
         return f"`{name}` did not answer in time: look for a loop that never ends."
     if answer.status == "died":
         return f"The kernel died while `{name}` ran, so there is no answer to judge."

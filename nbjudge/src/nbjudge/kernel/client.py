@@ -1,13 +1,12 @@
-"""The student's kernel: cells run in it, answers are asked of it, and it may hang or die at any time.
+"""The client of a student's kernel: runs cells in it and calls answers, and restarts it when it is lost.
 
-A cell or an answer that kills the kernel costs itself only: a new kernel is started, the
-earlier cells are run again, and whatever killed the last one is left out.
+A cell or a call that ends the kernel loses only its own points: a new kernel runs the earlier cells again,
+without the one that ended the last kernel.
 """
 
 from __future__ import annotations
 
 import copy
-import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,145 +17,180 @@ import nbformat
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import is_written_by_student
+from nbjudge.errors import SandboxError
 from nbjudge.kernel import requests
-from nbjudge.kernel.deadlines import CpuTimeDeadline
-from nbjudge.kernel.process import KernelEnvironment, KernelProcess, start
+from nbjudge.kernel.channel import Channel, KernelDiedError, KernelProcess, R
+from nbjudge.kernel.deadlines import Deadline, TimeBudget, WallClockDeadline
+from nbjudge.kernel.messages import CellReply, Command, Evaluate, Evaluation, Execute, without_surrogates
+from nbjudge.kernel.process import KernelEnvironment, start_process
 from nbjudge.kernel.replies import Answer, Reply, read_reply
-from nbjudge.kernel.time_budget import TimeBudget
 from nbjudge.probe.names import REMEMBER
 from nbjudge.probe.watching import Watch
-from nbjudge.sandbox.channel import Deadline, WallClockDeadline, WireBroken
-from nbjudge.sandbox.forked_kernel import SandboxError
 
-INTERRUPT_TIMEOUT = 3.0  # seconds in which a kernel that was interrupted says so
-DRAIN_TIMEOUT = 1.0  # seconds in which its reader hands over what came until then
-EXIT_GRACE = 0.05  # seconds in which a kernel that was told to exit is gone
-MIN_CELL_SECONDS = 2.0  # seconds that a cell has, however many were late before it
-MIN_SECONDS = 1.0  # seconds that a cell or an answer has, however little of the notebook's time is left
-MAX_DEATH_RETRIES = 2  # a notebook whose cells keep dying is a killer's, not an accident
-TOO_LATE = "This cell took too long and was stopped."
-TOO_MUCH_OUTPUT = "[The rest is left out: this notebook shows more than is kept.]\n"
-SENT_TOO_MUCH = "more memory for what it sent than is allowed"
+RESPONSE_TIMEOUT = 3.0  # seconds in which an interrupted kernel must evaluate an expression
+EXIT_GRACE = 0.05  # seconds in which a kernel that was told to exit has ended
+MAX_DEATH_RETRIES = 2  # after so many deaths it is no accident that cells end their kernels
+TIMEOUT_MESSAGE = "This cell took too long and was stopped."
+OUTPUT_CUT_MESSAGE = "[The rest is left out: this notebook shows more than is kept.]\n"
+OVERFLOW_REASON = "more memory for what it sent than is allowed"
 
-Outcome = Literal["done", "late", "died", "skipped"]
-
-
-class KernelDiedError(Exception):
-    """The kernel has ended, or its reader has, and with it what was asked."""
+Outcome = Literal["done", "timeout", "died", "skipped"]
 
 
 class KernelClient:
-    """One kernel for one notebook, started again as often as its code kills it."""
+    """One kernel for one notebook, restarted whenever the notebook's code ends it.
+
+    Parameters
+    ----------
+    folder
+        The kernel's working folder; in the sandbox it gets a copy of the files.
+    environment
+        Which kernel, and within which limits.
+    """
 
     def __init__(self, folder: Path, environment: KernelEnvironment) -> None:
         self.environment = environment
         self.limits = environment.limits
-        self.budget = TimeBudget(environment.limits.notebook)  # from the first kernel on
-        self.last_words = ""  # why the sandbox ended the last kernel that it ended
+        self.budget = TimeBudget(environment.limits.notebook)  # starts with the first kernel
+        self.end_reason = ""  # why the sandbox ended the last kernel that it ended
         self.process: KernelProcess | None = None
+        self._channel: Channel | None = None
         self._folder = folder
         self._executed: list[NotebookNode] = []
-        self._late_cells = 0
         self._deaths = 0
-        self._output_room = environment.limits.output  # bytes that cells may still show
-        self._was_cut = False
-        self._sent_too_much = False
-
-    def run_cell(self, cell: NotebookNode) -> Outcome:
-        """Run one code cell; its outputs are left in it."""
-        if self.budget.is_used_up:
-            return "skipped"
-        # Whoever wrote one endless loop often calls it again further down: each costs less patience.
-        least = min(MIN_CELL_SECONDS, self.limits.cell)
-        patience = max(least, self.limits.cell / (1 + self._late_cells))
-        outcome = self._execute(cell, patience)
-        self._deaths += outcome == "died"
-        if outcome == "died" and self._deaths <= MAX_DEATH_RETRIES:
-            # A cell before this one may have ended the kernel: a thread or a timer of its own.
-            self._start_again()
-            outcome = self._execute(cell, patience)
-        if outcome == "died" or (outcome == "late" and not self._listens()):
-            self._start_again()
-        self._late_cells += outcome == "late"
-        if outcome in ("late", "died"):
-            self.budget.count_cell()
-        if outcome == "done":
-            self._executed.append(cell)
-        return outcome
-
-    def ask(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
-        """Put calls to the answer `name`; whatever goes wrong becomes an answer that says so."""
-        if self.budget.is_used_up:
-            return Reply([Answer("late")] * len(calls))
-        reply = self._ask(name, calls, watch)
-        self.budget.count_reply(name, calls, reply)
-        return reply
-
-    def _ask(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
-        question = requests.question(name, calls, watch)  # an error in it is the grader's, not the student's
-        try:
-            printed = self._evaluate(question, self._deadline(self.limits.answer))
-            return read_reply(requests.read_printed(printed), len(calls))
-        except TimeoutError:
-            self._start_again()
-            return Reply([Answer("late")] * len(calls), lost=True)
-        except KernelDiedError:
-            self._start_again()
-            return Reply([Answer("died")] * len(calls), lost=True)
-        except SandboxError:
-            raise
-        except Exception as error:  # whatever a kernel sends must not stop the class
-            return Reply([Answer("unreadable", message=str(error)[:200])] * len(calls), lost=True)
+        self._output_left = environment.limits.output  # bytes that cells may still show
+        self._output_was_cut = False
 
     def start(self) -> None:
-        """Start a kernel. Raises SandboxError where the sandbox gives none."""
+        """Start a kernel. Raises SandboxError if the sandbox cannot start one."""
         try:
-            self.process = start(self._folder, self.environment)
-        except SandboxError:  # such as: the fork server has died; it is replaced when one asks again
-            self.process = start(self._folder, self.environment)
-        self._sent_too_much = False
+            self.process = start_process(self._folder, self.environment)
+        except SandboxError:  # for example because the fork server has died: the next start replaces it
+            self.process = start_process(self._folder, self.environment)
+        self._channel = Channel(self.process)
         self.budget.start()
 
     def stop(self) -> None:
-        if self.process is not None:
+        """End the kernel, if one runs, and note in `end_reason` why the sandbox had ended it."""
+        if self.process is not None and self._channel is not None:
             self.process.close()
-            self.last_words = self.process.report or (SENT_TOO_MUCH if self._sent_too_much else "")
-            self.process = None
+            overflow = OVERFLOW_REASON if self._channel.overflowed else ""
+            self.end_reason = self.process.end_reason or overflow
+            self.process = self._channel = None
 
-    def _execute(self, cell: NotebookNode, patience: float) -> Outcome:
-        command = {"source": cell.source, "room": self._output_room, "most": self.limits.output}
+    def run_cell(self, cell: NotebookNode) -> Outcome:
+        """Run one code cell and put its outputs into it.
+
+        Parameters
+        ----------
+        cell
+            The code cell; its outputs and its execution count are replaced.
+
+        Returns
+        -------
+        {"done", "timeout", "died", "skipped"}
+            "done" also for a cell that ends with an error; "skipped" if the notebook's time is used up.
+
+        Raises
+        ------
+        SandboxError
+            If the kernel was lost and no other can be started.
+        """
+        if self.budget.is_used_up:
+            return "skipped"
+        seconds = self.budget.cell_seconds(self.limits.cell)
+        outcome = self._execute(cell, seconds)
+        self._deaths += outcome == "died"
+        if outcome == "died" and self._deaths <= MAX_DEATH_RETRIES:
+            # An earlier cell may have ended the kernel, by a thread or a timer.
+            self._restart()
+            outcome = self._execute(cell, seconds)
+        if outcome == "died" or (outcome == "timeout" and not self._is_responsive()):
+            self._restart()
+        if outcome == "done":
+            self._executed.append(cell)
+        else:
+            self.budget.count_cell(timed_out=outcome == "timeout")
+        return outcome
+
+    def call(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+        """Call the answer to an exercise in the kernel.
+
+        Parameters
+        ----------
+        name
+            The name of the answer.
+        calls
+            The arguments and what else to do, see `nbjudge.kernel.replies.calls_for`.
+        watch
+            The names of the steps to note if they run.
+
+        Returns
+        -------
+        Reply
+            One answer per call; whatever goes wrong becomes an answer that says so.
+
+        Raises
+        ------
+        SandboxError
+            If the kernel was lost and no other can be started.
+        """
+        if self.budget.is_used_up:
+            return Reply([Answer("timeout")] * len(calls))
+        reply = self._call(name, calls, watch)
+        self.budget.count_reply(name, calls, reply)
+        return reply
+
+    def _call(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+        request = requests.expression(name, calls, watch)  # an error in it is the grader's, not the student's
         try:
-            said, late = self._command("execute", command, self._deadline(patience))
+            printed = self._evaluate(request, self._deadline(self.limits.answer))
+            return read_reply(requests.read_printed(printed), len(calls))
+        except TimeoutError:
+            self._restart()
+            return Reply([Answer("timeout")] * len(calls), lost=True)
+        except KernelDiedError:
+            self._restart()
+            return Reply([Answer("died")] * len(calls), lost=True)
+        except Exception as error:  # whatever a kernel sends must not stop the class
+            return Reply([Answer("unreadable", message=str(error)[:200])] * len(calls), lost=True)
+
+    def _execute(self, cell: NotebookNode, seconds: float) -> Outcome:
+        source = without_surrogates(cell.source)
+        try:
+            command = Execute(source, self._output_left, self.limits.output)
+            shown, timed_out = self._request(command, CellReply, self._deadline(seconds))
         except KernelDiedError:
             return "died"
         except TimeoutError:
-            said, late = {}, True
-        cell.outputs = [nbformat.from_dict(output) for output in said.get("outputs", [])]
-        self._output_room = said.get("room", self._output_room)
-        if said.get("cut") and not self._was_cut:
-            self._was_cut = True
-            cell.outputs.append(nbformat.v4.new_output("stream", name="stdout", text=TOO_MUCH_OUTPUT))
-        reply = said.get("reply") or {}
-        cell.execution_count = reply.get("count")
-        if reply.get("exits"):
+            shown, timed_out = CellReply(), True
+        cell.outputs = [nbformat.from_dict(output) for output in shown.outputs]
+        if shown.output_left is not None:
+            self._output_left = shown.output_left
+        if shown.was_cut and not self._output_was_cut:
+            self._output_was_cut = True
+            cell.outputs.append(nbformat.v4.new_output("stream", name="stdout", text=OUTPUT_CUT_MESSAGE))
+        reply = shown.reply
+        cell.execution_count = reply.count if reply is not None else None
+        if reply is not None and reply.exits:
             return "died"
-        # Whoever replaces IPython's display of errors hides them from the outputs that nbgrader reads.
+        # nbgrader reads errors in the outputs, where student code that replaces IPython's display hides them.
         if not any(output.output_type == "error" for output in cell.outputs):
-            if reply.get("failed"):
-                cell.outputs.append(_error(reply["ename"], reply["evalue"]))
-            elif late:
-                cell.outputs.append(_error("TimeoutError", TOO_LATE))
-        if is_written_by_student(cell) and not late:
+            if reply is not None and reply.failed:
+                cell.outputs.append(_error(reply.ename, reply.evalue))
+            elif timed_out:
+                cell.outputs.append(_error("TimeoutError", TIMEOUT_MESSAGE))
+        if is_written_by_student(cell) and not timed_out:
             self._remember_names()
-        return "late" if late else "done"
+        return "timeout" if timed_out else "done"
 
     def _remember_names(self) -> None:
-        """So that given cells may use the same names, and answers are asked with the student's own."""
+        """Keep the student's names: given cells may rebind them, and answers are called with their own."""
         with suppress(KernelDiedError, TimeoutError, ValueError):  # the next cell meets the same
             self._evaluate(REMEMBER, self._deadline(self.limits.cell))
 
-    def _start_again(self) -> None:
-        """A fresh kernel in the state of the last one: every earlier cell but the killers, run again."""
+    def _restart(self) -> None:
+        """Start a new kernel and run the earlier cells again, without any that ends it."""
         while True:
             self.stop()
             self.start()
@@ -166,83 +200,54 @@ class KernelClient:
             self._executed = [cell for cell in self._executed if cell is not killer]
 
     def _survives(self, cell: NotebookNode) -> bool:
+        """Run a cell again; whether the kernel still answers afterwards."""
         if self.budget.is_used_up:
             return True
         if self._execute(copy.deepcopy(cell), self.limits.cell) == "died":
             return False
         time.sleep(EXIT_GRACE)
-        return self._listens()
+        return self._is_responsive()
 
-    def _listens(self) -> bool:
-        """Whether the kernel answers at all after it was interrupted."""
+    def _is_responsive(self) -> bool:
+        """Whether the kernel evaluates an expression, after it was interrupted."""
         try:
-            return self._evaluate("1", WallClockDeadline(INTERRUPT_TIMEOUT)) == "1"
-        except Exception:  # dead, silent, or talking nonsense
+            return self._evaluate("1", WallClockDeadline(RESPONSE_TIMEOUT)) == "1"
+        except Exception:  # it has died, is silent, or sends something else
             return False
 
     def _evaluate(self, expression: str, deadline: Deadline) -> str:
-        """The printed form of an expression's value in the kernel.
+        """Return the printed value of an expression.
 
-        Raises TimeoutError, KernelDiedError, or ValueError where no readable value comes.
+        Raises TimeoutError, KernelDiedError, or ValueError if there is no readable value.
         """
-        said, _ = self._command("evaluate", {"expression": expression}, deadline)
-        if said.get("status") == "stopped":
+        evaluation, _ = self._request(Evaluate(expression), Evaluation, deadline)
+        if evaluation.status == "stopped":
             raise TimeoutError
-        if said.get("status") != "ok":
-            raise ValueError(said.get("said", "nothing"))
-        return str(said["text"])
+        if evaluation.status != "ok":
+            raise ValueError(evaluation.text)
+        return evaluation.text
 
-    def _command(
-        self, command: str, options: dict[str, Any], deadline: Deadline
-    ) -> tuple[dict[str, Any], bool]:
-        """Have the reader ask the kernel: what came of it, and whether the kernel had to be interrupted.
-
-        Where an interrupted kernel says nothing, what was sent until then. Raises KernelDiedError, and
-        TimeoutError where not even the reader answers.
-        """
-        process = self.process
-        if process is None or not process.is_alive():
+    def _request(self, command: Command, reply_type: type[R], deadline: Deadline) -> tuple[R, bool]:
+        """Send a command and wait for its reply, see `Channel.request`."""
+        if self._channel is None:
             raise KernelDiedError
-        said = None
         try:
-            process.wire.send({"do": command} | options, deadline)
-            said = process.wire.receive(deadline, self._limit_output)
-            if said is not None:
-                return said, False
-            process.send_signal(signal.SIGINT)
-            # What was answered until now comes when it is interrupted.
-            said = process.wire.receive(WallClockDeadline(INTERRUPT_TIMEOUT), self._limit_output)
-            if said is None:
-                process.wire.send({"do": "stop"}, WallClockDeadline(DRAIN_TIMEOUT))
-                said = process.wire.receive(WallClockDeadline(DRAIN_TIMEOUT))
-        except TimeoutError:  # the reader takes nothing in
-            said = None
-        except WireBroken:
-            self._sent_too_much = process.is_alive()
-            raise KernelDiedError from None
-        if said is None:  # and whatever it says now would be taken for the answer to something else
+            return self._channel.request(command, reply_type, deadline)
+        except TimeoutError:
             self.stop()
-            raise TimeoutError
-        return said, True
-
-    def _limit_output(self, event: dict[str, Any]) -> None:
-        """Stop a cell that fills the room for output; end the kernel where it goes on all the same."""
-        assert self.process is not None
-        self.process.send_signal(signal.SIGKILL if event["event"] == "drowning" else signal.SIGINT)
+            raise
 
     def _deadline(self, seconds: float) -> Deadline:
-        """So many seconds of the kernel's own work, as far as the notebook's time goes."""
-        pid = self.process.pid if self.process is not None else None
-        return CpuTimeDeadline(pid, seconds, ends=max(self.budget.ends, time.monotonic() + MIN_SECONDS))
+        return self.budget.deadline(self.process.pid if self.process is not None else None, seconds)
 
 
-def _error(name: str, said: str) -> NotebookNode:
-    return nbformat.v4.new_output("error", ename=name, evalue=said, traceback=[f"{name}: {said}"])
+def _error(name: str, message: str) -> NotebookNode:
+    return nbformat.v4.new_output("error", ename=name, evalue=message, traceback=[f"{name}: {message}"])
 
 
 @contextmanager
 def open_kernel(folder: Path, environment: KernelEnvironment) -> Iterator[KernelClient]:
-    """A started kernel, stopped on the way out."""
+    """Start a kernel for a `with` block and end it afterwards. Raises SandboxError if none can be started."""
     kernel = KernelClient(folder, environment)
     try:
         kernel.start()

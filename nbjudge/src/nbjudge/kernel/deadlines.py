@@ -1,63 +1,196 @@
-"""How long a kernel is waited for: by its own time, not by what a busy machine takes from it."""
+"""Time: how long a kernel may take for one command, and one notebook for everything.
+
+A kernel is charged for its own processor time, not for what a busy machine takes from it.
+"""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, Protocol
 
 import psutil
 
-LONGEST_BY_THE_CLOCK = 3  # times as many seconds
-AT_WORK = frozenset("RD")  # running or ready to, or waiting for a disk: see proc_pid_stat(5)
+from nbjudge.kernel.replies import Reply
+
+MAX_POLL_INTERVAL = 0.25  # seconds between two looks at a deadline
+MIN_POLL_INTERVAL = 0.02
+WALL_CLOCK_FACTOR = 3  # a deadline ends after so many times its seconds by the clock
+BUSY_STATES = frozenset("RD")  # running or ready to run, or waiting for a disk: see proc_pid_stat(5)
+MIN_CELL_SECONDS = 2.0  # seconds that a cell has, however many cells timed out before it
+MIN_SECONDS = 1.0  # seconds that a cell or a call has, however little of the notebook's time is left
+MAX_LOSSES_PER_EXERCISE = 2  # more are not counted
+MAX_HALVINGS = 3
+
+
+class Deadline(Protocol):
+    """The end of a wait."""
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the deadline; 0 or less once it has passed."""
+
+
+def poll_interval(deadline: Deadline) -> float:
+    """Return how long to wait before the deadline is checked again. Raises TimeoutError if it has passed."""
+    left = deadline.seconds_left
+    if left <= 0:
+        raise TimeoutError
+    return min(MAX_POLL_INTERVAL, max(MIN_POLL_INTERVAL, left))
+
+
+class WallClockDeadline:
+    """A deadline by the clock."""
+
+    def __init__(self, seconds: float) -> None:
+        self._ends = time.monotonic() + seconds
+
+    @property
+    def seconds_left(self) -> float:
+        return self._ends - time.monotonic()
 
 
 class CpuTimeDeadline:
-    """Seconds of a kernel's own time: while it sleeps the clock's, else the processor's.
+    """A deadline by a kernel's own time: processor time while it works, clock time while it sleeps.
 
-    A kernel that is ready to run but waits for a processor is not charged for the wait. It is
-    looked at whenever `seconds_left` is asked for, so ask often. `LONGEST_BY_THE_CLOCK` times as
-    many seconds by the clock end it in any case, and so does the moment `ends`.
+    A kernel that is ready to run but waits for a processor is not charged for the wait. Time is charged
+    whenever `seconds_left` is read, so read it often. The deadline also ends after `WALL_CLOCK_FACTOR` times
+    its seconds by the clock.
+
+    Parameters
+    ----------
+    pid
+        The kernel's process; None if it is not known.
+    seconds
+        The kernel's own time.
+    ends
+        The value of `time.monotonic()` at which the deadline ends in any case.
     """
 
     def __init__(self, pid: int | None, seconds: float, ends: float = float("inf")) -> None:
         self._process = None
         if pid is not None:
-            with suppress(psutil.Error):  # it is gone; whether it is alive is asked elsewhere
+            with suppress(psutil.Error):  # it has ended, which is noticed elsewhere
                 self._process = psutil.Process(pid)
         self._left = seconds
-        self._looked = time.monotonic()
-        self._worked = self._work()
-        self._clock_ends = min(self._looked + LONGEST_BY_THE_CLOCK * seconds, ends)
+        self._checked = time.monotonic()
+        self._cpu_time = self._read_cpu_time()
+        self._clock_ends = min(self._checked + WALL_CLOCK_FACTOR * seconds, ends)
 
     @property
     def seconds_left(self) -> float:
-        now, worked = time.monotonic(), self._work()
-        spent = worked - self._worked
-        self._left -= spent if self._is_at_work() else max(spent, now - self._looked)
-        self._looked, self._worked = now, worked
+        now, cpu_time = time.monotonic(), self._read_cpu_time()
+        spent = cpu_time - self._cpu_time
+        self._left -= spent if self._is_busy() else max(spent, now - self._checked)
+        self._checked, self._cpu_time = now, cpu_time
         return min(self._left, self._clock_ends - now)
 
-    def _work(self) -> float:
-        """User and system time, of its ended children too."""
+    def _read_cpu_time(self) -> float:
+        """User and system time, with that of ended children."""
         try:
             return sum(self._process.cpu_times()[:4]) if self._process is not None else 0.0
         except psutil.Error:
             return 0.0
 
-    def _is_at_work(self) -> bool:
-        """Whether one of its threads runs or would run if it were let."""
+    def _is_busy(self) -> bool:
+        """Whether one of its threads runs, or is ready to run."""
         if self._process is None:
             return False
         try:
-            return any(_state(task) in AT_WORK for task in Path(f"/proc/{self._process.pid}/task").iterdir())
+            tasks = Path(f"/proc/{self._process.pid}/task").iterdir()
+            return any(_state(task) in BUSY_STATES for task in tasks)
         except OSError:
             return False
 
 
 def _state(task: Path) -> str:
-    """The letter behind the name, which may hold spaces and brackets of its own."""
+    """The letter after the name, which may hold spaces and brackets itself."""
     try:
         return (task / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
     except (OSError, IndexError):  # a thread that has just ended
         return ""
+
+
+class TimeBudget:
+    """The time that one notebook has.
+
+    A loss is a cell that timed out or ended its kernel, or a request to an exercise that did. At the second
+    loss the time that is left is cut to half of the full time, at the fourth to a quarter, at the sixth to
+    an eighth. A notebook with one slow cell keeps its full time.
+
+    Parameters
+    ----------
+    seconds
+        The time for the whole notebook.
+    clock
+        The current time in seconds.
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.seconds = seconds
+        self.ends = float("inf")  # until `start`
+        self._clock = clock
+        self._lost_cells = self._timed_out_cells = 0
+        self._by_exercise = Counter[str]()
+        self._stopped_call: dict[str, Any] | None = None
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether no further cell or request may be started."""
+        return self._clock() >= self.ends
+
+    @property
+    def losses(self) -> int:
+        """How many cells and requests exceeded a limit."""
+        counted = (min(count, MAX_LOSSES_PER_EXERCISE) for count in self._by_exercise.values())
+        return self._lost_cells + sum(counted)
+
+    def start(self) -> None:
+        """Start the time; a second call changes nothing."""
+        if self.ends == float("inf"):
+            self.ends = self._clock() + self.seconds
+
+    def deadline(self, pid: int | None, seconds: float) -> Deadline:
+        """Return the deadline of a command that may take so many seconds, within the notebook's time."""
+        return CpuTimeDeadline(pid, seconds, ends=max(self.ends, self._clock() + MIN_SECONDS))
+
+    def cell_seconds(self, limit: float) -> float:
+        """Return the seconds for the next cell: less after each that timed out.
+
+        A student who wrote one endless loop often calls it again in later cells.
+        """
+        return max(min(MIN_CELL_SECONDS, limit), limit / (1 + self._timed_out_cells))
+
+    def count_cell(self, timed_out: bool = False) -> None:
+        """Count a cell that timed out or ended its kernel."""
+        self._lost_cells += 1
+        self._timed_out_cells += timed_out
+        self._shorten()
+
+    def count_reply(self, name: str, calls: Sequence[dict[str, Any]], reply: Reply) -> None:
+        """Count a reply of the exercise `name`, if the reply was lost or one of its calls did not end.
+
+        A request is also stopped when its calls take too long together. So a call that was stopped counts
+        only if it was the first, or was stopped before.
+        """
+        stopped = next(
+            (
+                call
+                for call, answer in zip(calls, reply.answers, strict=True)
+                if answer.status in ("timeout", "died")
+            ),
+            None,
+        )
+        earlier, self._stopped_call = self._stopped_call, stopped
+        hangs = stopped is not None and (stopped is calls[0] or stopped is earlier)
+        if reply.lost or hangs:
+            self._by_exercise[name] += 1
+            self._shorten()
+
+    def _shorten(self) -> None:
+        halvings = min(self.losses // 2, MAX_HALVINGS)
+        if halvings:
+            self.ends = min(self.ends, self._clock() + self.seconds / 2**halvings)

@@ -1,8 +1,7 @@
-"""A kernel and its reader as processes: in the sandbox, or without one as the person who grades."""
+"""Start a kernel and its relay as processes: in the sandbox, or without it as the user who grades."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -13,19 +12,20 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any
 
 from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 from jupyter_client.manager import KernelManager
 
 from nbjudge.authoring.limits import Limits
-from nbjudge.sandbox import inside
-from nbjudge.sandbox.channel import WallClockDeadline, Wire, WireBroken
+from nbjudge.errors import SandboxError
+from nbjudge.framing import to_frame
+from nbjudge.kernel.channel import Channel, ChannelError, KernelProcess
+from nbjudge.kernel.deadlines import WallClockDeadline
+from nbjudge.kernel.messages import Connect, Ready
 from nbjudge.sandbox.fork_server import current_fork_server
-from nbjudge.sandbox.forked_kernel import SandboxError
-from nbjudge.sandbox.inside import frames
 
-READER = "import sys; sys.path[0] = {folder!r}; from inside.relay import main; main()"
+RELAY = "from nbjudge.sandbox.inside.relay import main; main()"
 NO_KERNEL = (
     "There is no kernel {name!r} on this machine: install it, or have Python's run these notebooks "
     "(c.RunAndJudge.kernel_names = {setting} in nbgrader_config.py)."
@@ -38,50 +38,48 @@ OTHER_LANGUAGE = (
 
 @dataclass(frozen=True)
 class KernelEnvironment:
-    """Where a notebook's kernel runs: which kernel, within what, and what it finds imported."""
+    """Where a notebook's kernel runs: which kernel, within which limits, and which modules are imported."""
 
     kernel_name: str = "python3"
     limits: Limits = Limits()
     sandbox: bool = True
     modules: tuple[str, ...] = ()
-    helpers: tuple[str, ...] = ()  # modules of the course's own that it can import
+    helpers: tuple[str, ...] = ()  # modules of the course that it can import
 
 
-class KernelProcess(Protocol):
-    """A running kernel, and the wire to its reader."""
+def start_process(folder: Path, environment: KernelEnvironment) -> KernelProcess:
+    """Start a kernel and wait until it is ready.
 
-    wire: Wire
-    report: str  # why the sandbox ended it, if it did
+    Parameters
+    ----------
+    folder
+        The working folder; a kernel in the sandbox gets a copy of its files.
+    environment
+        Which kernel, and within which limits.
 
-    @property
-    def pid(self) -> int | None: ...
+    Returns
+    -------
+    KernelProcess
+        The kernel, which has replied to a first request.
 
-    def is_alive(self) -> bool: ...
-
-    def send_signal(self, number: int) -> None: ...
-
-    def close(self) -> None:
-        """End the kernel, all that it started, and its reader."""
-
-
-def start(folder: Path, environment: KernelEnvironment) -> KernelProcess:
-    """A kernel that is ready, in `folder` or in the sandbox with a copy of its files.
-
-    Raises SandboxError where none can be had.
+    Raises
+    ------
+    SandboxError
+        If no kernel can be started, or it is not ready in time.
     """
     kernel: KernelProcess
     name = environment.kernel_name
     if environment.sandbox:
         refuse_other_languages(name)
-        warm = current_fork_server(environment.modules, environment.helpers)
-        kernel = warm.fork(asdict(environment.limits), _content(folder), patience=environment.limits.startup)
+        server = current_fork_server(environment.modules, environment.helpers)
+        kernel = server.fork(asdict(environment.limits), _content(folder), environment.limits.startup)
     else:
-        kernel = OwnKernel(folder, name if language_of(name) else "python3")
+        kernel = UnsandboxedKernel(folder, name if language_of(name) else "python3")
     try:
-        clock = WallClockDeadline(environment.limits.startup)
-        kernel.wire.send({"do": "connect"}, clock)
-        ready = kernel.wire.receive(clock)
-    except (WireBroken, TimeoutError) as error:
+        deadline, channel = WallClockDeadline(environment.limits.startup), Channel(kernel)
+        channel.send(Connect(), deadline)
+        ready = channel.receive(Ready, deadline)
+    except (ChannelError, TimeoutError) as error:
         kernel.close()
         raise SandboxError("The kernel died before it was ready.") from error
     if ready is None:
@@ -90,10 +88,18 @@ def start(folder: Path, environment: KernelEnvironment) -> KernelProcess:
     return kernel
 
 
-class OwnKernel:
-    """A kernel without a sandbox: an ordinary process of the person who grades."""
+class UnsandboxedKernel:
+    """A kernel without a sandbox: an ordinary process of the user who grades.
 
-    report = ""
+    Parameters
+    ----------
+    folder
+        The working folder.
+    kernel_name
+        An installed kernel.
+    """
+
+    end_reason = ""
 
     def __init__(self, folder: Path, kernel_name: str) -> None:
         # Sockets in a private folder, rather than ports that every user of the machine can reach.
@@ -105,18 +111,18 @@ class OwnKernel:
             ip=str(place / "kernel"),
             connection_file=str(place / "kernel.json"),
         )
-        # As stock nbgrader does: other languages' kernels do not know this option.
+        # Kernels of other languages do not know this option.
         is_python = language_of(kernel_name).lower() == "python"
         history = ["--HistoryManager.hist_file=:memory:"] if is_python else []
-        unheard = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self._manager.start_kernel(cwd=str(folder), extra_arguments=history, **unheard)
-        ours, theirs = socket.socketpair()
-        code = READER.format(folder=str(Path(inside.__file__).parents[1]))
-        with theirs:
-            command = [sys.executable, "-B", "-c", code, str(theirs.fileno())]
-            self._reader = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
-        frames.send(ours, json.loads((place / "kernel.json").read_text()))
-        self.wire = Wire(ours, self.is_alive)
+        no_output = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self._manager.start_kernel(cwd=str(folder), extra_arguments=history, **no_output)
+        self.relay, relay_end = socket.socketpair()
+        with relay_end:
+            command = [sys.executable, "-B", "-P", "-c", RELAY, str(relay_end.fileno())]
+            self._relay_process = subprocess.Popen(
+                command, pass_fds=[relay_end.fileno()], stdin=subprocess.DEVNULL
+            )
+        self.relay.sendall(to_frame((place / "kernel.json").read_bytes()))
 
     @property
     def pid(self) -> int | None:
@@ -134,9 +140,9 @@ class OwnKernel:
                 self._manager.signal_kernel(number)
 
     def close(self) -> None:
-        self.wire.close()
-        self._reader.kill()
-        self._reader.wait()
+        self.relay.close()
+        self._relay_process.kill()
+        self._relay_process.wait()
         self._manager.shutdown_kernel(now=True)
         self._sockets.cleanup()
 

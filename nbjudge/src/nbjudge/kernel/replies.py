@@ -16,7 +16,7 @@ LONGEST_MESSAGE = 500  # characters
 MOST_CHANGES = 500  # places
 MOST_STEPS, LONGEST_STEP = 500, 300  # names of what ran, and characters of one
 
-Status = Literal["value", "raised", "missing", "late", "died", "unreadable"]
+Status = Literal["value", "raised", "missing", "timeout", "died", "unreadable"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Reply:
 
 
 # Asks a kernel: (name of the exercise, packed-ready calls, what to watch meanwhile) -> Reply
-Ask = Callable[[str, list[dict[str, Any]], Watch], Reply]
+CallAnswer = Callable[[str, list[dict[str, Any]], Watch], Reply]
 
 
 def calls_for(cases: Sequence[Case], cotangents: Sequence[list[Any] | None]) -> list[dict[str, Any]]:
@@ -81,7 +81,7 @@ def read_reply(reply: Any, expected: int) -> Reply:
     answers: list[Answer] = []
     if isinstance(reply, list):
         answers = [_read_answer(entry) for entry in reply[:expected]]
-    answers += [Answer("late") for _ in range(expected - len(answers))]
+    answers += [Answer("timeout") for _ in range(expected - len(answers))]
     return Reply(answers)
 
 
@@ -97,7 +97,7 @@ def _read_answer(entry: Any) -> Answer:
     if isinstance(raised, dict):
         error, message, line = (_text(raised.get(key)) for key in ("type", "message", "line"))
         if error == "KeyboardInterrupt":
-            return Answer("late", line=line)
+            return Answer("timeout", line=line)
         return Answer("raised", error=error, message=message, line=line, changed=changed, ran=ran)
     if "value" not in entry:
         return Answer("unreadable", message="an answer that is not of the agreed form")

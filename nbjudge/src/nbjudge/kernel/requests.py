@@ -49,7 +49,7 @@ def send_along(module: str) -> None:
         PARTS.append(module)
 
 
-def question(name: str, calls: list[dict[str, Any]], watch: Watch) -> str:
+def expression(name: str, calls: list[dict[str, Any]], watch: Watch) -> str:
     """The expression whose value is the packed reply of the answer `name` to these calls.
 
     `watch` holds the names of the steps that are noted where they run meanwhile, see `Step.watch`.

@@ -20,7 +20,6 @@ from nbjudge.course.folders import folders_of
 from nbjudge.course.generated import not_generated_reason
 from nbjudge.course.student_ids import invalid_id_reason
 from nbjudge.errors import CourseError
-from nbjudge.grading.executor import jobs_run_elsewhere
 from nbjudge.nbgrader_hooks.nbgrader_course import (
     autograded_folder,
     chosen_students,
@@ -77,7 +76,7 @@ def prepare_run(converter: Any, config: Any) -> None:
     if not wanted:
         return
     judging = RunAndJudge(config=config)
-    is_here = not jobs_run_elsewhere()  # otherwise the coordinator has checked these
+    is_here = getattr(converter, "executor", None) is None  # otherwise the coordinator has checked these
     if is_here:
         refuse_not_generated(coursedir, config)
     for assignment in assignments:

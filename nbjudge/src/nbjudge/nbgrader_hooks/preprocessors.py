@@ -15,9 +15,8 @@ from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin
 from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import GradingStops
-from nbjudge.grading.executor import execute
 from nbjudge.grading.grade import grade_without_running
-from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json
+from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json, run_job
 from nbjudge.grading.seeds import submission_seed
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.nbgrader_hooks.nbgrader_course import (
@@ -81,7 +80,8 @@ class RunAndJudge(JudgingSettings):
         job = self._job(nb, assignment, resources["nbgrader"])
         student = resources["nbgrader"]["student"]
         try:
-            result = execute(job, assignment)
+            executor = getattr(self.parent.parent, "executor", None)
+            result = run_job(job, assignment) if executor is None else executor(job)
         except GradingStops as error:
             raise SystemExit(f"Grading stopped at {student}. {error} {GRADES_ARE_KEPT}") from error
         if result.warning:

@@ -17,7 +17,7 @@ from nbjudge.course.loading import in_folder
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge
 from nbjudge.judge.verdict import Verdict
-from nbjudge.kernel.replies import Ask, Reply, read_reply
+from nbjudge.kernel.replies import CallAnswer, Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch, python_functions
 
@@ -138,7 +138,7 @@ def refuse_unknown_steps(exercise: Exercise) -> None:
                     )
 
 
-def _asking(function: Callable[..., Any]) -> Ask:
+def _asking(function: Callable[..., Any]) -> CallAnswer:
     def ask(_name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
         return read_reply(respond.answer_calls(function, calls, watch), len(calls))
 

@@ -10,12 +10,14 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
+from nbjudge import framing
 from nbjudge.sandbox.exposed_modules import exposed_modules, hidden_modules, import_folders
 from nbjudge.sandbox.exposed_paths import exposed_paths, links_to_the_interpreter
 from nbjudge.sandbox.inside import system_calls
 
 HOME = "/home/student"
 INSIDE = Path(__file__).parent / "inside"
+FRAMING = Path(framing.__file__)
 DEVICES = ("null", "full", "random", "urandom")
 ENVIRONMENT = {
     "HOME": HOME,
@@ -75,7 +77,9 @@ def command(sockets: Path, requests: int, modules: Sequence[str], helpers: Seque
     It imports `modules` and is shown `helpers`, modules of the course's own. Raises CourseError where there
     is no such helper.
     """
-    inside = ["--ro-bind", str(INSIDE), "/run/fork_server/inside", "--bind", str(sockets), "/run/sockets"]
+    inside = ["--ro-bind", str(INSIDE), "/run/fork_server/inside"]
+    inside += ["--ro-bind", str(FRAMING), "/run/fork_server/inside/framing.py"]
+    inside += ["--bind", str(sockets), "/run/sockets"]
     program = [sys.executable, "-B", "-c", START, str(requests), *modules]
     return [*_walls(inside, helpers), *program]
 

@@ -1,4 +1,4 @@
-"""The grader's side of the fork server: start it, ask it for kernels, replace it when it dies."""
+"""The grader's side of the fork server: start it, request kernels from it, replace it when it has died."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from nbjudge.errors import SandboxError
 from nbjudge.sandbox import bubblewrap
-from nbjudge.sandbox.forked_kernel import ComingKernel, Kernel, SandboxError
+from nbjudge.sandbox.forked_kernel import PendingKernel, SandboxedKernel
 
-WARM_UP = 120  # seconds in which all imports must be done
+IMPORT_TIMEOUT = 120  # seconds in which the fork server must have imported everything
 PRINTED = "stderr"  # the file of what the fork server printed
 
 
@@ -44,7 +45,7 @@ class ForkServerClient:
     helpers: Sequence[str]
     folder: Path
     requests: socket.socket
-    _spare: ComingKernel | None = None
+    _spare: PendingKernel | None = None
     _has_forked: bool = False
 
     @property
@@ -59,24 +60,37 @@ class ForkServerClient:
         poll.register(self.requests, 0)  # only a hang-up is reported
         return not poll.poll(0)
 
-    def fork(self, limits: dict[str, Any], files: dict[str, str], patience: float) -> Kernel:
-        """A kernel within `limits` that finds `files` (as base64) in its work folder.
+    def fork(self, limits: dict[str, Any], files: dict[str, str], timeout: float) -> SandboxedKernel:
+        """Return a kernel, and request the next one, so that the next notebook need not wait.
 
-        The next one is begun at once, so that whoever asks again need not wait for it.
-        Raises SandboxError if there is none in `patience` seconds.
+        Parameters
+        ----------
+        limits
+            The fields of `Limits`.
+        files
+            What the work folder holds: path -> content as base64.
+        timeout
+            Seconds in which the kernel must be ready.
+
+        Raises
+        ------
+        SandboxError
+            If the fork server or the kernel does not start in time.
         """
-        kernel = self._begun_before(limits, files, patience)
+        kernel = self._take_spare(limits, files, timeout)
         if kernel is None:
-            kernel = self._forked_now(limits, files, patience)
+            kernel = self._fork_now(limits, files, timeout)
         try:
-            self._spare = self._begin(limits)
+            self._spare = self._request(limits)
         except SandboxError:
             kernel.close()
             raise
         return kernel
 
-    def _begun_before(self, limits: dict[str, Any], files: dict[str, str], patience: float) -> Kernel | None:
-        """The kernel that was begun after the last one, if it is there and of the right kind."""
+    def _take_spare(
+        self, limits: dict[str, Any], files: dict[str, str], timeout: float
+    ) -> SandboxedKernel | None:
+        """The kernel that was requested after the last one, if it has these limits and still runs."""
         spare, self._spare = self._spare, None
         if spare is None:
             return None
@@ -84,14 +98,14 @@ class ForkServerClient:
             spare.cancel()
             return None
         try:
-            return spare.arrive(files, patience)
-        except SandboxError:  # something has ended it while nobody needed it
+            return spare.start(files, timeout)
+        except SandboxError:  # something has ended it while it was not needed
             return None
 
-    def _forked_now(self, limits: dict[str, Any], files: dict[str, str], patience: float) -> Kernel:
-        """A kernel that nobody began; the first one waits until the fork server has imported all."""
+    def _fork_now(self, limits: dict[str, Any], files: dict[str, str], timeout: float) -> SandboxedKernel:
+        """A kernel that was not requested before; the first waits for the imports of the fork server."""
         try:
-            kernel = self._begin(limits).arrive(files, patience + (0 if self._has_forked else WARM_UP))
+            kernel = self._request(limits).start(files, timeout + (0 if self._has_forked else IMPORT_TIMEOUT))
         except SandboxError:
             if self._has_forked or self.is_alive:
                 raise
@@ -101,17 +115,17 @@ class ForkServerClient:
         self._has_forked = True
         return kernel
 
-    def _begin(self, limits: dict[str, Any]) -> ComingKernel:
-        coming = ComingKernel(self.sockets / secrets.token_hex(8), limits)
+    def _request(self, limits: dict[str, Any]) -> PendingKernel:
+        pending = PendingKernel(self.sockets / secrets.token_hex(8), limits)
         try:
-            coming.ask_for(self.requests)
+            pending.request(self.requests)
         except OSError as error:
-            coming.cancel()
-            raise SandboxError(f"The fork server is gone ({error.strerror}).") from error
-        return coming
+            pending.cancel()
+            raise SandboxError(f"The fork server has ended ({error.strerror}).") from error
+        return pending
 
     def drop_spare(self) -> None:
-        """End the kernel that was begun for whoever asks next."""
+        """End the kernel that was requested for the next notebook."""
         if self._spare is not None:
             self._spare.cancel()
             self._spare = None

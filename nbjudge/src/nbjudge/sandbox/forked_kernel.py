@@ -1,6 +1,6 @@
-"""The grader's handle on a kernel in the sandbox: asked for, arrived, ended.
+"""A kernel in the sandbox, as the grader sees it: requested, started, ended.
 
-A kernel is begun before its notebook is there: its files come last, when somebody takes it.
+A kernel is requested before its notebook is there; the files of the notebook follow when they are known.
 """
 
 from __future__ import annotations
@@ -19,102 +19,98 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nbjudge.errors import CourseError
+from nbjudge.errors import SandboxError
 from nbjudge.sandbox.bubblewrap import HOME
-from nbjudge.sandbox.channel import Wire
 from nbjudge.sandbox.processor import claimed_processor
 
+END_TIMEOUT = 5  # seconds in which a kernel ends, and its supervisor reports it
 WORK_FOLDER = f"{HOME}/work"
-INSIDE_SOCKETS = "/run/kernel/kernel"  # what the kernel itself knows its sockets by
-READERS_SOCKETS = "/run/sockets"  # where its reader finds those of all kernels
+KERNEL_SOCKETS = "/run/kernel/kernel"  # the path of a kernel's sockets as the kernel sees it
+ALL_SOCKETS = "/run/sockets"  # where its relay finds the sockets of all kernels
 CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
-LONGEST_REPORT = 4096
+LONGEST_REPORT = 4096  # bytes
 _CREDENTIALS = 2  # SCM_CREDENTIALS, which Python 3.11 does not name
 
 
-class SandboxError(CourseError):
-    """No sandbox could be made, or it broke; the message says what to do."""
-
-
 @dataclass
-class Kernel:
-    """A forked kernel: a handle on its process, the wire to its reader, and why its keeper ended it."""
+class SandboxedKernel:
+    """A kernel in the sandbox: its process, the socket to its relay, and why its supervisor ended it."""
 
     pid: int
     sockets: Path
+    relay: socket.socket
     _pidfd: int
-    _channel: socket.socket
-    _wire: socket.socket
-    report: str = ""
-
-    def __post_init__(self) -> None:
-        self.wire = Wire(self._wire, self.is_alive)
+    _supervisor: socket.socket
+    end_reason: str = ""
 
     def is_alive(self) -> bool:
+        """Whether the kernel runs."""
         return not select.select([self._pidfd], [], [], 0)[0]
 
     def send_signal(self, number: int) -> None:
+        """Send a signal to the kernel."""
         with suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._pidfd, number)
 
     def close(self) -> None:
-        """End the kernel, all that it started, and its reader."""
-        self.wire.close()
+        """End the kernel, all processes that it started, and its relay."""
+        self.relay.close()
         self.send_signal(signal.SIGKILL)
-        select.select([self._pidfd], [], [], 5)
-        # The keeper reports after the last process of the kernel is gone.
-        self._channel.settimeout(5)
+        select.select([self._pidfd], [], [], END_TIMEOUT)
+        # The supervisor reports after the last process of the kernel has ended.
+        self._supervisor.settimeout(END_TIMEOUT)
         with suppress(OSError):
-            said = self._channel.recv(LONGEST_REPORT).decode(errors="replace")
-            self.report = said.removeprefix("ended: ")
-        self._channel.close()
+            report = self._supervisor.recv(LONGEST_REPORT).decode(errors="replace")
+            self.end_reason = report.removeprefix("ended: ")
+        self._supervisor.close()
         os.close(self._pidfd)
         shutil.rmtree(self.sockets, ignore_errors=True)
 
 
 @dataclass
-class ComingKernel:
-    """A kernel that was asked for. Its sockets are to be in the folder `sockets`."""
+class PendingKernel:
+    """A kernel that was requested and is not yet ready. Its sockets will be in the folder `sockets`."""
 
     sockets: Path
     limits: dict[str, Any]
-    _channel: socket.socket = field(init=False)
-    _theirs: socket.socket = field(init=False)
+    _supervisor: socket.socket = field(init=False)
+    _supervisor_end: socket.socket = field(init=False)
     _key: str = field(default_factory=lambda: secrets.token_hex(32))
 
     def __post_init__(self) -> None:
         self.sockets.mkdir(mode=0o700)
-        self._channel, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        self._wire, self._their_wire = socket.socketpair()  # to the kernel's reader
+        self._supervisor, self._supervisor_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._supervisor.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self._relay, self._relay_end = socket.socketpair()
 
-    def ask_for(self, warm: socket.socket) -> None:
-        """Have the fork server fork it. Raises OSError where that is gone."""
+    def request(self, server: socket.socket) -> None:
+        """Have the fork server fork the kernel. Raises OSError if the server has ended."""
         request = {
-            "connection": self._connection(INSIDE_SOCKETS),
-            "readers_connection": self._connection(f"{READERS_SOCKETS}/{self.sockets.name}/kernel"),
+            "connection": self._connection(KERNEL_SOCKETS),
+            "relay_connection": self._connection(f"{ALL_SOCKETS}/{self.sockets.name}/kernel"),
             "sockets": self.sockets.name,
             "folder": WORK_FOLDER,
             "limits": self.limits,
             "processor": claimed_processor(),
         }
-        with self._theirs, self._their_wire:
-            _send(warm, b"fork", request, self._theirs.fileno(), self._their_wire.fileno())
+        with self._supervisor_end, self._relay_end:
+            _send(server, b"fork", request, self._supervisor_end.fileno(), self._relay_end.fileno())
 
-    def arrive(self, files: dict[str, str], patience: float) -> Kernel:
-        """The kernel, with `files` (as base64) in its work folder.
+    def start(self, files: dict[str, str], timeout: float) -> SandboxedKernel:
+        """Put files (path -> base64) into the kernel's work folder and return the kernel.
 
-        Raises SandboxError if it does not come in `patience` seconds.
+        Raises SandboxError if it is not ready within `timeout` seconds.
         """
-        ends = time.monotonic() + patience
+        ends = time.monotonic() + timeout
         pid = pidfd = 0
         try:
-            pid = _sender(self._next_word(b"kernel", ends))
-            # Its keeper waits for its files, not for its end: until then nobody else gets this number.
+            pid = _sender(self._receive(b"kernel", ends))
+            # Until its supervisor has the files it does not wait for the end of the kernel: so no other
+            # process can get this pid.
             pidfd = os.pidfd_open(pid)
-            self._next_word(b"ready", ends)
-            _send(self._channel, b"files", files)
-            self._next_word(b"filled", ends)
+            self._receive(b"ready", ends)
+            _send(self._supervisor, b"files", files)
+            self._receive(b"filled", ends)
         except (SandboxError, OSError) as error:
             if pidfd:
                 with suppress(ProcessLookupError):
@@ -123,46 +119,48 @@ class ComingKernel:
             self.cancel()
             reason = str(error) if isinstance(error, SandboxError) else error.strerror
             raise SandboxError(f"A kernel could not be started in the sandbox: {reason}.") from error
-        return Kernel(pid, self.sockets, pidfd, self._channel, self._wire)
+        return SandboxedKernel(pid, self.sockets, self._relay, pidfd, self._supervisor)
 
     def cancel(self) -> None:
-        """Nobody wants it any more: its keeper sees that, and ends with it."""
-        for end in (self._theirs, self._channel, self._their_wire, self._wire):
+        """Close the sockets: the supervisor notices that, and ends with its kernel."""
+        for end in (self._supervisor_end, self._supervisor, self._relay_end, self._relay):
             end.close()
         shutil.rmtree(self.sockets, ignore_errors=True)
 
     def _connection(self, address: str) -> dict[str, Any]:
-        """How to connect, in Jupyter's words; over `ipc`, ports are the ends of file names."""
+        """A Jupyter connection; over `ipc`, ports are the ends of file names."""
         ports = {f"{name}_port": number for number, name in enumerate(CHANNELS, start=1)}
         key = {"key": self._key, "signature_scheme": "hmac-sha256"}
         return {"transport": "ipc", "ip": address, **key, **ports}
 
-    def _next_word(self, expected: bytes, ends: float) -> list[tuple[int, int, bytes]]:
-        """What came along with the next message, which says by its credentials who sent it."""
-        self._channel.settimeout(max(0.01, ends - time.monotonic()))
+    def _receive(self, expected: bytes, ends: float) -> list[tuple[int, int, bytes]]:
+        """Receive the next message and return its ancillary data, which says who sent it."""
+        self._supervisor.settimeout(max(0.01, ends - time.monotonic()))
         try:
-            said, ancillary, _, _ = self._channel.recvmsg(LONGEST_REPORT, socket.CMSG_SPACE(12))
+            message, ancillary, _, _ = self._supervisor.recvmsg(LONGEST_REPORT, socket.CMSG_SPACE(12))
         except TimeoutError:
             raise SandboxError("it took too long") from None
-        if said != expected:
-            raise SandboxError(said.decode(errors="replace").removeprefix("failed: ") or "its keeper ended")
+        if message != expected:
+            reason = message.decode(errors="replace").removeprefix("failed: ")
+            raise SandboxError(reason or "its supervisor ended")
         return ancillary
 
 
-def _send(channel: socket.socket, word: bytes, content: Any, *descriptors: int) -> None:
-    """A word with a file of JSON: a message itself must not be long."""
+def _send(receiver: socket.socket, word: bytes, content: Any, *descriptors: int) -> None:
+    """Send a word, and the descriptor of a file of JSON: a message itself must be short."""
     file = os.memfd_create("request")
     try:
         left = json.dumps(content).encode()
         while left:
             left = left[os.write(file, left) :]
         os.lseek(file, 0, os.SEEK_SET)
-        socket.send_fds(channel, [word], [*descriptors, file])
+        socket.send_fds(receiver, [word], [*descriptors, file])
     finally:
         os.close(file)
 
 
 def _sender(ancillary: list[tuple[int, int, bytes]]) -> int:
+    """The pid of the process that sent a message."""
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == _CREDENTIALS:
             pid: int = struct.unpack("iii", data[:12])[0]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from queue import Empty, Queue
 from typing import Any, Generic, Protocol, TypeVar
 
-from nbjudge.kernel.replies import Answer, Ask, Reply, read_reply
+from nbjudge.kernel.replies import Answer, CallAnswer, Reply, read_reply
 from nbjudge.kernel.requests import LARGEST_REPLY
 from nbjudge.probe.watching import Watch
 from nbjudge.tutor.question_texts import texts
@@ -60,7 +60,7 @@ class Talk(Protocol):
 class Conversation(Generic[Result]):
     """Runs `work(ask)` and hands out what it asks, one question at a time, and last its result."""
 
-    def __init__(self, work: Callable[[Ask], Result]) -> None:
+    def __init__(self, work: Callable[[CallAnswer], Result]) -> None:
         self._out: Queue[Asked | Callable[[], Result]] = Queue()
         self._in: Queue[Said | None] = Queue()  # None: closed
         self._work = work
@@ -105,7 +105,7 @@ class Conversation(Generic[Result]):
         if said is None:
             raise Abandoned
         if isinstance(said, Lost):
-            lost = Answer("died" if said.status == "died" else "late")
+            lost = Answer("died" if said.status == "died" else "timeout")
             return Reply([lost] * len(calls), lost=True)
         return _read(said, len(calls))
 

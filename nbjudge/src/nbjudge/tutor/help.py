@@ -13,7 +13,7 @@ from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.arguments import argument_names, receiver
 from nbjudge.judge.judge import Examination
-from nbjudge.kernel.replies import Answer, Ask
+from nbjudge.kernel.replies import Answer, CallAnswer
 from nbjudge.tutor.levels import Level
 from nbjudge.tutor.material import AssignmentMaterial
 from nbjudge.tutor.smallest import Difference, smallest_difference
@@ -72,7 +72,7 @@ def one_page(assignment: AssignmentMaterial, level: Level, right: Collection[str
     return [Part("code", assignment.one_page.rstrip())]
 
 
-def smallest_case(assignment: AssignmentMaterial, examination: Examination, ask: Ask) -> list[Part]:
+def smallest_case(assignment: AssignmentMaterial, examination: Examination, ask: CallAnswer) -> list[Part]:
     """The smallest case in which it goes wrong; nothing where none is found."""
     exercise, reference = assignment.exercise(examination.verdict.exercise)
     difference = smallest_difference(exercise, reference, examination.runs, ask)

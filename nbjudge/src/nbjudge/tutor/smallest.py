@@ -17,7 +17,7 @@ from typing import Any
 from nbjudge.authoring.case import Build, Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.questions import GroupRun, right, values_right
-from nbjudge.kernel.replies import Answer, Ask, answers_of, calls_for
+from nbjudge.kernel.replies import Answer, CallAnswer, answers_of, calls_for
 from nbjudge.probe.building import BUILDERS
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
@@ -40,7 +40,7 @@ class Difference:
 
 
 def smallest_difference(
-    exercise: Exercise, reference: Callable[..., Any], runs: Sequence[GroupRun], ask: Ask
+    exercise: Exercise, reference: Callable[..., Any], runs: Sequence[GroupRun], ask: CallAnswer
 ) -> Difference | None:
     """The smallest case found in which the answer is wrong; None where none of its failing cases shrinks."""
     end = time.monotonic() + MOST_SECONDS

@@ -17,7 +17,7 @@ from nbjudge.judge.again import second_round_of
 from nbjudge.judge.judge import Examination, examine_with
 from nbjudge.judge.verdict import Finding
 from nbjudge.kernel import requests
-from nbjudge.kernel.replies import Ask
+from nbjudge.kernel.replies import CallAnswer
 from nbjudge.kernel.requests import LARGEST_REPLY
 from nbjudge.tutor.conversation import Abandoned, Asked, Conversation, Lost, Talk
 from nbjudge.tutor.help import (
@@ -35,7 +35,7 @@ from nbjudge.tutor.material import AssignmentMaterial, Material
 
 Reply = dict[str, Any]
 # Begins a check: of which assignment and exercise, and what examines the answer.
-Converse = Callable[[tuple[str, str], Callable[[Ask], Examination]], Talk]
+Converse = Callable[[tuple[str, str], Callable[[CallAnswer], Examination]], Talk]
 MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
 IT_DIFFERS = "It gives something else than it should."
 ONLY_EXAMPLES = "In this assignment the tutor is not asked yet: the examples above test your answer."
@@ -78,7 +78,7 @@ class Tutor:
             return {"said": why_not, "level": level}
         exercise, reference = assignment.exercise(name)
 
-        def look(ask: Ask) -> Examination:
+        def look(ask: CallAnswer) -> Examination:
             questions = assignment.questions(name, self._seed)
             return examine_with(exercise, reference, questions, ask, self._seed).without_answers()
 

@@ -1,10 +1,11 @@
-"""The wire reader of one kernel: it alone reads what the kernel sends, and passes on plain, checked data.
+"""The relay of one kernel: the only process that reads what the kernel sends. It passes on plain data.
 
-A process of its own, outside the kernel's namespaces and outside the judge's process. Whatever
-floods, hangs or bursts it ends with its kernel and costs that one only: its memory is limited, it
-decides nothing, and it keeps no time; the judge, who reads nothing from a kernel, does.
+The relay runs outside the kernel's namespaces and outside the grader's process. Its memory is limited: if
+student code floods, blocks or crashes it, only that kernel is lost. It decides nothing and enforces no
+timeout. The grader does both, and reads nothing from a kernel. Their messages: `nbjudge.kernel.messages`.
 """
 
+import json
 import os
 import resource
 import socket
@@ -14,43 +15,49 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from . import frames, outputs
+from . import outputs
+from .framing import read_frame, to_frame
 
 MEMORY = 768 * 2**20  # bytes, beyond what the process holds at its start
+LARGEST_FRAME = 160 * 2**20  # bytes of a command
 LARGEST_MESSAGE = 80 * 2**20  # bytes of one part of a message; a sender of more is disconnected
 LARGEST_ENVELOPE = 2**18  # bytes of a message's header, of its parent's and of its metadata
 LARGEST_WIDGET = 2**20  # bytes of a message between widgets that is looked at
 LONGEST_REPLY = 64 * 2**20  # characters of an answer
-LONGEST_NAME, LONGEST_SAID = 1_000, 20_000  # characters of an exception
+LONGEST_NAME, LONGEST_VALUE = 1_000, 20_000  # characters of an exception
 LONGEST_QUEUE = 64  # messages of each socket
-AT_A_TIME = 64  # messages of one socket, before somebody else is listened to
-UNTIL_IDLE = 4.0  # seconds after its reply in which a kernel says that it is idle
-UNTIL_SEEN = 0.2  # seconds after which a kernel that answers is asked again to show that its output arrives
-BETWEEN_LOOKS = 100  # milliseconds
-DELIM = b"<IDS|MSG>"  # between who a message is for and the message, as Jupyter has it
-DROWNED = 3  # times the room for output: who sends so much does not stop when told to
+BATCH = 64  # messages of one socket that are read before the other socket is
+IDLE_TIMEOUT = 4.0  # seconds after its reply in which a kernel reports that it is idle
+OUTPUT_TIMEOUT = 0.2  # seconds until a kernel that answers is tried again, until its output arrives too
+POLL_INTERVAL = 100  # milliseconds
+DELIMITER = b"<IDS|MSG>"  # between the routing prefix and the message, as Jupyter defines it
+REPEATED_FLOOD = 3  # times the output limit: a cell that shows so much ignores its interrupt
 
 
-class WireReader:
-    """Answers the judge's commands by asking the kernel."""
+class Relay:
+    """Carries out the grader's commands by sending requests to the kernel."""
 
-    def __init__(self, judge: socket.socket, connection: dict[str, Any]) -> None:
+    def __init__(self, grader: socket.socket, connection: dict[str, Any]) -> None:
         from jupyter_client.session import Session
 
-        self._judge, self._connection = judge, connection
+        self._grader, self._connection = grader, connection
         key = connection["key"].encode()
         self._session = Session(key=key, signature_scheme=connection["signature_scheme"])
         self._widgets = outputs.CellOutputs(0)
 
     def serve(self) -> None:
-        """Do what the judge says, until the judge is gone."""
-        while True:
-            command = frames.receive(self._judge)
-            if command["do"] != "stop":  # which has come too late
-                frames.send(self._judge, getattr(self, command.pop("do"))(**command))
+        """Carry out commands until the grader has closed its end."""
+        while (frame := read_frame(self._grader.recv, LARGEST_FRAME)) is not None:
+            command = json.loads(frame)
+            name = command.pop("command")
+            if name != "stop":  # it has come after the reply
+                self._send(getattr(self, name)(**command))
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._grader.sendall(to_frame(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")))
 
     def connect(self) -> dict[str, Any]:
-        """Connect, and wait until a request is answered and what it prints arrives."""
+        """Connect, and wait until the kernel replies to a request and its output arrives."""
         import zmq
 
         context = zmq.Context()
@@ -64,91 +71,93 @@ class WireReader:
             channel.connect(f"ipc://{self._connection['ip']}-{self._connection[f'{name}_port']}")
         self._iopub.subscribe(b"")
         self._poller = zmq.Poller()
-        for source in (self._judge, self._shell, self._iopub):
+        for source in (self._grader, self._shell, self._iopub):
             self._poller.register(source, zmq.POLLIN)
         while True:
-            asked, answered = self._request("kernel_info_request", {}), 0.0
-            for message in self._messages(asked):
+            request, replied = self._request("kernel_info_request", {}), 0.0
+            for message in self._messages(request):
                 if message is None:
-                    if answered and time.monotonic() - answered > UNTIL_SEEN:
-                        break  # it was answered before what it prints could arrive
+                    if replied and time.monotonic() - replied > OUTPUT_TIMEOUT:
+                        break  # the kernel replied before its output could arrive
                     continue
-                answered = answered or (time.monotonic() if message["msg_type"] == "kernel_info_reply" else 0)
-                if answered and _is_idle(message):
-                    return {"status": "ready"}
+                replied = replied or (time.monotonic() if message["msg_type"] == "kernel_info_reply" else 0)
+                if replied and _is_idle(message):
+                    return {"type": "ready"}
             else:
-                return {"status": "stopped"}
+                raise EOFError  # no kernel that was stopped before it was ready is used
 
-    def execute(self, source: str, room: int, most: int) -> dict[str, Any]:
-        """Run a cell that may show `room` bytes of the `most` that a notebook may."""
-        cell = outputs.CellOutputs(room)
+    def execute(self, source: str, output_left: int, output_limit: int) -> dict[str, Any]:
+        """Run a cell that may show `output_left` bytes, of the `output_limit` of the whole notebook."""
+        cell = outputs.CellOutputs(output_left)
         cell.inherit(self._widgets)
         self._widgets = cell
         content = {"code": source, "silent": False, "store_history": True, "user_expressions": {}}
-        asked = self._request("execute_request", content | {"allow_stdin": False, "stop_on_error": False})
-        reply, replied, idle, told = None, 0.0, False, 0
-        for message in self._messages(asked, cell):
+        request = self._request("execute_request", content | {"allow_stdin": False, "stop_on_error": False})
+        reply, replied, is_idle, floods = None, 0.0, False, 0
+        for message in self._messages(request, cell):
             if message is not None and message["msg_type"] == "execute_reply":
                 reply, replied = _short_reply(message["content"]), time.monotonic()
-            idle = idle or (message is not None and _is_idle(message))
-            told = self._tell_of_flood(cell, told, most)
-            if reply is not None and (idle or time.monotonic() - replied > UNTIL_IDLE):
+            is_idle = is_idle or (message is not None and _is_idle(message))
+            floods = self._report_flood(cell, floods, output_limit)
+            if reply is not None and (is_idle or time.monotonic() - replied > IDLE_TIMEOUT):
                 break
         return {
+            "type": "cell",
             "outputs": cell.as_list(),
-            "room": 0 if cell.beyond else cell.room - cell.shown,
-            "cut": cell.was_cut,
+            "output_left": 0 if cell.beyond else cell.room - cell.shown,
+            "was_cut": cell.was_cut,
             "reply": reply,
         }
 
     def evaluate(self, expression: str) -> dict[str, Any]:
         """The printed form of an expression's value."""
         content = {"code": "", "silent": True, "store_history": False, "allow_stdin": False}
-        asked = self._request("execute_request", content | {"user_expressions": {"answer": expression}})
-        for message in self._messages(asked):
+        request = self._request("execute_request", content | {"user_expressions": {"answer": expression}})
+        for message in self._messages(request):
             if message is not None and message["msg_type"] == "execute_reply":
-                return _printed(message["content"])
-        return {"status": "stopped"}
+                status, text = _printed(message["content"])
+                return {"type": "evaluation", "status": status, "text": text}
+        return {"type": "evaluation", "status": "stopped"}
 
     def _request(self, kind: str, content: dict[str, Any]) -> str:
         message: Any = self._session.send(self._shell, kind, content)
         return str(message["header"]["msg_id"])
 
     def _messages(
-        self, asked: str, cell: outputs.CellOutputs | None = None
+        self, request: str, cell: outputs.CellOutputs | None = None
     ) -> Iterator[dict[str, Any] | None]:
-        """The kernel's messages about a request, until the judge says stop; None whenever none is there.
+        """The kernel's messages about a request, until the grader sends "stop"; None whenever none is there.
 
-        What is to be shown goes into `cell`, and is not read where there is none.
+        Outputs go into `cell`; without one they are not read.
         """
         while True:
-            ready = dict(self._poller.poll(BETWEEN_LOOKS))
-            if self._judge.fileno() in ready:
-                frames.receive(self._judge)  # there is one word only that comes while a request is out
+            ready = dict(self._poller.poll(POLL_INTERVAL))
+            if self._grader.fileno() in ready:
+                read_frame(self._grader.recv, LARGEST_FRAME)  # only "stop" can come during a request
                 return
             for channel in (self._iopub, self._shell):
-                for _ in range(AT_A_TIME if channel in ready else 0):
+                for _ in range(BATCH if channel in ready else 0):
                     parts = _next(channel)
                     if parts is None:
                         break
-                    message = self._read(parts, asked, cell)
+                    message = self._read(parts, request, cell)
                     if message is not None:
                         yield message
             yield None
 
     def _read(
-        self, parts: list[bytes], asked: str, cell: outputs.CellOutputs | None
+        self, parts: list[bytes], request: str, cell: outputs.CellOutputs | None
     ) -> dict[str, Any] | None:
-        """A message about the request; None for any other, and for what is none.
+        """A message about the request; None for any other.
 
-        Unsigned, malformed, with content of the wrong kind: all that is passed over.
+        Messages that are unsigned, malformed or of the wrong content are skipped.
         """
         try:
-            parts = parts[parts.index(DELIM) + 1 :][:5]  # buffers are for widgets
+            parts = parts[parts.index(DELIMITER) + 1 :][:5]  # buffers are for widgets
             if any(len(part) > LARGEST_ENVELOPE for part in parts[:4]):
                 return None
             message: dict[str, Any] = self._session.deserialize(parts, content=False)
-            if message["parent_header"].get("msg_id") != asked:
+            if message["parent_header"].get("msg_id") != request:
                 return None
             kind, size = message["msg_type"], len(parts[4])
             if kind not in ("status", "execute_reply", "kernel_info_reply"):
@@ -163,16 +172,16 @@ class WireReader:
         except Exception:  # anything can be in it
             return None
 
-    def _tell_of_flood(self, cell: outputs.CellOutputs, told: int, most: int) -> int:
-        """Tell the judge of a cell that floods, and once more if it goes on all the same.
+    def _report_flood(self, cell: outputs.CellOutputs, floods: int, output_limit: int) -> int:
+        """Report a cell that shows more than it may, and once more if it goes on; return how often so far.
 
-        Where there was no room to begin with, the cell is told of only if it floods as well.
+        If nothing was left for the cell to show, it is reported only beyond the limit of a whole notebook.
         """
-        limits = (0 if cell.room else most, DROWNED * most)
-        if told < len(limits) and cell.beyond > limits[told]:
-            frames.send(self._judge, {"event": ("flood", "drowning")[told]})
-            return told + 1
-        return told
+        limits = (0 if cell.room else output_limit, REPEATED_FLOOD * output_limit)
+        if floods < len(limits) and cell.beyond > limits[floods]:
+            self._send({"type": "flood", "repeated": floods > 0})
+            return floods + 1
+        return floods
 
 
 def _next(channel: Any) -> list[bytes] | None:
@@ -190,37 +199,37 @@ def _is_idle(message: dict[str, Any]) -> bool:
 
 
 def _short_reply(content: dict[str, Any]) -> dict[str, Any]:
-    """What the judge wants to know of a cell's reply."""
+    """What the grader reads of a cell's reply."""
     entries, count = content.get("payload"), content.get("execution_count")
     entries = entries[:100] if isinstance(entries, list) else []
     return {
         "failed": content.get("status") == "error",
         "count": count if type(count) is int and 0 < count < 10**6 else None,
         "ename": outputs.text(content.get("ename"))[:LONGEST_NAME],
-        "evalue": outputs.text(content.get("evalue"))[:LONGEST_SAID],
+        "evalue": outputs.text(content.get("evalue"))[:LONGEST_VALUE],
         # `exit()` takes effect only after the cell's reply, but the reply announces it.
         "exits": any(isinstance(entry, dict) and entry.get("source") == "ask_exit" for entry in entries),
     }
 
 
-def _printed(content: dict[str, Any]) -> dict[str, Any]:
-    """The text of an answer, or why there is none."""
+def _printed(content: dict[str, Any]) -> tuple[str, str]:
+    """A status, and the text of an evaluated expression or why there is none."""
     values = content.get("user_expressions")
     answer = values.get("answer") if isinstance(values, dict) else None
     if not isinstance(answer, dict):
-        return {"status": "unreadable", "said": "no answer came with the reply"}
+        return "unreadable", "no answer came with the reply"
     if answer.get("status") != "ok":
-        name, said = (outputs.text(answer.get(key))[:LONGEST_NAME] for key in ("ename", "evalue"))
-        return {"status": "unreadable", "said": f"{name}: {said}"}
+        name, value = (outputs.text(answer.get(key))[:LONGEST_NAME] for key in ("ename", "evalue"))
+        return "unreadable", f"{name}: {value}"
     data = answer.get("data")
     text = data.get("text/plain") if isinstance(data, dict) else None
     if not isinstance(text, str) or len(text) > LONGEST_REPLY:
-        return {"status": "unreadable", "said": "more than is read" if isinstance(text, str) else "no text"}
-    return {"status": "ok", "text": text}
+        return "unreadable", "more than is read" if isinstance(text, str) else "no text"
+    return "ok", text
 
 
 def limit_memory() -> None:
-    """The process may hold so much more than now; where it asks for more it ends, and its kernel with it."""
+    """Limit how much more memory this process may hold than now; beyond it, the process ends."""
     if sys.platform != "linux":  # elsewhere the limit means something else
         return
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -229,16 +238,18 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def read_wire(judge: socket.socket, connection: dict[str, Any]) -> None:
-    """Serve the judge until it is gone; then, and whatever else happens, end this process."""
+def run_relay(grader: socket.socket, connection: dict[str, Any]) -> None:
+    """Carry out the grader's commands until it closes its end; an error ends this process."""
     try:
         limit_memory()
-        WireReader(judge, connection).serve()
+        Relay(grader, connection).serve()
     except BaseException:
-        os._exit(1)  # the judge sees that, and nobody else is to be told
+        os._exit(1)  # the grader notices that the channel is closed
 
 
 def main() -> None:
-    """As a program of its own, where there is no sandbox: `DESCRIPTOR`, then the connection as a frame."""
-    judge = socket.socket(fileno=int(sys.argv[1]))
-    read_wire(judge, frames.receive(judge))
+    """As a program, without a sandbox: `DESCRIPTOR`; the connection comes as the first frame."""
+    grader = socket.socket(fileno=int(sys.argv[1]))
+    connection = read_frame(grader.recv, LARGEST_FRAME)
+    if connection is not None:
+        run_relay(grader, json.loads(connection))

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from . import system
 from .kernel import become_kernel
 from .network import bring_up_loopback
-from .relay import read_wire
+from .relay import run_relay
 from .watch import Watch
 
 KERNEL_SOCKETS = "/run/kernel"
@@ -42,7 +42,7 @@ def keep(channel: socket.socket, wire: socket.socket, request_file: int) -> None
     try:
         request = content_of(request_file)
         if os.fork() == 0:
-            become_reader(channel, wire, request["readers_connection"])
+            become_reader(channel, wire, request["relay_connection"])
         wire.close()
         system.unshare(NAMESPACES)
         bring_up_loopback()
@@ -79,7 +79,7 @@ def become_reader(channel: socket.socket, wire: socket.socket, connection: dict[
         system.die_with_parent(signal.SIGKILL)
         os.nice(NICER)  # a flood that it reads costs others no more than one that it does not
         system.drop_all_privileges()
-        read_wire(wire, connection)
+        run_relay(wire, connection)
     finally:
         os._exit(1)
 

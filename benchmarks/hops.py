@@ -1,0 +1,157 @@
+"""How many files of nbjudge one graded notebook passes through, and one `check` of a learner's.
+
+    .venv/bin/python benchmarks/hops.py [--lesson 02_scaling] [--exercise causal_attention] [--files]
+
+A file counts when one of its functions runs in the grading process (or in the tutor); code that only defines
+something does not. A change of file is a call into another file, or a return to another one.
+
+- autograde: `nbgrader autograde` of one submission, from the submitted file to the gradebook
+- job: the part of it that `nbjudge.grading.job.run_job` does: run the cells, call the answers, judge, record
+- check: `check(...)` in the tutor, from the request to the verdict
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+from typing import Any
+
+from courses import ROOT, hand_in, in_course, lesson_named, new_course, ordinary_class
+
+import nbjudge
+from nbjudge.course.course import Assignment
+from nbjudge.grading import job as grading_job
+from nbjudge.probe.respond import respond
+from nbjudge.tutor.material import material_of
+from nbjudge.tutor.service import act
+from nbjudge.tutor.tutor import Tutor
+
+PACKAGE = f"{Path(nbjudge.__file__).parent}{os.sep}"
+GOALS = {"autograde": 50, "check": 40}
+
+
+class Walk:
+    """The files of nbjudge that one piece of work passes through, in this thread and in those it starts."""
+
+    def __init__(self) -> None:
+        self.calls = Counter[str]()  # by file
+        self.changes = 0
+        self._current = dict[int, str]()  # by thread
+
+    @contextmanager
+    def noting(self, new_threads: bool = True) -> Iterator[None]:
+        """Note every call and return while the block runs, and in threads that it starts."""
+        outer = sys.getprofile()
+        threading.setprofile(self._note if new_threads else outer)
+        sys.setprofile(self._note)
+        try:
+            yield
+        finally:
+            sys.setprofile(outer)
+            threading.setprofile(outer)
+
+    def _note(self, frame: FrameType, event: str, _argument: Any) -> None:
+        if event == "call" and (name := _file(frame)):
+            self.calls[name] += 1
+            self._enter(name)
+        elif event == "return" and _file(frame):
+            caller = frame.f_back
+            while caller is not None and not _file(caller):
+                caller = caller.f_back
+            self._enter(_file(caller) if caller is not None else "")
+
+    def _enter(self, name: str) -> None:
+        thread = threading.get_ident()
+        self.changes += bool(name) and name != self._current.get(thread)
+        self._current[thread] = name or self._current.get(thread, "")
+
+
+def _file(frame: FrameType) -> str:
+    """The file of nbjudge that a function is defined in; empty for other code and for bodies of modules."""
+    code = frame.f_code
+    is_function = code.co_flags & inspect.CO_OPTIMIZED
+    return code.co_filename.removeprefix(PACKAGE) if is_function and PACKAGE in code.co_filename else ""
+
+
+def walks_of_grading(lesson: Assignment) -> dict[str, Walk]:
+    """Grade one submission with one mistake, in this process."""
+    from nbgrader.apps.api import NbGraderAPI
+    from traitlets.config.loader import PyFileConfigLoader
+
+    autograde, job = Walk(), Walk()
+    run_job = grading_job.run_job
+
+    @wraps(run_job)
+    def noted(*arguments: Any) -> Any:
+        with job.noting():
+            return run_job(*arguments)
+
+    with TemporaryDirectory(prefix="attention-lab-hops-") as folder:
+        course = new_course(Path(folder), lesson)
+        hand_in(course, ordinary_class(course, 1), ["student_0000"])
+        config = PyFileConfigLoader("nbgrader_config.py", path=folder).load_config()
+        config.CourseDirectory.root = folder
+        api = NbGraderAPI(config=config)
+        os.chdir(folder)
+        with autograde.noting():
+            result = api.autograde(lesson.folder, "student_0000", force=True)
+        if not result["success"]:
+            raise SystemExit(f"The submission was not graded: {result['log']}")
+        for module in list(sys.modules.values()):
+            if vars(module).get("run_job") is run_job:
+                module.run_job = noted  # type: ignore[attr-defined]
+        api.autograde(lesson.folder, "student_0000", force=True)
+        os.chdir(ROOT)
+    return {"autograde": autograde, "job": job}
+
+
+def walk_of_check(lesson: Assignment, exercise: str) -> Walk:
+    """Let a tutor check the solution of an exercise; calls of the answer are not noted."""
+    walk, tutor = Walk(), Tutor(material_of(lesson.course), seed=1)
+    names = {exercise: lesson.reference_answer(exercise)}
+    with walk.noting():
+        reply = act(tutor, "check", {"exercise": exercise, "folder": lesson.folder})
+    while "question" in reply:
+        question = reply["question"]
+        said = respond(question if isinstance(question, str) else question.decode(), names)
+        with walk.noting(new_threads=False):  # those would prepare the next exercises
+            reply = act(tutor, "answer", {"conversation": reply["conversation"], "said": said})
+    if reply.get("points") != reply.get("max_points"):
+        raise SystemExit(f"The tutor did not accept the solution of {exercise}: {reply}")
+    return walk
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument(
+        "--lesson", default="02_scaling", help="the folder of the lesson (default: 02_scaling)"
+    )
+    parser.add_argument("--exercise", help="the exercise that is checked (default: the lesson's first)")
+    parser.add_argument("--files", action="store_true", help="list the files, with calls into each")
+    options = parser.parse_args()
+    lesson = lesson_named(options.lesson)
+    walks = walks_of_grading(lesson)
+    lesson = in_course(ROOT, lesson)
+    walks["check"] = walk_of_check(lesson, options.exercise or next(iter(lesson.exercises)))
+    for name, walk in walks.items():
+        goal = f" (goal: at most {GOALS[name]})" if name in GOALS else ""
+        print(f"{name}: {len(walk.calls)} files{goal}, {walk.changes} changes of file")
+        for file, calls in sorted(walk.calls.items()) if options.files else ():
+            print(f"  {calls:7} {file}")
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            thread.join()
+
+
+if __name__ == "__main__":
+    main()
