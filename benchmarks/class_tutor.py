@@ -216,8 +216,8 @@ async def _serve() -> None:
     from nbjudge.classroom.looks import Looks
     from nbjudge.classroom.people import Person
     from nbjudge.classroom.service import application, warm_up
-    from nbjudge.classroom.settings import ClassroomSettings
     from nbjudge.classroom.tutors import ClassTutors
+    from nbjudge.settings import ClassroomSettings
     from nbjudge.tutor.material import Material, TutoredAssignment
 
     class KnownByName:

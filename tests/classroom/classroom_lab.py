@@ -21,11 +21,11 @@ from nbjudge.classroom.connections import BoundedServer
 from nbjudge.classroom.looks import Looks
 from nbjudge.classroom.people import Person
 from nbjudge.classroom.service import application
-from nbjudge.classroom.settings import ClassroomSettings
 from nbjudge.classroom.signatures import Keys
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.course import open_course
 from nbjudge.kernel import requests
+from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor import wire
 from nbjudge.tutor.material import Material, TutoredAssignment
 

@@ -6,15 +6,17 @@ import threading
 import pytest
 import torch
 from classroom_lab import COURSE, classroom_of
+from traitlets.config import Config
 
 from nbjudge.classroom import asking
 from nbjudge.classroom.board_page import as_csv
 from nbjudge.classroom.limits import REQUESTS_PER_CHECK, Limits, Refused
 from nbjudge.classroom.looks import LookRecord, Looks
 from nbjudge.classroom.people import HubPeople
-from nbjudge.classroom.settings import ClassroomSettings
+from nbjudge.course.configuration import check_settings
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
+from nbjudge.settings import ClassroomSettings
 
 pytestmark = pytest.mark.integration
 
@@ -291,16 +293,15 @@ def test_who_teaches_is_the_hubs_word_or_the_courses(model, teaches):
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({"stuck_minuts": 3}, "There is no Classroom.stuck_minuts"),
+        ({"stuck_minuts": 3}, "no option c.Classroom.stuck_minuts .* Did you mean stuck_minutes"),
         ({"keep_days": "30"}, "Classroom.keep_days is '30'"),
         ({"keep_days": -1}, "Classroom.keep_days is -1"),
-        ({"names": 1}, "Classroom.names is 1"),
+        ({"names": "yes"}, "Classroom.names is 'yes'"),
     ],
 )
 def test_a_setting_that_does_not_fit_is_refused_in_a_sentence(said, message):
     with pytest.raises(CourseError, match=message):
-        ClassroomSettings.of({"Classroom": said})
-    assert ClassroomSettings.of({"Classroom": {"instructors": ["grace"]}}).instructors == ("grace",)
+        check_settings(Config({"Classroom": said}))
 
 
 def test_a_table_for_a_spreadsheet_has_no_formulas():

@@ -14,11 +14,11 @@ from routes.own import OF_ONES_OWN
 from routes.softmax import SOFTMAXES
 
 from attention_lab.authoring import FUSED_ATTENTION, SOFTMAX, Case
-from nbjudge.authoring.limits import Limits
 from nbjudge.judge.forbidden import forbidden_step, went_elsewhere
 from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.replies import Answer, calls_for
+from nbjudge.settings import Limits
 
 pytestmark = pytest.mark.integration
 

@@ -220,10 +220,10 @@ def test_a_second_result_is_asked_for_with_arguments_of_its_own():
 
 
 def test_unknown_settings_are_errors_that_name_the_allowed_ones(tmp_path):
-    with pytest.raises(CourseError, match='"remark", "one group", "all groups"'):
+    with pytest.raises(CourseError, match="'remark', 'one group', 'all groups'"):
         Exercise("shares", results=("shares",), changed_arguments="never")
     (tmp_path / "nbgrader_config.py").write_text('c.RunAndJudge.changed_arguments = "some"')
-    with pytest.raises(CourseError, match='"remark", "one group", "all groups"'):
+    with pytest.raises(CourseError, match="'remark', 'one group', 'all groups'"):
         _ = Course(tmp_path).changed_arguments
 
 

@@ -12,7 +12,6 @@ import nbformat
 import pytest
 
 from nbjudge.authoring import ask
-from nbjudge.authoring.limits import Limits
 from nbjudge.cell_metadata import Origin, is_written_by_student, mark_origin
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
@@ -21,6 +20,7 @@ from nbjudge.grading.grade import grade
 from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.replies import Answer, calls_for
+from nbjudge.settings import Limits
 from nbjudge.submission.forms import graded
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read import SubmittedCell

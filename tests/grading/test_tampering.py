@@ -8,13 +8,13 @@ import torch
 from tiny_course import CHECKS
 
 from attention_lab.authoring import Exercise
-from nbjudge.authoring.limits import Limits
 from nbjudge.judge.judge import judge
 from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.record.graded_cell import write_verdict
 from nbjudge.record.verdict_text import as_html
+from nbjudge.settings import Limits
 
 pytestmark = pytest.mark.integration
 

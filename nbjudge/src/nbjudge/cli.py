@@ -94,6 +94,26 @@ def init() -> None:
         console.print(Text.assemble(("Before that: ", "bold"), reason), soft_wrap=True)
 
 
+@app.command()
+def config(
+    changed: Annotated[
+        bool, typer.Option("--changed", help="Print only the options that the course has set.")
+    ] = False,
+) -> None:
+    """Print every option as a line of nbgrader_config.py, with the file that sets it and its default."""
+    from nbjudge.course.configuration import DEFAULT, options_in_force
+    from nbjudge.course.folders import find_root
+
+    for option in options_in_force(find_root(Path.cwd())):
+        if option.source != DEFAULT:
+            remark = f"set in {option.source}, default {option.default!r}"
+        elif changed:
+            continue
+        else:
+            remark = DEFAULT
+        console.print(Text(f"{option.name} = {option.value!r}  # {remark}"), soft_wrap=True)
+
+
 def _generic_form() -> Form:
     from nbjudge.skeletons.generic import GENERIC
 

@@ -1,4 +1,4 @@
-"""CSV files: one writer for reports, exports and the board, and the settings `c.CsvFiles` of a course."""
+"""CSV files: one writer for reports, exports and the board, in the format that `c.CsvFiles` sets."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from nbjudge.errors import CourseError
+from traitlets.config import Config
 
-SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
-DECIMAL_SIGNS = {"point": ".", "comma": ","}
+from nbjudge.course.configuration import check_settings
+from nbjudge.settings import DECIMAL_SIGNS, SEPARATORS, CsvSettings
+
 # What makes a spreadsheet read a cell as a formula: https://owasp.org/www-community/attacks/CSV_Injection
 # The wide forms are those of Chinese and Japanese keyboards. Quotes before the sign do not help.
 _FORMULA_SIGN = "=+\\-@\uff1d\uff0b\uff0d\uff20"
@@ -27,7 +28,7 @@ class Verbatim(str):
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """How a CSV file separates fields and writes numbers. Set in nbgrader_config.py as `c.CsvFiles.NAME`.
+    """How a CSV file separates fields and writes numbers (`nbjudge.settings.CsvSettings`).
 
     Parameters
     ----------
@@ -57,27 +58,15 @@ class CsvFormat:
 
         Raises
         ------
-        CourseError
-            For an unknown setting or value, and where separator and decimal sign are the same.
+        SettingsError
+            For an unknown option or value, and where separator and decimal sign are the same.
         """
-        known = {"separator": SEPARATORS, "decimal": DECIMAL_SIGNS}
-        chosen = dict(configuration.get("CsvFiles", {})) | {k: v for k, v in options.items() if v is not None}
-        for name, value in chosen.items():
-            if name not in known:
-                raise CourseError(
-                    f"There is no setting CsvFiles.{name}: the settings are {' and '.join(known)}."
-                )
-            if value not in known[name]:
-                raise CourseError(
-                    f"CsvFiles.{name} is {value!r}: it must be one of {', '.join(map(repr, known[name]))}."
-                )
-        form = cls(**chosen)
-        if form.separator == form.decimal:
-            raise CourseError(
-                "CsvFiles.separator and CsvFiles.decimal are both 'comma', so a number would be two "
-                "fields: set CsvFiles.separator to 'semicolon'."
-            )
-        return form
+        config = Config(configuration)
+        given = {name: value for name, value in options.items() if value is not None}
+        config.merge(Config({"CsvFiles": given}))
+        check_settings(config)
+        settings = CsvSettings(config=config)
+        return cls(settings.separator, settings.decimal)
 
     def text(self, rows: Iterable[Sequence[Any]]) -> str:
         """Write rows as the text of a CSV file (RFC 4180) that no spreadsheet takes for formulas.

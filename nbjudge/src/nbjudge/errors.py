@@ -1,8 +1,12 @@
-"""Errors for people."""
+"""The exceptions that nbjudge raises on purpose: each message is a sentence for the person at the command."""
 
 
 class CourseError(Exception):
     """Something about the course itself is wrong; the message says what, where and what to do."""
+
+
+class SettingsError(CourseError):
+    """An option, a value or a name in nbgrader_config.py or on the command line does not exist."""
 
 
 class GradingStops(CourseError):

@@ -9,12 +9,14 @@ import sys
 import nbformat
 import pytest
 from traitlets.config import Config
+from traitlets.utils.importstring import import_item
 
-from nbjudge.authoring.limits import Limits
-from nbjudge.errors import SandboxError
+from nbjudge.course.configuration import Option, check_settings, options_in_force, options_of
+from nbjudge.errors import SandboxError, SettingsError
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment, refuse_other_languages, start_process
 from nbjudge.nbgrader_hooks import RunAndJudge
+from nbjudge.settings import SECTIONS, Limits
 
 
 def limits(**sections) -> Limits:
@@ -22,9 +24,8 @@ def limits(**sections) -> Limits:
 
 
 def remarks(caplog, **sections) -> str:
-    judging = RunAndJudge(config=Config(sections), log=logging.getLogger("settings"))
     with caplog.at_level(logging.WARNING):
-        judging.refuse_without_sandbox()
+        RunAndJudge(config=Config(sections), log=logging.getLogger("settings")).refuse_without_sandbox()
     return caplog.text
 
 
@@ -63,13 +64,68 @@ def test_nothing_is_said_of_an_ordinary_configuration(caplog):
     assert remarks(caplog, Execute={"timeout": 60, "startup_timeout": 90}) == ""
 
 
-def test_a_misspelt_setting_is_an_error_that_names_the_nearest():
-    with pytest.raises(
-        SystemExit, match=r"no setting c\.RunAndJudge\.cell_second .*\. Did you mean cell_seconds\?"
-    ):
+@pytest.mark.parametrize(
+    ("section", "options", "message"),
+    [
+        (
+            "RunAndJudge",
+            {"cell_second": 5},
+            r"no option c\.RunAndJudge\.cell_second .* Did you mean cell_seconds\?",
+        ),
+        ("RunAndJudge", {"zzz": 5}, r"no option c\.RunAndJudge\.zzz .* There are: answer_seconds, "),
+        ("RunAndJudge", {"cell_seconds": "soon"}, r"cell_seconds is 'soon', and must be a float"),
+        ("RunAndJudge", {"changed_arguments": "one grup"}, "Did you mean 'one group'"),
+        ("Tutor", {"leval": "measured"}, r"no option c\.Tutor\.leval .* Did you mean level"),
+        ("Tutor", {"level": "mesured"}, "one of 'full', 'measured', 'examples'. Did you mean 'measured'"),
+        ("FeedbackExporter", {"fold": True}, "Did you mean fold_lesson|There are: fold_lesson"),
+        ("MoodleExporter", {"identify_by": "name"}, "identify_by is 'name', and must be one of 'email'"),
+        ("Tuter", {"level": "full"}, r"sets c\.Tuter, .* Did you mean c\.Tutor\?"),
+        ("CSVFiles", {"decimal": "comma"}, r"Did you mean c\.CsvFiles\?"),
+    ],
+)
+def test_an_unknown_option_value_or_section_is_an_error(section, options, message):
+    with pytest.raises(SettingsError, match=message):
+        check_settings(Config({section: options}))
+
+
+def test_options_of_nbgrader_and_nbconvert_are_no_errors():
+    check_settings(
+        Config(
+            RunAndJudge={"enabled": True},
+            FeedbackExporter={"template_name": "mine"},
+            CanvasExporter={"missing": "zero"},
+            PythonExporter={"exclude_raw": True},
+            ExportPlugin={"to": "scores.csv"},
+        )
+    )
+
+
+def test_nbgraders_command_stops_at_a_misspelt_option():
+    with pytest.raises(SystemExit, match=r"Nothing was graded\. .*cell_second "):
         limits(RunAndJudge={"cell_second": 5})
-    with pytest.raises(SystemExit, match=r"no setting c\.RunAndJudge\.zzz .*\. There are answer_seconds, "):
-        limits(RunAndJudge={"zzz": 5})
+
+
+def test_nbjudge_config_lists_each_option_with_its_source(tmp_path):
+    (tmp_path / "nbgrader_config.py").write_text(
+        "c = get_config()\nc.Execute.timeout = 7\nc.Tutor.level = 'measured'\n"
+        "c.RunAndJudge.helpers.append('a_course.plots')\n"
+    )
+    options = {option.name: option for option in options_in_force(tmp_path)}
+    file = str(tmp_path / "nbgrader_config.py")
+    assert options["c.Tutor.level"] == Option("c.Tutor.level", "measured", "full", file)
+    assert options["c.RunAndJudge.helpers"].value == ["a_course.plots"]
+    assert options["c.RunAndJudge.cell_seconds"].value == 7
+    assert options["c.RunAndJudge.cell_seconds"].source == "c.Execute.timeout"
+    assert options["c.CsvFiles.decimal"].source == "default"
+    assert len(options) == sum(len(options_of(section)) for section in SECTIONS)
+
+
+@pytest.mark.parametrize(
+    "section", [each for each in SECTIONS if each.plugin], ids=lambda each: each.config_name
+)
+def test_a_class_that_nbgrader_runs_has_the_options_of_its_section(section):
+    plugin = import_item(section.plugin)
+    assert issubclass(plugin, section) and plugin.__name__ == section.config_name
 
 
 @pytest.fixture

@@ -182,7 +182,8 @@ def test_an_unknown_setting_of_csv_files_is_refused_and_no_file_written(database
         ({"student": ["eve"]}, "the gradebook has no student 'eve'"),
         ({"assignment": ["three"]}, "the gradebook has no assignment 'three'"),
         ({"to": "/nowhere/at/all.csv"}, "/nowhere/at/all.csv cannot be written"),
-        ({"missing": "none"}, "expected any of ['empty', 'zero']"),
+        ({"missing": "none"}, "c.MoodleExporter.missing is 'none', and must be one of 'empty', 'zero'."),
+        ({"columns": {"on": "One"}}, "which c.MoodleExporter.columns names. Did you mean one?"),
         ({"student_field": "lms_user_id"}, "student '-dee' has no lms_user_id"),
     ],
 )

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from nbjudge.authoring import Exercise, Step, ask, build
-from nbjudge.authoring.limits import Limits
 from nbjudge.judge.judge import judge
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
+from nbjudge.settings import Limits
 from nbjudge.values.packing import pack, unpack
 
 GROUPING = Step("a ready-made grouping", {"pandas.core.frame": ("DataFrame.groupby",)})

@@ -13,10 +13,10 @@ import pytest
 import torch
 
 from nbjudge.authoring import ask
-from nbjudge.authoring.limits import Limits
 from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.replies import Reply, calls_for
+from nbjudge.settings import Limits
 
 pytestmark = pytest.mark.integration
 

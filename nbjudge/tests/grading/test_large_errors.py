@@ -5,12 +5,12 @@ from __future__ import annotations
 import nbformat
 import pytest
 
-from nbjudge.authoring.limits import Limits
 from nbjudge.kernel import requests
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
+from nbjudge.settings import Limits
 
 LARGE = 60_000_000  # characters: two copies of it are more than the reader of a kernel takes in
 CALLS = [

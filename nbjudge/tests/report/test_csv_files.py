@@ -80,11 +80,11 @@ def test_an_id_in_which_nothing_can_be_called_stays_as_it_is():
 @pytest.mark.parametrize(
     ("settings", "options", "message"),
     [
-        ({"separator": ";"}, {}, "CsvFiles.separator is ';': it must be one of 'comma', 'semicolon', 'tab'"),
+        ({"separator": ";"}, {}, "CsvFiles.separator is ';', and must be one of 'comma', 'semicolon', 'tab'"),
         ({"decimal": "dot"}, {}, "CsvFiles.decimal is 'dot'"),
-        ({"seperator": "comma"}, {}, "There is no setting CsvFiles.seperator"),
+        ({"seperator": "comma"}, {}, "no option c.CsvFiles.seperator .* Did you mean separator"),
         ({}, {"separator": "pipe"}, "CsvFiles.separator is 'pipe'"),
-        ({"decimal": "comma"}, {}, "set CsvFiles.separator to 'semicolon'"),
+        ({"decimal": "comma"}, {}, "Set c.CsvFiles.separator to 'semicolon'"),
     ],
 )
 def test_an_unknown_setting_or_value_is_an_error(settings, options, message):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import nbformat
 
-from nbjudge.authoring.limits import Limits
 from nbjudge.kernel.client import KernelClient, Outcome
 from nbjudge.kernel.process import KernelEnvironment
+from nbjudge.settings import Limits
 
 MODULES = ("numpy.random", "torch")
 PATIENT = Limits(cell=60, answer=60, notebook=240)

@@ -1,25 +1,14 @@
-"""What a course may set in `nbgrader_config.py`, with the help texts that nbgrader itself shows."""
+"""The options of `nbgrader_config.py`, as `nbjudge.settings` defines and explains them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traitlets.config import Configurable
+from nbjudge.course.configuration import options_of
+from nbjudge.settings import SECTIONS, Section
 
-from nbjudge.exports.canvas import CanvasExporter
-from nbjudge.exports.moodle import MoodleExporter
-from nbjudge.feedback import FeedbackExporter
-from nbjudge.nbgrader_hooks import RunAndJudge
-
-GRADER = "nbjudge"
-SECTIONS: dict[str, type[Configurable]] = {
-    "Running and judging": RunAndJudge,
-    "The feedback page": FeedbackExporter,
-    "Export to Canvas": CanvasExporter,
-    "Export to Moodle": MoodleExporter,
-}
 SETTING = """
-```{{confval}} c.{owner}.{name}
+```{{confval}} c.{section}.{name}
 :type: {type}
 :default: `{default!r}`
 
@@ -29,21 +18,20 @@ SETTING = """
 
 
 def settings() -> str:
-    """A section in Markdown for each class that has settings, in the order in which its code has them."""
-    return "\n".join(f"## {title}\n{''.join(_settings_of(owner))}" for title, owner in SECTIONS.items())
+    """Write a section in Markdown for each section of the configuration, in the order of its code."""
+    return "\n".join(f"## {_title(each)}\n{''.join(_entries(each))}" for each in SECTIONS if options_of(each))
 
 
-def _settings_of(owner: type[Configurable]) -> Iterator[str]:
-    """The grader's own: what nbgrader and nbconvert add is theirs to explain."""
-    traits = owner.class_traits(config=True)
-    for place in owner.mro():
-        for name in vars(place):
-            if place.__module__.startswith(f"{GRADER}.") and name in traits:
-                trait = traits[name]
-                yield SETTING.format(
-                    owner=owner.__name__,
-                    name=name,
-                    type=trait.info(),
-                    default=trait.default(),
-                    help=trait.help,
-                )
+def _title(section: type[Section]) -> str:
+    return (section.__doc__ or section.config_name).rstrip(".")
+
+
+def _entries(section: type[Section]) -> Iterator[str]:
+    for name, trait in options_of(section).items():
+        yield SETTING.format(
+            section=section.config_name,
+            name=name,
+            type=trait.info(),
+            default=trait.default(),
+            help=trait.help,
+        )

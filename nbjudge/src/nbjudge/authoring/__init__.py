@@ -4,9 +4,9 @@ from nbjudge.authoring.case import Build, Case, ask, build
 from nbjudge.authoring.draw import Draw, in_any_order
 from nbjudge.authoring.exercise import SUMS_OF_PRODUCTS, Exercise, Tolerance
 from nbjudge.authoring.kernel_code import made_by
-from nbjudge.authoring.limits import Limits
 from nbjudge.authoring.obfuscation import Obfuscation
 from nbjudge.authoring.steps import Step
+from nbjudge.settings import Limits
 from nbjudge.values.packing import MadeInKernel
 
 __all__ = [

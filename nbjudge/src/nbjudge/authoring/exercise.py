@@ -16,9 +16,7 @@ from nbjudge.authoring.case import Case
 from nbjudge.authoring.draw import Draw
 from nbjudge.authoring.steps import Step
 from nbjudge.errors import CourseError
-
-# What it costs that an answer changes an argument that it is given.
-CHANGED_ARGUMENTS = ("remark", "one group", "all groups")
+from nbjudge.settings import CHANGED_ARGUMENTS
 
 
 @dataclass(frozen=True)
@@ -81,21 +79,6 @@ class OtherWay:
     good_at: str
 
 
-def refuse_unknown_changed_arguments(chosen: str | None, where: str) -> None:
-    """Raise CourseError if `chosen` is neither None nor one of `CHANGED_ARGUMENTS`.
-
-    Parameters
-    ----------
-    chosen
-        The value of the setting.
-    where
-        Who has set it, as the beginning of the error's sentence.
-    """
-    if chosen is not None and chosen not in CHANGED_ARGUMENTS:
-        allowed = ", ".join(f'"{each}"' for each in CHANGED_ARGUMENTS)
-        raise CourseError(f"{where} has changed_arguments={chosen!r}. Allowed are {allowed}.")
-
-
 @dataclass(eq=False)
 class Exercise:
     """One graded answer: its cases, its mistakes, and how its result is talked about.
@@ -135,7 +118,12 @@ class Exercise:
     other_ways: list[OtherWay] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        refuse_unknown_changed_arguments(self.changed_arguments, f"The exercise {self.name!r}")
+        if self.changed_arguments not in (None, *CHANGED_ARGUMENTS):
+            allowed = ", ".join(map(repr, CHANGED_ARGUMENTS))
+            raise CourseError(
+                f"The exercise {self.name!r} has changed_arguments={self.changed_arguments!r}, and must have "
+                f"one of {allowed}."
+            )
 
     @property
     def points(self) -> float:

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
+from nbjudge.course.configuration import suggestion
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
 from nbjudge.record.graded_notebook import is_finished, is_same_content
@@ -44,9 +45,7 @@ def make_plan(
         # As on the other commands, the notebook's own name will do.
         named = {path.stem: path.parent.name for path in folders.source_notebooks()}
         if assignment not in named:
-            raise CourseError(
-                f"There is no assignment {assignment!r}. There are: {', '.join(known) or 'none'}."
-            )
+            raise CourseError(f"There is no assignment {assignment!r}. {suggestion(assignment, known)}")
         assignment = named[assignment]
     handed_in = folders.students(assignment)
     if not handed_in:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from nbjudge.classroom.looks import LookRecord
-from nbjudge.classroom.settings import ClassroomSettings
+from nbjudge.settings import ClassroomSettings
 
 
 @dataclass(frozen=True)

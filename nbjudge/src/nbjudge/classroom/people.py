@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from nbjudge.classroom.settings import ClassroomSettings
+from nbjudge.settings import ClassroomSettings
 
 NOT_KNOWN = (
     "The tutor does not know who is asking. Stop your server (File → Hub Control Panel → Stop My Server), "

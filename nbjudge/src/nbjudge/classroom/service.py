@@ -25,13 +25,13 @@ from nbjudge.classroom.connections import BoundedServer, raise_file_limit
 from nbjudge.classroom.looks import Looks
 from nbjudge.classroom.origins import OwnOrigins
 from nbjudge.classroom.people import HubPeople
-from nbjudge.classroom.settings import ClassroomSettings
 from nbjudge.classroom.signatures import Keys
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import find_course
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
+from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.material import material_of
 from nbjudge.tutor.service import ACTIONS
 
@@ -57,7 +57,7 @@ def run(course_folder: Path) -> None:
         raise CourseError(NO_LIBRARY)
     course = find_course(course_folder)
     configuration = read_config(course.root)
-    settings, csv_format = ClassroomSettings.of(configuration), CsvFormat.of(configuration)
+    settings, csv_format = ClassroomSettings(config=configuration), CsvFormat.of(configuration)
     looks = Looks(course.root / KEPT, settings.keep_days)
     tutors = ClassTutors(material_of(course), settings, looks)
     threading.Thread(target=warm_up, args=(tutors,), daemon=True).start()

@@ -10,12 +10,12 @@ from typing import Any
 
 from nbjudge.classroom.board import tries
 from nbjudge.classroom.looks import LookRecord, Looks
-from nbjudge.classroom.settings import ClassroomSettings
 from nbjudge.classroom.transcripts import Transcripts
 from nbjudge.judge.again import second_round_of
 from nbjudge.judge.batches import put_together
 from nbjudge.judge.questions import Question
 from nbjudge.plain_text import plain_lines
+from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.material import AssignmentMaterial, Material
 from nbjudge.tutor.question_texts import texts
 from nbjudge.tutor.service import act

@@ -10,18 +10,21 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from nbjudge.authoring.exercise import CHANGED_ARGUMENTS, Exercise, refuse_unknown_changed_arguments
-from nbjudge.authoring.limits import Limits
-from nbjudge.course.configuration import read_config
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.course.configuration import read_config, suggestion
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
 from nbjudge.course.imports import imported_modules
 from nbjudge.course.loading import in_folder, load_checks, put_in_order
 from nbjudge.course.notebooks import read_plain_cells
 from nbjudge.course.reference import Notebook
 from nbjudge.errors import CourseError
+from nbjudge.settings import GradingSettings, Limits
 
 # How the hidden region of a graded cell names its exercise.
 CHECK_CALL = re.compile(r"""^\s*check\(\s*["'](\w+)["']\s*\)""", re.MULTILINE)
+
+
+WITHOUT_CHECKS = "Without checks, points are changed in the formgrader."
 
 
 class Course:
@@ -35,12 +38,9 @@ class Course:
     def changed_arguments(self) -> str:
         """What changed arguments cost in exercises that do not say it, see `Exercise`.
 
-        Raises CourseError if the course's configuration has an unknown value.
+        Raises SettingsError if the course's configuration has an unknown option or value.
         """
-        settings: Any = read_config(self.root).get("RunAndJudge", {})
-        chosen = settings.get("changed_arguments", CHANGED_ARGUMENTS[0])
-        refuse_unknown_changed_arguments(chosen, "c.RunAndJudge in nbgrader_config.py")
-        return str(chosen)
+        return str(GradingSettings(config=read_config(self.root)).changed_arguments)
 
     @cached_property
     def assignments(self) -> dict[str, Assignment]:
@@ -67,8 +67,9 @@ class Course:
         assignments = list(self.assignments.values())
         chosen = [each for each in assignments if pattern == "*" or pattern in each.names]
         if not chosen:
-            known = ", ".join(self._shortest_names()) or f"none in {self.folders.source}"
-            raise CourseError(f"There is no assignment {pattern!r}. There are: {known}.")
+            known = self._shortest_names()
+            advice = suggestion(pattern, known) if known else f"{self.folders.source} has none."
+            raise CourseError(f"There is no assignment {pattern!r}. {advice}")
         return chosen
 
     def choose_one(self, pattern: str) -> Assignment:
@@ -92,8 +93,8 @@ class Course:
         for assignment in self.assignments.values():
             if name in assignment.exercises:
                 return assignment, assignment.exercises[name]
-        known = ", ".join(name for assignment in self.assignments.values() for name in assignment.exercises)
-        has = f"They have: {known}." if known else "Without checks, points are changed in the formgrader."
+        known = [name for assignment in self.assignments.values() for name in assignment.exercises]
+        has = suggestion(name, known) if known else WITHOUT_CHECKS
         raise CourseError(f"No file under {self.folders.checks} has an exercise called {name!r}. {has}")
 
 

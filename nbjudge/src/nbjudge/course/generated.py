@@ -12,8 +12,8 @@ from nbjudge.course.configuration import read_config
 from nbjudge.course.folders import CourseFolders
 from nbjudge.course.gradebook import gradebook_url, sqlite_file
 from nbjudge.errors import CourseError
+from nbjudge.settings import GradingSettings
 
-BUILD_COMMAND = "nbgrader generate_assignment {assignment}"
 NOT_GENERATED = (
     "The gradebook does not have {what} yet: run `{command}`, which makes the release and enters the graded "
     "cells into the gradebook."
@@ -61,7 +61,7 @@ def not_generated_reason(folders: CourseFolders, assignment: str, config: Any = 
     if not missing:
         return None
     what = f"the assignment {assignment!r}" if not entered else f"{assignment}/{missing[0]}"
-    command = config.get("RunAndJudge", {}).get("build_command", BUILD_COMMAND)
+    command = GradingSettings(config=config).build_command
     reason = NOT_GENERATED.format(what=what, command=command.format(assignment=assignment))
     return reason + (NO_FILE.format(file=file) if is_missing else "")
 

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from traitlets import Enum, Unicode
-
 from nbjudge.exports.grades import round_score
-from nbjudge.exports.learning_platform import FIELDS, PlatformExporter
+from nbjudge.exports.learning_platform import PlatformExporter
+from nbjudge.settings import CanvasSettings
 
 STUDENT_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 
 
-class CanvasExporter(PlatformExporter):
+class CanvasExporter(CanvasSettings, PlatformExporter):
     """`nbgrader export --exporter=nbjudge.exports.canvas.CanvasExporter --to grades.csv`.
 
     Give `columns` the headings that Canvas itself exports, such as `Dot products (1234)`, so that an
@@ -27,19 +26,6 @@ class CanvasExporter(PlatformExporter):
     """
 
     default_file = "canvas.csv"
-
-    canvas_id = Enum(
-        ["", *FIELDS],
-        default_value="lms_user_id",
-        help="Which of nbgrader's fields holds Canvas's own number of a student (column ID).",
-    ).tag(config=True)
-    sis_user_id = Enum(
-        ["", *FIELDS], default_value="", help="Which of nbgrader's fields holds the SIS User ID."
-    ).tag(config=True)
-    sis_login_id = Enum(
-        ["", *FIELDS], default_value="id", help="Which of nbgrader's fields holds the SIS Login ID."
-    ).tag(config=True)
-    section = Unicode("", help="What stands in the column Section, which Canvas asks for.").tag(config=True)
 
     def header_rows(self, assignments: list[Any]) -> list[list[Any]]:
         """The headings, and the row of possible points below them."""

@@ -8,48 +8,35 @@ from typing import Any
 
 from nbgrader.api import Gradebook
 from nbgrader.plugins.export import ExportPlugin
-from traitlets import Bool, Dict, Enum, TraitError, Unicode
+from traitlets.config import Config
 
+from nbjudge.course.configuration import check_settings, suggestion
+from nbjudge.course.folders import folders_of
 from nbjudge.csv_files import PLATFORM, CsvFormat, Verbatim, identifier, is_formula
+from nbjudge.errors import SettingsError
 from nbjudge.exports.grades import Grade, grade_of, round_score, select_entries
-
-# nbgrader knows these of a student that a platform may know too.
-FIELDS = ("id", "email", "lms_user_id")
+from nbjudge.settings import PlatformSettings
 
 
-class PlatformExporter(ExportPlugin):  # type: ignore[misc]
+class PlatformExporter(PlatformSettings, ExportPlugin):  # type: ignore[misc]
     """For platforms whose gradebook is a row a student and a column an assignment."""
 
     default_file = "grades.csv"
     no_score = Verbatim()  # what the platform reads as "no grade"
 
-    columns = Dict(
-        key_trait=Unicode(),
-        value_trait=Unicode(),
-        help="The platform's own names of assignments, by nbgrader's; others keep nbgrader's name.",
-    ).tag(config=True)
-    missing = Enum(
-        ["empty", "zero"],
-        default_value="empty",
-        help="What to write for work that was not handed in: no grade, or 0.",
-    ).tag(config=True)
-    with_unmarked = Bool(
-        False,
-        help="Whether work that waits to be marked by hand is exported with the points it has so far.",
-    ).tag(config=True)
-
     def __init__(self, **options: Any) -> None:
         try:
-            super().__init__(**options)
-        except TraitError as error:
+            config: Any = options.get("config") or getattr(options.get("parent"), "config", Config())
+            check_settings(config)
+        except SettingsError as error:
             raise SystemExit(f"Nothing was exported: {error}") from error
+        super().__init__(**options)
 
     def export(self, gradebook: Gradebook) -> None:
         """Write the file that `--to` names. Raises SystemExit, with a sentence, where that cannot be."""
         assignments = select_entries(gradebook.assignments, self.assignment, "name", "assignment")
         students = select_entries(gradebook.students, self.student, "id", "student")
-        for name in sorted(set(self.columns) - {each.name for each in gradebook.assignments}):
-            self.log.warning("The gradebook has no assignment %r, which `columns` names.", name)
+        self._refuse_unknown_columns({each.name for each in gradebook.assignments})
         rows = self.header_rows(assignments)
         for student in students:
             grades = [grade_of(gradebook, each.name, student.id, self.with_unmarked) for each in assignments]
@@ -60,6 +47,17 @@ class PlatformExporter(ExportPlugin):  # type: ignore[misc]
         file = Path(self.to or self.default_file)
         self._write(file, self.csv_format().text(rows))
         self.log.info("Exported %d students and %d assignments to %s", len(students), len(assignments), file)
+
+    def _refuse_unknown_columns(self, graded: set[str]) -> None:
+        """Stop where `columns` names an assignment that neither the gradebook nor the source folder has."""
+        coursedir = getattr(self.parent, "coursedir", None)
+        known = graded.union(folders_of(coursedir).assignments() if coursedir else ())
+        for name in self.columns:
+            if name not in known:
+                raise SystemExit(
+                    f"Nothing was exported: the course has no assignment {name!r}, which "
+                    f"c.{type(self).__name__}.columns names. {suggestion(name, known)}"
+                )
 
     def csv_format(self) -> CsvFormat:
         """How the file is written: as learning platforms demand, whatever the course sets for `CsvFiles`."""

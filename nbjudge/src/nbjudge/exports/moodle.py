@@ -11,16 +11,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from traitlets import Bool, Enum
-
 from nbjudge.csv_files import Verbatim
 from nbjudge.exports.grades import Grade
-from nbjudge.exports.learning_platform import FIELDS, PlatformExporter
+from nbjudge.exports.learning_platform import PlatformExporter
+from nbjudge.settings import MOODLE_FIELDS, MoodleSettings
 
-HEADINGS = {"email": "Email address", "idnumber": "ID number", "username": "Username"}
 
-
-class MoodleExporter(PlatformExporter):
+class MoodleExporter(MoodleSettings, PlatformExporter):
     """`nbgrader export --exporter=nbjudge.exports.moodle.MoodleExporter --to grades.csv`.
 
     Moodle asks what each column is when the file is uploaded. Give `columns` the names that its own
@@ -30,24 +27,12 @@ class MoodleExporter(PlatformExporter):
     default_file = "moodle.csv"
     no_score = Verbatim("-")  # an empty cell of a new grade item would be 0
 
-    identify_by = Enum(
-        list(HEADINGS), default_value="email", help="Which of Moodle's fields says whose row it is."
-    ).tag(config=True)
-    student_field = Enum(
-        ["", *FIELDS],
-        default_value="",
-        help="Which of nbgrader's fields holds it; by default the e-mail address, or else the student's id.",
-    ).tag(config=True)
-    comments = Bool(
-        False, help="Whether each assignment gets a second column with the comments written by hand."
-    ).tag(config=True)
-
     def header_rows(self, assignments: list[Any]) -> list[list[Any]]:
         """The headings."""
         columns = [self.column(assignment) for assignment in assignments]
         if self.comments:
             columns = [heading for name in columns for heading in (name, f"{name} (feedback)")]
-        return [[HEADINGS[self.identify_by], "First name", "Last name", *columns]]
+        return [[MOODLE_FIELDS[self.identify_by], "First name", "Last name", *columns]]
 
     def who(self, student: Any) -> list[str]:
         """What identifies the student, and the name for people."""

@@ -7,11 +7,12 @@ from typing import Any
 from nbjudge.csv_files import CsvFormat, identifier
 from nbjudge.errors import CourseError
 from nbjudge.exports.learning_platform import PlatformExporter
+from nbjudge.settings import SpreadsheetSettings
 
 HEADINGS = ("Student", "Last name", "First name", "Email address")
 
 
-class SpreadsheetExporter(PlatformExporter):
+class SpreadsheetExporter(SpreadsheetSettings, PlatformExporter):
     """`nbgrader export --exporter=nbjudge.exports.spreadsheet.SpreadsheetExporter --to scores.csv`.
 
     One row for each student and one column for each assignment, written as `c.CsvFiles` says or, on the

@@ -17,27 +17,24 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.lexers.special import TextLexer
 from pygments.util import ClassNotFound
-from traitlets import Bool, default
+from traitlets import default
 
 from nbjudge.feedback.hidden import Regions
 from nbjudge.feedback.page import Page, Part, page_of
 from nbjudge.feedback.prose import as_html, as_it_is
 from nbjudge.plain_text import sentence_as_html
+from nbjudge.settings import FeedbackSettings
 
 TEMPLATES = Path(__file__).parent / "templates"
 NAME = "nbjudge_feedback"
 
 
-class FeedbackExporter(TemplateExporter):
+class FeedbackExporter(FeedbackSettings, TemplateExporter):
     """Makes the page from a graded notebook, after nbgrader's `GetGrades` has put the grades in.
 
     Not an `HTMLExporter`: its templates bring scripts from elsewhere, and nbgrader's formgrader
     configures that class for pages of its own.
     """
-
-    fold_assignment = Bool(True, help="Whether the assignment's own text and cells are folded away.").tag(
-        config=True
-    )
 
     output_mimetype = "text/html"
 
@@ -79,7 +76,7 @@ class FeedbackExporter(TemplateExporter):
         return text.encode("utf-8", "replace").decode(), resources
 
     def _page(self, notebook: NotebookNode, resources: dict[str, Any]) -> Page:
-        return page_of(notebook, resources["nbgrader"], Regions.of(self.config), fold=self.fold_assignment)
+        return page_of(notebook, resources["nbgrader"], Regions.of(self.config), fold=self.fold_lesson)
 
 
 def _lexer(name: str) -> Lexer:

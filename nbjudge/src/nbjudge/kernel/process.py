@@ -17,13 +17,13 @@ from typing import Any
 from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 from jupyter_client.manager import KernelManager
 
-from nbjudge.authoring.limits import Limits
 from nbjudge.errors import SandboxError
 from nbjudge.framing import to_frame
 from nbjudge.kernel.channel import Channel, ChannelError, KernelProcess
 from nbjudge.kernel.deadlines import WallClockDeadline
 from nbjudge.kernel.messages import Connect, Ready
 from nbjudge.sandbox.fork_server import current_fork_server
+from nbjudge.settings import Limits
 
 RELAY = "from nbjudge.sandbox.inside.relay import main; main()"
 NO_KERNEL = (
