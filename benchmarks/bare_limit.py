@@ -20,7 +20,7 @@ from nbjudge.cell_metadata import checked_exercise, is_left_out
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch
@@ -99,7 +99,7 @@ class BareLimit:
         def ask(_name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
             return read_reply(respond.answer_calls(space[name], calls, watch), len(calls))
 
-        judge(self._lesson.exercises[name], self._lesson.reference_answer(name), ask, SEED)
+        judge_exercise(self._lesson.exercises[name], self._lesson.reference_answer(name), ask, SEED)
 
 
 def _render(*_arguments: Any, **_options: Any) -> None:

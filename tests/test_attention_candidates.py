@@ -11,7 +11,7 @@ import torch
 
 from attention_lab.authoring import Draw
 from nbjudge.course.course import open_course
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 from nbjudge.values.packing import MadeInKernel, pack, unpack
@@ -59,7 +59,7 @@ def points_in_lesson_3(function):
     def ask(_name, calls, _watch):
         return read_reply(respond.answer_calls(function, calls), len(calls))
 
-    verdict = judge(
+    verdict = judge_exercise(
         mask.exercises["masked_attention"], mask.reference_answer("masked_attention"), ask, seed=3
     )
     return verdict.points, verdict.max_points
@@ -129,7 +129,7 @@ def test_one_answer_for_all_and_a_coin_earn_nothing(lesson):
         def ask(_name, calls, _watch, guess=guess):
             return read_reply(respond.answer_calls(guess, calls), len(calls))
 
-        assert judge(exercise, reference, ask, seed=5).points == 0
+        assert judge_exercise(exercise, reference, ask, seed=5).points == 0
 
 
 def test_no_name_and_no_text_in_a_function_tells_its_label(module):
@@ -175,7 +175,7 @@ def test_a_table_of_the_code_of_other_draws_earns_nothing(lesson, module):
     def ask(_name, calls, _watch):
         return read_reply(respond.answer_calls(looked_up, calls), len(calls))
 
-    assert judge(exercise, reference, ask, seed=5).points == 0
+    assert judge_exercise(exercise, reference, ask, seed=5).points == 0
 
 
 def code_of(candidate) -> CodeType:

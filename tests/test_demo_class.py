@@ -17,7 +17,7 @@ from attention_lab.maintain.demo.outcome import Judged
 from attention_lab.maintain.demo.transplant import ChecksFile
 from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 
@@ -65,7 +65,7 @@ def verdict_on(lesson, name, answer, seed=7):
     def ask(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    return judge(lesson.exercises[name], lesson.reference_answer(name), ask, seed)
+    return judge_exercise(lesson.exercises[name], lesson.reference_answer(name), ask, seed)
 
 
 @pytest.fixture

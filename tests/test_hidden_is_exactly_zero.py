@@ -8,7 +8,7 @@ import torch
 import torch.nn as nn
 
 from nbjudge.course.course import open_course
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 
@@ -21,7 +21,7 @@ def points_lost(name, answer):
     def ask(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    verdict = judge(exercise, lesson.reference_answer(name), ask, seed=4)
+    verdict = judge_exercise(exercise, lesson.reference_answer(name), ask, seed=4)
     return verdict.max_points - verdict.points
 
 

@@ -19,7 +19,7 @@ from attention_lab.authoring import Case, MadeInKernel
 from attention_lab.authoring.draw import FRESH_HEAD_COUNTS, Draw
 from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.judge.questions import group_seed
+from nbjudge.judge.drawn_group import group_seed
 
 COURSE = open_course(Path(__file__).parents[1])
 SEEDS = range(12)

@@ -17,8 +17,8 @@ from counted_once import CountedOnce
 from attention_lab.authoring import Tolerance
 from nbjudge.course.course import open_course
 from nbjudge.judge import judge as judging
-from nbjudge.judge.judge import judge
-from nbjudge.judge.questions import question
+from nbjudge.judge.drawn_group import draw_groups
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import Reply, answers_of, read_reply
 from nbjudge.probe import respond
 
@@ -80,7 +80,7 @@ def asking_once(exercise, reference, mistake, seed):
 
     The judge itself answers with each mistake when it looks for one that explains a wrong answer.
     """
-    questions = [question(exercise, group, reference, seed) for group in exercise.groups]
+    questions = draw_groups(exercise, reference, seed)
 
     first = [call for asked in questions for call in asked.calls]
 
@@ -92,7 +92,7 @@ def asking_once(exercise, reference, mistake, seed):
         return Reply(
             [
                 # What the judge looks a mistake up by is not measured.
-                asked.mistaken(mistake, index)
+                asked.mistake_answer(mistake, index)
                 if call["measure"] is None
                 else answers_of(mistake.answer, [call])[0]
                 for asked in questions
@@ -138,7 +138,8 @@ def test_right_answers_get_full_marks_on_every_seed(lesson, exercise, block):
     for seed in seeds_of(lesson, exercise, block):
         for answer in (reference, *exercise.right_answers):
             # What runs is the same on every seed, and noting it is slow.
-            verdict = judge(exercise, reference, asking(answer, traced=seed < SEEDS_ASKED_ANEW), seed)
+            ask = asking(answer, traced=seed < SEEDS_ASKED_ANEW)
+            verdict = judge_exercise(exercise, reference, ask, seed)
             wrong = f"{answer.__name__}, seed {seed}: {verdict.findings}"
             assert verdict.points == verdict.max_points, wrong
 
@@ -153,7 +154,7 @@ def test_every_mistake_loses_points_and_is_named_first_on_every_seed(lesson, exe
             # A mistake that answered otherwise when it is asked again would show on any seed.
             alone = seed < SEEDS_ASKED_ANEW
             ask = asking(mistake.answer) if alone else asking_once(exercise, reference, mistake, seed)
-            verdict = judge(exercise, reference, ask, seed)
+            verdict = judge_exercise(exercise, reference, ask, seed)
             assert verdict.points < verdict.max_points, f"{mistake.name}, seed {seed}: no point lost"
             named = verdict.findings[0].mistake
             assert named == mistake.name, f"{mistake.name}, seed {seed}: {verdict.findings}"
@@ -163,16 +164,16 @@ def test_every_mistake_loses_points_and_is_named_first_on_every_seed(lesson, exe
 @every_exercise
 def test_a_grade_hangs_on_no_rounding(lesson, exercise, monkeypatch):
     # What is asked and answered does not hang on the tolerance; the diagnosis is not asked for here.
-    monkeypatch.setattr(judging, "question", lambda _, *asked: question(exercise, *asked))
+    monkeypatch.setattr(judging, "draw_groups", lambda _, *args: draw_groups(exercise, *args))
     monkeypatch.setattr(judging, "diagnose", lambda *_: [])
     reference = lesson.reference_answer(exercise.name)
     narrow, wide = with_tolerance(exercise, 1 / MARGIN), with_tolerance(exercise, MARGIN)
     for seed in SEEDS_ROUNDED:
         for answer in exercise.right_answers:
-            verdict = judge(narrow, reference, asking(answer), seed)
+            verdict = judge_exercise(narrow, reference, asking(answer), seed)
             assert verdict.points == verdict.max_points, f"{answer.__name__}, seed {seed}: {verdict.findings}"
         for mistake in exercise.mistakes:
-            verdict = judge(wide, reference, asking_once(exercise, reference, mistake, seed), seed)
+            verdict = judge_exercise(wide, reference, asking_once(exercise, reference, mistake, seed), seed)
             assert verdict.points < verdict.max_points, f"{mistake.name}, seed {seed}: no point lost"
 
 
@@ -205,6 +206,6 @@ def test_no_answer_gets_no_points(lesson, exercise):
         raise NotImplementedError
 
     for answer in (not_written, None, lambda *args, **kwargs: None):
-        verdict = judge(exercise, lesson.reference_answer(exercise.name), asking(answer), seed=0)
+        verdict = judge_exercise(exercise, lesson.reference_answer(exercise.name), asking(answer), seed=0)
         assert verdict.points == 0
         assert verdict.message

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from nbjudge.course.course import open_course
-from nbjudge.judge.questions import question, run_of
+from nbjudge.judge.drawn_group import draw_group
+from nbjudge.judge.group_result import compare_group
 from nbjudge.kernel.replies import answers_of
 
 COURSE = open_course(Path(__file__).parents[1])
@@ -49,6 +50,6 @@ def test_who_takes_a_mask_for_a_row_per_sentence_loses_points(name, seed):
         wrong = row_per_sentence(reference)
     groups = [group for group in exercise.groups if "mask" in group.name or "equal" in group.name]
     groups += [group for group in exercise.groups if "batches" in group.name]
-    asked = [question(exercise, group, reference, seed) for group in dict.fromkeys(groups)]
-    assert all(run_of(exercise, each, answers_of(reference, each.calls)).agrees for each in asked)
-    assert not all(run_of(exercise, each, answers_of(wrong, each.calls)).agrees for each in asked)
+    asked = [draw_group(exercise, group, reference, seed) for group in dict.fromkeys(groups)]
+    assert all(compare_group(exercise, each, answers_of(reference, each.calls)).passed for each in asked)
+    assert not all(compare_group(exercise, each, answers_of(wrong, each.calls)).passed for each in asked)

@@ -11,7 +11,7 @@ from vacuous import vacuous
 
 from nbjudge.course.course import open_course
 from nbjudge.judge import judge as judging
-from nbjudge.judge.questions import question
+from nbjudge.judge.drawn_group import draw_group
 from nbjudge.kernel.replies import Reply, read_reply
 from nbjudge.probe import respond
 
@@ -47,7 +47,7 @@ def test_an_answer_that_took_no_work_gets_no_point(lesson, exercise, monkeypatch
     reference = lesson.reference_answer(exercise.name)
     for seed in SEEDS:
         for name, answer in vacuous(reference).items():
-            verdict = judging.judge(exercise, reference, asking(answer), seed)
+            verdict = judging.judge_exercise(exercise, reference, asking(answer), seed)
             agree = [group.name for group in verdict.groups if group.agrees]
             assert verdict.points == 0, f"{name}, seed {seed}: {agree}"
 
@@ -55,7 +55,7 @@ def test_an_answer_that_took_no_work_gets_no_point(lesson, exercise, monkeypatch
 def test_which_groups_tell_is_the_same_on_every_seed_and_some_do(lesson, exercise):
     reference = lesson.reference_answer(exercise.name)
     telling = {
-        tuple(question(exercise, group, reference, seed).requires_computation for group in exercise.groups)
+        tuple(draw_group(exercise, group, reference, seed).requires_computation for group in exercise.groups)
         for seed in SEEDS_THAT_TELL
     }
     assert len(telling) == 1

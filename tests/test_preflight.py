@@ -52,7 +52,7 @@ def test_nothing_is_said_of_sound_checks(course):
         ("yield ask()", "cannot be answered by the solution itself (TypeError: "),
         (
             "yield ask({1, 2})",
-            "asks with builtins.set, which is neither a plain value nor a known kind (array, ",
+            "has builtins.set, which is neither a plain value nor a known kind (array, ",
         ),
         ("yield ask(draw.normal(3), refuses=(3,))", "does not raise a ValueError with the numbers 3"),
         ("yield ask('three')", "cannot be answered by the solution itself"),
@@ -61,7 +61,7 @@ def test_nothing_is_said_of_sound_checks(course):
 def test_a_case_that_cannot_be_right_is_named_with_its_group(checks, new, sentence):
     problems = said(checks(PLAIN, new))
     assert len(problems) == 1
-    assert problems[0].startswith("Case 1 of the group “") and problems[0].endswith("mend it in checks/.")
+    assert problems[0].startswith("Case 1 of the group “") and problems[0].endswith("fix it in checks/.")
     assert sentence in problems[0]
 
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from nbjudge.course.course import open_course
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 
@@ -25,7 +25,7 @@ def points(answer, seed):
     def ask(_name, calls, _watch):
         return read_reply(respond.answer_calls(answer, calls), len(calls))
 
-    return judge(EXERCISE, LESSON.reference_answer("score_variance"), ask, seed).points
+    return judge_exercise(EXERCISE, LESSON.reference_answer("score_variance"), ask, seed).points
 
 
 def made_up(error):

@@ -12,7 +12,8 @@ import torch
 import nbjudge.authoring
 from attention_lab.authoring.draw import Draw
 from nbjudge.authoring import Case
-from nbjudge.judge.array_differences import place, told_apart
+from nbjudge.judge.array_differences import first_position
+from nbjudge.values.describe import told_apart
 
 AS_GOOD_AS_ZERO = 1e-6
 ROUNDING = 1e-3  # of a sum of weights
@@ -25,11 +26,11 @@ class Exercise(nbjudge.authoring.Exercise):
     draw: type[Draw] = Draw
     weights: int | None = None
 
-    def order_of_making(self, count: int) -> list[int]:
+    def order_of_computation(self, count: int) -> list[int]:
         """The weights come before the output that is made of them: what went wrong first is named first."""
         return sorted(range(count), key=lambda index: index != self.weights)
 
-    def measure(self, index: int, name: str, numbers: Any, expected: Any, case: Case) -> Iterator[str]:
+    def describe_array(self, index: int, name: str, numbers: Any, expected: Any, case: Case) -> Iterator[str]:
         """Scores for weights, rows that do not sum to what they should, weight on what a mask hides."""
         if index == self.weights:
             yield from _softmax_too_often_or_never(name, numbers, expected)
@@ -56,7 +57,7 @@ def _wrong_sums(name: str, weights: Any, expected: Any) -> Iterator[str]:
     sums, target = weights.sum(axis=-1), expected.sum(axis=-1)
     off = abs(sums - target) > ROUNDING
     if off.any():
-        position = place(off)
+        position = first_position(off)
         yours, other = told_apart(sums[position], target[position])
         yield f"The rows of {name} do not sum to {other}: row {list(position)} sums to {yours}."
 
@@ -65,7 +66,7 @@ def _weight_on_the_hidden(name: str, weights: Any, expected: Any) -> Iterator[st
     hidden = (expected == 0) & (abs(weights) > AS_GOOD_AS_ZERO)
     if not hidden.any():
         return
-    position = place(hidden)
+    position = first_position(hidden)
     matrix = len(position) > 1
     ahead = matrix and not np.triu(expected, 1).any() and position[-1] > position[-2]
     where = f"query {position[-2]}, key {position[-1]}" if matrix else f"position {list(position)}"

@@ -12,7 +12,7 @@ merge = Exercise(
     axes=(("queries", "numbers of a value"), ("queries",), ("queries",)),
     tolerance=SUMS_OF_PRODUCTS,
     mistakes_from=("merge_mistakes", "merge_mistakes_in_empty_parts"),
-    asked_again_times=2.0,  # the total of a part with a key is at least 1
+    retest_factor=2.0,  # the total of a part with a key is at least 1
     not_asked={"empty rows": "parts that see nothing come in as they are, without a mask"},
 )
 

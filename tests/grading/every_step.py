@@ -1,7 +1,7 @@
 """The course's steps by a word each, and a watch for all of them."""
 
 from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS, FUSED_ATTENTION, SOFTMAX
-from nbjudge.authoring.steps import together
+from nbjudge.authoring.steps import merge_watches
 
 STEPS = {
     "softmax": SOFTMAX,
@@ -9,5 +9,5 @@ STEPS = {
     "automatic_differentiation": AUTOMATIC_DIFFERENTIATION,
     "building_layers": BUILDING_LAYERS,
 }
-WATCH = together(step.watch() for step in STEPS.values())
+WATCH = merge_watches(step.watch() for step in STEPS.values())
 OPERATORS, FUNCTIONS = WATCH["operators"], WATCH["functions"]

@@ -12,7 +12,7 @@ import torch
 from attention_lab.authoring import Exercise, ask, build, made_by
 from nbjudge.course.course import Course, open_course
 from nbjudge.errors import CourseError
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 
@@ -23,7 +23,7 @@ def verdict_on(exercise, reference, answer, seed=5):
     def ask(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    return judge(exercise, reference, ask, seed)
+    return judge_exercise(exercise, reference, ask, seed)
 
 
 # ---- objects, lists and dicts ---------------------------------------------------------------------

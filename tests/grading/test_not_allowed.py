@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, SOFTMAX, Case, Exercise, ask
 from nbjudge.course.course import open_course
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import calls_for, read_reply
 from nbjudge.probe import respond
 
@@ -40,12 +40,12 @@ def test_asking_for_gradients_accuses_nobody_of_differentiating():
     def gradients(draw):
         yield ask(draw.normal(*draw.sizes(2)), gradients=True)
 
-    assert judge(exercise, by_hand, asking(by_hand), seed=1).points == 1
+    assert judge_exercise(exercise, by_hand, asking(by_hand), seed=1).points == 1
 
 
 def test_the_verdict_says_what_ran_and_gives_nothing_for_it():
     lesson, exercise = COURSE.exercise("softmax")
-    verdict = judge(exercise, lesson.reference_answer("softmax"), asking(ready_made), seed=1)
+    verdict = judge_exercise(exercise, lesson.reference_answer("softmax"), asking(ready_made), seed=1)
     assert verdict.points == 0
     assert verdict.findings[0].mistake == "not_allowed"
     assert "runs a ready-made softmax" in verdict.message
@@ -72,7 +72,7 @@ def test_the_verdict_says_what_ran_and_gives_nothing_for_it():
 )
 def test_the_verdict_names_the_call_that_was_written(answer, call):
     lesson, exercise = COURSE.exercise("softmax")
-    verdict = judge(exercise, lesson.reference_answer("softmax"), asking(answer), seed=1)
+    verdict = judge_exercise(exercise, lesson.reference_answer("softmax"), asking(answer), seed=1)
     assert f"(`{call}`)" in verdict.message
 
 
@@ -82,7 +82,7 @@ def test_the_verdict_says_that_another_process_took_part_and_gives_nothing_for_i
         return by_hand(scores)
 
     lesson, exercise = COURSE.exercise("softmax")
-    verdict = judge(exercise, lesson.reference_answer("softmax"), asking(elsewhere), seed=1)
+    verdict = judge_exercise(exercise, lesson.reference_answer("softmax"), asking(elsewhere), seed=1)
     assert verdict.points == 0
     assert verdict.findings[0].mistake == "not_allowed"
     assert verdict.findings[0].sentence == (
@@ -112,7 +112,7 @@ def test_a_softmax_is_welcome_where_the_exercise_does_not_ask_for_one():
 
     lesson, exercise = COURSE.exercise("dot_product_attention")
     reference = lesson.reference_answer("dot_product_attention")
-    verdict = judge(exercise, reference, asking(dot_product_attention), seed=1)
+    verdict = judge_exercise(exercise, reference, asking(dot_product_attention), seed=1)
     assert verdict.points == verdict.max_points, verdict.findings
 
 
@@ -124,4 +124,4 @@ def test_only_the_group_in_which_it_ran_is_lost():
     def answer(scores):
         return by_hand(scores) if scores.dim() == 1 else torch.softmax(scores, -1)
 
-    assert judge(exercise, by_hand, asking(answer), seed=1).points == 1
+    assert judge_exercise(exercise, by_hand, asking(answer), seed=1).points == 1

@@ -8,7 +8,7 @@ import torch
 from tiny_course import CHECKS
 
 from attention_lab.authoring import Exercise
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
@@ -144,7 +144,7 @@ def run(kernel, code: str) -> None:
 
 
 def judged(kernel, double: Exercise) -> Verdict:
-    return judge(double, lambda x: 2 * x, kernel.call, seed=7)
+    return judge_exercise(double, lambda x: 2 * x, kernel.call, seed=7)
 
 
 def is_told_why(verdict: Verdict) -> bool:

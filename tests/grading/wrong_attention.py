@@ -5,7 +5,7 @@ import math
 import torch
 
 from attention_lab.authoring import Exercise, ask
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 
@@ -73,7 +73,7 @@ def finding(answer, cases, seed=3, ask_kernel=None):
     def in_process(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    (found,) = judge(exercise, attend, ask_kernel or in_process, seed).findings
+    (found,) = judge_exercise(exercise, attend, ask_kernel or in_process, seed).findings
     assert found.mistake is None
     return found
 

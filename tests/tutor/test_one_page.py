@@ -8,7 +8,7 @@ import torch
 from nbjudge.course.course import open_course
 from nbjudge.course.loading import importing_from
 from nbjudge.errors import CourseError
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor.levels import Level
@@ -37,7 +37,7 @@ def points(exercise, lesson, answer):
     def ask(_name, calls, _watch):
         return read_reply(respond.answer_calls(answer, calls, {}), len(calls))
 
-    verdict = judge(exercise, lesson.reference_answer(exercise.name), ask, seed=0)
+    verdict = judge_exercise(exercise, lesson.reference_answer(exercise.name), ask, seed=0)
     return verdict.points, verdict.findings
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from nbjudge.course.course import find_course
 from nbjudge.errors import CourseError
-from nbjudge.judge.judge import examine_with
+from nbjudge.judge.judge import judge_groups
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor.levels import Level
@@ -34,7 +34,7 @@ def verdict(recorded, name, function):
     def ask(_, calls, watch):
         return read_reply(respond.answer_calls(function, calls, watch), len(calls))
 
-    return examine_with(exercise, reference, recorded.questions(name, 0), ask, 0).verdict
+    return judge_groups(exercise, reference, recorded.questions(name, 0), ask, 0).verdict
 
 
 @pytest.mark.parametrize("name", ["sinusoidal_encoding", "PositionalEncoding", "shift_matrix"])

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from nbjudge.course.course import find_course
-from nbjudge.judge.judge import examine
+from nbjudge.judge.drawn_group import draw_groups
+from nbjudge.judge.judge import judge_groups
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor import smallest as smallest_module
@@ -31,7 +32,9 @@ def smallest(course, name, mistake):
     lesson, exercise = course.exercise(name)
     (answer,) = (each.answer for each in exercise.mistakes if each.name == mistake)
     reference = lesson.reference_answer(name)
-    runs = examine(exercise, reference, asking(answer), 7).without_answers().runs  # as a tutor keeps them
+    groups = draw_groups(exercise, reference, 7)
+    # As a tutor keeps them.
+    runs = judge_groups(exercise, reference, groups, asking(answer), 7).without_answers().results
     assert all(each.value is None for run in runs for each in run.answers)
     return smallest_difference(exercise, reference, runs, asking(answer))
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from nbjudge.authoring import Exercise, ask
-from nbjudge.judge.batches import ask_all
-from nbjudge.judge.judge import judge
-from nbjudge.judge.questions import question
+from nbjudge.judge.batched_calls import call_groups
+from nbjudge.judge.drawn_group import draw_groups
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel import requests
 from nbjudge.kernel.replies import Answer, Reply
 
@@ -26,7 +26,7 @@ def double(x):
     return 2 * x
 
 
-QUESTIONS = [question(exercise, group, double, 5) for group in exercise.groups]
+QUESTIONS = draw_groups(exercise, double, 5)
 
 
 class Kernel:
@@ -51,7 +51,7 @@ class Kernel:
 
 
 def statuses(kernel):
-    answered = ask_all(exercise, QUESTIONS, kernel)
+    answered = call_groups(exercise, QUESTIONS, kernel)
     assert [len(answers) for answers in answered] == list(SIZES.values())
     for asked, answers in zip(QUESTIONS, answered, strict=True):
         for call, answer in zip(asked.calls, answers, strict=True):
@@ -89,7 +89,7 @@ def test_an_answer_that_hangs_at_once_is_waited_for_once():
 def test_an_unreadable_answer_spoils_its_own_group_only():
     kernel = Kernel(2, "unreadable", keeps=False)
     assert statuses(kernel) == ["value", "unreadable", "value", "value"]
-    assert judge(exercise, double, kernel, 5).points == 3
+    assert judge_exercise(exercise, double, kernel, 5).points == 3
 
 
 def test_after_two_replies_lost_alone_no_group_is_asked():

@@ -10,7 +10,7 @@ from torch import nn
 
 from nbjudge.authoring import Exercise, MadeInKernel, ask, made_by
 from nbjudge.errors import CourseError
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import calls_for, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import build
@@ -91,7 +91,7 @@ def verdict_on(exercise, reference, answer):
         request = packing.pack({"target": name, "calls": calls, "watch": watch})
         return read_reply(packing.unpack(respond.respond(request, {name: answer})), len(calls))
 
-    return judge(exercise, reference, asking, seed=5)
+    return judge_exercise(exercise, reference, asking, seed=5)
 
 
 def test_an_adapter_makes_what_the_answer_takes_and_reports_what_it_did():

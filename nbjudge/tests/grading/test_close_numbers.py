@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from nbjudge.authoring import Exercise, ask
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 from nbjudge.values.describe import told_apart
@@ -47,7 +47,7 @@ def test_a_student_whose_number_is_nearly_right_sees_what_is_wrong_with_it(answe
     def ask_student(_name, calls, _watch):
         return read_reply(respond.answer_calls(answer, calls), len(calls))
 
-    verdict = judge(exercise, reference, ask_student, seed=1)
+    verdict = judge_exercise(exercise, reference, ask_student, seed=1)
     sentence = verdict.findings[0].sentence
     yours, other = re.search(r"(?:yours is|gives) (\S+), and (\S+) is right", sentence).groups()
     assert (yours, other) == ("1.0002", "1")

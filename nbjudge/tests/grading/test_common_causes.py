@@ -8,8 +8,8 @@ import torch
 
 from nbjudge.authoring.case import ask
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge import wording
-from nbjudge.judge.judge import judge
+from nbjudge.judge import messages
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import Answer, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import Draw
@@ -33,7 +33,7 @@ def message(exercise, reference, answer):
     def put(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    verdict = judge(exercise, reference, put, seed=1)
+    verdict = judge_exercise(exercise, reference, put, seed=1)
     assert verdict.points == 0
     return verdict.message
 
@@ -71,6 +71,6 @@ def test_code_that_asks_for_a_gpu_is_told_to_use_the_device_of_the_input():
 
 def test_a_cell_that_waits_for_input_is_told_to_remove_it():
     stopped = Answer("missing", error="StdinNotImplementedError", message="raw_input was called")
-    assert "`input()` cannot be answered while a notebook is graded" in wording.no_value(tensors, stopped)
+    assert "`input()` cannot be answered while a notebook is graded" in messages.no_value(tensors, stopped)
     other = Answer("missing", error="NameError", message="name 'a' is not defined")
-    assert "input()" not in wording.no_value(tensors, other)
+    assert "input()" not in messages.no_value(tensors, other)

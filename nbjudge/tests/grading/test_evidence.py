@@ -7,7 +7,7 @@ import torch
 from wrong_attention import finding, put, spoilt, unequal
 
 from nbjudge.authoring import Exercise, ask, made_by
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import Answer, Reply, read_reply
 from nbjudge.probe import respond
 
@@ -51,7 +51,7 @@ def evidence_for(exercise, answer, right=reference):
     def in_process(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    verdict = judge(exercise, right, in_process, seed=2)
+    verdict = judge_exercise(exercise, right, in_process, seed=2)
     return [finding.evidence for finding in verdict.findings]
 
 
@@ -72,7 +72,7 @@ def test_names_that_an_answer_makes_up_are_not_shown():
     def forged(_name, calls, _watch):
         return Reply([Answer("value", value=made_up)] * len(calls))
 
-    shown = [each.evidence for each in judge(continued, reference, forged, seed=2).findings]
+    shown = [each.evidence for each in judge_exercise(continued, reference, forged, seed=2).findings]
     assert any(": your how long: 6." in evidence for evidence in shown)
     assert not any("full marks" in evidence for evidence in shown)
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from nbjudge.authoring import Exercise, Step, ask, build
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.replies import read_reply
@@ -89,7 +89,7 @@ def by_text(answer):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("answer", "points", "says"), ANSWERS.values(), ids=ANSWERS)
 def test_a_table_is_judged(answer, points, says, seed):
-    verdict = judge(means, mean_by_city, by_text(answer), seed)
+    verdict = judge_exercise(means, mean_by_city, by_text(answer), seed)
     assert verdict.points == points
     assert re.search(says, verdict.message), verdict.message
 
@@ -120,8 +120,8 @@ class StartsAtZero(Counter):
 
 
 def test_a_class_is_made_and_its_methods_are_called():
-    assert judge(counter, Counter, by_text(Counter), 4).points == 1
-    verdict = judge(counter, Counter, by_text(StartsAtZero), 4)
+    assert judge_exercise(counter, Counter, by_text(Counter), 4).points == 1
+    verdict = judge_exercise(counter, Counter, by_text(StartsAtZero), 4)
     assert verdict.points == 0 and re.search(r"gives \d+, and \d+ is right", verdict.message)
 
 
@@ -134,5 +134,5 @@ def test_a_table_crosses_the_sandbox(tmp_path):
     )
     with open_kernel(tmp_path, KernelEnvironment(limits=Limits(cell=60), modules=("pandas",))) as kernel:
         assert kernel.run_cell(nbformat.v4.new_code_cell(source)) == "done"
-        verdict = judge(means, mean_by_city, kernel.call, 1)
+        verdict = judge_exercise(means, mean_by_city, kernel.call, 1)
     assert "rows in another order" in verdict.message

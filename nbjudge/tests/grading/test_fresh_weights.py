@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from nbjudge.authoring import Exercise, ask
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import build
@@ -123,7 +123,7 @@ def verdict_on(answer):
     def asking(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    return judge(layer, Layer, asking, seed=3)
+    return judge_exercise(layer, Layer, asking, seed=3)
 
 
 def agreeing(verdict):

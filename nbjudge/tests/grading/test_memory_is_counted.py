@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from nbjudge.authoring import Exercise, ask
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import calls_for, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch.memory import memory_of, multiplications_of, without_gradients
@@ -65,7 +65,7 @@ def asked(answer):
         request = packing.pack({"target": name, "calls": calls, "watch": watch})
         return read_reply(packing.unpack(respond.respond(request, {name: answer})), len(calls))
 
-    verdict = judge(table, row_by_row, asking, seed=5)
+    verdict = judge_exercise(table, row_by_row, asking, seed=5)
     return verdict, dict(kept[0]) if kept else {}
 
 
@@ -144,8 +144,8 @@ def test_without_gradients_a_value_is_compared_like_any_other():
     def asking(answer):
         return lambda _name, calls, _watch: read_reply(respond.answer_calls(answer, calls), len(calls))
 
-    assert judge(exercise, row_by_row, asking(row_by_row), seed=5).points == 1
-    assert judge(exercise, row_by_row, asking(only_with_gradients), seed=5).points == 0
+    assert judge_exercise(exercise, row_by_row, asking(row_by_row), seed=5).points == 1
+    assert judge_exercise(exercise, row_by_row, asking(only_with_gradients), seed=5).points == 0
 
 
 def test_nothing_is_said_on_the_way(capfd):

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from nbjudge.authoring import Exercise, ask
-from nbjudge.judge.judge import judge
-from nbjudge.judge.questions import question
+from nbjudge.judge.drawn_group import draw_group
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 
@@ -52,7 +52,7 @@ def verdict_on(answer, exercise=double, right=reference):
     def asking(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    return judge(exercise, right, asking, seed=3)
+    return judge_exercise(exercise, right, asking, seed=3)
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_what_takes_work_is_seen_from_the_right_answers(name):
     right, tells = ANSWERS[name]
     exercise = Exercise("any", results=("any",))
     exercise.group("all", points=1)(lambda draw: [ask(draw.normal(7, 9)) for _ in range(3)])
-    assert question(exercise, exercise.groups[0], right, 5).requires_computation is tells
+    assert draw_group(exercise, exercise.groups[0], right, 5).requires_computation is tells
 
 
 def test_yes_and_no_tell_when_there_are_too_many_of_them_for_a_coin():
     for count, tells in ((4, False), (12, True)):
         exercise = Exercise("even", results=("even",))
         exercise.group("all", points=1)(lambda draw, count=count: [ask(n) for n in range(count)])
-        assert question(exercise, exercise.groups[0], lambda n: n % 2 == 0, 5).requires_computation is tells
+        assert draw_group(exercise, exercise.groups[0], lambda n: n % 2 == 0, 5).requires_computation is tells
 
 
 def test_an_exercise_with_nothing_to_work_out_still_gives_its_points():

@@ -9,7 +9,7 @@ import torch
 
 from nbjudge.authoring.case import ask
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import Draw, build
@@ -44,7 +44,7 @@ def judged(made, reference, answer):
         messages.append(len(calls))
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    return judge(made, reference, put, seed=3), messages
+    return judge_exercise(made, reference, put, seed=3), messages
 
 
 def with_dropout(x):

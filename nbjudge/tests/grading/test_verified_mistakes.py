@@ -6,7 +6,7 @@ import pytest
 
 from nbjudge.authoring.case import ask
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 
@@ -73,7 +73,7 @@ def verdict_on(answer):
     def put(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    return judge(exercise, path, put, seed=3)
+    return judge_exercise(exercise, path, put, seed=3)
 
 
 def test_right_answers_are_right_in_many_ways():

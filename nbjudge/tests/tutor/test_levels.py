@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from nbjudge.errors import CourseError
-from nbjudge.judge.judge import Examination
+from nbjudge.judge.judge import Judgement
 from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.tutor.levels import Level, level_of
 from nbjudge.tutor.tutor import IT_DIFFERS, _verdict_reply, for_learner
@@ -57,7 +57,7 @@ def test_a_wrong_one_says_how_it_is_written(chosen):
     ],
 )
 def test_a_mistakes_name_and_sentence_are_said_at_full_alone(finding, level, said, mistake):
-    examination = Examination(Verdict("softmax", 1, (), (finding,)), ())
+    examination = Judgement(Verdict("softmax", 1, (), (finding,)), ())
     (told,) = for_learner(_verdict_reply(examination, Level(level)))["findings"]
     assert (told["said"], told["mistake"]) == (said, mistake)
     assert told["named"] is (bool(mistake) and bool(finding.measured))

@@ -90,7 +90,7 @@ class Exercise:
     region does not say ``check("NAME")`` itself: whatever the region holds is not run then.
     The first mistake that explains an answer is named: those of one file are looked for as they stand
     there, and where several files hold mistakes, `mistakes_from` lists these files in their order.
-    `asked_again_times` is what its floating numbers are multiplied by when it is asked once more: a power of
+    `retest_factor` is what its floating numbers are multiplied by when it is asked once more: a power of
     two, so that nothing is rounded, and one that leaves numbers which can come up.
     `not_asked` says why a relation of the table of questions (`nbjudge.preflight.relations`) is not asked.
     `changed_arguments` says what it costs that an answer changes an argument, such as a table or a list that
@@ -109,7 +109,7 @@ class Exercise:
     draw: type[Draw] = Draw
     cell: str = ""
     mistakes_from: tuple[str, ...] = ()
-    asked_again_times: float = 0.5
+    retest_factor: float = 0.5
     not_asked: Mapping[str, str] = field(default_factory=dict)
     changed_arguments: str | None = None
     groups: list[Group] = field(default_factory=list)
@@ -132,11 +132,11 @@ class Exercise:
 
     # A course that knows more of its results than their numbers overrides these two.
 
-    def order_of_making(self, count: int) -> list[int]:
+    def order_of_computation(self, count: int) -> list[int]:
         """The indices of `count` results, those first that others are made of: they are spoken of first."""
         return list(range(count))
 
-    def measure(self, index: int, name: str, numbers: Any, expected: Any, case: Case) -> Iterator[str]:
+    def describe_array(self, index: int, name: str, numbers: Any, expected: Any, case: Case) -> Iterator[str]:
         """What the course can tell of a wrong array, as sentences, the most telling first.
 
         `name` is result `index` as messages call it; `numbers` and `expected` are NumPy arrays of one shape.

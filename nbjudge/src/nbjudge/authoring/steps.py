@@ -36,7 +36,7 @@ class Step:
     def watch(self) -> dict[str, dict[str, tuple[str, ...]]]:
         """What has to be watched for it, see `nbjudge.probe.watching`."""
         own = {"functions": self.functions, "compiled": self.compiled, "ufuncs": self.ufuncs}
-        return together([own, *(step.watch() for step in self.also)])
+        return merge_watches([own, *(step.watch() for step in self.also)])
 
     def patterns(self) -> tuple[str, ...]:
         """Patterns of the names that give it away; first those of steps that hold it, which say more."""
@@ -59,7 +59,7 @@ def _full_names(names: Names) -> list[str]:
     return [f"{module}.{name}" for module, entries in names.items() for name in entries]
 
 
-def together(watches: Iterable[Mapping[str, Names]]) -> dict[str, dict[str, tuple[str, ...]]]:
+def merge_watches(watches: Iterable[Mapping[str, Names]]) -> dict[str, dict[str, tuple[str, ...]]]:
     """All that several steps have watched."""
     merged: dict[str, dict[str, tuple[str, ...]]] = {}
     for watch in watches:

@@ -11,9 +11,9 @@ from typing import Any
 from nbjudge.classroom.board import tries
 from nbjudge.classroom.looks import LookRecord, Looks
 from nbjudge.classroom.transcripts import Transcripts
-from nbjudge.judge.again import second_round_of
-from nbjudge.judge.batches import put_together
-from nbjudge.judge.questions import Question
+from nbjudge.judge.batched_calls import join_calls
+from nbjudge.judge.drawn_group import DrawnGroup
+from nbjudge.judge.retest import retest_calls
 from nbjudge.plain_text import plain_lines
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.material import AssignmentMaterial, Material
@@ -144,8 +144,8 @@ def _write_questions(assignment: AssignmentMaterial, name: str, seed: int) -> No
     """What is sent first, and what is sent to whoever answers all of it right."""
     exercise, _ = assignment.exercise(name)
     asked = assignment.questions(name, seed)
-    texts.text(name, *put_together(exercise, asked))
-    second = [call for question in reversed(asked) for call in second_round_of(question)[0]]
+    texts.text(name, *join_calls(exercise, asked))
+    second = [call for question in reversed(asked) for call in retest_calls(question)[0]]
     if second:
         texts.text(name, second, {})
 
@@ -157,7 +157,7 @@ def _make_mistakes(assignment: AssignmentMaterial, name: str, seed: int, of_all_
         if question.expected:
             for mistake in exercise.mistakes:
                 for index in range(len(question.calls) if of_all_cases else 1):
-                    question.mistaken(mistake, index)
+                    question.mistake_answer(mistake, index)
 
 
 class _DrawnOnce:
@@ -165,13 +165,13 @@ class _DrawnOnce:
 
     def __init__(self, assignment: AssignmentMaterial) -> None:
         self._assignment = assignment
-        self._drawn: dict[tuple[str, int], list[Question]] = {}
+        self._drawn: dict[tuple[str, int], list[DrawnGroup]] = {}
         self._drawing = threading.Lock()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._assignment, name)
 
-    def questions(self, name: str, seed: int) -> list[Question]:
+    def questions(self, name: str, seed: int) -> list[DrawnGroup]:
         with self._drawing:
             if (name, seed) not in self._drawn:
                 self._drawn[name, seed] = self._assignment.questions(name, seed)

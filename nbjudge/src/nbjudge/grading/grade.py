@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from nbjudge.cell_metadata import checked_exercise, is_left_out, nbgrader_metadata
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.kernel.client import KernelClient, Outcome, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
@@ -81,7 +81,9 @@ def grade(
                 continue
             calls = AnswerCalls(kernel.call, cell_errors.get(name))
             with in_folder(assignment.source_path.parent):
-                verdict = judge(assignment.exercises[name], assignment.reference_answer(name), calls, seed)
+                verdict = judge_exercise(
+                    assignment.exercises[name], assignment.reference_answer(name), calls, seed
+                )
             judged.append((cell, verdict, calls.status))
     for cell, verdict, status in judged:
         write_verdict(cell, verdict, status)

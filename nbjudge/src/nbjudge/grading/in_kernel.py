@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nbjudge.course.course import find_course
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.replies import Reply, read_reply
 from nbjudge.probe import respond
@@ -43,7 +43,7 @@ def judge_here(name: str, seed: int | None = None) -> Points:
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
     seed = secrets.randbits(48) if seed is None else seed
-    verdict = judge(exercise, assignment.reference_answer(name), ask, seed)
+    verdict = judge_exercise(exercise, assignment.reference_answer(name), ask, seed)
     print(as_text(verdict))
     points = Points(verdict.points)
     points.verdict = verdict

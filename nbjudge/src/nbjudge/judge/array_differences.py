@@ -1,133 +1,260 @@
-"""What can be measured of a wrong array: its shape, its dtype, and how its numbers miss the right ones."""
+"""Descriptions of wrong arrays: shape mismatch, dtype, NaN, transposed, constant factor, wrong rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge.array_patterns import closeness, constant_difference, narrower_dtype, origin, partly
-from nbjudge.values.arrays import DOUBLE, ArrayKind
-from nbjudge.values.describe import told_apart
+from nbjudge.values.arrays import DOUBLE, ArrayKind, is_array
+from nbjudge.values.describe import listed, told_apart
+from nbjudge.values.kinds import owned_values
 
-__all__ = ["differences", "other_numbers", "patterns", "place", "row_that_differs", "told_apart"]
+SHORTEST_AXIS = 3  # a shorter axis is too short to say that only a part of it is wrong
+CLOSE = 1e-2  # of the largest number: a smaller difference is nearly right
+ROUNDING = 1e-3
+HALF_ROUNDING = (1e-4, 2e-3)  # of the largest number: the effect of a few roundings to float16
 
 
 def differences(
-    exercise: Exercise, case: Case, kind: ArrayKind, index: int, name: str, value: Any, expected: Any
+    exercise: Exercise, case: Case, kind: ArrayKind, index: int, name: str, actual: Any, expected: Any
 ) -> Iterator[str]:
-    """Sentences on how result `index` misses the expected one, the most specific first."""
+    """Describe how result `index` differs from the expected one, the most specific sentence first."""
     axes = exercise.axes[index] if index < len(exercise.axes) else ()
-    if tuple(value.shape) != tuple(expected.shape):
-        yield _wrong_shape(name, tuple(value.shape), tuple(expected.shape), axes)
+    if tuple(actual.shape) != tuple(expected.shape):
+        yield _shape_mismatch(name, tuple(actual.shape), tuple(expected.shape), axes)
         return
-    mine, right = kind.dtype(value), kind.dtype(expected)
-    if mine != right:
-        yield f"{name} has dtype {mine}, and {right} was asked for."
-    numbers, wanted = kind.as_numbers(value), kind.as_numbers(expected)
-    if numbers.dtype.kind == "f" and wanted.dtype.kind in "fiu":
-        tolerance = _tolerance(exercise, mine)
+    dtype, expected_dtype = kind.dtype(actual), kind.dtype(expected)
+    if dtype != expected_dtype:
+        yield f"{name} has dtype {dtype}, and {expected_dtype} was asked for."
+    numbers, target = kind.as_numbers(actual), kind.as_numbers(expected)
+    if numbers.dtype.kind == "f" and target.dtype.kind in "fiu":
+        tolerance = _tolerance(exercise, dtype)
         with np.errstate(all="ignore"):
-            yield from _not_finite(name, numbers, wanted)
-            yield from _transposed(name, numbers, wanted, tolerance)
-            yield from narrower_dtype(name, numbers, wanted)
-            yield from exercise.measure(index, name, numbers, wanted, case)
-            factor = constant_factor(numbers, wanted)
+            yield from _not_finite(name, numbers, target)
+            yield from _transposed(name, numbers, target, tolerance)
+            yield from narrower_dtype(name, numbers, target)
+            yield from exercise.describe_array(index, name, numbers, target, case)
+            factor = constant_factor(numbers, target)
             if factor is not None:
-                from_where = origin(factor, case)
-                yield f"Every number in {name} is {factor:.4g} times what it should be{from_where}."
+                size = size_behind(factor, case)
+                yield f"Every number in {name} is {factor:.4g} times what it should be{size}."
 
 
 def patterns(
-    exercise: Exercise, kind: ArrayKind, index: int, name: str, value: Any, expected: Any
+    exercise: Exercise, kind: ArrayKind, index: int, name: str, actual: Any, expected: Any
 ) -> Iterator[str]:
-    """What can be seen of wrong numbers where their cause cannot: a difference, a part that agrees."""
-    numbers, wanted = kind.as_numbers(value), kind.as_numbers(expected)
-    if numbers.shape == wanted.shape and numbers.dtype.kind == "f" and wanted.dtype.kind in "fiu":
+    """Describe what wrong numbers have in common: a constant difference, or only some rows are wrong."""
+    numbers, target = kind.as_numbers(actual), kind.as_numbers(expected)
+    if numbers.shape == target.shape and numbers.dtype.kind == "f" and target.dtype.kind in "fiu":
         axes = exercise.axes[index] if index < len(exercise.axes) else ()
         with np.errstate(all="ignore"):
-            yield from constant_difference(name, numbers, wanted)
-            yield from partly(name, numbers, wanted, _tolerance(exercise, kind.dtype(value)), axes)
+            yield from constant_difference(name, numbers, target)
+            yield from wrong_places(name, numbers, target, _tolerance(exercise, kind.dtype(actual)), axes)
 
 
-def other_numbers(exercise: Exercise, kind: ArrayKind, name: str, value: Any, expected: Any) -> str:
-    """Where two arrays of one shape are furthest apart: when nothing else can be said."""
-    numbers, wanted = kind.as_numbers(value), kind.as_numbers(expected)
-    position = _largest_difference(numbers, wanted)
-    yours, other = told_apart(numbers[position], wanted[position])
+def other_numbers(exercise: Exercise, kind: ArrayKind, name: str, actual: Any, expected: Any) -> str:
+    """Say where two arrays of the same shape differ most, when nothing more specific is known."""
+    numbers, target = kind.as_numbers(actual), kind.as_numbers(expected)
+    position = _largest_difference(numbers, target)
+    wrong, target_text = told_apart(numbers[position], target[position])
     near = ""
-    if numbers.dtype.kind == "f" and wanted.dtype.kind in "fiu":
-        near = closeness(numbers, wanted, _tolerance(exercise, kind.dtype(value)))
+    if numbers.dtype.kind == "f" and target.dtype.kind in "fiu":
+        near = closeness(numbers, target, _tolerance(exercise, kind.dtype(actual)))
     return (
-        f"{name} has the right shape but other numbers: at {list(position)} yours is {yours}, "
-        f"and {other} is right.{near}"
+        f"{name} has the right shape but other numbers: at {list(position)} yours is {wrong}, "
+        f"and {target_text} is right.{near}"
     )
 
 
-def place(where: Any) -> tuple[int, ...]:
-    """The first position at which a boolean array is true."""
+def first_position(where: Any) -> tuple[int, ...]:
+    """Return the first position at which a boolean array is true."""
     return tuple(int(axis) for axis in np.argwhere(where)[0])
 
 
-def row_that_differs(mine: Any, right: Any) -> tuple[int, ...]:
-    """Where the first row stands that differs from the right one; the first of all where none does."""
-    first = (0,) * max(mine.ndim - 1, 0)
-    numeric = mine.dtype.kind in "biufc" and right.dtype.kind in "biufc"
-    if mine.ndim < 2 or mine.shape != right.shape or not numeric:
+def first_differing_row(actual: Any, expected: Any) -> tuple[int, ...]:
+    """Return the index of the first row that differs from the expected one; of the first row if none does."""
+    first = (0,) * max(actual.ndim - 1, 0)
+    numeric = actual.dtype.kind in "biufc" and expected.dtype.kind in "biufc"
+    if actual.ndim < 2 or actual.shape != expected.shape or not numeric:
         return first
     with np.errstate(all="ignore"):
-        differs = ~np.isclose(mine, right, rtol=1e-4, atol=1e-4, equal_nan=True).all(axis=-1)
-    return place(differs) if differs.any() else first
+        differs = ~np.isclose(actual, expected, rtol=1e-4, atol=1e-4, equal_nan=True).all(axis=-1)
+    return first_position(differs) if differs.any() else first
 
 
 def _tolerance(exercise: Exercise, dtype: str) -> tuple[float, float]:
     return exercise.tolerance.float64 if dtype in DOUBLE else exercise.tolerance.float32
 
 
-def _wrong_shape(name: str, mine: tuple[int, ...], right: tuple[int, ...], axes: Sequence[str]) -> str:
-    named = f" (…, {', '.join(axes)})" if len(axes) < len(right) else f" ({', '.join(axes)})"
-    sentence = f"{name} has shape {mine}, and {right} was asked for"
+def _shape_mismatch(
+    name: str, actual: tuple[int, ...], expected: tuple[int, ...], axes: Sequence[str]
+) -> str:
+    named = f" (…, {', '.join(axes)})" if len(axes) < len(expected) else f" ({', '.join(axes)})"
+    sentence = f"{name} has shape {actual}, and {expected} was asked for"
     sentence += f":{named}." if axes else "."
-    if len(mine) == len(right) >= 2 and (*mine[:-2], mine[-1], mine[-2]) == right:
+    if len(actual) == len(expected) >= 2 and (*actual[:-2], actual[-1], actual[-2]) == expected:
         sentence += " The last two axes have changed places."
     return sentence
 
 
-def _not_finite(name: str, mine: Any, right: Any) -> Iterator[str]:
-    for kind, where in (("NaN", np.isnan(mine)), ("infinite", np.isinf(mine) & ~np.isinf(right))):
+def _not_finite(name: str, actual: Any, expected: Any) -> Iterator[str]:
+    for kind, where in (("NaN", np.isnan(actual)), ("infinite", np.isinf(actual) & ~np.isinf(expected))):
         if where.any():
-            position = place(where)
+            position = first_position(where)
             row = f"row {position[-2]}" if len(position) > 1 else f"position {list(position)}"
             yield f"{name} is {kind} in {row} ({int(where.sum())} of {where.size} numbers)."
 
 
-def _transposed(name: str, mine: Any, right: Any, tolerance: tuple[float, float]) -> Iterator[str]:
-    if mine.ndim >= 2 and mine.shape[-1] == mine.shape[-2] and mine.dtype == right.dtype:
+def _transposed(name: str, actual: Any, expected: Any, tolerance: tuple[float, float]) -> Iterator[str]:
+    if actual.ndim >= 2 and actual.shape[-1] == actual.shape[-2] and actual.dtype == expected.dtype:
         rtol, atol = tolerance
-        if np.allclose(np.swapaxes(mine, -1, -2), right, rtol=rtol, atol=atol):
+        if np.allclose(np.swapaxes(actual, -1, -2), expected, rtol=rtol, atol=atol):
             yield f"{name} is transposed: the last two axes have changed places."
 
 
-def constant_factor(mine: Any, right: Any) -> float | None:
-    """The number c with mine = c * right, where there is one other than 1."""
-    if not right.size or not np.isfinite(right).all() or not np.isfinite(mine).all():
+def constant_factor(actual: Any, expected: Any) -> float | None:
+    """Return the number c with actual = c * expected, if there is one other than 1."""
+    if not expected.size or not np.isfinite(expected).all() or not np.isfinite(actual).all():
         return None
-    large = abs(right) > abs(right).max() * 1e-2
+    large = abs(expected) > abs(expected).max() * 1e-2
     if not large.any():
         return None
-    factor = float(np.median(mine[large] / right[large]))
-    close = np.allclose(mine, factor * right, rtol=1e-3, atol=1e-5 * max(1.0, abs(factor)))
+    factor = float(np.median(actual[large] / expected[large]))
+    close = np.allclose(actual, factor * expected, rtol=1e-3, atol=1e-5 * max(1.0, abs(factor)))
     return factor if close and abs(factor) > 1e-6 and abs(factor - 1) > 1e-3 else None
 
 
-def _largest_difference(mine: Any, right: Any) -> tuple[int, ...]:
-    if mine.dtype.kind in "biufc" and right.dtype.kind in "biufc":
+def _largest_difference(actual: Any, expected: Any) -> tuple[int, ...]:
+    if actual.dtype.kind in "biufc" and expected.dtype.kind in "biufc":
         with np.errstate(all="ignore"):
-            wide = np.complex128 if "c" in (mine.dtype.kind, right.dtype.kind) else np.float64
-            distance = np.nan_to_num(abs(mine.astype(wide) - right.astype(wide)), nan=np.inf)
+            wide = np.complex128 if "c" in (actual.dtype.kind, expected.dtype.kind) else np.float64
+            distance = np.nan_to_num(abs(actual.astype(wide) - expected.astype(wide)), nan=np.inf)
     else:
-        distance = mine != right
+        distance = actual != expected
     return tuple(int(axis) for axis in np.unravel_index(int(np.argmax(distance)), distance.shape))
+
+
+def wrong_places(
+    name: str, actual: Any, expected: Any, tolerance: tuple[float, float], axes: Sequence[str]
+) -> Iterator[str]:
+    """If at most half of the rows (or columns) are wrong, say which."""
+    rtol, atol = tolerance
+    wrong = ~np.isclose(actual, expected, rtol=rtol, atol=atol)
+    found = []
+    for axis, size in enumerate(wrong.shape):
+        hit = wrong.any(axis=tuple(other for other in range(wrong.ndim) if other != axis))
+        if size >= SHORTEST_AXIS and 0 < hit.sum() <= size / 2:
+            found.append((hit.sum() / size, axis, np.flatnonzero(hit)))
+    if not found:
+        return
+    _, axis, places = min(found, key=lambda each: each[:2])
+    first = tuple(int(number) for number in np.argwhere(wrong)[0])
+    value, target = told_apart(actual[first], expected[first])
+    where = _places(places, wrong.shape[axis], _axis_name(axis, wrong.ndim, axes))
+    yield f"{name} agrees except at {where}: at {list(first)} yours is {value}, and {target} is right."
+
+
+def constant_difference(name: str, actual: Any, expected: Any) -> Iterator[str]:
+    """Say that all numbers are too large or too small by the same amount."""
+    difference = actual.astype(float) - expected
+    middle = float(np.median(difference))
+    spread = float(abs(difference - middle).max(initial=0.0))
+    if difference.size > 1 and abs(middle) > ROUNDING and spread < ROUNDING * abs(middle):
+        more = "more" if middle > 0 else "less"
+        yield f"Every number in {name} is {abs(middle):.4g} {more} than it should be."
+
+
+def size_behind(factor: float, case: Case) -> str:
+    """Return the end of a sentence on the input size that a factor is made of; empty if there is none."""
+    for size in sorted(_sizes(case)):
+        forms = {f"{size}": size, f"1/{size}": 1 / size, f"√{size}": math.sqrt(size)}
+        forms[f"1/√{size}"] = 1 / math.sqrt(size)
+        for form, value in forms.items():
+            if math.isclose(factor, value, rel_tol=ROUNDING):
+                return f", that is {form}, and {size} is a size of what went in"
+    return ""
+
+
+def narrower_dtype(name: str, actual: Any, expected: Any) -> Iterator[str]:
+    """Say that every number is right to the rounding of a narrower dtype, and fits into it.
+
+    Parameters
+    ----------
+    name
+        The array's name in the sentence.
+    actual, expected
+        Floating arrays.
+    """
+    if actual.shape != expected.shape or actual.dtype != expected.dtype or not np.isfinite(actual).all():
+        return
+    some = expected[expected != 0]
+    for dtype, unit, narrow in NARROWER:
+        if not some.size or unit <= np.finfo(actual.dtype).eps or not np.array_equal(narrow(actual), actual):
+            continue
+        largest, furthest = float(abs(some).max()), float(abs(actual - expected).max())
+        if np.mean(narrow(some) != some) > SHARE_NOT_HELD and furthest < STEPS_ROUNDED * unit * largest:
+            yield (
+                f"Every number in {name} is right to the rounding of {dtype}, and one that {dtype} can hold: "
+                f"something is computed in {dtype}. Keep the dtype of what goes in."
+            )
+            return
+
+
+def _to_bfloat16(numbers: Any) -> Any:
+    """Round numbers to bfloat16, which NumPy does not have: the upper half of a float32's bits."""
+    bits = numbers.astype(np.float32).view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
+    return rounded.astype(np.uint32).view(np.float32).astype(numbers.dtype)
+
+
+# Narrower dtypes, the distance from 1 to the next number of each, and how an array is rounded to it.
+NARROWER: tuple[tuple[str, float, Callable[[Any], Any]], ...] = (
+    ("bfloat16", 2.0**-7, _to_bfloat16),
+    ("float16", 2.0**-10, lambda numbers: numbers.astype(np.float16).astype(numbers.dtype)),
+    ("float32", 2.0**-23, lambda numbers: numbers.astype(np.float32).astype(numbers.dtype)),
+)
+SHARE_NOT_HELD = 0.5  # of the expected numbers, that the narrower dtype cannot hold
+STEPS_ROUNDED = 4  # what several roundings may add up to
+
+
+def closeness(actual: Any, expected: Any, tolerance: tuple[float, float]) -> str:
+    """Say that wrong numbers are nearly right; return an empty text if they are not."""
+    largest = float(abs(expected).max(initial=0.0))
+    furthest = float(abs(actual.astype(float) - expected).max(initial=0.0))
+    if not largest or not furthest < CLOSE * largest:
+        return ""
+    rtol, atol = tolerance
+    size = HALF_ROUNDING[0] < furthest / largest < HALF_ROUNDING[1]
+    half = " That is the size of float16's rounding: is something computed in half precision?" if size else ""
+    return (
+        f" They come close: the furthest differ by {furthest:.2g}, and {atol:.0e} and {rtol:.0e} of a number "
+        f"are accepted.{half}"
+    )
+
+
+def _places(places: Any, size: int, word: str) -> str:
+    for parity, first in (("even", 0), ("odd", 1)):
+        every = np.arange(first, size, 2)
+        if len(every) > 1 and np.array_equal(places, every):
+            return f"the {parity} places of {word}"
+    return f"{'place' if len(places) == 1 else 'places'} {listed([str(place) for place in places])} of {word}"
+
+
+def _axis_name(axis: int, count: int, axes: Sequence[str]) -> str:
+    named = axis - count + len(axes)
+    return f"“{axes[named]}”" if 0 <= named < len(axes) else f"axis {axis}"
+
+
+def _sizes(case: Case) -> set[int]:
+    """Return the lengths of all axes of the arguments, and the whole numbers among them."""
+    arguments = [*case.args, *case.kwargs.values()]
+    if case.build is not None:
+        arguments += [*case.build.args, *case.build.kwargs.values()]
+    arrays = [value for _, value in owned_values(arguments) if is_array(value)]
+    plain = {value for value in arguments if type(value) is int}
+    return {size for size in {size for value in arrays for size in value.shape} | plain if size > 1}

@@ -1,4 +1,4 @@
-"""What it costs that an answer changes its arguments, see `Exercise.changed_arguments`."""
+"""What an answer loses for changing its arguments, see `Exercise.changed_arguments`."""
 
 from __future__ import annotations
 
@@ -7,57 +7,57 @@ from dataclasses import replace
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge import wording
-from nbjudge.judge.arguments import receiver
-from nbjudge.judge.questions import GroupRun
+from nbjudge.judge import messages
+from nbjudge.judge.argument_names import receiver
+from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.verdict import Finding, GroupVerdict
 
 
-def charge_one_group(
-    exercise: Exercise, runs: Sequence[GroupRun], verdicts: Sequence[GroupVerdict]
-) -> tuple[list[GroupRun], tuple[GroupVerdict, ...]]:
-    """Take the points of one group where changed arguments cost one.
+def fail_one_group(
+    exercise: Exercise, results: Sequence[GroupResult], scores: Sequence[GroupVerdict]
+) -> tuple[list[GroupResult], tuple[GroupVerdict, ...]]:
+    """Fail one group if the setting is "one group" and arguments are changed.
 
     Parameters
     ----------
     exercise
         The exercise with its setting.
-    runs, verdicts
+    results, scores
         One of each per group, in the order of the exercise.
 
     Returns
     -------
     tuple
-        The same runs and verdicts. With the setting "one group" the first group is lost that would get its
-        points and shows a changed argument, be it only when it is called once more.
+        The results and scores. With the setting "one group" the first group fails that would earn its
+        points and changes an argument, in the retest or before.
     """
-    runs, verdicts = list(runs), list(verdicts)
+    results, scores = list(results), list(scores)
     if exercise.changed_arguments == "one group":
-        for index, (run, verdict) in enumerate(zip(runs, verdicts, strict=True)):
-            if verdict.agrees and (run.changes or run.late_change is not None):
-                runs[index] = replace(
-                    run, is_charged=True, objection=None if run.changes else _with_cost(run.late_change, run)
-                )
-                verdicts[index] = replace(verdict, agrees=False)
+        for index, (result, score) in enumerate(zip(results, scores, strict=True)):
+            in_retest = result.change_in_retest
+            if score.agrees and (result.changed_cases or in_retest is not None):
+                objection = None
+                if in_retest is not None and not result.changed_cases:
+                    cost = messages.COSTS_ONE_GROUP.format(result.group.name)
+                    objection = Finding(f"{in_retest.sentence} {cost}")
+                results[index] = replace(result, fails_for_changes=True, objection=objection)
+                scores[index] = replace(score, agrees=False)
                 break
-    return runs, tuple(verdicts)
+    return results, tuple(scores)
 
 
-def remark(exercise: Exercise, reference: Callable[..., Any], runs: Sequence[GroupRun]) -> list[Finding]:
-    """The finding on arguments that are changed and cost no group; none where one is lost for it."""
-    if any(run.is_charged for run in runs):
+def remark_on_changes(
+    exercise: Exercise, reference: Callable[..., Any], results: Sequence[GroupResult]
+) -> list[Finding]:
+    """Return a finding on changed arguments that cost no group; none if a group failed for them."""
+    if any(result.fails_for_changes for result in results):
         return []
-    costs = "" if exercise.changed_arguments == "one group" else f" {wording.COSTS_NOTHING}"
-    for run in runs:
-        if run.changes:
-            case, changed = run.question.cases[run.changes[0]], run.answers[run.changes[0]].changed
-            sentence = wording.changed_arguments(exercise, receiver(reference, case), changed)
+    costs = "" if exercise.changed_arguments == "one group" else f" {messages.COSTS_NOTHING}"
+    for result in results:
+        if result.changed_cases:
+            index = result.changed_cases[0]
+            function = receiver(reference, result.drawn.cases[index])
+            sentence = messages.changed_arguments(exercise, function, result.answers[index].changed)
             return [Finding(sentence + costs)]
-    late = (run.late_change.sentence for run in runs if run.late_change is not None)
-    return [Finding(sentence + costs) for sentence in late][:1]
-
-
-def _with_cost(finding: Finding | None, run: GroupRun) -> Finding | None:
-    if finding is None:
-        return None
-    return Finding(f"{finding.sentence} {wording.COSTS_ONE_GROUP.format(run.group.name)}")
+    in_retest = (result.change_in_retest for result in results if result.change_in_retest is not None)
+    return [Finding(finding.sentence + costs) for finding in in_retest][:1]

@@ -1,67 +1,125 @@
-"""When two values count as the same: the course's tolerances, applied to values of every kind."""
+"""Comparison of values, gradients and answers: shape, dtype and numbers within the tolerance."""
 
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
-from nbjudge.authoring.exercise import Tolerance
+from nbjudge.authoring.case import Case
+from nbjudge.authoring.exercise import Exercise, Tolerance
 from nbjudge.kernel.replies import Answer
 from nbjudge.values.kinds import kind_of
 
+MOST_NUMBERS = 10  # different ones in the message of a required ValueError
 
-def same_value(value: Any, other: Any, tolerance: Tolerance, equal_nan: bool = False) -> bool:
-    """Equal in kind, and for its kind within the tolerance; a pair may be a tuple or a list."""
-    kind = kind_of(value)
-    if kind is not None or kind_of(other) is not None:
-        return kind is not None and kind is kind_of(other) and kind.same(value, other, tolerance, equal_nan)
-    if isinstance(value, (list, tuple)):
+
+def same_value(actual: Any, expected: Any, tolerance: Tolerance, equal_nan: bool = False) -> bool:
+    """Whether two values have the same kind and are equal within the tolerance of that kind.
+
+    Parameters
+    ----------
+    actual, expected
+        Plain values, values of a known kind (arrays, tensors, tables), or lists, tuples and dicts of such.
+        A list equals a tuple with the same entries.
+    tolerance
+        The course's tolerances.
+    equal_nan
+        Whether NaN equals NaN.
+    """
+    kind = kind_of(actual)
+    if kind is not None or kind_of(expected) is not None:
         return (
-            isinstance(other, (list, tuple))
-            and len(value) == len(other)
-            and all(same_value(a, b, tolerance, equal_nan) for a, b in zip(value, other, strict=True))
+            kind is not None
+            and kind is kind_of(expected)
+            and kind.same(actual, expected, tolerance, equal_nan)
         )
-    if isinstance(value, dict):
+    if isinstance(actual, (list, tuple)):
         return (
-            isinstance(other, dict)
-            and value.keys() == other.keys()
-            and all(same_value(value[key], other[key], tolerance, equal_nan) for key in value)
+            isinstance(expected, (list, tuple))
+            and len(actual) == len(expected)
+            and all(same_value(a, b, tolerance, equal_nan) for a, b in zip(actual, expected, strict=True))
         )
-    if isinstance(value, float) and isinstance(other, float):  # NumPy's float is one, too
+    if isinstance(actual, dict):
+        return (
+            isinstance(expected, dict)
+            and actual.keys() == expected.keys()
+            and all(same_value(actual[key], expected[key], tolerance, equal_nan) for key in actual)
+        )
+    if isinstance(actual, float) and isinstance(expected, float):  # NumPy's float is one, too
         rtol, atol = tolerance.float32
-        both_nan = equal_nan and math.isnan(value) and math.isnan(other)
-        return both_nan or math.isclose(value, other, rel_tol=rtol, abs_tol=atol)
-    if type(value) is type(other) and (value is None or isinstance(value, (bool, int, str))):
-        return bool(value == other)
+        both_nan = equal_nan and math.isnan(actual) and math.isnan(expected)
+        return both_nan or math.isclose(actual, expected, rel_tol=rtol, abs_tol=atol)
+    if type(actual) is type(expected) and (actual is None or isinstance(actual, (bool, int, str))):
+        return bool(actual == expected)
     return False  # objects that could not be read are not the same as anything
 
 
-def same_gradients(answer: Answer, other: Answer, tolerance: Tolerance) -> bool:
-    """The same gradient for every argument; none at all is the same as zeros everywhere."""
-    mine, theirs = answer.gradients, other.gradients
-    if not isinstance(mine, dict) or not isinstance(theirs, dict):
-        return mine is theirs or (isinstance(mine, str) and isinstance(theirs, str))
-    return mine.keys() == theirs.keys() and all(
-        same_gradient(mine[name], theirs[name], tolerance) for name in mine
-    )
+def same_gradients(actual: Answer, expected: Answer, tolerance: Tolerance) -> bool:
+    """Whether two answers have the same gradient for every argument; None is the same as zeros."""
+    one, other = actual.gradients, expected.gradients
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return one is other or (isinstance(one, str) and isinstance(other, str))
+    same_names = one.keys() == other.keys()
+    return same_names and all(same_gradient(one[name], other[name], tolerance) for name in one)
 
 
-def same_gradient(gradient: Any, other: Any, tolerance: Tolerance) -> bool:
-    """The same gradient of one argument; none at all is the same as zeros everywhere."""
-    if gradient is None or other is None:
-        flowing = gradient if other is None else other
-        return flowing is None or not bool(flowing.any())
+def same_gradient(actual: Any, expected: Any, tolerance: Tolerance) -> bool:
+    """Whether two gradients of one argument are the same; None is the same as zeros."""
+    if actual is None or expected is None:
+        gradient = actual if expected is None else expected
+        return gradient is None or not bool(gradient.any())
     # A sum over many outputs gathers rounding that no single output shows.
     loose = Tolerance(*((10 * rtol, 10 * atol) for rtol, atol in (tolerance.float32, tolerance.float64)))
-    return same_value(gradient, other, loose, equal_nan=True)
+    return same_value(actual, expected, loose, equal_nan=True)
 
 
-def same_answer(answer: Answer, other: Answer, tolerance: Tolerance) -> bool:
-    """Whether two answers behave alike: value or kind of exception, and gradients."""
-    if answer.status != other.status:
+def same_answer(actual: Answer, expected: Answer, tolerance: Tolerance) -> bool:
+    """Whether two answers behave alike: the same value or type of error, and the same gradients."""
+    if actual.status != expected.status:
         return False
-    if answer.status == "raised":
-        return answer.error == other.error
-    return same_value(answer.value, other.value, tolerance, equal_nan=True) and same_gradients(
-        answer, other, tolerance
+    if actual.status == "raised":
+        return actual.error == expected.error
+    return same_value(actual.value, expected.value, tolerance, equal_nan=True) and same_gradients(
+        actual, expected, tolerance
     )
+
+
+def is_right(exercise: Exercise, case: Case, answer: Answer, expected: Answer) -> bool:
+    """Whether an answer to one case has the expected values and leaves its arguments unchanged."""
+    return has_expected_values(exercise, case, answer, expected) and not changes_arguments(case, answer)
+
+
+def has_expected_values(exercise: Exercise, case: Case, answer: Answer, expected: Answer) -> bool:
+    """Whether an answer to one case raises, returns and differentiates as expected."""
+    if case.refuses is not None:
+        return raises_as_required(case, answer)
+    if answer.status != "value" or not same_value(answer.value, expected.value, exercise.tolerance):
+        return False
+    return not case.gradients or same_gradients(answer, expected, exercise.tolerance)
+
+
+def changes_arguments(case: Case, answer: Answer) -> bool:
+    """Whether an answer changes arguments; one that must raise an error may."""
+    return case.refuses is None and answer.status == "value" and bool(answer.changed)
+
+
+def changes_values(answer: Answer) -> bool:
+    """Whether an answer changes arrays or lists among its arguments; objects may exist to be changed."""
+    return any("." not in path for path in answer.changed)
+
+
+def raises_as_required(case: Case, answer: Answer) -> bool:
+    """Whether an answer is a ValueError whose message holds the numbers that the case requires."""
+    alternatives = [case.refuses or (), *([case.or_naming] if case.or_naming else [])]
+    return (
+        answer.status == "raised"
+        and answer.error == "ValueError"
+        and any(all(_holds_number(answer.message, n) for n in numbers) for numbers in alternatives)
+        # A message with every number names none: two whole shapes are the most that it may hold.
+        and len(set(re.findall(r"\d+", answer.message))) <= MOST_NUMBERS
+    )
+
+
+def _holds_number(sentence: str, number: int) -> bool:
+    return re.search(rf"(?<!\d){number}(?!\d)", sentence) is not None

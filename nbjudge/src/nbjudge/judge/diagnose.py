@@ -1,4 +1,4 @@
-"""From wrong answers to the sentence that helps: a named mistake first, a measurement otherwise."""
+"""Diagnosis of wrong answers: the named mistake that explains them, or a description of the difference."""
 
 from __future__ import annotations
 
@@ -6,198 +6,231 @@ from collections.abc import Callable
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise, Mistake
-from nbjudge.judge import wording
+from nbjudge.judge import messages
 from nbjudge.judge.compare import same_answer, same_value
-from nbjudge.judge.measure import evidence_of, measure
-from nbjudge.judge.questions import GroupRun, verified
-from nbjudge.judge.verdict import Finding
+from nbjudge.judge.differences import describe_difference
+from nbjudge.judge.evidence import describe_evidence
+from nbjudge.judge.group_result import GroupResult, run_verifier
+from nbjudge.judge.verdict import FORBIDDEN, Finding
 from nbjudge.kernel.replies import Answer
-from nbjudge.values.arrays import ArrayKind
-from nbjudge.values.kinds import kind_of, owned_values
+from nbjudge.values.arrays import is_array
+from nbjudge.values.kinds import owned_values
 
 MOST_FINDINGS = 3
 
 
-def diagnose(exercise: Exercise, reference: Callable[..., Any], runs: list[GroupRun]) -> list[Finding]:
-    """The findings of a judgement, the most telling first: forbidden steps, named mistakes, measurements."""
-    failing = [run for run in runs if not run.agrees]
-    objected = [run for run in failing if run.objection is not None and run.objection.sentence]
-    rest = [run for run in failing if run not in objected]
-    # What a verifier says gives way to a named mistake behind the same values.
-    verified = [run for run in objected if _is_verified(run)]
-    behind_all = _behind_all(exercise, runs, [*rest, *verified])
+def diagnose(exercise: Exercise, reference: Callable[..., Any], results: list[GroupResult]) -> list[Finding]:
+    """Find out what is wrong with the groups that fail.
+
+    Parameters
+    ----------
+    exercise
+        The exercise with its mistakes.
+    reference
+        The answer of the solution notebook.
+    results
+        The results of all groups.
+
+    Returns
+    -------
+    list of Finding
+        At most `MOST_FINDINGS`: forbidden calls first, then named mistakes, then described differences.
+    """
+    failing = [result for result in results if not result.passed]
+    objected = [result for result in failing if result.objection is not None and result.objection.sentence]
+    rest = [result for result in failing if result not in objected]
+    # A named mistake that explains the same values replaces the verifier's sentence.
+    verified = [result for result in objected if _is_verified(result)]
+    behind_all = _behind_all(exercise, results, [*rest, *verified])
     if behind_all is not None:
-        named, unexplained = [_named(exercise, reference, *behind_all)], list[GroupRun]()
+        named, unexplained = [_named(exercise, reference, *behind_all)], list[GroupResult]()
     else:
         named, unexplained = _behind_some(exercise, reference, [*rest, *verified])
-    unsteady = [] if behind_all is not None else _unsteady(exercise, runs)
-    if unsteady:  # then there is nothing to learn from other values
-        unexplained = [run for run in unexplained if any(each.status != "value" for each in run.answers)]
-        objected = [run for run in objected if run.group.verify is None or run.objection.mistake]  # type: ignore[union-attr]
-    objected = [run for run in objected if run not in verified or run in unexplained]
-    # Who is wrong on given weights is wrong on weights of their own, too, and for the same reason.
-    explained = any(run.wrong and run.question.expected for run in rest)
-    compares = any(each.wrong and each.question.expected for each in failing)
+    random = [] if behind_all is not None else _nondeterministic(exercise, results)
+    if random:  # then a difference between values explains nothing
+        unexplained = [
+            result for result in unexplained if any(each.status != "value" for each in result.answers)
+        ]
+        objected = [
+            result
+            for result in objected
+            if result.group.verify is None or (result.objection and result.objection.mistake)
+        ]
+    objected = [result for result in objected if result not in verified or result in unexplained]
+    # A formula that is wrong with given weights is wrong with the module's own weights for the same reason.
+    explained = any(result.failed_cases and result.drawn.expected for result in rest)
+    compares = any(each.failed_cases and each.drawn.expected for each in failing)
     objections = [
-        ((run.is_measured and compares) or (run.by_chance and explained), run.objection)
-        for run in objected
-        if run.objection is not None and not (explained and run.group.fresh and run.objection.mistake is None)
+        ((result.is_measured and compares) or (result.passed_by_chance and explained), result.objection)
+        for result in objected
+        if result.objection is not None
+        and not (explained and result.group.fresh and result.objection.mistake is None)
     ]
-    measured = [_measured(exercise, reference, run) for run in unexplained if run not in verified]
+    measured = [_measured(exercise, reference, result) for result in unexplained if result not in verified]
     findings = sorted(
         [*objections, *((False, finding) for finding in [*named, *measured])],
-        key=lambda said: (said[1].mistake != "not_allowed", said[0], said[1].mistake is None),
+        key=lambda pair: (pair[1].mistake != FORBIDDEN, pair[0], pair[1].mistake is None),
     )
     sentences = [finding for _, finding in findings]
     known = sum(finding.mistake is not None for last, finding in objections if not last)
-    if any(run.is_unsteady and _draws_its_own_weights(run) for run in runs):
-        known += len(named)  # a named mistake may be why drawn weights show
-    sentences[known:known] = unsteady
+    if any(result.is_nondeterministic and _uses_own_weights(result) for result in results):
+        known += len(named)  # the named mistake may be the reason why random weights change the result
+    sentences[known:known] = random
     unique = list({finding.sentence: finding for finding in sentences}.values())
     return unique[:MOST_FINDINGS]
 
 
-def _is_verified(run: GroupRun) -> bool:
-    """Whether a verifier objects without naming a mistake, and what it says is not to come last."""
-    group, objection = run.group, run.objection
-    return group.verify is not None and not run.is_measured and (objection is None or not objection.mistake)
+def _is_verified(result: GroupResult) -> bool:
+    """Whether a verifier of values objects without naming a mistake."""
+    group, objection = result.group, result.objection
+    return (
+        group.verify is not None and not result.is_measured and (objection is None or not objection.mistake)
+    )
 
 
-def _draws_its_own_weights(run: GroupRun) -> bool:
-    """Whether objects are made without the judge's weights: theirs differ from one call to the next."""
-    builds = [call["build"] for call in run.question.calls if call["build"] is not None]
+def _uses_own_weights(result: GroupResult) -> bool:
+    """Whether modules draw their own weights, which differ from one call to the next."""
+    builds = [call["build"] for call in result.drawn.calls if call["build"] is not None]
     return any("state" in build and build["state"] is None for build in builds)
 
 
-def _unsteady(exercise: Exercise, runs: list[GroupRun]) -> list[Finding]:
-    """That one call gives two results: before any sentence on the values of one of them."""
+def _nondeterministic(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
+    """Return a finding for each group in which the same call gave two results."""
     return [
         Finding(
-            wording.unsteady(exercise, run.answers[run.wrong[0]].value), evidence=_evidence(exercise, run)
+            messages.nondeterministic(exercise, result.answers[result.failed_cases[0]].value),
+            evidence=_evidence(exercise, result),
         )
-        for run in runs
-        if run.is_unsteady
+        for result in results
+        if result.is_nondeterministic
     ]
 
 
 def _behind_all(
-    exercise: Exercise, runs: list[GroupRun], failing: list[GroupRun]
-) -> tuple[Mistake, GroupRun] | None:
-    """The mistake that gives the student's answers in all groups, and the first group that it loses."""
-    compared = [run for run in runs if run.question.expected or (run in failing and _is_verified(run))]
-    wrong = [run for run in compared if run in failing]
+    exercise: Exercise, results: list[GroupResult], failing: list[GroupResult]
+) -> tuple[Mistake, GroupResult] | None:
+    """Return the mistake that explains the answers in all groups, and the first group that fails for it."""
+    compared = [
+        result for result in results if result.drawn.expected or (result in failing and _is_verified(result))
+    ]
+    wrong = [result for result in compared if result in failing]
     for mistake in exercise.mistakes if wrong else ():
-        if all(explains(exercise, mistake, run) for run in compared):
+        if all(explains(exercise, mistake, result) for result in compared):
             return mistake, wrong[0]
     return None
 
 
 def _behind_some(
-    exercise: Exercise, reference: Callable[..., Any], failing: list[GroupRun]
-) -> tuple[list[Finding], list[GroupRun]]:
-    """The mistakes that give the answers in some of the groups, and the groups that none explains."""
+    exercise: Exercise, reference: Callable[..., Any], failing: list[GroupResult]
+) -> tuple[list[Finding], list[GroupResult]]:
+    """Return findings for mistakes that explain some of the groups, and the groups that none explains."""
     findings, unexplained = list[Finding](), list(failing)
-    wrong = [run for run in failing if run.question.expected or _is_verified(run)]
+    wrong = [result for result in failing if result.drawn.expected or _is_verified(result)]
     behaves_like = {
-        index: [run for run in wrong if explains(exercise, mistake, run)]
+        index: [result for result in wrong if explains(exercise, mistake, result)]
         for index, mistake in enumerate(exercise.mistakes)
     }
     while True:
-        # The mistake behind the most groups is the likeliest; of equals, the one listed first.
+        # The mistake that explains the most groups is the likeliest; of equals, the one listed first.
         explained = {
-            index: [run for run in like if run in unexplained] for index, like in behaves_like.items()
+            index: [result for result in like if result in unexplained]
+            for index, like in behaves_like.items()
         }
         best = max(explained, key=lambda index: len(explained[index]), default=None)
         if best is None or not explained[best]:
             return findings, unexplained
         findings.append(_named(exercise, reference, exercise.mistakes[best], explained[best][0]))
-        unexplained = [run for run in unexplained if run not in explained[best]]
+        unexplained = [result for result in unexplained if result not in explained[best]]
 
 
-def explains(exercise: Exercise, mistake: Mistake, run: GroupRun) -> bool:
-    """Whether the mistake gives exactly the student's answers in a group of cases.
+def explains(exercise: Exercise, mistake: Mistake, result: GroupResult) -> bool:
+    """Whether a mistake gives exactly the student's answers in a group.
 
-    In a group with a verifier those answers that it objects to; the others may be right in many ways.
+    In a group with a verifier only the answers that it objects to are compared.
     """
-    if any(answer.status not in ("value", "raised") for answer in run.answers):
+    if any(answer.status not in ("value", "raised") for answer in result.answers):
         return False
-    # Exceptions of one type have many causes: where nothing but exceptions speaks, they must read alike.
-    only_exceptions = all(run.answers[index].status == "raised" for index in run.wrong)
-    for index in range(len(run.answers)) if run.question.expected else run.wrong:
-        answer, theirs = run.answers[index], run.question.mistaken(mistake, index)
-        if not same_answer(answer, theirs, exercise.tolerance):
+    # Errors of one type have many causes: if there are only errors, their messages must be equal.
+    only_exceptions = all(result.answers[index].status == "raised" for index in result.failed_cases)
+    for index in range(len(result.answers)) if result.drawn.expected else result.failed_cases:
+        answer, mistaken = result.answers[index], result.drawn.mistake_answer(mistake, index)
+        if not same_answer(answer, mistaken, exercise.tolerance):
             return False
-        if only_exceptions and answer.message != theirs.message:
+        if only_exceptions and answer.message != mistaken.message:
             return False
-        # An answer may change its arguments besides, unless that is all that is wrong with the group.
-        if answer.changed != theirs.changed and (theirs.changed or not run.wrong_values):
+        # The student's answer may also change its arguments, unless that is all that is wrong with the group.
+        if answer.changed != mistaken.changed and (mistaken.changed or not result.wrong_values):
             return False
-    return bool(run.question.expected) or _is_objected_to(mistake, run)
+    return bool(result.drawn.expected) or _is_objected_to(mistake, result)
 
 
-def _is_objected_to(mistake: Mistake, run: GroupRun) -> bool:
-    """Whether a verifier objects to the mistake as well, and not only within the tolerance of others."""
-    theirs = [run.question.mistaken(mistake, index) for index in range(len(run.answers))]
-    if any(answer.status != "value" for answer in theirs):
+def _is_objected_to(mistake: Mistake, result: GroupResult) -> bool:
+    """Whether the verifier objects to the answers of the mistake, too."""
+    answers = [result.drawn.mistake_answer(mistake, index) for index in range(len(result.answers))]
+    if any(answer.status != "value" for answer in answers):
         return True
-    return verified(run.group, run.question.cases, [answer.value for answer in theirs]) is not None
+    return run_verifier(result.group, result.drawn.cases, [answer.value for answer in answers]) is not None
 
 
-def _named(exercise: Exercise, reference: Callable[..., Any], mistake: Mistake, run: GroupRun) -> Finding:
-    measured = _measurement(exercise, reference, run)
-    return Finding(mistake.message, mistake.name, _evidence(exercise, run) + _cost(exercise, run), measured)
+def _named(
+    exercise: Exercise, reference: Callable[..., Any], mistake: Mistake, result: GroupResult
+) -> Finding:
+    measured = _measurement(exercise, reference, result)
+    return Finding(
+        mistake.message, mistake.name, _evidence(exercise, result) + _cost(exercise, result), measured
+    )
 
 
-def _measured(exercise: Exercise, reference: Callable[..., Any], run: GroupRun) -> Finding:
-    return Finding(_measurement(exercise, reference, run), evidence=_evidence(exercise, run))
+def _measured(exercise: Exercise, reference: Callable[..., Any], result: GroupResult) -> Finding:
+    return Finding(_measurement(exercise, reference, result), evidence=_evidence(exercise, result))
 
 
-def _measurement(exercise: Exercise, reference: Callable[..., Any], run: GroupRun) -> str:
-    if run.objection is not None and run.objection.sentence:
-        return run.objection.sentence
-    if _always_the_same(exercise, run):
-        return wording.always_the_same(exercise, len(run.answers))
-    if not run.question.expected:  # then nothing is compared: what there is to say is why a value is missing
-        index = next((n for n, answer in enumerate(run.answers) if answer.status != "value"), 0)
-        return measure(exercise, reference, run.question.cases[index], run.answers[index], Answer("value"))
-    index = run.wrong[0] if run.wrong else 0
-    expected = run.question.expected[index]
-    measured = measure(exercise, reference, run.question.cases[index], run.answers[index], expected)
-    return f"{measured}{_cost(exercise, run)}"
+def _measurement(exercise: Exercise, reference: Callable[..., Any], result: GroupResult) -> str:
+    if result.objection is not None and result.objection.sentence:
+        return result.objection.sentence
+    if _always_the_same(exercise, result):
+        return messages.always_the_same(exercise, len(result.answers))
+    if not result.drawn.expected:  # no values are compared: say why a value is missing
+        index = next((n for n, answer in enumerate(result.answers) if answer.status != "value"), 0)
+        return describe_difference(
+            exercise, reference, result.drawn.cases[index], result.answers[index], Answer("value")
+        )
+    index = result.failed_cases[0] if result.failed_cases else 0
+    expected = result.drawn.expected[index]
+    measured = describe_difference(
+        exercise, reference, result.drawn.cases[index], result.answers[index], expected
+    )
+    return f"{measured}{_cost(exercise, result)}"
 
 
-def _cost(exercise: Exercise, run: GroupRun) -> str:
-    """What to say behind a sentence on changed arguments that cost one group."""
-    one_group = run.is_charged and exercise.changed_arguments == "one group"
-    return f" {wording.COSTS_ONE_GROUP.format(run.group.name)}" if one_group else ""
+def _cost(exercise: Exercise, result: GroupResult) -> str:
+    """Return the sentence that says that changed arguments cost this group; else an empty text."""
+    one_group = result.fails_for_changes and exercise.changed_arguments == "one group"
+    return f" {messages.COSTS_ONE_GROUP.format(result.group.name)}" if one_group else ""
 
 
-def _always_the_same(exercise: Exercise, run: GroupRun) -> bool:
-    """Whether several calls got one and the same value, and should not have."""
-    first, *others = run.answers
-    expected = run.question.expected
-    if not others or not expected or any(answer.status != "value" for answer in run.answers):
+def _always_the_same(exercise: Exercise, result: GroupResult) -> bool:
+    """Whether several calls gave the same value although the expected values differ."""
+    first, *others = result.answers
+    expected = result.drawn.expected
+    if not others or not expected or any(answer.status != "value" for answer in result.answers):
         return False
     if first.value is None or any(
-        bool((each != each).any()) for _, each in owned_values(first.value) if _is_array(each)
+        bool((each != each).any()) for _, each in owned_values(first.value) if is_array(each)
     ):
-        return False  # a missing `return` and NaN have sentences of their own
+        return False  # a missing `return` and NaN have their own sentences
     one_value = all(same_value(other.value, first.value, exercise.tolerance) for other in others)
     return one_value and not all(
         same_value(other.value, expected[0].value, exercise.tolerance) for other in expected[1:]
     )
 
 
-def _is_array(value: Any) -> bool:
-    return isinstance(kind_of(value), ArrayKind)
-
-
-def _evidence(exercise: Exercise, run: GroupRun) -> str:
-    shown = [index for index in run.wrong if run.answers[index].status == "value"]
-    if not shown:
+def _evidence(exercise: Exercise, result: GroupResult) -> str:
+    wrong = [index for index in result.failed_cases if result.answers[index].status == "value"]
+    if not wrong:
         return ""
-    index = shown[0]
-    expected = run.question.expected[index] if run.question.expected else Answer("value")
-    case, reference = run.question.cases[index], run.question.reference
-    asked = evidence_of(exercise, reference, case, run.answers[index], expected)
-    return f"{asked} (From the group “{run.group.name}”.)"
+    index = wrong[0]
+    expected = result.drawn.expected[index] if result.drawn.expected else Answer("value")
+    case, reference = result.drawn.cases[index], result.drawn.reference
+    evidence = describe_evidence(exercise, reference, case, result.answers[index], expected)
+    return f"{evidence} (From the group “{result.group.name}”.)"

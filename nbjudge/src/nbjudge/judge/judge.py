@@ -1,6 +1,6 @@
-"""The judge: asks for answers on fresh inputs, compares them with the reference, says what is wrong.
+"""Judging an exercise: draw, compare, retest, score and diagnose.
 
-Nothing here runs student code, and nothing of this is known to the process that does.
+Student code never runs in this process, and the kernel that runs it knows nothing of this module.
 """
 
 from __future__ import annotations
@@ -10,68 +10,82 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge.again import asked_again
-from nbjudge.judge.batches import ask_all
-from nbjudge.judge.changed_arguments import charge_one_group, remark
+from nbjudge.judge.batched_calls import call_groups
+from nbjudge.judge.changed_arguments import fail_one_group, remark_on_changes
 from nbjudge.judge.diagnose import diagnose
-from nbjudge.judge.questions import GroupRun, Question, question, run_of
+from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
+from nbjudge.judge.group_result import GroupResult, compare_group
+from nbjudge.judge.retest import retest
 from nbjudge.judge.scoring import score_groups, withheld_findings
 from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.kernel.replies import Answer, CallAnswer
 
 
 @dataclass(frozen=True)
-class Examination:
-    """A verdict, and what was asked and answered for it."""
+class Judgement:
+    """A verdict, and the results of the groups behind it."""
 
     verdict: Verdict
-    runs: tuple[GroupRun, ...]
+    results: tuple[GroupResult, ...]
 
-    def without_answers(self) -> Examination:
-        """The verdict, which cases are wrong, and no values: all that a tutor keeps.
-
-        Returns
-        -------
-        Examination
-            A copy whose answers have their status only.
-        """
-        runs = [replace(run, answers=[Answer(each.status) for each in run.answers]) for run in self.runs]
-        return replace(self, runs=tuple(runs))
+    def without_answers(self) -> Judgement:
+        """Return a copy whose answers have only their status, which is all that a tutor keeps."""
+        results = [
+            replace(result, answers=[Answer(answer.status) for answer in result.answers])
+            for result in self.results
+        ]
+        return replace(self, results=tuple(results))
 
 
-def judge(exercise: Exercise, reference: Callable[..., Any], ask: CallAnswer, seed: int) -> Verdict:
-    """Judge one exercise on inputs drawn from `seed`; `ask` puts calls to the student's kernel."""
-    return examine(exercise, reference, ask, seed).verdict
+def judge_exercise(exercise: Exercise, reference: Callable[..., Any], ask: CallAnswer, seed: int) -> Verdict:
+    """Judge one exercise on inputs drawn from `seed`.
+
+    Parameters
+    ----------
+    exercise
+        The exercise with its groups and mistakes.
+    reference
+        The answer of the solution notebook, which runs in this process.
+    ask
+        Makes calls of the student's answer, in the student's kernel.
+    seed
+        The same seed draws the same inputs.
+
+    Returns
+    -------
+    Verdict
+        The points of each group and the findings.
+
+    Raises
+    ------
+    CourseError
+        If the checks are broken, for example if the reference cannot answer a case.
+    """
+    return judge_groups(exercise, reference, draw_groups(exercise, reference, seed), ask, seed).verdict
 
 
-def examine(exercise: Exercise, reference: Callable[..., Any], ask: CallAnswer, seed: int) -> Examination:
-    """Judge one exercise, for somebody who wants to go on from what was asked."""
-    questions = [question(exercise, group, reference, seed) for group in exercise.groups]
-    return examine_with(exercise, reference, questions, ask, seed)
-
-
-def examine_with(
+def judge_groups(
     exercise: Exercise,
     reference: Callable[..., Any],
-    questions: Sequence[Question],
+    groups: Sequence[DrawnGroup],
     ask: CallAnswer,
     seed: int,
-) -> Examination:
-    """The same on questions that are there already."""
-    answered = ask_all(exercise, questions, ask)
-    runs = [run_of(exercise, *pair) for pair in zip(questions, answered, strict=True)]
-    runs = asked_again(exercise, runs, ask)
-    runs, verdicts = charge_one_group(exercise, runs, score_groups(runs))
-    findings = [] if all(group.agrees for group in verdicts) else _diagnosed(exercise, reference, runs)
+) -> Judgement:
+    """Judge one exercise on groups that are drawn already; see `judge_exercise`."""
+    answered = call_groups(exercise, groups, ask)
+    results = [compare_group(exercise, *pair) for pair in zip(groups, answered, strict=True)]
+    results = retest(exercise, results, ask)
+    results, scores = fail_one_group(exercise, results, score_groups(results))
+    findings = [] if all(score.agrees for score in scores) else _diagnose(exercise, reference, results)
     if not any(finding.mistake for finding in findings):
-        findings = [*findings, *remark(exercise, reference, runs)]
-    findings += withheld_findings(verdicts)
-    return Examination(Verdict(exercise.name, seed, verdicts, tuple(findings)), tuple(runs))
+        findings = [*findings, *remark_on_changes(exercise, reference, results)]
+    findings += withheld_findings(scores)
+    return Judgement(Verdict(exercise.name, seed, scores, tuple(findings)), tuple(results))
 
 
-def _diagnosed(exercise: Exercise, reference: Callable[..., Any], runs: list[GroupRun]) -> list[Finding]:
-    """The findings; an answer too strange to be described must not cost its author the whole grade."""
+def _diagnose(exercise: Exercise, reference: Callable[..., Any], results: list[GroupResult]) -> list[Finding]:
+    """Diagnose, with a fallback: an answer that cannot be described must not cost the whole grade."""
     try:
-        return diagnose(exercise, reference, runs)
+        return diagnose(exercise, reference, results)
     except Exception:
         return [Finding(f"`{exercise.name}` does not give what the exercise asks for.")]

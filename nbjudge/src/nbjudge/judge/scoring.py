@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nbjudge.judge.questions import GroupRun
+from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.verdict import Finding, GroupVerdict
 from nbjudge.values import describe
 
@@ -20,7 +20,7 @@ WITHHELD_UNTIL_ALL = (
 )
 
 
-def score_groups(results: Sequence[GroupRun]) -> tuple[GroupVerdict, ...]:
+def score_groups(results: Sequence[GroupResult]) -> tuple[GroupVerdict, ...]:
     """Decide which groups earn their points.
 
     Parameters
@@ -34,19 +34,19 @@ def score_groups(results: Sequence[GroupRun]) -> tuple[GroupVerdict, ...]:
         In the same order. A group whose points are withheld did not earn them; its `note` holds the reason
         as a sentence for the student.
     """
-    computed = [result for result in results if result.question.requires_computation]
-    computed = computed or [result for result in results if not result.only_refuses]
-    any_passed = any(result.agrees for result in computed)
-    all_passed = all(result.agrees for result in computed)
+    computed = [result for result in results if result.drawn.requires_computation]
+    computed = computed or [result for result in results if not result.only_raises]
+    any_passed = any(result.passed for result in computed)
+    all_passed = all(result.passed for result in computed)
     scores = []
     for result in results:
         withheld = ""
-        if result.agrees and result not in computed:
+        if result.passed and result not in computed:
             if not any_passed:
                 withheld = WITHHELD_UNTIL_ONE
-            elif not all_passed and result.says_nothing:
+            elif not all_passed and result.weights_too_small:
                 withheld = WITHHELD_UNTIL_ALL
-        earned = result.agrees and not withheld
+        earned = result.passed and not withheld
         scores.append(GroupVerdict(result.group.name, result.group.points, earned, withheld))
     return tuple(scores)
 

@@ -1,19 +1,20 @@
-"""What the judge says of one exercise: points by group, and the sentences that help."""
+"""The verdict on one exercise: the points of each group, and the findings."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
-LONGEST_SENTENCE = 2_000  # characters; an answer's own names and messages are in it
+LONGEST_SENTENCE = 2_000  # characters; it may hold names and messages of the student's code
+FORBIDDEN = "not_allowed"  # as the mistake of a finding: the answer ran a forbidden call
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong: its sentence, the named mistake behind it, and the student's own numbers.
+    """One thing that is wrong: a sentence, the named mistake behind it, and the student's own numbers.
 
-    `measured` says of a named mistake what can be measured without naming it, for those who would rather
-    find out by themselves; it is no part of the record.
+    `measured` is the sentence that would be shown if the mistake had no name, for learners who want to find
+    the mistake by themselves. It is not recorded.
     """
 
     sentence: str
@@ -30,15 +31,17 @@ class Finding:
 
 @dataclass(frozen=True)
 class GroupVerdict:
+    """Whether one case group earned its points."""
+
     name: str
     points: float
     agrees: bool
-    note: str = ""  # what it takes for a group to count whose own cases agree
+    note: str = ""  # why the points are withheld of a group that passes, see `nbjudge.judge.scoring`
 
 
 @dataclass(frozen=True)
 class Regrade:
-    """What an instructor decided in the judge's place, why, and on which day (as 2026-11-23)."""
+    """The points that an instructor gave instead of the judge, the reason, and the day ("2026-11-23")."""
 
     points: float
     reason: str
@@ -47,9 +50,9 @@ class Regrade:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement of one exercise; `seed` brings back the very inputs it was judged on.
+    """The verdict on one exercise; the same `seed` draws the same inputs again.
 
-    With a `regrade` its points are the instructor's; groups and findings stay the judge's.
+    With a `regrade` the points are the instructor's; groups and findings stay the judge's.
     """
 
     exercise: str
@@ -64,7 +67,7 @@ class Verdict:
 
     @property
     def judged_points(self) -> float:
-        """What the judge gave, whatever an instructor decided since."""
+        """The points that the judge gave, without a regrade."""
         return sum(group.points for group in self.groups if group.agrees)
 
     @property
@@ -73,7 +76,7 @@ class Verdict:
 
     @property
     def message(self) -> str:
-        """The first sentence a student should read."""
+        """The sentence that a student reads first."""
         if self.regrade is not None:
             return f"Your instructor changed this verdict: {self.regrade.reason}"
         if self.findings:
@@ -81,7 +84,7 @@ class Verdict:
         return "Right in every case."
 
     def as_data(self) -> dict[str, Any]:
-        """JSON-ready, for the record."""
+        """Return the verdict as JSON-ready data for the record."""
         data = asdict(self) | {"points": self.points, "max_points": self.max_points}
         for finding in data["findings"]:
             del finding["measured"]

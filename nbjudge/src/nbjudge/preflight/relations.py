@@ -11,8 +11,8 @@ from typing import Any
 
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge.again import second_round_calls
-from nbjudge.judge.questions import Question, question
+from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
+from nbjudge.judge.retest import retest_calls
 from nbjudge.probe.building import BUILDERS
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
@@ -35,8 +35,8 @@ class Asked:
         self.exercise, self.reference = exercise, reference
 
     @cached_property
-    def questions(self) -> list[Question]:
-        return [question(self.exercise, group, self.reference, SEED) for group in self.exercise.groups]
+    def questions(self) -> list[DrawnGroup]:
+        return draw_groups(self.exercise, self.reference, SEED)
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -142,7 +142,7 @@ RELATIONS = (
     Relation("arguments unchanged", _unchanged, lambda asked: "only numbers and words go in"),
     Relation(
         "second call",
-        lambda asked: any(second_round_calls(each) for each in asked.questions if each.expected),
+        lambda asked: any(retest_calls(each)[0] for each in asked.questions if each.expected),
         lambda asked: "",
     ),
     Relation("mode", _mode, lambda asked: "no module" if not any(c.build for c in asked.cases) else ""),

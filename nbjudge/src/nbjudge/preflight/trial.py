@@ -15,7 +15,7 @@ from nbjudge.authoring.steps import Step
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder
 from nbjudge.errors import CourseError
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.replies import CallAnswer, Reply, read_reply
 from nbjudge.probe import respond
@@ -112,7 +112,7 @@ def trials(
     for kind, name, answer in chosen:
         ask = _asking(answer)
         with in_folder(assignment.source_path.parent):
-            verdicts = tuple(judge(exercise, reference, ask, seed) for seed in seeds)
+            verdicts = tuple(judge_exercise(exercise, reference, ask, seed) for seed in seeds)
         yield Trial(exercise.name, kind, name, verdicts, any(group.verify for group in exercise.groups))
 
 

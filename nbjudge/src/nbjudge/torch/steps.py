@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from nbjudge.authoring.steps import Names, together
+from nbjudge.authoring.steps import Names, merge_watches
 from nbjudge.authoring.steps import Step as PlainStep
 from nbjudge.torch.watching import CALLED
 
@@ -27,7 +27,7 @@ class Step(PlainStep):
 
     def watch(self) -> dict[str, dict[str, tuple[str, ...]]]:
         own = {"operators": self.operators, "called_operators": self.called_operators}
-        return together([super().watch(), own])
+        return merge_watches([super().watch(), own])
 
     def _own_patterns(self) -> tuple[str, ...]:
         called = (operator + CALLED for operator in self.called_operators)

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge.arguments import argument_names, receiver
-from nbjudge.judge.judge import Examination
+from nbjudge.judge.argument_names import argument_names, receiver
+from nbjudge.judge.judge import Judgement
 from nbjudge.kernel.replies import Answer, CallAnswer
 from nbjudge.tutor.levels import Level
 from nbjudge.tutor.material import AssignmentMaterial
@@ -53,7 +53,7 @@ def parts_as_data(parts: list[Part]) -> list[dict[str, str]]:
     return [asdict(part) for part in parts]
 
 
-def which_mistake(examination: Examination, level: Level) -> list[Part]:
+def which_mistake(examination: Judgement, level: Level) -> list[Part]:
     """The sentences that name what is wrong."""
     if level != Level.FULL:
         return [Part("text", NOT_AT_THIS_LEVEL)]
@@ -72,10 +72,10 @@ def one_page(assignment: AssignmentMaterial, level: Level, right: Collection[str
     return [Part("code", assignment.one_page.rstrip())]
 
 
-def smallest_case(assignment: AssignmentMaterial, examination: Examination, ask: CallAnswer) -> list[Part]:
+def smallest_case(assignment: AssignmentMaterial, examination: Judgement, ask: CallAnswer) -> list[Part]:
     """The smallest case in which it goes wrong; nothing where none is found."""
     exercise, reference = assignment.exercise(examination.verdict.exercise)
-    difference = smallest_difference(exercise, reference, examination.runs, ask)
+    difference = smallest_difference(exercise, reference, examination.results, ask)
     return [] if difference is None else _shown(exercise, reference, difference)
 
 

@@ -13,7 +13,7 @@ from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
 from nbjudge.course.notebooks import PlainCell, read_plain_cells
 from nbjudge.errors import CourseError
-from nbjudge.judge.questions import Question, question
+from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
 from nbjudge.parsing import source_of
 from nbjudge.tutor.levels import Level
 
@@ -52,7 +52,7 @@ class AssignmentMaterial(Protocol):
     def exercise(self, name: str) -> tuple[Exercise, Callable[..., Any]]:
         """The checks and the reference of an exercise."""
 
-    def questions(self, name: str, seed: int) -> list[Question]:
+    def questions(self, name: str, seed: int) -> list[DrawnGroup]:
         """What is asked about an exercise, with the right answers; the same objects for the same seed."""
 
     def why_not(self, name: str) -> str:
@@ -94,9 +94,9 @@ class TutoredAssignment:
     def coded(self) -> list[str]:
         return [name for name in self.names if name in self.assignment.exercises]
 
-    def questions(self, name: str, seed: int) -> list[Question]:
+    def questions(self, name: str, seed: int) -> list[DrawnGroup]:
         exercise, reference = self.exercise(name)
-        return [question(exercise, group, reference, seed) for group in exercise.groups]
+        return draw_groups(exercise, reference, seed)
 
     @cached_property
     def cells(self) -> list[PlainCell]:

@@ -16,7 +16,7 @@ from typing import Any
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise, Group, Tolerance
 from nbjudge.authoring.steps import Step
-from nbjudge.judge.questions import Question
+from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.kernel.replies import Answer
 from nbjudge.tutor.levels import Level
 from nbjudge.tutor.material import WrittenQuestion
@@ -67,7 +67,7 @@ class RecordedAssignment:
     exercises: dict[str, RecordedExercise]
     most: Level = Level.MEASURED
     one_page: str = ""  # it would be all the answers
-    _questions: dict[str, list[Question]] = field(default_factory=dict)
+    _questions: dict[str, list[DrawnGroup]] = field(default_factory=dict)
 
     @property
     def coded(self) -> list[str]:
@@ -86,7 +86,7 @@ class RecordedAssignment:
         )
         return exercise, _without_answer(kept.arguments)
 
-    def questions(self, name: str, seed: int) -> list[Question]:
+    def questions(self, name: str, seed: int) -> list[DrawnGroup]:
         """Those of the one draw, whatever the seed."""
         if name not in self._questions:
             _, reference = self.exercise(name)
@@ -114,10 +114,10 @@ class RecordedAssignment:
         return []
 
 
-def _question(kept: RecordedGroup, reference: Callable[..., Any]) -> Question:
+def _question(kept: RecordedGroup, reference: Callable[..., Any]) -> DrawnGroup:
     group = Group(kept.name, kept.points, lambda draw: kept.cases)
-    asked = Question(group, reference, kept.cases, kept.calls, kept.expected, kept.requires_computation)
-    asked.second_round.append(kept.second_round)
+    asked = DrawnGroup(group, reference, kept.cases, kept.calls, kept.expected, kept.requires_computation)
+    asked.retest = kept.second_round
     return asked
 
 

@@ -17,9 +17,9 @@ from typing import Any
 from nbjudge.authoring.case import Case
 from nbjudge.course.course import Course
 from nbjudge.errors import CourseError
-from nbjudge.judge.again import second_round_of
-from nbjudge.judge.arguments import argument_names
-from nbjudge.judge.questions import Question
+from nbjudge.judge.argument_names import argument_names
+from nbjudge.judge.drawn_group import DrawnGroup
+from nbjudge.judge.retest import retest_calls
 from nbjudge.tutor.material import AssignmentMaterial, Material, TutoredAssignment, material_of
 from nbjudge.tutor.recorded import RecordedAssignment, RecordedExercise, RecordedGroup
 from nbjudge.values.kinds import kind_of
@@ -194,8 +194,8 @@ def _recorded(assignment: TutoredAssignment, name: str) -> RecordedExercise:
     )
 
 
-def _recorded_group(asked: Question) -> RecordedGroup:
-    group, again = asked.group, second_round_of(asked)
+def _recorded_group(asked: DrawnGroup) -> RecordedGroup:
+    group, again = asked.group, retest_calls(asked)
     return RecordedGroup(
         group.name, group.points, asked.cases, asked.calls, asked.expected, asked.requires_computation, again
     )

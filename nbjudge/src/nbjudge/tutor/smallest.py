@@ -16,7 +16,8 @@ from typing import Any
 
 from nbjudge.authoring.case import Build, Case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge.questions import GroupRun, right, values_right
+from nbjudge.judge.compare import has_expected_values, is_right
+from nbjudge.judge.group_result import GroupResult
 from nbjudge.kernel.replies import Answer, CallAnswer, answers_of, calls_for
 from nbjudge.probe.building import BUILDERS
 from nbjudge.values.arrays import ArrayKind
@@ -40,27 +41,27 @@ class Difference:
 
 
 def smallest_difference(
-    exercise: Exercise, reference: Callable[..., Any], runs: Sequence[GroupRun], ask: CallAnswer
+    exercise: Exercise, reference: Callable[..., Any], runs: Sequence[GroupResult], ask: CallAnswer
 ) -> Difference | None:
     """The smallest case found in which the answer is wrong; None where none of its failing cases shrinks."""
     end = time.monotonic() + MOST_SECONDS
     # An answer with wrong values may change its arguments besides: its values are shown then.
-    is_right = values_right if any(_has_wrong_values(run) for run in runs) else right
+    matches = has_expected_values if any(_has_wrong_values(run) for run in runs) else is_right
     candidates = _candidates(reference, _failing(runs), end)
     while some := list(itertools.islice(candidates, AT_ONCE)):
         reply = ask(exercise.name, calls_for([case for case, _ in some], [None] * len(some)), {})
         for (case, expected), answer in zip(some, reply.answers, strict=True):
             answer = answer.beside(expected)
-            if answer.status not in ("value", "raised") or is_right(exercise, case, answer, expected):
+            if answer.status not in ("value", "raised") or matches(exercise, case, answer, expected):
                 continue
             if _has_one_right_answer(exercise, case, expected):
                 return Difference(case, answer, expected)
     return None
 
 
-def _has_wrong_values(run: GroupRun) -> bool:
+def _has_wrong_values(run: GroupResult) -> bool:
     """Whether more than gradients is wrong: these are not asked for again."""
-    return any(not run.question.cases[index].gradients for index in run.wrong_values)
+    return any(not run.drawn.cases[index].gradients for index in run.wrong_values)
 
 
 def _has_one_right_answer(exercise: Exercise, case: Case, expected: Answer) -> bool:
@@ -70,19 +71,19 @@ def _has_one_right_answer(exercise: Exercise, case: Case, expected: Answer) -> b
     """
     calls = calls_for([case], [None])
     return all(
-        right(exercise, case, answer.beside(expected), expected)
+        is_right(exercise, case, answer.beside(expected), expected)
         for way in exercise.right_answers
         for answer in answers_of(way, calls)
     )
 
 
-def _failing(runs: Sequence[GroupRun]) -> list[Case]:
+def _failing(runs: Sequence[GroupResult]) -> list[Case]:
     """Cases whose values differ before those that end in an error, the smaller before the larger."""
     found = [
-        (run.answers[index].status != "value", _count(run.question.cases[index]), run.question.cases[index])
+        (run.answers[index].status != "value", _count(run.drawn.cases[index]), run.drawn.cases[index])
         for run in runs
-        if run.question.expected
-        for index in run.wrong
+        if run.drawn.expected
+        for index in run.failed_cases
     ]
     ordered = sorted(found, key=lambda each: each[:2])
     return [case for *_, case in ordered if case.refuses is None][:MOST_SHRUNK]

@@ -13,8 +13,8 @@ from datetime import date
 from typing import Any
 
 from nbjudge.errors import CourseError
-from nbjudge.judge.again import second_round_of
-from nbjudge.judge.judge import Examination, examine_with
+from nbjudge.judge.judge import Judgement, judge_groups
+from nbjudge.judge.retest import retest_calls
 from nbjudge.judge.verdict import Finding
 from nbjudge.kernel import requests
 from nbjudge.kernel.replies import CallAnswer
@@ -35,7 +35,7 @@ from nbjudge.tutor.material import AssignmentMaterial, Material
 
 Reply = dict[str, Any]
 # Begins a check: of which assignment and exercise, and what examines the answer.
-Converse = Callable[[tuple[str, str], Callable[[CallAnswer], Examination]], Talk]
+Converse = Callable[[tuple[str, str], Callable[[CallAnswer], Judgement]], Talk]
 MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
 IT_DIFFERS = "It gives something else than it should."
 ONLY_EXAMPLES = "In this assignment the tutor is not asked yet: the examples above test your answer."
@@ -56,7 +56,7 @@ class Tutor:
         # One seed for as long as the tutor runs: whoever mends an answer meets the numbers again that it
         # went wrong on. The seed itself is known to nobody before.
         self._seed = secrets.randbits(48) if seed is None else seed
-        self._examined: dict[str, Examination] = {}
+        self._examined: dict[str, Judgement] = {}
         self._case_shown: dict[str, bool] = {}  # as the first help on the last examination
         self._open: dict[str, tuple[str, Talk, Callable[[Any], Reply]]] = {}  # the exercise first
         self._preparing = threading.Lock()
@@ -78,11 +78,11 @@ class Tutor:
             return {"said": why_not, "level": level}
         exercise, reference = assignment.exercise(name)
 
-        def look(ask: CallAnswer) -> Examination:
+        def look(ask: CallAnswer) -> Judgement:
             questions = assignment.questions(name, self._seed)
-            return examine_with(exercise, reference, questions, ask, self._seed).without_answers()
+            return judge_groups(exercise, reference, questions, ask, self._seed).without_answers()
 
-        def finish(examination: Examination) -> Reply:
+        def finish(examination: Judgement) -> Reply:
             self._examined[name] = examination
             self._prepare_next(assignment, name)
             return _verdict_reply(examination, level) | {"remark": assignment.remark(name)}
@@ -144,7 +144,7 @@ class Tutor:
         """Draw the questions of an exercise and answer them, so that its first check need not wait."""
         with self._preparing:
             for question in assignment.questions(name, self._seed):
-                second_round_of(question)
+                retest_calls(question)
 
     def _begin(self, name: str, talk: Talk, finish: Callable[[Any], Reply]) -> Reply:
         # A kernel that begins again with an exercise has given up what it had begun with it.
@@ -199,7 +199,7 @@ def program_name() -> str:
     return hashlib.sha256(requests.program().encode()).hexdigest()
 
 
-def _verdict_reply(examination: Examination, level: Level) -> Reply:
+def _verdict_reply(examination: Judgement, level: Level) -> Reply:
     verdict = examination.verdict
     return {
         "exercise": verdict.exercise,

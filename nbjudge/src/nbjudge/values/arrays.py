@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from nbjudge.values.kinds import Kind, register
+from nbjudge.values.kinds import Kind, kind_of, register
 from nbjudge.values.packing import LARGEST_ARRAY, LONGEST_LIST
 
 SIZES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4}
@@ -66,6 +66,11 @@ class ArrayKind(Kind):
     def kind_and_shape(self, value: Any) -> str:
         article = "an" if self.noun[0] in "aeiou" else "a"
         return f"{article} {self.noun} of shape {tuple(value.shape)}"
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is an array or a tensor."""
+    return isinstance(kind_of(value), ArrayKind)
 
 
 class NumpyArrays(ArrayKind):

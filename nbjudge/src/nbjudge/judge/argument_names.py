@@ -1,4 +1,4 @@
-"""What arguments are called: by the answer, or by the judge's code that stands before it."""
+"""The names of arguments, for sentences: those of the answer, or of the course's code that wraps it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nbjudge.values.packing import MadeInKernel
 
 
 def receiver(reference: Callable[..., Any], case: Case) -> Callable[..., Any]:
-    """Whose parameters a case's arguments are: what stands between, where it has some of its own."""
+    """Return the function that gets the case's arguments: the answer, or code of the course that wraps it."""
     if case.through is None:
         return reference
     between = respond.make(case.through)(reference)
@@ -23,7 +23,7 @@ def receiver(reference: Callable[..., Any], case: Case) -> Callable[..., Any]:
 
 
 def own_case(reference: Callable[..., Any], case: Case) -> Case:
-    """The case with what the answer itself is handed, by name, where the judge's code stands between."""
+    """Return the case with only those arguments that the answer itself gets, by name."""
     between = receiver(reference, case)
     if between is reference:
         return case
@@ -31,25 +31,25 @@ def own_case(reference: Callable[..., Any], case: Case) -> Case:
     if inspect.isclass(reference):
         own += inspect.signature(reference).parameters
     given = dict(zip(argument_names(between), case.args, strict=False)) | case.kwargs
-    # What is made in the kernel has no words.
-    kept = {
+    # Values that are made in the kernel cannot be described.
+    kwargs = {
         name: value for name, value in given.items() if name in own and not isinstance(value, MadeInKernel)
     }
-    return replace(case, args=(), kwargs=kept)
+    return replace(case, args=(), kwargs=kwargs)
 
 
 def argument_names(function: Callable[..., Any]) -> list[str]:
-    """The parameters of a function, or of a module's `forward`."""
+    """Return the parameter names of a function, or of a module's `forward`."""
     if inspect.isclass(function):
         return list(inspect.signature(function.forward).parameters)[1:]  # type: ignore[attr-defined]
     return list(inspect.signature(function).parameters)
 
 
 def argument_name(function: Callable[..., Any], path: str) -> str:
-    """The parameter behind a path of the protocol, such as "/args/0" or "/kwargs/axis"."""
+    """Return the parameter for a path in a request, such as "/args/0" or "/kwargs/axis"."""
     parts, names = path.split("/"), argument_names(function)
     if len(parts) < 3:
-        return path  # nothing that the protocol knows
+        return path  # not a path of a request
     if parts[1] == "args" and parts[2].isdecimal() and int(parts[2]) < len(names):
         return names[int(parts[2])]
     return parts[2]

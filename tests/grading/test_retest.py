@@ -11,7 +11,7 @@ import torch
 from nbjudge.authoring.case import ask
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import open_course
-from nbjudge.judge.judge import judge
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 
@@ -24,7 +24,7 @@ def verdict_on(name, answer, seed=5):
     def ask(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    return judge(exercise, lesson.reference_answer(name), ask, seed)
+    return judge_exercise(exercise, lesson.reference_answer(name), ask, seed)
 
 
 def reference(name):
@@ -81,7 +81,7 @@ def test_what_is_right_by_luck_is_not_called_kept():
     def put(_name, calls, watch):
         return read_reply(respond.answer_calls(wrong_below_two, calls, watch), len(calls))
 
-    verdict = judge(exercise, lambda x: 2 * x, put, seed=5)
+    verdict = judge_exercise(exercise, lambda x: 2 * x, put, seed=5)
     assert verdict.points == 0
     said = [finding.sentence for finding in verdict.findings]
     assert "“large numbers” came out right on the numbers that were drawn" in said[-1]
@@ -89,7 +89,7 @@ def test_what_is_right_by_luck_is_not_called_kept():
 
 
 def test_numbers_that_cannot_come_up_are_not_asked():
-    exercise = Exercise("root", results=("result",), asked_again_times=2.0)
+    exercise = Exercise("root", results=("result",), retest_factor=2.0)
     exercise.group("from one on", points=1)(lambda draw: [ask(np.array([1.0, 4.0]))])
 
     def right_from_one_on(x):
@@ -98,7 +98,7 @@ def test_numbers_that_cannot_come_up_are_not_asked():
     def put(_name, calls, watch):
         return read_reply(respond.answer_calls(right_from_one_on, calls, watch), len(calls))
 
-    assert judge(exercise, np.sqrt, put, seed=5).points == 1
+    assert judge_exercise(exercise, np.sqrt, put, seed=5).points == 1
 
 
 def test_a_mask_that_is_kept_is_seen():
@@ -193,6 +193,6 @@ def test_whole_numbers_change_places_where_the_reference_accepts_it(accepts_any_
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
     answer = by_shape(lambda x: 3 * x)
-    assert judge(exercise, reference, put, seed=5).points == points
+    assert judge_exercise(exercise, reference, put, seed=5).points == points
     answer = reference  # the control
-    assert judge(exercise, reference, put, seed=5).points == 1
+    assert judge_exercise(exercise, reference, put, seed=5).points == 1

@@ -1,4 +1,7 @@
-"""How measurements are put into words that a student can act on."""
+"""The sentences that students read about a wrong answer: errors, types, gradients, parts of a module.
+
+The sentences about wrong arrays (shape mismatch, dtype, numbers) are in `nbjudge.judge.array_differences`.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,25 @@ from typing import Any
 
 from nbjudge.authoring.case import Case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge.arguments import argument_name
+from nbjudge.judge.argument_names import argument_name
 from nbjudge.judge.compare import same_gradient
 from nbjudge.kernel.replies import Answer
 from nbjudge.values.describe import kind, listed, short
 from nbjudge.values.kinds import KINDS, kind_of, owned_values
 
-# Behind what is said of changed arguments.
+# These follow a sentence about changed arguments.
 COSTS_ONE_GROUP = "The values are right; changed arguments cost one group of cases, “{}”."
 COSTS_NOTHING = "This is a remark and costs no points."
-NO_INPUT = "StdinNotImplementedError"  # what ipykernel raises where nobody can type
+NO_INPUT = "StdinNotImplementedError"  # what ipykernel raises for `input()` without a frontend
 PLURAL = ("scores", "weights", "gradients", "parameters")
 
 
 def no_value(exercise: Exercise, answer: Answer) -> str:
-    """Why there is nothing to compare."""
+    """Say why there is no value to compare."""
     name = exercise.name
     if answer.status == "missing" and answer.error:
-        said = f": {answer.message.rstrip('.')}" if answer.message else ""
-        return f"There is no `{name}`: its cell stops with {answer.error}{said}.{_advice(answer)}"
+        text = f": {answer.message.rstrip('.')}" if answer.message else ""
+        return f"There is no `{name}`: its cell stops with {answer.error}{text}.{_advice(answer)}"
     if answer.status == "missing":
         return f"There is no `{name}`: the cell that defines it did not run, or defines another name."
     if answer.status == "timeout":
@@ -39,33 +42,33 @@ def no_value(exercise: Exercise, answer: Answer) -> str:
     if answer.error == "WrongParametersError":
         return f"The parameters of `{name}` are not those the exercise names ({answer.message})."
     where = f" at the line `{answer.line}`" if answer.line else ""
-    said = f": {_beginning_of(answer.message)}" if answer.message.strip() else ""
-    return f"`{name}` stops with {answer.error}{where}{said}.{_advice(answer)}"
+    text = f": {_first_line(answer.message)}" if answer.message.strip() else ""
+    return f"`{name}` stops with {answer.error}{where}{text}.{_advice(answer)}"
 
 
 def _advice(answer: Answer) -> str:
-    """Behind an error whose own message does not say what to do."""
+    """Say what to do about an error whose own message does not say it."""
     if answer.error == NO_INPUT:
         return " `input()` cannot be answered while a notebook is graded: remove it."
     advice = (kind.advice_on(answer.error, answer.message) for kind in KINDS)
-    return next((f" {said}" for said in advice if said), "")
+    return next((f" {sentence}" for sentence in advice if sentence), "")
 
 
-def _beginning_of(message: str) -> str:
-    """The first line of an error's message, and the next one where the first only announces it."""
+def _first_line(message: str) -> str:
+    """Return the first line of an error's message, and the next one if the first ends with a colon."""
     first, *others = (line.strip() for line in message.splitlines() if line.strip())
     return " ".join([first, *others[:1]] if first.endswith(":") else [first]).rstrip(".")
 
 
-def asked_for(exercise: Exercise, case: Case, answer: Answer, wanted: Any) -> str:
-    """After an error of the answer's own: what the call was, and what it should have returned."""
+def expected_result(exercise: Exercise, case: Case, answer: Answer, expected: Any) -> str:
+    """Say after an error of the student's code what the call was, and what it should return."""
     if answer.status != "raised" or answer.error in ("NotImplementedError", "WrongParametersError"):
         return ""
-    if isinstance(wanted, dict):  # a module that was looked at from several sides
-        wanted = wanted.get("result")
-    if wanted is None:
+    if isinstance(expected, dict):  # several things that were read from a module
+        expected = expected.get("result")
+    if expected is None:
         return ""
-    values = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
+    values = list(expected) if isinstance(expected, (list, tuple)) else [expected]
     named = [
         f"`{name}`, {kind(value)}" if len(values) > 1 else kind(value)
         for name, value in zip(exercise.results, values, strict=False)
@@ -73,33 +76,35 @@ def asked_for(exercise: Exercise, case: Case, answer: Answer, wanted: Any) -> st
     return f" Called with {describe_call(case)}, it is to return {'; '.join(named)}." if named else ""
 
 
-def _clashing(case: Case) -> str:
-    """The numbers that a refusal has to hold: “5, or 10 and 2”."""
+def _required_numbers(case: Case) -> str:
+    """List the numbers that a ValueError must hold: “5, or 10 and 2”."""
     enough = [numbers for numbers in (case.refuses, case.or_naming) if numbers]
     return ", or ".join(listed([str(number) for number in numbers]) for numbers in enough)
 
 
-def should_refuse(exercise: Exercise, case: Case) -> str:
-    numbers = _clashing(case)
+def no_error(exercise: Exercise, case: Case) -> str:
+    """Say that an error must be raised, and the answer returned a value."""
+    numbers = _required_numbers(case)
     return (
         f"`{exercise.name}` returns an answer for {describe_call(case)}, which cannot work: "
         f"raise a ValueError with a sentence that holds {numbers}."
     )
 
 
-def refuses_badly(exercise: Exercise, case: Case, answer: Answer) -> str:
-    numbers = _clashing(case)
+def wrong_error(exercise: Exercise, case: Case, answer: Answer) -> str:
+    """Say that the wrong error was raised, or one without the required numbers."""
+    numbers = _required_numbers(case)
     if answer.error == "ValueError":
-        said = answer.message.rstrip(".") or "nothing"
-        return f"The ValueError of `{exercise.name}` says “{said}”: its sentence has to hold {numbers}."
+        text = answer.message.rstrip(".") or "nothing"
+        return f"The ValueError of `{exercise.name}` says “{text}”: its sentence has to hold {numbers}."
     return (
         f"`{exercise.name}` stops with {answer.error} for {describe_call(case)}: "
         f"raise a ValueError instead, with a sentence that holds {numbers}."
     )
 
 
-def keeps_something(exercise: Exercise, by_object: bool) -> str:
-    """An answer that is right once."""
+def keeps_state(exercise: Exercise, by_object: bool) -> str:
+    """Say that an answer keeps state between calls."""
     who = "an object of it is called" if by_object else "it is called"
     return (
         f"`{exercise.name}` gives what is right when {who} once, and something else when {who} again with "
@@ -108,7 +113,7 @@ def keeps_something(exercise: Exercise, by_object: bool) -> str:
 
 
 def right_by_chance(exercise: Exercise, group: str) -> str:
-    """An answer that is wrong elsewhere, and here only with other numbers."""
+    """Say that an answer that is wrong in other groups fails this group in the retest."""
     return (
         f"“{group}” came out right on the numbers that were drawn; asked once more with others, "
         f"`{exercise.name}` gives something else than is right."
@@ -116,25 +121,25 @@ def right_by_chance(exercise: Exercise, group: str) -> str:
 
 
 def always_the_same(exercise: Exercise, calls: int) -> str:
-    """Constants in place of arguments."""
+    """Say that an answer ignores its arguments."""
     return (
         f"`{exercise.name}` gives one and the same answer to {calls} calls that differ: what it is handed "
         "takes no part in it. Compute it from the arguments."
     )
 
 
-def stops_when_asked_again(exercise: Exercise, answer: Answer, by_object: bool) -> str:
+def stops_in_retest(exercise: Exercise, answer: Answer, by_object: bool) -> str:
     who = "an object of it was called" if by_object else "it was called"
     return f"Right at first; after {who} before: {no_value(exercise, answer)}"
 
 
-def changes_when_asked_again(exercise: Exercise, by_object: bool) -> str:
+def changes_in_retest(exercise: Exercise, by_object: bool) -> str:
     who = "an object of it was called" if by_object else "it was called"
     return f"`{exercise.name}` leaves its input alone at first, and changes it after {who} before."
 
 
-def unsteady(exercise: Exercise, value: Any) -> str:
-    """Two results of one call."""
+def nondeterministic(exercise: Exercise, value: Any) -> str:
+    """Say that the same call gave two results."""
     causes = (kind_of(each).cause_of_chance for _, each in owned_values(value))  # type: ignore[union-attr]
     cause = next(filter(None, causes), "")
     return (
@@ -144,6 +149,7 @@ def unsteady(exercise: Exercise, value: Any) -> str:
 
 
 def changed_arguments(exercise: Exercise, reference: Callable[..., Any], changed: Sequence[str]) -> str:
+    """Say which arguments were changed, given their paths in the request."""
     if any("." in place for place in changed):
         parts = list(dict.fromkeys(_part(reference, place) for place in changed if "." in place))
         return f"`{exercise.name}` changes {listed(parts)}: leave what belongs to the caller as it was."
@@ -154,80 +160,86 @@ def changed_arguments(exercise: Exercise, reference: Callable[..., Any], changed
 def wrong_gradients(
     exercise: Exercise, reference: Callable[..., Any], answer: Answer, expected: Answer
 ) -> str:
-    """Which argument's gradient is missing, not finite, or other than it should be."""
+    """Say which argument's gradient is missing, NaN or wrong."""
     if isinstance(answer.gradients, str):
         return f"The values agree, but the backward pass stops: {answer.gradients.rstrip('.')}."
-    mine, right = answer.gradients or {}, expected.gradients
-    assert isinstance(right, dict)
-    for path, gradient in right.items():
+    actual = answer.gradients or {}
+    assert isinstance(expected.gradients, dict)
+    for path, gradient in expected.gradients.items():
         name = argument_name(reference, path)
-        yours = mine.get(path)
-        if yours is None and gradient is not None and bool(gradient.any()):
+        own = actual.get(path)
+        if own is None and gradient is not None and bool(gradient.any()):
             why = getattr(kind_of(gradient), "no_gradient", "")
             return f"The values agree, but no gradient reaches `{name}`{': ' if why else ''}{why}."
-        if yours is not None and bool((yours != yours).any()):
+        if own is not None and bool((own != own).any()):
             return (
                 f"The values agree, but the gradient of `{name}` is NaN: "
                 "a value that was cleaned up afterwards was NaN on the way."
             )
-    for path, gradient in right.items():
-        if not same_gradient(mine.get(path), gradient, exercise.tolerance):
+    for path, gradient in expected.gradients.items():
+        if not same_gradient(actual.get(path), gradient, exercise.tolerance):
             name = argument_name(reference, path)
             return f"The values agree, but the gradient of `{name}` differs from that of the formula."
     return "The values agree, but their gradients differ from those of the formula."
 
 
-def wrong_number(exercise: Exercise, value: Any, expected: Any) -> str:
-    """One thing where several were asked for, or the other way round."""
+def wrong_count(exercise: Exercise, actual: Any, expected: Any) -> str:
+    """Say that one result was returned instead of several, or several instead of one."""
     several = isinstance(expected, (list, tuple))
     asked = "(" + ", ".join(exercise.results) + ")" if several else kind(expected)
-    if value is None:
+    if actual is None:
         return f"`{exercise.name}` returns nothing, and {asked} was asked for: is the `return` line missing?"
-    return f"`{exercise.name}` returns {kind(value)}, and {asked} was asked for."
+    return f"`{exercise.name}` returns {kind(actual)}, and {asked} was asked for."
 
 
-def wrong_kind(what: str, value: Any, expected: Any, is_part: bool) -> str:
-    """A list, a number, nothing, where an array was asked for."""
-    if value is None and not is_part:
+def wrong_type(what: str, actual: Any, expected: Any, is_part: bool) -> str:
+    """Say that the result is a list, a number or None instead of an array, for example."""
+    if actual is None and not is_part:
         return f"{what} returns nothing, and {kind(expected)} was asked for: is the `return` line missing?"
-    return f"{what} {'is' if is_part else 'returns'} {kind(value)}, and {kind(expected)} was asked for."
+    return f"{what} {'is' if is_part else 'returns'} {kind(actual)}, and {kind(expected)} was asked for."
 
 
-def wrong_length(what: str, value: Any, expected: Any) -> str:
-    """A pair where three things were asked for, or the like."""
-    return f"{what} is {kind(value)}, and {kind(expected)} was asked for."
+def wrong_length(what: str, actual: Any, expected: Any) -> str:
+    """Say that a list has the wrong number of entries."""
+    return f"{what} is {kind(actual)}, and {kind(expected)} was asked for."
 
 
 def wrong_order(exercise: Exercise) -> str:
+    """Say that the results are returned in the opposite order."""
     returned, asked = (", ".join(names) for names in (exercise.results[::-1], exercise.results))
     return f"`{exercise.name}` returns ({returned}); ({asked}) was asked for, in this order."
 
 
 def agreement(names: Sequence[str]) -> str:
+    """Say which of several results are right."""
     plural = len(names) > 1 or names[0] in PLURAL
     return f"The {listed(names)} {'agree' if plural else 'agrees'}."
 
 
-def wrong_parts(exercise: Exercise, side: str, mine: Any, right: Any) -> str:
-    """Parameters, buffers or attributes with other names, shapes or types than they should have."""
+def wrong_parts(exercise: Exercise, side: str, actual: Any, expected: Any) -> str:
+    """Say which parameters, buffers or attributes of a module have a wrong name, shape or type."""
     side = "entries of the state" if side == "state" else side
-    if not isinstance(mine, dict) or not isinstance(right, dict):
-        return f"The {side} of `{exercise.name}` are {short(mine)}, and {short(right)} was asked for."
-    missing = [f"`{name}`" for name in right if name not in mine]
-    extra = [f"`{name}`" for name in mine if name not in right]
+    if not isinstance(actual, dict) or not isinstance(expected, dict):
+        return f"The {side} of `{exercise.name}` are {short(actual)}, and {short(expected)} was asked for."
+    missing = [f"`{name}`" for name in expected if name not in actual]
+    extra = [f"`{name}`" for name in actual if name not in expected]
     if missing or extra:
         lacks = f"lack {listed(missing)}" if missing else ""
         has = f"have {listed(extra)} too many" if extra else ""
         return f"The {side} of `{exercise.name}` {' and '.join(filter(None, (lacks, has)))}."
-    differing = (name for name in right if short(mine[name]) != short(right[name]) or mine[name] is None)
+    differing = (
+        name for name in expected if short(actual[name]) != short(expected[name]) or actual[name] is None
+    )
     name = next(differing, None)
     if name is None:
         return f"The {side} of `{exercise.name}` hold other numbers than they should."
-    return f"Of the {side} of `{exercise.name}`, `{name}` is {short(mine[name])}, not {short(right[name])}."
+    return (
+        f"Of the {side} of `{exercise.name}`, `{name}` is {short(actual[name])}, not {short(expected[name])}."
+    )
 
 
 def describe_call(case: Case) -> str:
-    """The shapes of a call's inputs: "a float64 array of shape (7, 9), axis=1"."""
+    """Describe the arguments of a call: "a float64 array of shape (7, 9), axis=1"."""
     call = _arguments(case.args, case.kwargs)
     if case.build is None:
         return call
@@ -240,9 +252,9 @@ def _arguments(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
 
 
 def _part(reference: Callable[..., Any], place: str) -> str:
-    """An object's part in words: "/args/0._modules.embedding._parameters.weight"."""
+    """Name a part of an object, such as "/args/0._modules.embedding._parameters.weight"."""
     argument, *inner = place.split(".")
     names = [name for name in inner if name.strip("_") == name != "grad" and not name.isdecimal() and name]
     owner = f"`{argument_name(reference, argument)}`"
-    said = f"`{'.'.join(names)}` of {owner}" if names else owner
-    return f"the gradient of {said}" if inner[-1] == "grad" else said
+    part = f"`{'.'.join(names)}` of {owner}" if names else owner
+    return f"the gradient of {part}" if inner[-1] == "grad" else part

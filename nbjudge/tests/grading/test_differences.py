@@ -29,8 +29,9 @@ from wrong_attention import (
 )
 
 from nbjudge.authoring import Exercise, ask
-from nbjudge.judge.judge import judge
-from nbjudge.judge.questions import question, right
+from nbjudge.judge.compare import is_right
+from nbjudge.judge.drawn_group import draw_groups
+from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import Answer, Reply, read_reply
 from nbjudge.probe import respond
 
@@ -173,7 +174,7 @@ def test_a_number_is_told_from_a_tensor_and_an_int():
         def in_process(_name, calls, watch, answer=answer):
             return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-        assert re.search(sentence, judge(exercise, lambda n: float(n), in_process, seed=1).message)
+        assert re.search(sentence, judge_exercise(exercise, lambda n: float(n), in_process, seed=1).message)
 
 
 def two_texts(draw):
@@ -224,7 +225,7 @@ def test_of_a_result_that_holds_arrays_the_one_that_differs_is_named(name):
         reply = respond.answer_calls(lambda *given: spoil(*cached(*given)), calls, watch)
         return read_reply(reply, len(calls))
 
-    (found,) = judge(exercise, cached, in_process, seed=1).findings
+    (found,) = judge_exercise(exercise, cached, in_process, seed=1).findings
     assert re.search(sentence, found.sentence), found.sentence
     assert found.sentence.endswith("The output agrees.")
 
@@ -232,7 +233,7 @@ def test_of_a_result_that_holds_arrays_the_one_that_differs_is_named(name):
 @pytest.mark.parametrize("sentence", ["5 is odd", "10 / 2 is odd"])
 def test_other_numbers_may_say_as_much(sentence):
     said = Answer("raised", error="ValueError", message=sentence)
-    assert right(Exercise("attend", results=("output",)), ask(refuses=(5,), or_naming=(10, 2)), said, said)
+    assert is_right(Exercise("attend", results=("output",)), ask(refuses=(5,), or_naming=(10, 2)), said, said)
 
 
 def test_an_empty_row_divided_by_the_smallest_number_has_a_gradient():
@@ -249,7 +250,7 @@ def test_an_empty_row_divided_by_the_smallest_number_has_a_gradient():
         return x * 0 / total.clamp(min=torch.finfo(x.dtype).tiny)
 
     for seed in range(20):
-        (asked,) = (question(exercise, group, shares, seed) for group in exercise.groups)
+        (asked,) = draw_groups(exercise, shares, seed)
         (gradient,) = asked.expected[0].gradients.values()
         assert gradient.isfinite().all()
 

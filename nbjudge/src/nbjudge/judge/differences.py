@@ -1,0 +1,165 @@
+"""Descriptions of the difference between an answer and the expected one, if no named mistake explains it.
+
+The most specific description comes first: wrong shape, dtype, order, factor, unused argument, and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from nbjudge.authoring.case import Case
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.judge import messages
+from nbjudge.judge.argument_names import argument_names, receiver
+from nbjudge.judge.compare import same_gradients, same_value
+from nbjudge.kernel.replies import Answer, answers_of, calls_for
+from nbjudge.probe.building import SIDES
+from nbjudge.values import describe
+from nbjudge.values.arrays import ArrayKind
+from nbjudge.values.kinds import kind_of
+from nbjudge.values.packing import Unreadable
+
+
+def describe_difference(
+    exercise: Exercise, reference: Callable[..., Any], case: Case, answer: Answer, expected: Answer
+) -> str:
+    """Describe in one sentence how `answer` differs from `expected`."""
+    if case.refuses is not None and answer.status == "raised" and answer.error != "NotImplementedError":
+        return messages.wrong_error(exercise, case, answer)
+    if answer.status != "value":
+        value = expected.value if expected.status == "value" else None
+        return messages.no_value(exercise, answer) + messages.expected_result(exercise, case, answer, value)
+    if case.refuses is not None:
+        return messages.no_error(exercise, case)
+    if expected.status != "value" or not same_value(answer.value, expected.value, exercise.tolerance):
+        return _wrong_value(exercise, reference, case, answer.value, expected.value)
+    if case.gradients and not same_gradients(answer, expected, exercise.tolerance):
+        return messages.wrong_gradients(exercise, receiver(reference, case), answer, expected)
+    if answer.changed:
+        return messages.changed_arguments(exercise, receiver(reference, case), answer.changed)
+    return f"`{exercise.name}` does not behave as the exercise asks."
+
+
+def _wrong_value(
+    exercise: Exercise, reference: Callable[..., Any], case: Case, actual: Any, expected: Any
+) -> str:
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        return _wrong_side(exercise, reference, case, actual, expected)
+    several = isinstance(expected, (list, tuple))
+    if several != isinstance(actual, (list, tuple)) or (several and len(actual) != len(expected)):
+        return messages.wrong_count(exercise, actual, expected)
+    if several and all(
+        same_value(one, other, exercise.tolerance) for one, other in zip(actual, expected[::-1], strict=True)
+    ):
+        return messages.wrong_order(exercise)
+    pairs = list(zip(actual, expected, strict=True)) if several else [(actual, expected)]
+    agreeing = [
+        name
+        for name, pair in zip(exercise.results, pairs, strict=False)
+        if same_value(*pair, exercise.tolerance)
+    ]
+    for index in exercise.order_of_computation(len(pairs)):  # the result that went wrong first
+        if same_value(*pairs[index], exercise.tolerance):
+            continue
+        name = exercise.results[index] if index < len(exercise.results) else "result"
+        sentence = next(_measurements(exercise, reference, case, index, name, *pairs[index]))
+        rest = f" {messages.agreement(agreeing)}" if agreeing else ""
+        return sentence + rest
+    return f"`{exercise.name}` does not return what the exercise asks for."
+
+
+def _wrong_side(
+    exercise: Exercise,
+    reference: Callable[..., Any],
+    case: Case,
+    actual: dict[str, Any],
+    expected: dict[str, Any],
+) -> str:
+    """Describe the first entry that differs of a dict, or of several things read from a module."""
+    for side, right in expected.items():
+        entry = actual.get(side)
+        if same_value(entry, right, exercise.tolerance):
+            continue
+        if side.startswith("result") or (isinstance(entry, dict) and side not in SIDES):
+            return _wrong_value(exercise, reference, case, entry, right)
+        if side in SIDES:
+            return messages.wrong_parts(exercise, side, entry, right)
+        if side not in actual:
+            return f"`{side}` is missing from what `{exercise.name}` gives."
+        index = exercise.results.index(side) if side in exercise.results else len(exercise.results)
+        return next(_measurements(exercise, reference, case, index, f"`{side}`", entry, right))
+    extra = [f"`{side}`" for side in actual if side not in expected]
+    return f"`{exercise.name}` gives {describe.listed(extra)} besides what the exercise asks for."
+
+
+def _measurements(
+    exercise: Exercise,
+    reference: Callable[..., Any],
+    case: Case,
+    index: int,
+    name: str,
+    actual: Any,
+    expected: Any,
+) -> Iterator[str]:
+    kind = kind_of(actual)
+    if kind is None or kind is not kind_of(expected):
+        if isinstance(actual, Unreadable) or type(actual) is not type(expected):
+            several = len(exercise.results) > 1
+            yield messages.wrong_type(name if several else f"`{exercise.name}`", actual, expected, several)
+        both = (actual, expected)
+        if all(isinstance(value, (list, tuple)) for value in both) and any(map(kind_of, expected)):
+            yield _wrong_entry(exercise, reference, case, name, actual, expected)
+        plain = all(isinstance(value, float) for value in both)
+        one, other = describe.told_apart(*both) if plain else map(describe.short, both)
+        yield f"`{exercise.name}` gives {one}, and {other} is right."
+    elif isinstance(kind, ArrayKind):
+        # NumPy is imported only if there is an array.
+        from nbjudge.judge.array_differences import differences, other_numbers, patterns
+
+        yield from differences(exercise, case, kind, index, name, actual, expected)
+        yield from _unused_arguments(exercise, reference, case, actual, index, name)
+        yield from patterns(exercise, kind, index, name, actual, expected)
+        yield other_numbers(exercise, kind, name, actual, expected)
+    else:
+        yield from _unused_arguments(exercise, reference, case, actual, index, name)
+        yield from kind.differences(name, actual, expected)
+
+
+def _wrong_entry(
+    exercise: Exercise, reference: Callable[..., Any], case: Case, name: str, actual: Any, expected: Any
+) -> str:
+    """Describe the first wrong array in a result that is a list of arrays."""
+    if len(actual) != len(expected):
+        return messages.wrong_length(name, actual, expected)
+    number = next(
+        number
+        for number, each in enumerate(zip(actual, expected, strict=True))
+        if not same_value(*each, exercise.tolerance)
+    )
+    entry, beyond = f"entry {number} of {name}", len(exercise.results)  # whose axes have no names
+    return next(_measurements(exercise, reference, case, beyond, entry, actual[number], expected[number]))
+
+
+def _unused_arguments(
+    exercise: Exercise, reference: Callable[..., Any], case: Case, actual: Any, index: int, name: str
+) -> Iterator[str]:
+    """Name the arguments without which the reference gives the student's result: they are not used."""
+    names = argument_names(receiver(reference, case))
+    for position in range(len(case.args) - 1, 0, -1):
+        shorter = replace(case, args=case.args[:position], kwargs={}, gradients=False)
+        if _gives(reference, shorter, index, actual, exercise):
+            yield f"{name} is the same as if `{names[position]}` had not been given: it is not used."
+    for keyword in case.kwargs:
+        rest = {key: value for key, value in case.kwargs.items() if key != keyword}
+        if _gives(reference, replace(case, kwargs=rest, gradients=False), index, actual, exercise):
+            yield f"{name} is the same as if `{keyword}` had not been given: it is not used."
+
+
+def _gives(reference: Callable[..., Any], case: Case, index: int, actual: Any, exercise: Exercise) -> bool:
+    (answer,) = answers_of(reference, calls_for([case], [None]))
+    values = answer.value if isinstance(answer.value, (list, tuple)) else [answer.value]
+    if answer.status != "value" or index >= len(values):
+        return False
+    return same_value(actual, values[index], exercise.tolerance)

@@ -1,0 +1,241 @@
+"""The retest: a passing answer is called again in the same process, to find answers that keep state.
+
+The calls come in the opposite order, with other numbers of the same shapes, and without optional arrays. An
+object is called before that: with shorter arrays, with the first numbers, and in the opposite mode if it has
+modes. An answer that remembers something, by shape, by argument or by call, gives a wrong result then.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.judge import messages
+from nbjudge.judge.batched_calls import call_groups
+from nbjudge.judge.compare import changes_values, same_value
+from nbjudge.judge.drawn_group import Call, DrawnGroup
+from nbjudge.judge.group_result import GroupResult
+from nbjudge.judge.verdict import Finding
+from nbjudge.kernel.replies import Answer, CallAnswer, answers_of
+from nbjudge.probe.building import BUILDERS
+from nbjudge.values.arrays import ArrayKind, is_array
+from nbjudge.values.kinds import kind_of, owned_values
+
+LENGTH_AXIS = -2  # the axis of rows: a shorter array has one row less
+# Large results are not right by luck: of a group with more numbers only the smaller cases are retested.
+MANY_NUMBERS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Retest:
+    """The calls of a group's retest, and the expected answers."""
+
+    result: GroupResult
+    calls: list[Call]
+    expected: list[Answer]
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedCall:
+    """A call whose value was wrong, to be made a second time without a change."""
+
+    result: GroupResult
+    calls: list[Call]
+    first: Answer
+
+
+def retest(exercise: Exercise, results: Sequence[GroupResult], ask: CallAnswer) -> list[GroupResult]:
+    """Call the answer again where it passed, and repeat one call where it did not.
+
+    Parameters
+    ----------
+    exercise
+        The exercise.
+    results
+        The result of each group after the first calls.
+    ask
+        Makes calls of the student's answer.
+
+    Returns
+    -------
+    list of GroupResult
+        The same results. A group that passed and fails its retest has an objection; one whose repeated call
+        gave another value is marked as nondeterministic.
+    """
+    passed = [result for result in reversed(results) if result.passed and result.drawn.expected]
+    retests = [again for result in passed if (again := Retest(result, *retest_calls(result.drawn))).calls]
+    repeated = _call_to_repeat(results)
+    answered = call_groups(exercise, [*retests, *repeated], ask, watched=False)
+    all_passed = all(result.passed for result in results)
+    found = {
+        each.result: _compare_retest(exercise, each, answers, all_passed)
+        for each, answers in zip(retests, answered, strict=False)
+    }
+    for repeat, (answer,) in zip(repeated, answered[len(retests) :], strict=True):
+        if answer.status == "value" and not same_value(
+            answer.value, repeat.first.value, exercise.tolerance, equal_nan=True
+        ):
+            found[repeat.result] = replace(repeat.result, is_nondeterministic=True)
+    return [found.get(result, result) for result in results]
+
+
+def retest_calls(drawn: DrawnGroup) -> tuple[list[Call], list[Answer]]:
+    """Return the calls of a group's retest and the expected answers, which the group keeps."""
+    if drawn.retest is None:
+        pairs = list(_calls_and_answers(drawn)) if drawn.expected else []
+        drawn.retest = [call for call, _ in pairs], [answer for _, answer in pairs]
+    return drawn.retest
+
+
+def _call_to_repeat(results: Sequence[GroupResult]) -> list[RepeatedCall]:
+    """Choose one call with a wrong value, with many numbers, because few may be equal by chance."""
+    candidates = [
+        RepeatedCall(result, [result.drawn.calls[index]], result.answers[index])
+        for result in results
+        if result.drawn.expected and result.objection is None
+        for index in result.wrong_values
+        if result.answers[index].status == "value"
+    ]
+    sizes = [_count_numbers(each.calls[0]) for each in candidates]
+    allowed = [size for size in sizes if size <= MANY_NUMBERS]
+    return [candidates[sizes.index(max(allowed) if allowed else min(sizes))]] if sizes else []
+
+
+def _calls_and_answers(drawn: DrawnGroup) -> Iterator[tuple[Call, Answer]]:
+    calls = [
+        call
+        for case, call in zip(drawn.cases, drawn.calls, strict=True)
+        if case.refuses is None and case.measure is None
+    ]
+    for index, first in enumerate(_small_enough(list(reversed(calls)))):
+        yield from _changed_calls(drawn, first, index)
+
+
+def _small_enough(calls: list[Call]) -> list[Call]:
+    """Keep the smallest calls, with at most `MANY_NUMBERS` numbers together, in their order."""
+    chosen, numbers = list[int](), 0
+    for index in sorted(range(len(calls)), key=lambda index: _count_numbers(calls[index])):
+        numbers += _count_numbers(calls[index])
+        if chosen and numbers > MANY_NUMBERS:
+            break
+        chosen.append(index)
+    return [calls[index] for index in sorted(chosen)]
+
+
+def _count_numbers(call: Call) -> int:
+    """Count the numbers in the arrays of a call, a layer's weights included."""
+    values = owned_values([call["args"], call["kwargs"], call["build"] or {}])
+    return sum(math.prod(value.shape) for _, value in values if is_array(value))
+
+
+def _changed_calls(drawn: DrawnGroup, first: Call, index: int) -> Iterator[tuple[Call, Answer]]:
+    """Change one call in several ways, and keep the changes that the reference has an answer to.
+
+    The calls cover each form (with and without optional arrays) and each mode, but not every pair of the two:
+    the pairs differ from case to case.
+    """
+    plain = first | {"cotangents": None, "before": []}
+    fewer = _without_optional_arrays(drawn.reference, plain)
+    forms = [plain] if fewer is None else [plain, fewer]
+    build, earlier = plain["build"], list[Call]()
+    if build is not None:
+        least = fewer or plain
+        before = [least | {"args": _each(least["args"], _shorter)}, *reversed(forms)]
+        earlier = [
+            {"args": call["args"], "kwargs": call["kwargs"]}
+            for call in before
+            if _reference_answer(drawn.reference, call) is not None
+        ]
+    modes = [None] if build is None else BUILDERS[build["builder"]].modes(build)
+    changes = [partial(_changed, factor=drawn.retest_factor, rolled=rolled) for rolled in (True, False)]
+    for number in range(max(len(forms), len(modes))):
+        form, mode = forms[number % len(forms)], modes[(number + index) % len(modes)]
+        for change in changes:  # the second one if the reference does not take rolled whole numbers
+            other = {"args": _each(form["args"], change), "kwargs": _each(form["kwargs"], change)}
+            call = form | other | {"build": mode, "before": earlier}
+            answer = _reference_answer(drawn.reference, call)
+            if answer is not None:
+                yield call, answer
+                break
+
+
+def _reference_answer(reference: Callable[..., Any], call: Call) -> Answer | None:
+    (answer,) = answers_of(reference, [call])
+    return answer if answer.status == "value" and not changes_values(answer) else None
+
+
+def _without_optional_arrays(reference: Callable[..., Any], call: Call) -> Call | None:
+    """Return the same call without arrays for optional parameters; None if there are none."""
+    function = getattr(reference, "forward", reference) if inspect.isclass(reference) else reference
+    parameters = list(inspect.signature(function).parameters.values())[inspect.isclass(reference) :]
+    optional = {each.name for each in parameters if each.default is not inspect.Parameter.empty}
+
+    def is_left_out(name: str, value: Any) -> bool:
+        return name in optional and is_array(value)
+
+    args = list(call["args"])
+    while args and len(args) <= len(parameters) and is_left_out(parameters[len(args) - 1].name, args[-1]):
+        args.pop()
+    kwargs = {name: value for name, value in call["kwargs"].items() if not is_left_out(name, value)}
+    if len(args) == len(call["args"]) and len(kwargs) == len(call["kwargs"]):
+        return None
+    return call | {"args": args, "kwargs": kwargs}
+
+
+def _each(value: Any, change: Callable[[ArrayKind, Any], Any]) -> Any:
+    """Return a copy with `change` applied to every array."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_each(entry, change) for entry in value)
+    if isinstance(value, dict):
+        return {key: _each(entry, change) for key, entry in value.items()}
+    kind = kind_of(value)
+    return change(kind, value) if isinstance(kind, ArrayKind) else value
+
+
+def _changed(kind: ArrayKind, value: Any, factor: float, rolled: bool) -> Any:
+    # A power of two is exact, and halves mostly keep what matters: signs, infinities, large numbers.
+    if kind.is_floating(value):
+        return value * factor
+    # Whole numbers move along the last axis: a permutation stays one, and all stay in their range.
+    is_whole = kind.dtype(value).startswith(("int", "uint"))
+    return kind.rolled(value) if rolled and is_whole and len(value.shape) else value
+
+
+def _shorter(_kind: ArrayKind, value: Any) -> Any:
+    return (
+        value[..., : LENGTH_AXIS + 1, :] if len(value.shape) > 1 and value.shape[LENGTH_AXIS] > 1 else value
+    )
+
+
+def _compare_retest(
+    exercise: Exercise, again: Retest, answers: Sequence[Answer], all_passed: bool
+) -> GroupResult:
+    """Return the result with an objection if an answer is wrong; if other groups failed, it may be chance."""
+    result = again.result
+    for call, answer, expected in zip(again.calls, answers, again.expected, strict=True):
+        answer, by_object = answer.beside(expected), bool(call["before"])
+        if answer.status != "value":
+            sentence = messages.stops_in_retest(exercise, answer, by_object)
+            return replace(result, objection=Finding(sentence))
+        if answer.changed and not result.changed_cases:
+            change = Finding(messages.changes_in_retest(exercise, by_object))
+            result = replace(result, change_in_retest=change)
+            if exercise.changed_arguments == "all groups":
+                return replace(result, objection=change)
+        if same_value(answer.value, expected.value, exercise.tolerance):
+            continue
+        if all_passed or _is_earlier_value(exercise, answer, result.answers):
+            return replace(result, objection=Finding(messages.keeps_state(exercise, by_object)))
+        sentence = messages.right_by_chance(exercise, result.group.name)
+        return replace(result, objection=Finding(sentence), passed_by_chance=True)
+    return result
+
+
+def _is_earlier_value(exercise: Exercise, answer: Answer, earlier: Sequence[Answer]) -> bool:
+    values = [each.value for each in earlier if each.status == "value"]
+    return any(same_value(answer.value, value, exercise.tolerance) for value in values)
