@@ -63,3 +63,37 @@ def minutes(notebook: NotebookNode) -> float:
         for cell in notebook.cells
     )
     return words(notebook)["path"] / WORDS_A_MINUTE + exercises + FIGURE * figures + QUESTION * questions
+
+
+# Lessons of the third edition print a range of minutes, and code is read at half the speed of prose.
+SLOW_WORDS_A_MINUTE, CODE_WORDS_A_MINUTE = 150, 75
+RANGE = re.compile(r"\b(\d+) to (\d+) minutes\b")
+
+
+def says_a_range(notebook: NotebookNode) -> bool:
+    """Whether the first cell says "N to M minutes": the form of the third edition."""
+    return bool(RANGE.search(notebook.cells[0].source))
+
+
+def code_words(notebook: NotebookNode) -> int:
+    """The words in the code of the path, without solutions and hidden tests."""
+    count = 0
+    for cell in notebook.cells:
+        if cell.id == "excursions":
+            break
+        if cell.cell_type == "code":
+            text = re.sub(r"(?s)### BEGIN (SOLUTION|HIDDEN TESTS).*?### END \1", " ", cell.source)
+            count += len(re.findall(r"[\w’']+", text))
+    return count
+
+
+def slow_minutes(notebook: NotebookNode) -> float:
+    """What the path takes at the pace of a careful reader: prose, code, exercises and written questions."""
+    texts = [cell.source for cell in notebook.cells]
+    exercises = sum(int(found) for text in texts for found in re.findall(r"●○* · about (\d+) minutes", text))
+    questions = sum(
+        cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("grade", False)
+        for cell in notebook.cells
+    )
+    reading = words(notebook)["path"] / SLOW_WORDS_A_MINUTE + code_words(notebook) / CODE_WORDS_A_MINUTE
+    return reading + exercises + QUESTION * questions

@@ -28,7 +28,13 @@ COURSE = open_course(Path(__file__).parents[1])
 EVERY_SEED = bool(os.environ.get("EVERY_SEED"))
 BLOCK = 25  # seeds in one test
 BLOCKS = [range(start, start + BLOCK) for start in range(0, 200, BLOCK)] if EVERY_SEED else [range(2)]
-SLOW = {"text_classifier", "score_variance", "flash_attention", "flash_backward"}  # lessons and exercises
+SLOW = {
+    "text_classifier",
+    "silent_bugs",
+    "score_variance",
+    "flash_attention",
+    "flash_backward",
+}  # lessons and exercises
 SEEDS_ASKED_ANEW = 3 if EVERY_SEED else 1  # on the others a mistake's answers are those it is looked up by
 SEEDS_ROUNDED = range(2) if EVERY_SEED else range(1)
 # Seconds for one test: a block of a layer with many mistakes takes minutes, and a busy machine more of them.

@@ -6,16 +6,16 @@ import ast
 import re
 
 import pytest
-from lesson_lengths import minutes, sittings, words
+from lesson_lengths import RANGE, code_words, minutes, says_a_range, sittings, slow_minutes, words
 from test_lesson_prose import DETAILS, EXERCISE_HEADING, every_lesson
 
 from nbjudge.course.notebooks import read_notebook
 
 pytestmark = pytest.mark.lesson
 PROMISE = re.compile(r"\bAt\s+the\s+end\s+you\s+can\b")
-LENGTH = re.compile(r"\bAbout\s+\d+\s+minutes\b")
+LENGTH = re.compile(r"\bAbout\s+\d+\s+minutes\b|\b\d+ to \d+ minutes\b")
 OFF = 4  # minutes, between what a lesson says and what is counted
-LONGEST_PATH, LONGEST_CAPSTONE = 2200, 2800  # words
+LONGEST_PATH, LONGEST_WITH_CODE, MOST_PREDICTIONS = 2200, 3000, 5  # words, words and code, questions
 READ = "read “The notebook” in docs/writing-a-lesson.md"
 CLOSING = ["What you now have", "Test yourself", "Where to read more"]
 
@@ -28,7 +28,7 @@ def markdown_of(lesson):
 def test_the_first_paragraph_promises_and_the_last_sections_keep(lesson):
     first, *others = markdown_of(lesson)
     assert len(PROMISE.findall(first)) == 1 and len(LENGTH.findall(first)) == 1, (
-        f"The first cell says once “At the end you can …” and once “About N minutes”: {READ}."
+        f"The first cell says once “At the end you can …” and once “N to M minutes”: {READ}."
     )
     text = "\n".join([first, *others])
     assert re.findall(r"^## (.+)$", text, re.MULTILINE)[-3:] == CLOSING, (
@@ -45,9 +45,8 @@ def test_the_first_paragraph_promises_and_the_last_sections_keep(lesson):
 def test_the_path_is_short_and_the_excursions_stand_by_themselves(lesson):
     notebook = read_notebook(lesson.source_path)
     counted = words(notebook)
-    longest = LONGEST_CAPSTONE if lesson.name == "text_classifier" else LONGEST_PATH
-    assert counted["path"] <= longest, (
-        f"The path has {counted['path']} words, {longest} at most: shorten it, or make a part an excursion."
+    assert counted["path"] <= LONGEST_PATH, (
+        f"The path has {counted['path']} words, {LONGEST_PATH} at most: shorten it, or make an excursion."
     )
     ids = [cell.id for cell in notebook.cells]
     assert "excursions" in ids, (
@@ -103,8 +102,15 @@ def names_of(cell, bound):
 @every_lesson
 def test_the_minutes_are_those_of_its_words_exercises_and_figures(lesson):
     notebook = read_notebook(lesson.source_path)
-    said = said_minutes(notebook)
-    counted = minutes(notebook)
+    if says_a_range(notebook):
+        low, high = map(int, RANGE.search(notebook.cells[0].source).groups())
+        counted = slow_minutes(notebook)
+        assert abs(low - counted) <= OFF and 1.25 * low <= high <= 1.5 * low, (
+            f"The first cell says {low} to {high} minutes, and {counted:.0f} are counted: "
+            f"begin with a number that is at most {OFF} off, and end a quarter to a half above it."
+        )
+        return
+    said, counted = said_minutes(notebook), minutes(notebook)
     assert abs(said - counted) <= OFF, (
         f"The first cell says {said} minutes, and {counted:.0f} are counted (words, exercises, figures, "
         f"written questions; tests/lesson_lengths.py): say a number that is at most {OFF} off."
@@ -119,8 +125,22 @@ def said_minutes(notebook):
 
 
 @every_lesson
+def test_a_lesson_of_the_third_edition_is_short_and_asks_for_few_predictions(lesson):
+    notebook = read_notebook(lesson.source_path)
+    if not says_a_range(notebook):
+        pytest.skip("says “About N minutes”: the form of the second edition")
+    length = words(notebook)["path"] + code_words(notebook)
+    assert length <= LONGEST_WITH_CODE, f"{length} words with the code, {LONGEST_WITH_CODE} at most: {READ}."
+    predictions = len(re.findall(r"\*\*Before you ", "\n".join(markdown_of(lesson))))
+    assert predictions <= MOST_PREDICTIONS, f"{predictions} predictions, {MOST_PREDICTIONS} at most: {READ}."
+
+
+@every_lesson
 def test_nobody_sits_for_more_than_an_hour_and_two_sittings_are_announced(lesson):
     notebook = read_notebook(lesson.source_path)
+    if says_a_range(notebook):
+        assert 20 <= slow_minutes(notebook) <= 60 + OFF, f"A lesson takes 20 to 60 minutes: {READ}."
+        return
     title = " ".join(notebook.cells[0].source.split())
     said = said_minutes(notebook)
     each = [minutes(sitting) for sitting in sittings(notebook)]

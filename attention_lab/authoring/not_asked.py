@@ -3,7 +3,6 @@
 LINEAR = "a multiple of what goes in comes out multiplied: large numbers ask nothing new"
 FIXED_AXES = "the contract gives what goes in a fixed number of axes"
 YES_OR_NO = "yes or no comes out"
-TABLE = "a table of numbers comes out, made without gradients"
 STEP_INSTEAD = "the step that the optimizer makes is compared instead"
 OF_OTHERS = "scores and masks are the business of the layers that it is handed"
 NO_EMPTY_TEXT = "a text has one token at least"

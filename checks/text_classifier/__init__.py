@@ -1,1 +1,1 @@
-"""Lesson 8, the capstone: a text classifier, trained, measured and put to use."""
+"""Lesson 8: a text classifier around any attention layer, and its training."""

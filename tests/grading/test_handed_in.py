@@ -227,20 +227,35 @@ def test_unknown_settings_are_errors_that_name_the_allowed_ones(tmp_path):
         _ = Course(tmp_path).changed_arguments
 
 
-# ---- the models of the last lesson ------------------------------------------------------------------
+# ---- models -----------------------------------------------------------------------------------------
 
 
-def spoiled(name, spoil):
-    lesson, checks = COURSE.exercise(name)
-    right = lesson.reference_answer(name)
+def small_model(weight):
+    model = torch.nn.Linear(*weight.shape[::-1], bias=False)
+    model.weight = torch.nn.Parameter(weight)
+    return model
 
-    def answer(*args, **kwargs):
-        result = right(*args, **kwargs)
-        (model,) = [each for each in args if isinstance(each, torch.nn.Module)]
+
+looked_at = Exercise("looked_at", results=("outputs",), changed_arguments="all groups")
+
+
+@looked_at.group("one call", points=1)
+def one_call(draw):
+    rows, columns, count = draw.sizes(3)
+    yield ask(made_by(small_model, weight=draw.normal(rows, columns)), draw.normal(count, columns))
+
+
+def outputs(model, x):
+    return model(x).detach()
+
+
+def spoiled(spoil):
+    def answer(model, x):
+        result = outputs(model, x)
         spoil(model)
         return result
 
-    return checks, right, answer
+    return answer
 
 
 def moved(model):
@@ -257,11 +272,13 @@ def frozen(model):
         parameter.data = parameter.data.double()
 
 
-@pytest.mark.parametrize("name", ["evaluate", "predict"])
+def test_a_model_that_stays_as_it_was_costs_nothing():
+    assert verdict_on(looked_at, outputs, outputs).points == 1
+
+
 @pytest.mark.parametrize("spoil", [moved, with_gradients, frozen])
-def test_a_model_that_is_to_be_looked_at_only_is_left_as_it_was(name, spoil):
-    checks, right, answer = spoiled(name, spoil)
-    verdict = verdict_on(checks, right, answer)
+def test_a_model_that_is_only_to_be_called_is_left_as_it_was(spoil):
+    verdict = verdict_on(looked_at, outputs, spoiled(spoil))
     assert verdict.points < verdict.max_points
     assert "of `model`: leave what belongs to the caller as it was" in verdict.message
 

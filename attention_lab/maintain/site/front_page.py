@@ -32,9 +32,10 @@ def _address(lesson: Assignment) -> str:
 
 def _entry(lesson: Assignment) -> str:
     title, *paragraphs = read_notebook(lesson.source_path).cells[0].source.split("\n\n")
-    text = " ".join(" ".join(paragraphs).split())
-    minutes = re.search(r"(\d+) minutes", text)
-    length = f", about {minutes[1]} minutes" if minutes else ""
+    # A summary box is a quotation whose first words are bold.
+    text = " ".join(re.sub(r"(?m)^> ?|\*\*", "", " ".join(paragraphs)).split())
+    minutes = re.search(r"(\d+ to )?\d+ minutes", text)
+    length = f", {'' if minutes[1] else 'about '}{minutes[0]}" if minutes else ""
     return f"- **[{title.lstrip('# ')}]({_address(lesson)})**{length}. {_description(text)}"
 
 

@@ -1,8 +1,10 @@
 """Lessons are loaded one at a time, however many threads of a service want one."""
 
+import importlib
 import sys
 import threading
 import time
+from pathlib import Path
 
 from nbjudge.course.loading import importing_from, load_checks
 
@@ -20,7 +22,7 @@ def test_no_lesson_finds_the_files_of_another(tmp_path):
     found = []
 
     def load(folder):
-        with importing_from(folder):
+        with importing_from(Path(folder)):
             time.sleep(0.01)
             found.append([path for path in sys.path if path in folders])
 
@@ -31,6 +33,16 @@ def test_no_lesson_finds_the_files_of_another(tmp_path):
 def test_a_lesson_may_load_another_on_its_way(tmp_path):
     with importing_from(tmp_path / "a"), importing_from(tmp_path / "b"):
         assert sys.path[:2] == [str(tmp_path / "b"), str(tmp_path / "a")]
+
+
+def test_files_of_one_name_are_imported_from_the_folder_of_each_lesson(tmp_path):
+    found = []
+    for name in ("a", "b", "a"):
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / "given_beside.py").write_text(f"name = {name!r}\n")
+        with importing_from(tmp_path / name):
+            found.append(importlib.import_module("given_beside").name)
+    assert found == ["a", "b", "a"]
 
 
 def test_checks_are_loaded_while_other_modules_come(tmp_path):

@@ -18,6 +18,7 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.errors import CourseError
 
 _alone = threading.RLock()
+_folders = set[Path]()  # those that code was imported from
 
 
 def load_checks(checks: Path) -> list[ModuleType]:
@@ -73,11 +74,21 @@ def importing_from(folder: Path) -> Iterator[None]:
     several.
     """
     with _alone:
+        _forget_namesakes(folder)
+        _folders.add(folder)
         sys.path.insert(0, str(folder))
         try:
             yield
         finally:
             sys.path.remove(str(folder))
+
+
+def _forget_namesakes(folder: Path) -> None:
+    """Drop modules of other folders that have the name of a file in this one, so that it is imported."""
+    for file in folder.glob("*.py"):
+        loaded = Path(getattr(sys.modules.get(file.stem), "__file__", None) or file)
+        if loaded.parent != folder and loaded.parent in _folders:
+            del sys.modules[file.stem]
 
 
 @contextmanager

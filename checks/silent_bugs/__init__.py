@@ -1,0 +1,1 @@
+"""Lesson 12: broken attention functions, and the check that finds them."""
