@@ -91,7 +91,7 @@ def test_each_of_them_stops_the_grading_in_one_sentence(root, section, name, val
     config[section][name] = value
     said = refusal_of(root, config)
     assert said.startswith(f"Nothing was graded. {what} (")
-    assert "which the sandbox shows to student code: move it to a folder outside of it." in said
+    assert "which student code can read in the sandbox: move it to a folder outside of it." in said
     config.RunAndJudge.sandbox = config.JudgingSettings.sandbox = False
     assert refusal_of(root, config) == ""
 

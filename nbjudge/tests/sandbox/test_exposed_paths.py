@@ -22,7 +22,8 @@ WALLS = """
 import json, sys
 sys.path[0] = sys.argv[1]
 from nbjudge.sandbox import bubblewrap
-print(json.dumps([sys.executable, bubblewrap._walls(()), list(map(str, bubblewrap.shown_to_students()))]))
+readable = list(map(str, bubblewrap.shown_to_students()))
+print(json.dumps([sys.executable, bubblewrap._bwrap_args(()), readable]))
 """
 LOOK = """
 import ctypes, decimal, hashlib, json, os, sqlite3, ssl, sys, zoneinfo
@@ -160,8 +161,8 @@ def test_what_lies_under_a_shown_folder_is_named_links_or_not(tmp_path):
     assert readable([("The course", course)], [shown]) is None
     sentence = readable([("The course", course), ("The exchange", shown / "deep" / "exchange")], [shown])
     assert sentence == (
-        f"The exchange ({shown}/deep/exchange) lies under {shown}, which the sandbox shows to student code: "
-        "move it to a folder outside of it."
+        f"The exchange ({shown}/deep/exchange) is inside {shown}, which student code can read in the "
+        "sandbox: move it to a folder outside of it."
     )
     (tmp_path / "link to shown").symlink_to(shown)
     assert "The course" in readable([("The course", tmp_path / "link to shown" / "deep")], [shown])

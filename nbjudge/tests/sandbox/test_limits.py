@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from student_code import PATIENT
 
-from nbjudge.sandbox.inside.watch import STARTED
+from nbjudge.sandbox.inside.watch import MAX_STARTS_FACTOR
 
 pytestmark = pytest.mark.integration
 
@@ -118,7 +118,7 @@ def test_processes_that_end_at_once_are_counted(start, tmp_path):
     with start(tmp_path, replace(TIGHT, memory=PATIENT.memory)) as kernel:
         kernel.says(ROUNDS)
         assert kernel.run("forks(20)\nthreads(300)\nprint('as many as a notebook needs')")[0] == "done"
-        outcome, shown = kernel.run(f"forks(20)\nthreads({TIGHT.processes * STARTED})\n{HOLD}")
+        outcome, shown = kernel.run(f"forks(20)\nthreads({TIGHT.processes * MAX_STARTS_FACTOR})\n{HOLD}")
         assert outcome == "died" and "it was let" not in shown
         assert kernel.says("print(callable(forks))") == "True"
 

@@ -1,9 +1,8 @@
 """What `check` does in a kernel that runs the hidden region of a graded cell.
 
-Graded through this package, a hidden region never reaches a kernel: the judge does what it
-says from outside. Under stock nbgrader, or when an author runs the source notebook, the call
-runs here, in the kernel, and the same judge puts the same questions to the same names. The
-grade is then as trustworthy as any in-kernel test, and no more.
+When nbjudge grades, hidden regions never reach a kernel. Under stock nbgrader, or when an author runs the
+source notebook, `check` runs here, inside the kernel, and judges the same cases. Such a grade is only as
+trustworthy as any test inside the kernel.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from nbjudge.record.verdict_text import as_html, as_text
 
 
 class Points(float):
-    """A number of points that shows its verdict; nbgrader reads the number."""
+    """Points that display their verdict in a notebook; nbgrader reads the number."""
 
     verdict: Verdict
 
@@ -35,7 +34,7 @@ class Points(float):
 
 
 def judge_here(name: str, seed: int | None = None) -> Points:
-    """Judge the exercise `name` as this kernel defines it, see `nbjudge.check`."""
+    """Judge the exercise `name` as this kernel defines it. See `nbjudge.check`."""
     assignment, exercise = find_course(Path.cwd()).exercise(name)
     answer = vars(sys.modules["__main__"]).get(name)
 

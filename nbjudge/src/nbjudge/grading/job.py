@@ -1,7 +1,7 @@
-"""A grading job: data in, data out. A merged notebook goes in, a graded one comes back.
+"""A grading job: a merged notebook goes in, a graded one comes back, both as plain data.
 
-It is done in the process that asked for it, in another one, or on another machine, and is the
-same everywhere: nothing of it is read from or written to the course's own folders but the assignment.
+A job is the same in this process, in a worker and on another machine. It reads the assignment's folder and
+writes to no folder of the course.
 """
 
 from __future__ import annotations
@@ -29,48 +29,63 @@ NOT_WITH_THESE_FILES = "No kernel could be started with the files of this submis
 
 
 class NoKernelError(GradingStops):
-    """Not even with nobody's files: it is not this submission's fault, and no other can be graded either."""
+    """No kernel starts, even without the student's files: no other submission can be graded either."""
 
 
 @dataclass(frozen=True)
 class GradingJob:
     """One notebook to be graded, as plain data."""
 
-    assignment: str  # the name of its notebook
+    assignment: str  # the name of the assignment's notebook
     notebook: str  # the merged notebook as JSON
     seed: int
     environment: KernelEnvironment
-    files: Mapping[str, bytes] = field(default_factory=dict)  # the student's own, beside the notebook
-    exclude_overwriting: tuple[
-        str, ...
-    ] = ()  # of these names the student's file counts, not the assignment's
+    files: Mapping[str, bytes] = field(default_factory=dict)  # the student's own, by path
+    exclude_overwriting: tuple[str, ...] = ()  # names: the student's file is used
     grade_despite_failing_cells: bool = False
 
 
 @dataclass(frozen=True)
 class GradingResult:
-    """The graded notebook as JSON, points by exercise, and how long it took."""
+    """The graded notebook as JSON, the points by exercise, and the seconds it took."""
 
     notebook: str
-    points: tuple[tuple[str, float, float], ...]  # exercise, points, points at most
+    points: tuple[tuple[str, float, float], ...]  # exercise, points, maximum
     seconds: float
     warning: str = ""
-    assignment_warning: str = ""  # of the assignment itself: the same for the whole class
+    assignment_warning: str = ""  # about the assignment itself: the same for the whole class
 
 
 Executor = Callable[[GradingJob], GradingResult]
 
 
 def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:
-    """Run, ask, judge, and write the verdicts into the notebook.
+    """Run a notebook, judge its answers, and write the verdicts into it.
 
-    Raises NoKernelError if the sandbox cannot start any kernel, BrokenAssignmentError if a given cell fails
-    and the solution does not get all points.
+    Parameters
+    ----------
+    job
+        The notebook and what belongs to it.
+    assignment
+        The assignment's notebook, with its checks and its reference answers.
+
+    Returns
+    -------
+    GradingResult
+        The graded notebook. If no kernel starts with the student's files, every exercise has 0 points and
+        `warning` says why.
+
+    Raises
+    ------
+    NoKernelError
+        If no kernel starts without the student's files either.
+    BrokenAssignmentError
+        If one of the assignment's own cells fails and its solution does not get all points.
     """
     started = time.monotonic()
     notebook, warning, assignment_warning = notebook_from_json(job.notebook), "", ""
     with TemporaryDirectory(prefix="nbjudge-") as folder:
-        # The assignment's files first: what is there already stays.
+        # The assignment's files come first: existing files are not replaced.
         copy_plain_files(assignment.source_path.parent, Path(folder), leave_out=set(job.exclude_overwriting))
         write_files(job.files, Path(folder))
         try:
@@ -88,11 +103,12 @@ def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:
 
 
 def notebook_to_json(notebook: NotebookNode) -> str:
+    """Return a notebook as JSON."""
     return json.dumps(notebook)
 
 
 def notebook_from_json(text: str) -> NotebookNode:
-    """The notebook behind `notebook_to_json`. Not nbformat's own reader: the grader's notebooks are sound."""
+    """Return the notebook that `notebook_to_json` wrote. It is valid, so nbformat need not check it."""
     notebook: Any = nbformat.from_dict(json.loads(text))
     return notebook
 

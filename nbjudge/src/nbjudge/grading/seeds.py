@@ -1,4 +1,4 @@
-"""The seed that a submission's inputs are drawn from, and the key that keeps it from being guessed."""
+"""The seed from which the inputs for a submission are drawn, and the secret key behind it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,30 @@ KEY_FILE = ".grading-key"
 
 
 def submission_seed(root: Path, student: str, notebook: NotebookNode, files: Mapping[str, bytes]) -> int:
-    """Fresh inputs for every submission, and the same again when it is graded again.
+    """Return the seed of a submission: the same each time that it is graded, and another for other code.
 
-    Derived from all that reaches the kernel of what was handed in, the student's own files among it, and
-    from a key that only the course has: nobody can predict the inputs, or meet again those that feedback
-    has shown with other code.
+    The seed depends on all submitted code and files that reach the kernel, and on a key that only the course
+    has. So students cannot predict the inputs, nor get inputs again that feedback has shown, with other code.
+
+    Parameters
+    ----------
+    root
+        The course's folder, which holds the key; it is made if it does not exist.
+    student
+        The student's id.
+    notebook
+        The merged notebook.
+    files
+        The student's own files, by path.
+
+    Raises
+    ------
+    CourseError
+        If the file of the key is empty.
     """
     digest = hmac.new(_course_key(root), digestmod=hashlib.sha256)
     for part in _parts(student, notebook, files):
-        # With its length, so that no two submissions are one stream of bytes.
+        # With its length, so that no two submissions give the same bytes.
         digest.update(len(part).to_bytes(8, "big") + part)
     return int.from_bytes(digest.digest()[:6], "big")
 
@@ -37,17 +52,17 @@ def _parts(student: str, notebook: NotebookNode, files: Mapping[str, bytes]) -> 
     for cell in notebook.cells:
         yield cell.cell_type.encode()
         yield cell.source.encode("utf-8", "surrogatepass")
-    # In one order, whatever order a disk lists them in.
+    # Sorted: the order in which a disk lists them does not matter.
     for name, content in sorted((os.fsencode(name), content) for name, content in files.items()):
         yield name
         yield content
 
 
 def _course_key(root: Path) -> bytes:
-    """The course's own key, made once and kept beside its gradebook."""
+    """The course's key, made once and kept beside its gradebook."""
     file = root / KEY_FILE
     if not file.exists():
-        # Written aside and then linked, so that of several graders one wins and none reads half a key.
+        # Written to another file and then linked: of several graders one wins, and none reads half a key.
         draft = root / f"{KEY_FILE}-{secrets.token_hex(8)}"
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
             stream.write(secrets.token_hex(32))

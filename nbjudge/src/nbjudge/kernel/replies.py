@@ -1,4 +1,4 @@
-"""An answer as the judge sees it: data from a kernel, read once and checked on the way in."""
+"""Replies of a kernel to calls of an answer, checked before the judge sees them."""
 
 from __future__ import annotations
 
@@ -6,26 +6,43 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import msgspec
+
 from nbjudge.authoring.case import Case
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch
 from nbjudge.values.kinds import kind_of
 
-# The kernel's side keeps to these too, but it is the student's.
+# The probe keeps to these limits, but student code can change the probe.
 LONGEST_MESSAGE = 500  # characters
-MOST_CHANGES = 500  # places
-MOST_STEPS, LONGEST_STEP = 500, 300  # names of what ran, and characters of one
+MAX_CHANGES = 500  # paths of changed arguments
+MAX_STEPS, LONGEST_STEP = 500, 300  # names of steps that ran, and characters of one
 
 Status = Literal["value", "raised", "missing", "timeout", "died", "unreadable"]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came of one call.
+    """The result of one call.
 
-    `gradients` holds one entry per floating tensor argument (None where no gradient flows), or
-    the sentence of the exception that the backward pass raised. `ran` holds the names of
-    what was watched and ran for the answer. `measured` is what a measured call reports, see `ask`.
+    Attributes
+    ----------
+    status
+        "value" and "raised" are results of the call. "missing": there is no such answer. "timeout" and
+        "died": the call, or the kernel, was stopped. "unreadable": the kernel sent something else.
+    value
+        What the call returned.
+    error, message, line
+        The class and the text of the exception, and the line of the student's code that raised it.
+    changed
+        The paths of the arguments that the call changed.
+    gradients
+        One entry per floating tensor argument (None if no gradient flows), or the text of the exception that
+        the backward pass raised.
+    ran
+        The names of the watched steps that ran.
+    measured
+        What a measured call reports, see `nbjudge.authoring.ask`.
     """
 
     status: Status
@@ -39,25 +56,25 @@ class Answer:
     measured: Any = None
 
     def beside(self, reference: Answer) -> Answer:
-        """The same answer; what the reference changes, too, is there to be changed."""
+        """Return the answer without the changes that the reference makes too: those are allowed."""
         changed = tuple(place for place in self.changed if place not in reference.changed)
         return self if changed == self.changed else replace(self, changed=changed)
 
 
 @dataclass(frozen=True)
 class Reply:
-    """The answers to some calls; `lost` where the kernel took those with it that it already had."""
+    """The answers to some calls; `lost` if answers that were already there were lost with the kernel."""
 
     answers: list[Answer]
     lost: bool = False
 
 
-# Asks a kernel: (name of the exercise, packed-ready calls, what to watch meanwhile) -> Reply
+# Calls an answer: (name of the exercise, calls, steps to watch) -> Reply
 CallAnswer = Callable[[str, list[dict[str, Any]], Watch], Reply]
 
 
 def calls_for(cases: Sequence[Case], cotangents: Sequence[list[Any] | None]) -> list[dict[str, Any]]:
-    """Cases in the words of the protocol."""
+    """Return cases as the calls of a request."""
     return [
         {
             "args": list(case.args),
@@ -72,50 +89,72 @@ def calls_for(cases: Sequence[Case], cotangents: Sequence[list[Any] | None]) -> 
 
 
 def answers_of(function: Any, calls: list[dict[str, Any]]) -> list[Answer]:
-    """What a function in this process answers: the reference, a mistake, another right answer."""
+    """Call a function in this process: the reference, a known mistake or an accepted alternative."""
     return read_reply(respond.answer_calls(function, calls), len(calls)).answers
 
 
 def read_reply(reply: Any, expected: int) -> Reply:
-    """Read what a kernel sent; whatever is not of the agreed form is unreadable, never an error here."""
-    answers: list[Answer] = []
-    if isinstance(reply, list):
-        answers = [_read_answer(entry) for entry in reply[:expected]]
-    answers += [Answer("timeout") for _ in range(expected - len(answers))]
-    return Reply(answers)
+    """Check what a kernel sent in reply to a request.
+
+    Parameters
+    ----------
+    reply
+        The unpacked reply; student code may have sent anything.
+    expected
+        The number of calls.
+
+    Returns
+    -------
+    Reply
+        One answer per call. An answer of another form is "unreadable"; a missing one is a "timeout", because
+        the probe stops after a call that was interrupted.
+    """
+    entries = reply[:expected] if isinstance(reply, list) else []
+    answers = [_read_answer(entry) for entry in entries]
+    return Reply(answers + [Answer("timeout")] * (expected - len(answers)))
+
+
+class _Raised(msgspec.Struct):
+    """An exception, as `nbjudge.probe.respond.describe_error` describes it."""
+
+    type: str = ""
+    message: str = ""
+    line: str = ""
+
+
+class _SentAnswer(msgspec.Struct):
+    """One answer, as `nbjudge.probe.respond` sends it. The judge reads what is in a value, see `compare`."""
+
+    value: Any = msgspec.UNSET
+    raised: _Raised | None = None
+    missing: bool = False
+    changed: list[str] = []
+    gradients: dict[str, Any] | str | None = None
+    ran: list[str] = []
+    measured: Any = None
 
 
 def _read_answer(entry: Any) -> Answer:
-    if not isinstance(entry, dict):
+    try:
+        sent = msgspec.convert(entry, _SentAnswer)
+    except (msgspec.ValidationError, RecursionError):
         return Answer("unreadable", message="an answer that is not of the agreed form")
-    changed = tuple(_text(name) for name in _list(entry.get("changed"))[:MOST_CHANGES])
-    if "missing" in entry:
+    changed = tuple(path[:LONGEST_MESSAGE] for path in sent.changed[:MAX_CHANGES])
+    ran = frozenset(name[:LONGEST_STEP] for name in sent.ran[:MAX_STEPS])
+    if sent.missing:
         return Answer("missing")
-    steps = _list(entry.get("ran"))[:MOST_STEPS]
-    ran = frozenset(name[:LONGEST_STEP] for name in steps if isinstance(name, str))
-    raised = entry.get("raised")
-    if isinstance(raised, dict):
-        error, message, line = (_text(raised.get(key)) for key in ("type", "message", "line"))
+    if sent.raised is not None:
+        error, message, line = (
+            text[:LONGEST_MESSAGE] for text in (sent.raised.type, sent.raised.message, sent.raised.line)
+        )
         if error == "KeyboardInterrupt":
             return Answer("timeout", line=line)
         return Answer("raised", error=error, message=message, line=line, changed=changed, ran=ran)
-    if "value" not in entry:
+    if sent.value is msgspec.UNSET:
         return Answer("unreadable", message="an answer that is not of the agreed form")
-    gradients = _read_gradients(entry.get("gradients"))
-    measured = entry.get("measured")
-    return Answer("value", entry["value"], changed=changed, gradients=gradients, ran=ran, measured=measured)
-
-
-def _read_gradients(sent: Any) -> dict[str, Any] | str | None:
-    if isinstance(sent, dict):
-        return {str(name): None if kind_of(value) is None else value for name, value in sent.items()}
-    return sent[:LONGEST_MESSAGE] if isinstance(sent, str) else None
-
-
-def _text(value: Any) -> str:
-    """Text, and nothing's printed form: to print what somebody sent can take for ever."""
-    return value[:LONGEST_MESSAGE] if isinstance(value, str) else ""
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+    gradients = sent.gradients
+    if isinstance(gradients, dict):
+        gradients = {name: None if kind_of(value) is None else value for name, value in gradients.items()}
+    elif gradients is not None:
+        gradients = gradients[:LONGEST_MESSAGE]
+    return Answer("value", sent.value, changed=changed, gradients=gradients, ran=ran, measured=sent.measured)

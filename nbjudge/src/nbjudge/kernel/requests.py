@@ -1,7 +1,7 @@
-"""How a kernel is asked: one expression that brings all it needs, and one printed value that is read.
+"""Requests to a kernel: one expression that contains the probe and the calls; its printed value is the reply.
 
-The kernel's names are the student's: the expression uses none of them, and what it prints is text
-in which nothing is evaluated.
+The names in the kernel belong to the student, so the expression uses none of them. The reply is text in which
+nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from nbjudge.probe.watching import Watch
 from nbjudge.values import packing
 
-# One program, so the imports of its parts from each other are dropped.
+# The modules of the probe. They are sent as one program, without their imports of each other.
 PARTS = ["nbjudge.values.kinds", "nbjudge.values.packing", "nbjudge.values.arrays", "nbjudge.values.tables"]
 PARTS += [
     f"nbjudge.probe.{name}"
@@ -36,23 +36,34 @@ PARTS += [
 ]
 _OWN_IMPORT = re.compile(r"^from (?:nbjudge[\w.]*|__future__) import (?:\([^)]*\)|[^(\n]+)$", re.MULTILINE)
 _SPACE = {"__name__": "nbjudge_respond", "__file__": "<nbjudge>"}
-_PACKED = re.compile(r"'[A-Za-z0-9+/= ]*'")  # a string as Python prints it, with nothing to evaluate
+_PACKED = re.compile(r"'[A-Za-z0-9+/= ]*'")  # a printed string without escapes
 LARGEST_REPLY = 64 * 2**20  # characters
 
 
 def send_along(module: str) -> None:
-    """Make a module part of what runs in the kernel, for a library whose values it knows.
+    """Add a module to the probe, for a library whose values it knows.
 
-    Its imports from `nbjudge` have the form `from … import …`, and its names are its own among all parts.
+    Parameters
+    ----------
+    module
+        The full name. It must import from `nbjudge` as `from … import …`, and no two modules of the probe may
+        define the same name.
     """
     if module not in PARTS:
         PARTS.append(module)
 
 
 def expression(name: str, calls: list[dict[str, Any]], watch: Watch) -> str:
-    """The expression whose value is the packed reply of the answer `name` to these calls.
+    """Return an expression whose value is the packed reply to some calls.
 
-    `watch` holds the names of the steps that are noted where they run meanwhile, see `Step.watch`.
+    Parameters
+    ----------
+    name
+        The name of the answer.
+    calls
+        See `nbjudge.kernel.replies.calls_for`.
+    watch
+        The names of the steps to note if they run, see `nbjudge.authoring.steps.Step.watch`.
     """
     program, packed = _program(tuple(PARTS)), request(name, calls, watch)
     return (
@@ -64,17 +75,17 @@ def expression(name: str, calls: list[dict[str, Any]], watch: Watch) -> str:
 
 
 def request(name: str, calls: list[dict[str, Any]], watch: Watch) -> str:
-    """The packed request alone: data, for a kernel that has the program already."""
+    """Return the packed request without the probe, for a kernel that already has the probe."""
     return packing.pack({"target": name, "calls": calls, "watch": watch})
 
 
 def program() -> str:
-    """The source text of the program whose `respond` answers requests."""
+    """Return the source text of the probe, whose `respond` answers requests."""
     return _source(tuple(PARTS))
 
 
 def read_printed(printed: str) -> Any:
-    """The reply in the printed form of the expression's value. Raises ValueError for anything else."""
+    """Return the reply in the printed value of a request. Raises ValueError for anything else."""
     if len(printed) > LARGEST_REPLY:
         raise ValueError("more than is read")
     if not _PACKED.fullmatch(printed):
@@ -84,7 +95,7 @@ def read_printed(printed: str) -> Any:
 
 @lru_cache(maxsize=4)
 def _program(parts: tuple[str, ...]) -> str:
-    """What is sent with every question: compiled and packed, for compiling takes longer than most answers."""
+    """The probe as it is sent: compiled, because compiling takes longer than most answers."""
     code = compile(_source(parts), "<nbjudge>", "exec", dont_inherit=True)
     return base64.b64encode(zlib.compress(marshal.dumps(code), 9)).decode()
 

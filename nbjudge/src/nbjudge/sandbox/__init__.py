@@ -1,1 +1,1 @@
-"""The sandbox: kernels forked from one fork server inside bubblewrap (Linux only)."""
+"""The sandbox: kernels that a fork server inside bubblewrap forks (Linux only)."""

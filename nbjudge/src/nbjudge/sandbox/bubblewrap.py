@@ -1,4 +1,4 @@
-"""bubblewrap's command line: what the fork server and its kernels can see, and nothing else."""
+"""The command line of bubblewrap: what the fork server and its kernels can see and do."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ NOT_PERMITTED = (
 
 @cache
 def refusal() -> str | None:
-    """Why no sandbox can be made on this machine, in a sentence that names the mend; None if one can."""
+    """Return why this machine cannot make a sandbox and what to do, in a sentence; None if it can."""
     if sys.platform != "linux":
         return ONLY_ON_LINUX.format(system=sys.platform)
     unknown = system_calls.refusal_of_this_machine()
@@ -64,7 +64,7 @@ def refusal() -> str | None:
         return unknown
     if shutil.which("bwrap") is None:
         return INSTALL
-    tried = subprocess.run([*_walls(()), "true"], capture_output=True, text=True, timeout=30)
+    tried = subprocess.run([*_bwrap_args(()), "true"], capture_output=True, text=True, timeout=30)
     if tried.returncode == 0:
         return None
     reason = (tried.stderr.strip().splitlines() or [f"it ended with status {tried.returncode}"])[-1]
@@ -72,34 +72,47 @@ def refusal() -> str | None:
 
 
 def command(sockets: Path, requests: int, modules: Sequence[str], helpers: Sequence[str] = ()) -> list[str]:
-    """The command that starts a fork server which reads requests from the descriptor `requests`.
+    """Return the command that starts a fork server.
 
-    It imports `modules` and is shown `helpers`, modules of the course's own. Raises CourseError where there
-    is no such helper.
+    Parameters
+    ----------
+    sockets
+        The folder for the sockets of its kernels.
+    requests
+        The descriptor of the socket from which it reads requests.
+    modules
+        The modules that it imports.
+    helpers
+        The modules of the course that the sandbox exposes.
+
+    Raises
+    ------
+    CourseError
+        If a helper does not exist.
     """
     inside = ["--ro-bind", str(INSIDE), "/run/fork_server/inside"]
     inside += ["--ro-bind", str(FRAMING), "/run/fork_server/inside/framing.py"]
     inside += ["--bind", str(sockets), "/run/sockets"]
     program = [sys.executable, "-B", "-c", START, str(requests), *modules]
-    return [*_walls(inside, helpers), *program]
+    return [*_bwrap_args(inside, helpers), *program]
 
 
-def _walls(more: Iterable[str], helpers: Sequence[str] = ()) -> list[str]:
+def _bwrap_args(more: Iterable[str], helpers: Sequence[str] = ()) -> list[str]:
     arguments = ["bwrap", "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000"]
     arguments += ["--hostname", "sandbox", "--die-with-parent", "--new-session"]
     arguments += ["--cap-drop", "ALL", *(word for name in PRIVILEGES for word in ("--cap-add", name))]
     arguments += ["--clearenv", *(word for pair in ENVIRONMENT.items() for word in ("--setenv", *pair))]
-    # The fork server's own; each kernel gets an empty one over it. First, for packages may lie in them.
+    # Each kernel gets empty folders in the place of these. They come first, because packages may be in them.
     arguments += ["--tmpfs", "/tmp", "--tmpfs", HOME]
-    arguments += [word for place in exposed_paths() for word in _shown(place)]
+    arguments += [word for place in exposed_paths() for word in _expose(place)]
     for place, target in links_to_the_interpreter().items():
         if not any(map(place.is_relative_to, exposed_paths())):
             arguments += ["--symlink", target, str(place)]
     shown = exposed_paths()
     if folders := import_folders(helpers, shown):
         arguments += ["--setenv", "PYTHONPATH", os.pathsep.join(map(str, folders))]
-    arguments += [word for place in exposed_modules(helpers, shown) for word in _shown(place)]
-    arguments += [word for place in hidden_modules(helpers, shown) for word in _hidden(place)]
+    arguments += [word for place in exposed_modules(helpers, shown) for word in _expose(place)]
+    arguments += [word for place in hidden_modules(helpers, shown) for word in _hide(place)]
     arguments += ["--tmpfs", "/dev", "--dir", "/dev/shm", "--dir", "/dev/pts"]
     arguments += [word for name in DEVICES for word in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")]
     arguments += ["--symlink", "/proc/self/fd", "/dev/fd", "--symlink", "pts/ptmx", "/dev/ptmx"]
@@ -110,17 +123,17 @@ def _walls(more: Iterable[str], helpers: Sequence[str] = ()) -> list[str]:
 
 
 def shown_to_students(helpers: Sequence[str] = ()) -> list[Path]:
-    """Every folder and file of this machine that student code can read."""
+    """Return every folder and file of this machine that student code can read."""
     return [*exposed_paths(), *exposed_modules(helpers, exposed_paths())]
 
 
-def _shown(place: Path) -> list[str]:
-    """A part of the system as it is: a folder or file read-only, a link as a link."""
+def _expose(place: Path) -> list[str]:
+    """Expose a folder or a file read-only, and a link as a link."""
     if place.is_symlink() and place.is_dir() and place.parent == Path("/"):
         return ["--symlink", os.readlink(place), str(place)]
     return ["--ro-bind", str(place), str(place)]
 
 
-def _hidden(place: Path) -> list[str]:
-    """An empty folder or file in its place."""
+def _hide(place: Path) -> list[str]:
+    """Put an empty folder or file in its place."""
     return ["--tmpfs", str(place)] if place.is_dir() else ["--ro-bind", "/dev/null", str(place)]

@@ -1,7 +1,6 @@
-"""The course's own modules that notebooks import: what of their packages is shown to student code.
+"""The course's own modules that student code can import: only those that the course names are exposed.
 
-An allow-list that fails closed: a module that nobody names is hidden, a new one as well. Nothing of this
-package is ever shown, wherever it is installed.
+A module that is not named is hidden, also a new one. nbjudge is always hidden, wherever it is installed.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ NOT_FOUND = (
 )
 
 
-def exposed_modules(helpers: Sequence[str], shown: Sequence[Path]) -> list[Path]:
-    """The files and folders of the named modules that none of the `shown` places holds.
+def exposed_modules(helpers: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
+    """Return the files and folders of the named modules that are outside of the `exposed` folders.
 
-    Raises CourseError where there is no such module.
+    Raises CourseError if there is no such module.
     """
-    return [place for place in sorted(set(_places(helpers))) if not any(map(place.is_relative_to, shown))]
+    return [place for place in sorted(set(_places(helpers))) if not any(map(place.is_relative_to, exposed))]
 
 
-def hidden_modules(helpers: Sequence[str], shown: Sequence[Path]) -> list[Path]:
-    """What lies in `shown` places and is not to be seen: the rest of those packages, and the grader.
+def hidden_modules(helpers: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
+    """Return what must be hidden in the `exposed` folders: the rest of those packages, and nbjudge.
 
-    By each of its names, where a place is shown under several.
+    A folder that is exposed under several names is returned under each of them.
     """
     named = set(_places(helpers))
     packages = {place.parent for place in named if (place.parent / "__init__.py") in named}
@@ -40,16 +39,16 @@ def hidden_modules(helpers: Sequence[str], shown: Sequence[Path]) -> list[Path]:
         for entry in package.iterdir()
         if not any(place.is_relative_to(entry) for place in named)
     ]
-    return sorted(_under_all_names([*unnamed, GRADER], shown))
+    return sorted(_under_all_names([*unnamed, GRADER], exposed))
 
 
-def import_folders(helpers: Sequence[str], shown: Sequence[Path]) -> list[Path]:
-    """Where the sandbox's Python is to look for the named modules, so that it finds the ones shown.
+def import_folders(helpers: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
+    """Return the folders from which the sandbox's Python must import the named modules.
 
-    Without this, a second copy of the package that is installed would be looked for, which is not shown.
+    Without them, Python would look for an installed copy of the package, which is not exposed.
     """
     folders = {_import_folder(name) for name in helpers}
-    return [folder for folder in sorted(folders) if not any(map(folder.is_relative_to, shown))]
+    return [folder for folder in sorted(folders) if not any(map(folder.is_relative_to, exposed))]
 
 
 def _import_folder(name: str) -> Path:
@@ -58,13 +57,13 @@ def _import_folder(name: str) -> Path:
 
 
 def _places(helpers: Sequence[str]) -> Iterator[Path]:
-    """Of each module its file, or its folder where it is a package, and how the packages around it begin."""
+    """The file of each module (of a package, its folder), and `__init__.py` of the packages around it."""
     for name in helpers:
         *around, _ = name.split(".")
         for depth in range(len(around)):
             yield Path(_found(".".join(around[: depth + 1])))
         found = Path(_found(name))
-        # Of a package that is named itself, all is shown.
+        # A package that is named itself is exposed completely.
         yield found.parent if found.name == "__init__.py" else found
 
 
@@ -78,9 +77,9 @@ def _found(name: str) -> str:
     return spec.origin
 
 
-def _under_all_names(places: Iterable[Path], shown: Sequence[Path]) -> Iterator[Path]:
+def _under_all_names(places: Iterable[Path], exposed: Sequence[Path]) -> Iterator[Path]:
     for place in places:
         real = place.resolve()
-        for folder in shown:
+        for folder in exposed:
             if real.is_relative_to(folder.resolve()):
                 yield folder / real.relative_to(folder.resolve())

@@ -1,6 +1,6 @@
-"""What of this machine student code can read: the interpreter, its packages, programs and fonts.
+"""What student code can read of this machine: the interpreter, its packages, programs and fonts.
 
-Needs the standard library only, so that any interpreter can be asked what it would show.
+This module needs only the standard library, so that any interpreter can tell what it would expose.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ DATA = (
     "/usr/share/fonts",
     "/usr/local/share/fonts",
     "/usr/share/fontconfig",
-    "/usr/share/matplotlib",  # Debian's package keeps its fonts and styles there
+    "/usr/share/matplotlib",  # fonts and styles of Debian's package
     "/usr/share/mime",
     "/usr/share/terminfo",
     "/usr/share/zoneinfo",
 )
-# Nothing that names the machine or its users.
+# No file that names the machine or its users.
 SETTINGS = (
     "/etc/alternatives",
     "/etc/fonts",
@@ -38,32 +38,32 @@ SETTINGS = (
     "/etc/mime.types",
 )
 SYSTEM = (*PROGRAMS, *LIBRARIES, *DATA, *SETTINGS)
-# Of the folder that an interpreter is installed in: neither `share` nor `etc`, where courses,
-# exchanges and configurations may lie.
+# Folders of an interpreter's installation. `share` and `etc` are not among them: they may hold courses,
+# exchanges and configurations.
 OF_AN_INTERPRETER = ("bin", "lib", "lib64", "include", "share/terminfo", "share/zoneinfo")
 OF_AN_ENVIRONMENT = ("bin", "pyvenv.cfg")
 # An environment's own standard library is the one that it was made from.
 INSTALLED_IN = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
 READABLE = (
-    "{what} ({place}) lies under {shown}, which the sandbox shows to student code: "
+    "{what} ({place}) is inside {exposed}, which student code can read in the sandbox: "
     "move it to a folder outside of it."
 )
 
 
 def exposed_paths() -> list[Path]:
-    """Folders and files that are shown as they are, outermost first."""
-    shown: list[Path] = []
+    """Return the folders and files that are exposed read-only, outermost first."""
+    exposed: list[Path] = []
     for place in map(Path, SYSTEM):
         if place.exists():
-            shown.append(place)
+            exposed.append(place)
     for place in sorted({*_interpreter(), *_packages()}):
-        if place.exists() and not any(place.is_relative_to(other) for other in shown):
-            shown.append(place)
-    return shown
+        if place.exists() and not any(place.is_relative_to(other) for other in exposed):
+            exposed.append(place)
+    return exposed
 
 
 def links_to_the_interpreter() -> dict[Path, str]:
-    """The links that lead from `sys.executable` to the interpreter itself: place -> target."""
+    """Return the links from `sys.executable` to the interpreter itself: path -> target."""
     links, place = {}, Path(sys.executable)
     while place.is_symlink() and place not in links:
         links[place] = os.readlink(place)
@@ -71,25 +71,25 @@ def links_to_the_interpreter() -> dict[Path, str]:
     return links
 
 
-def readable(places: Iterable[tuple[str, Path]], shown: Iterable[Path]) -> str | None:
-    """Which of some places student code could read, in a sentence; None if it can read none.
+def readable(places: Iterable[tuple[str, Path]], exposed: Iterable[Path]) -> str | None:
+    """Return a sentence about the first of some places that student code could read; None if there is none.
 
-    Each of `places` comes with what people call it ("The gradebook").
+    Each of `places` comes with a name for the sentence ("The gradebook").
     """
-    real = [(Path(os.path.realpath(folder)), folder) for folder in shown]
+    real = [(Path(os.path.realpath(folder)), folder) for folder in exposed]
     for what, place in places:
         for folder, named in real:
             if Path(os.path.realpath(place)).is_relative_to(folder):
-                return READABLE.format(what=what, place=place, shown=named)
+                return READABLE.format(what=what, place=place, exposed=named)
     return None
 
 
 def _interpreter() -> Iterator[Path]:
-    """Where the interpreter, its standard library and the shared libraries beside it lie."""
+    """The folders of the interpreter, its standard library and its shared libraries."""
     of_its_file = Path(os.path.realpath(sys.executable))
     yield of_its_file
     installed = {Path(sys.base_prefix), Path(sys.base_exec_prefix)}
-    if of_its_file.parent.name == "bin":  # where it looks for libraries, whatever it is called by
+    if of_its_file.parent.name == "bin":  # where it looks for libraries, under whatever name it was started
         installed.add(of_its_file.parents[1])
     for folder in installed:
         yield from (folder / name for name in OF_AN_INTERPRETER)

@@ -1,4 +1,4 @@
-"""One processor for each grading process: what its kernels start shares that one, and slows no other."""
+"""One processor for each grading process: all that its kernels start runs there and slows no other kernel."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ ANY = "any"
 
 
 def claimed_processor() -> str:
-    """The number of the processor that this process claims for its kernels; `ANY` where none is free.
+    """Return the number of the processor that this process claims for its kernels; `ANY` if none is free.
 
-    A claim is a socket's name, which the system sets free when the process ends.
+    A claim is the name of a socket, which the system frees when the process ends.
     """
     return _claim(os.getpid())
 
 
 @cache
 def _claim(process: int) -> str:
-    """Once in a process, and again in each of its forks."""
+    """Claim a processor once per process, also in a fork of one that has a claim."""
     if sys.platform != "linux":
         return ANY
     processors = list(os.sched_getaffinity(0))
-    random.shuffle(processors)  # graders in other containers, which see no claims of ours, do the same
+    random.shuffle(processors)  # graders in other containers do not see these claims
     for processor in processors:
         claim = socket.socket(socket.AF_UNIX)
         try:
             claim.bind(f"\0nbjudge-processor-{os.getuid()}-{processor}")
-        except OSError:  # somebody else's
+        except OSError:  # claimed by another process
             claim.close()
         else:
             claim.detach()  # it stays open as long as this process lives

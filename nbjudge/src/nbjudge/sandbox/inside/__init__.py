@@ -1,1 +1,1 @@
-"""What runs inside bubblewrap: shown there as the package `inside`, with nothing else of the grader."""
+"""Code that runs inside bubblewrap, as the package `inside`; nothing else of nbjudge is exposed there."""

@@ -1,7 +1,7 @@
-"""The fork server: imports what assignments import, once, and forks a kernel for each notebook.
+"""The fork server: imports once what notebooks import, and forks a kernel for each notebook.
 
-Runs inside bubblewrap as a program of its own and reads requests from an inherited socket. No
-student code ever runs in this process; it starts no thread, so that a fork of it is whole.
+It runs inside bubblewrap as a program of its own and reads requests from an inherited socket. No student code
+runs in this process. It starts no threads, because a fork would lose them.
 """
 
 import gc
@@ -16,9 +16,9 @@ from pathlib import Path
 
 from . import system
 from .rehearsal import rehearse
-from .supervisor import keep
+from .supervisor import supervise
 
-# Everything a kernel would spend its first seconds on. Assignments' own imports are added by the caller.
+# What a kernel would import in its first seconds. The caller adds the imports of the notebooks.
 KERNEL_MODULES = (
     "ipykernel.kernelapp",
     "ipykernel.ipkernel",
@@ -43,44 +43,45 @@ KERNEL_MODULES = (
 
 
 def main() -> None:
+    """Import everything, and fork a supervisor with its kernel for each request."""
     requests = socket.socket(fileno=int(sys.argv[1]))
     sys.path.remove(str(Path(__file__).parents[1]))
-    everywhere = os.sched_getaffinity(0)
-    # Libraries prepare for as many processors as there are when they are imported: a kernel gets one.
-    os.sched_setaffinity(0, {random.choice(list(everywhere))})
+    all_processors = os.sched_getaffinity(0)
+    # Some libraries read the number of processors when they are imported; a kernel gets one.
+    os.sched_setaffinity(0, {random.choice(list(all_processors))})
     import_all([*KERNEL_MODULES, *sys.argv[2:]])
     rehearse()
-    os.sched_setaffinity(0, everywhere)
+    os.sched_setaffinity(0, all_processors)
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         raise SystemExit(f"warming up has started {threads - 1} threads: a fork would lose them")
     system.let_others_look(False)
     no_more_user_namespaces()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the keepers
-    # What is here now is shared with every kernel: the collector need not write into it.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors are not waited for
+    # All kernels share the memory of these objects, so the garbage collector must not write to them.
     gc.collect()
     gc.freeze()
     while True:
-        said, descriptors, _, _ = socket.recv_fds(requests, 16, 3)
-        if not said:
+        word, descriptors, _, _ = socket.recv_fds(requests, 16, 3)
+        if not word:
             return
-        channel, wire, request = descriptors
+        grader, relay, request = descriptors
         if os.fork() == 0:
             requests.close()
-            keep(socket.socket(fileno=channel), socket.socket(fileno=wire), request)
+            supervise(socket.socket(fileno=grader), socket.socket(fileno=relay), request)
             os._exit(0)
         for descriptor in descriptors:
             os.close(descriptor)
 
 
 def import_all(names: list[str]) -> None:
-    """Import what is there; a module that is not installed is a slower kernel, no error."""
+    """Import the modules that are installed; without the others a kernel is only slower."""
     for name in names:
         with suppress(ImportError):
             importlib.import_module(name)
 
 
 def no_more_user_namespaces() -> None:
-    """A new user namespace would give student code capabilities again, if only over itself."""
+    """Forbid new user namespaces, in which student code would have capabilities again."""
     with suppress(OSError):
         Path("/proc/sys/user/max_user_namespaces").write_text("0")

@@ -1,4 +1,4 @@
-"""The kernel itself: the last steps before student code, none of which it can take back."""
+"""The kernel's process: the last steps before student code runs, which student code cannot undo."""
 
 import json
 import os
@@ -16,31 +16,31 @@ from .memory import sizes_in
 from .network import limit_buffers
 from .own_proc import cover_what_is_not_its_own, mount_own_proc
 
-# The system counts the fork server, the keepers and the threads of the next kernel as well.
-SYSTEMS_SHARE = 32
-# Bytes of addresses for a stack and for what malloc sets aside; most of them are never used.
-RESERVED_BY_A_THREAD = 80 * 2**20
-LOCKED = 64 * 2**10  # bytes that may be kept from being put on disk
-WAITING_SIGNALS = 1000
-LONGEST_OF_AN_ERROR = 20_000  # characters of its message, and of each entry of its traceback
+# The system also counts the fork server, supervisors and the threads of the next kernel.
+OTHER_PROCESSES = 32
+# Bytes of addresses for a thread's stack and malloc's arena; most of them are never used.
+ADDRESSES_PER_THREAD = 80 * 2**20
+LOCKED_MEMORY = 64 * 2**10  # bytes
+PENDING_SIGNALS = 1000
+LONGEST_ERROR_TEXT = 20_000  # characters of its message, and of each entry of its traceback
 
 
-def become_kernel(channel: socket.socket, request: dict[str, Any]) -> NoReturn:
-    """Turn this fork of the keeper into an ordinary ipykernel without any privilege."""
+def become_kernel(grader: socket.socket, request: dict[str, Any]) -> NoReturn:
+    """Turn this fork of the supervisor into an ordinary ipykernel without any privilege."""
     try:
-        channel.send(b"kernel")  # the socket tells the grader which process says so
-        channel.close()
+        grader.send(b"kernel")  # the grader reads the sender's pid from the socket
+        grader.close()
         system.die_with_parent(signal.SIGKILL)
         mount_own_proc()
         if request["processor"] != "any":
             os.sched_setaffinity(0, {int(request["processor"])})
         limit_buffers()
         cover_what_is_not_its_own()  # the last thing that needs a privilege
-        limit(request["limits"])
+        set_resource_limits(request["limits"])
         system.drop_all_privileges()
         system.let_others_look(True)  # giving up privileges has forbidden it; the filter keeps it allowed
         install_seccomp_filter()
-        leave_the_parents_things()
+        drop_inherited_state()
         os.chdir(request["folder"])
         connection = Path(os.environ["HOME"]) / ".kernel.json"
         connection.write_text(json.dumps(request["connection"]))
@@ -53,22 +53,22 @@ def become_kernel(channel: socket.socket, request: dict[str, Any]) -> NoReturn:
     os._exit(0)
 
 
-def limit(limits: dict[str, int]) -> None:
-    """What the system itself holds each process to; the keeper watches their sum."""
-    begun_with = sizes_in("/proc/self/status")
-    reserved = limits["processes"] * RESERVED_BY_A_THREAD
+def set_resource_limits(limits: dict[str, int]) -> None:
+    """Set the limits of each process; the supervisor enforces those of all together."""
+    at_start = sizes_in("/proc/self/status")
+    reserved = limits["processes"] * ADDRESSES_PER_THREAD
     for what, most in (
-        (resource.RLIMIT_DATA, begun_with["VmData"] + limits["memory"]),
-        (resource.RLIMIT_AS, begun_with["VmSize"] + limits["memory"] + reserved),
-        (resource.RLIMIT_NPROC, limits["processes"] + SYSTEMS_SHARE),
+        (resource.RLIMIT_DATA, at_start["VmData"] + limits["memory"]),
+        (resource.RLIMIT_AS, at_start["VmSize"] + limits["memory"] + reserved),
+        (resource.RLIMIT_NPROC, limits["processes"] + OTHER_PROCESSES),
         (resource.RLIMIT_NOFILE, limits["open_files"]),
         (resource.RLIMIT_FSIZE, limits["file"]),
         (resource.RLIMIT_CORE, 0),
-        # What is counted for a user, and so for all notebooks of a class together.
-        (resource.RLIMIT_MEMLOCK, LOCKED),
-        (resource.RLIMIT_SIGPENDING, WAITING_SIGNALS),
+        # These are counted per user, and so for all notebooks of a class together.
+        (resource.RLIMIT_MEMLOCK, LOCKED_MEMORY),
+        (resource.RLIMIT_SIGPENDING, PENDING_SIGNALS),
         (resource.RLIMIT_MSGQUEUE, 0),
-        # No account's privilege to come before others.
+        # No higher priority, even if the account may have one.
         (resource.RLIMIT_NICE, 0),
         (resource.RLIMIT_RTPRIO, 0),
     ):
@@ -76,28 +76,28 @@ def limit(limits: dict[str, int]) -> None:
         most = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
         resource.setrlimit(what, (most, most))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # too large a file is an error, not a death
-    be_the_first_to_go()
+    prefer_for_oom_killer()
 
 
-def be_the_first_to_go() -> None:
-    """Where the machine's memory runs out, this process is ended before any other.
+def prefer_for_oom_killer() -> None:
+    """If the machine runs out of memory, let the system end this process before any other.
 
-    What nobody may look at belongs to the machine's root in /proc, and only a grader who is root could write
-    there. Nobody else is in this process's namespace to look meanwhile.
+    The /proc files of a process that may not be traced belong to the machine's root. No other process is in
+    this process's namespace to trace it meanwhile.
     """
     system.let_others_look(True)
     Path("/proc/self/oom_score_adj").write_text("1000")
     system.let_others_look(False)
 
 
-def leave_the_parents_things() -> None:
-    """Drop what belongs to the keeper: descriptors, random states, the place of its own code."""
+def drop_inherited_state() -> None:
+    """Drop what belongs to the supervisor: descriptors, random states, its own modules."""
     silent = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(silent, standard)
     os.closerange(3, 4096)
     os.setsid()
-    os.nice(5)  # whoever watches it comes first
+    os.nice(5)  # its supervisor comes first
     random.seed()
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -112,14 +112,14 @@ def leave_the_parents_things() -> None:
 
 
 def run_kernel(connection: str) -> None:
-    """As `python -m ipykernel_launcher -f connection`, but with its imports done."""
+    """Run ipykernel as `python -m ipykernel_launcher -f connection` does, with its imports already done."""
     from ipykernel.kernelapp import IPKernelApp
 
     app = IPKernelApp.instance()
     app.initialize(["-f", connection, "--HistoryManager.enabled=False", "--no-secure"])
     shell: Any = app.shell
     shorten_errors(app.session)
-    # What looks for a shell when it is imported found none: it was imported before.
+    # These look for a shell when they are imported, which was before there was one.
     if "matplotlib.pyplot" in sys.modules:
         shell.enable_matplotlib("inline")
     if "ipywidgets" in sys.modules:
@@ -128,10 +128,10 @@ def run_kernel(connection: str) -> None:
 
 
 def shorten_errors(session: Any) -> None:
-    """Have the kernel send the beginning of an error only.
+    """Have the kernel send only the beginning of an error's texts.
 
-    A message travels four times for one cell. The reader would disconnect, and the reply would be lost.
-    Student code can undo this, and then loses its own reply.
+    An error is sent four times per cell. If it is too large, the relay disconnects and the reply is lost.
+    Student code can undo this, and then loses only its own reply.
     """
     send = session.send
 
@@ -150,10 +150,10 @@ def shorten_errors(session: Any) -> None:
 
 
 def short_error(content: dict[str, Any]) -> dict[str, Any]:
-    """The same content; the texts of the error in it, if there is one, are cut."""
+    """Return the content with the texts of its error cut, if it has one."""
 
     def cut(text: Any) -> Any:
-        return text[:LONGEST_OF_AN_ERROR] if isinstance(text, str) else text
+        return text[:LONGEST_ERROR_TEXT] if isinstance(text, str) else text
 
     changed = {"evalue": cut(content["evalue"])} if "evalue" in content else {}
     if isinstance(content.get("traceback"), list):

@@ -1,4 +1,4 @@
-"""What a kernel's processes hold in memory, counted from outside: cheaply, and exactly where that matters."""
+"""Count the memory of a kernel's processes: an upper bound is cheap, the exact sum is not."""
 
 import os
 from collections.abc import Iterator
@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KIBIBYTE = 1024
-# Of /proc/PID/status: memory of its own and shared memory, what of it was put on disk, huge pages that
-# the machine sets apart, and what the system needs to find all that.
+# Fields of /proc/PID/status: private and shared memory, swapped memory, huge pages, page tables.
 HELD = ("RssAnon", "RssShmem", "VmSwap", "HugetlbPages", "VmPTE")
-# Of /proc/PID/smaps_rollup: the same, but of a page that several processes share, to each its part.
+# Fields of /proc/PID/smaps_rollup: the same, where a shared page counts in equal parts for its processes.
 PARTS = ("Pss_Anon", "Pss_Shmem", "SwapPss", "Private_Hugetlb", "Shared_Hugetlb")
 
 
 @dataclass(frozen=True)
 class Process:
-    """One process at a moment: its threads, and bytes of memory if nothing of it were shared."""
+    """One process at a moment: its threads, and its memory in bytes, with all of what it shares."""
 
     folder: str  # in /proc
     threads: int
@@ -24,10 +23,10 @@ class Process:
 
     @property
     def proportional(self) -> int:
-        """Bytes of memory, of what it shares its part."""
+        """Bytes of memory, with its part of what it shares."""
         try:
             sizes = sizes_in(f"{self.folder}/smaps_rollup")
-        except OSError:  # it lets nobody look, or has just ended
+        except OSError:  # it cannot be read, or has just ended
             return self.held
         if "Pss_Anon" not in sizes:  # an older system, or a process that has just ended
             return self.held
@@ -35,18 +34,18 @@ class Process:
 
 
 def processes_in(proc: str = "/proc") -> list[Process]:
-    """All processes that a /proc shows."""
+    """All processes of a /proc."""
     names = (name for name in os.listdir(proc) if name.isdigit())
-    return [process for name in names for process in looked_at(f"{proc}/{name}")]
+    return [process for name in names for process in process_in(f"{proc}/{name}")]
 
 
-def looked_at(folder: str) -> Iterator[Process]:
-    """The process of a folder in /proc; nothing where it has just ended."""
+def process_in(folder: str) -> Iterator[Process]:
+    """The process of a folder in /proc; none if it has just ended."""
     try:
         sizes = sizes_in(f"{folder}/status")
         threads = sizes.get("Threads", KIBIBYTE) // KIBIBYTE
         if "RssAnon" not in sizes and threads > 1:
-            # Its first thread has ended: the system says of another one what the process holds.
+            # Its first thread has ended: another thread has the numbers of the process.
             threads_of = sorted(os.listdir(f"{folder}/task"), key=int)
             folder = f"{os.path.dirname(folder)}/{threads_of[-1]}"
             sizes = sizes_in(f"{folder}/status")

@@ -1,8 +1,8 @@
-"""The keeper of one kernel: gives it a world of its own, watches what it takes, ends with it.
+"""The supervisor of one kernel: gives it namespaces of its own, enforces its limits, and ends with it.
 
-The keeper is forked from the fork server and forks the kernel, which is the first process
-of a new process namespace: it sees neither the keeper nor anyone else, and all that it started
-ends with it.
+The supervisor is forked from the fork server and forks the kernel. The kernel is the first process of a new
+process namespace: it sees neither the supervisor nor other kernels, and all processes that it started end
+with it.
 """
 
 import base64
@@ -19,67 +19,75 @@ from . import system
 from .kernel import become_kernel
 from .network import bring_up_loopback
 from .relay import run_relay
-from .watch import Watch
+from .watch import LimitEnforcer
 
 KERNEL_SOCKETS = "/run/kernel"
 ALL_SOCKETS = "/run/sockets"
 PRIVATE = "/run/private"
-READ_ONLY_AGAIN = system.REMOUNT | system.BIND | system.READ_ONLY | system.NO_SET_UID | system.NO_DEVICES
+REMOUNT_READ_ONLY = system.REMOUNT | system.BIND | system.READ_ONLY | system.NO_SET_UID | system.NO_DEVICES
 CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
-TERMINALS = 32  # the machine has a few thousand, for everybody
-NICER = 5  # than whoever grades
+TERMINALS = 32  # of a few thousand that the machine has for all users
+RELAY_NICENESS = 5
 NAMESPACES = system.NEW_MOUNTS | system.NEW_PIDS | system.NEW_IPC | system.NEW_UTS | system.NEW_NETWORK
 
 
-def keep(channel: socket.socket, wire: socket.socket, request_file: int) -> None:
-    """Start the kernel that a request asks for, report on `channel`, and stay until it has ended.
+def supervise(grader: socket.socket, relay: socket.socket, request_file: int) -> None:
+    """Start a kernel and its relay, enforce the kernel's limits, and return when it has ended.
 
-    Its reader, with the judge at the other end of `wire`, is begun first: outside the namespaces that
-    the kernel gets. It ends with the keeper.
+    The relay is forked first, outside the namespaces of the kernel, and ends with the supervisor.
+
+    Parameters
+    ----------
+    grader
+        Where the supervisor reports the start and the end of the kernel.
+    relay
+        The relay's end of the channel to the grader.
+    request_file
+        The descriptor of the request, a file of JSON.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     system.die_with_parent(signal.SIGKILL)
     try:
         request = content_of(request_file)
         if os.fork() == 0:
-            become_reader(channel, wire, request["relay_connection"])
-        wire.close()
+            become_relay(grader, relay, request["relay_connection"])
+        relay.close()
         system.unshare(NAMESPACES)
         bring_up_loopback()
         make_private_folders(request["limits"]["disk"])
         show_own_sockets_only(request["sockets"])
         os.mkdir(request["folder"])
-        watch = Watch(request["limits"])
+        enforcer = LimitEnforcer(request["limits"])
         kernel = os.fork()
         if kernel == 0:
-            become_kernel(channel, request)
-        wait_for_sockets(kernel, request["connection"], channel)
+            become_kernel(grader, request)
+        wait_for_sockets(kernel, request["connection"], grader)
         # From here on the kernel can connect its sockets but put nothing beside them.
-        system.mount("none", KERNEL_SOCKETS, flags=READ_ONLY_AGAIN)
-        channel.send(b"ready")
-        # A kernel is begun before it is needed; whoever takes it says what its work folder holds.
-        said, files, _, _ = socket.recv_fds(channel, 16, 1)
-        if said != b"files":  # nobody needs it any more
+        system.mount("none", KERNEL_SOCKETS, flags=REMOUNT_READ_ONLY)
+        grader.send(b"ready")
+        # A kernel is started before it is needed; the files of its notebook follow.
+        word, files, _, _ = socket.recv_fds(grader, 16, 1)
+        if word != b"files":  # the kernel is not needed any more
             return
         write_files(Path(request["folder"]), content_of(*files))
-        channel.send(b"filled")
-        reason = watch.until_the_end_of(kernel)
+        grader.send(b"filled")
+        reason = enforcer.watch(kernel)
     except Exception as error:
-        with suppress(OSError):  # nobody listens
-            channel.send(f"failed: {type(error).__name__}: {error}"[:2000].encode())
+        with suppress(OSError):  # the grader has closed its end
+            grader.send(f"failed: {type(error).__name__}: {error}"[:2000].encode())
         return
     with suppress(OSError):
-        channel.send(f"ended: {reason}".encode())
+        grader.send(f"ended: {reason}".encode())
 
 
-def become_reader(channel: socket.socket, wire: socket.socket, connection: dict[str, Any]) -> NoReturn:
-    """Turn this fork into the process that reads what the kernel sends, without any privilege."""
+def become_relay(grader: socket.socket, relay: socket.socket, connection: dict[str, Any]) -> NoReturn:
+    """Turn this fork into the relay, which reads what the kernel sends, without any privilege."""
     try:
-        channel.close()
+        grader.close()
         system.die_with_parent(signal.SIGKILL)
-        os.nice(NICER)  # a flood that it reads costs others no more than one that it does not
+        os.nice(RELAY_NICENESS)  # reading a flood must not slow down other kernels
         system.drop_all_privileges()
-        run_relay(wire, connection)
+        run_relay(relay, connection)
     finally:
         os._exit(1)
 
@@ -90,70 +98,71 @@ def content_of(file: int) -> Any:
 
 
 def make_private_folders(size: int) -> None:
-    """Home, /tmp and /dev/shm, empty, in memory, and of one limited size together."""
+    """Mount empty home, /tmp and /dev/shm folders, in memory and within one size limit."""
     system.mount("none", "/", flags=system.PRIVATE | system.RECURSIVE)
     options = f"size={size},nr_inodes=20000,mode=755"
     system.mount("tmpfs", PRIVATE, "tmpfs", system.NO_SET_UID | system.NO_DEVICES, options)
     for name, place in (("home", os.environ["HOME"]), ("tmp", "/tmp"), ("shm", "/dev/shm")):
         os.makedirs(f"{PRIVATE}/{name}")
-        shown = {below: os.open(below, os.O_PATH) for below in mounts_below(place)}
+        exposed = {below: os.open(below, os.O_PATH) for below in mounts_below(place)}
         system.mount(f"{PRIVATE}/{name}", place, flags=system.BIND)
-        for below, held in shown.items():
-            show_again(below, held)
-        # A folder that is shown file by file takes no others.
-        for folder in {os.path.dirname(below) for below in shown if os.path.isfile(below)}:
+        for below, descriptor in exposed.items():
+            mount_again(below, descriptor)
+        # A folder of which single files are exposed must take no others.
+        for folder in {os.path.dirname(below) for below in exposed if os.path.isfile(below)}:
             system.mount(folder, folder, flags=system.BIND | system.RECURSIVE)
-            system.mount("none", folder, flags=READ_ONLY_AGAIN)
-    # Terminals of its own: `!ls` in a cell asks for one.
+            system.mount("none", folder, flags=REMOUNT_READ_ONLY)
+    # Terminals of its own: `!ls` in a cell opens one.
     options = f"newinstance,ptmxmode=0666,mode=600,max={TERMINALS}"
     system.mount("devpts", "/dev/pts", "devpts", system.NO_SET_UID, options)
 
 
 def mounts_below(place: str) -> list[str]:
-    """What is mounted inside a folder: packages, where they are installed in somebody's /tmp."""
+    """The mounts inside a folder: packages, if they are installed in a folder of /tmp."""
     lines = Path("/proc/self/mountinfo").read_text().splitlines()
     points = [line.split()[4].encode().decode("unicode_escape") for line in lines]
     return sorted(point for point in points if point.startswith(f"{place}/"))
 
 
-def show_again(place: str, held: int) -> None:
-    """Show at `place` what was there before something was mounted over it, as read-only as it was."""
-    source = f"/proc/self/fd/{held}"
+def mount_again(place: str, descriptor: int) -> None:
+    """Mount at `place` what was there before another mount covered it, as read-only as it was."""
+    source = f"/proc/self/fd/{descriptor}"
     if os.path.isdir(source):
         os.makedirs(place, exist_ok=True)
     else:
         os.makedirs(os.path.dirname(place), exist_ok=True)
         Path(place).touch()
     system.mount(source, place, flags=system.BIND)
-    os.close(held)
+    os.close(descriptor)
 
 
 def show_own_sockets_only(name: str) -> None:
-    """The folder of this kernel's sockets, and an empty place where those of all kernels are."""
+    """Expose the folder of this kernel's sockets, and hide those of all other kernels."""
     system.mount(f"{ALL_SOCKETS}/{name}", KERNEL_SOCKETS, flags=system.BIND)
     system.mount("tmpfs", ALL_SOCKETS, "tmpfs", system.READ_ONLY, "size=4k")
 
 
 def write_files(folder: Path, files: dict[str, str]) -> None:
-    """The notebook's work folder: the assignment's given files and the student's own."""
+    """Write the assignment's files and the student's own into the work folder."""
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(base64.b64decode(content))
 
 
-def wait_for_sockets(kernel: int, connection: dict[str, Any], channel: socket.socket) -> None:
+def wait_for_sockets(kernel: int, connection: dict[str, Any], grader: socket.socket) -> None:
+    """Wait until the kernel's sockets exist. Raises RuntimeError if the kernel ends or is not needed."""
     wanted = [f"{connection['ip']}-{connection[channel + '_port']}" for channel in CHANNELS]
     while not all(map(os.path.exists, wanted)):
         if os.waitpid(kernel, os.WNOHANG) != (0, 0):
             raise RuntimeError("the kernel ended before it was ready")
-        if is_closed(channel):  # and with it the folder of the sockets may be gone
-            raise RuntimeError("nobody needs the kernel any more")
+        if is_closed(grader):  # the folder of the sockets may be removed as well
+            raise RuntimeError("the kernel is not needed any more")
         time.sleep(0.002)
 
 
-def is_closed(channel: socket.socket) -> bool:
+def is_closed(grader: socket.socket) -> bool:
     """Whether the grader has closed its end."""
     try:
-        return not channel.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        return not grader.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
         return False

@@ -1,4 +1,4 @@
-"""Watches what all processes of a kernel take together, and ends the kernel when it is too much."""
+"""Enforce the limits that hold for all processes of a kernel together."""
 
 import errno
 import os
@@ -6,79 +6,88 @@ import signal
 import socket
 import time
 
-from .memory import Process, looked_at, processes_in
+from .memory import Process, process_in, processes_in
 
-BETWEEN_LOOKS = 0.05  # seconds
-UNTIL_SURE = 0.01  # seconds after which too much is looked at again
-REST = 4  # times as long as a look took, the keeper rests: counting exactly may take a while
+CHECK_INTERVAL = 0.05  # seconds
+CONFIRM_INTERVAL = 0.01  # seconds after which an exceeded limit is checked again
+PAUSE_FACTOR = 4  # a pause is at least so many times as long as the last check, which may take a while
 UNCOUNTED_SOCKETS = 64  # a kernel has about thirty of its own
-STARTED = 64  # times as many processes and threads as there may be at a time may be started altogether
+MAX_STARTS_FACTOR = 64  # a kernel may start so many times as many processes as may run at a time
 PROCESSES = "more processes and threads than are allowed"
 MEMORY = "more memory than is allowed"
 DEPTH = "a working folder whose path is longer than any program can use"
 
 
-class Watch:
-    """Limits and what counts against them. Made in the kernel's network, before the kernel is forked."""
+class LimitEnforcer:
+    """Counts what a kernel uses, and ends it if a limit is exceeded.
+
+    Create it in the kernel's network namespace, before the kernel is forked.
+
+    Parameters
+    ----------
+    limits
+        The limits of a notebook by name.
+    """
 
     def __init__(self, limits: dict[str, int]) -> None:
         self._limits = limits
-        # A kernel begins with the memory of the fork server, of which its part is nobody's doing.
-        (keeper,) = looked_at("/proc/self")
-        self._shared = keeper.proportional
+        # A kernel starts with the memory of the fork server; its share of that is not counted.
+        (supervisor,) = process_in("/proc/self")
+        self._shared = supervisor.proportional
         self._sockets = os.open("/proc/self/net/sockstat", os.O_RDONLY)
-        self._of_a_socket = most_in_a_socket()
+        self._socket_buffers = socket_buffer_size()
 
-    def until_the_end_of(self, kernel: int) -> str:
-        """Wait until the kernel has ended; end it when all its processes together take too much.
+    def watch(self, kernel: int) -> str:
+        """Wait until the kernel has ended, and end it if a limit is exceeded.
 
-        Returns what they took too much of, nothing if the kernel ended without the keeper.
+        Returns the exceeded limit, in words; empty if the kernel ended by itself.
         """
         self._started = 0
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # the kernel's end ends a wait at once
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # the end of the kernel ends a pause
         suspected = ""
         while True:
             ended, _ = os.waitpid(kernel, os.WNOHANG)
             if ended:
                 return ""
             began = time.monotonic()
-            reason = self._too_much()
-            # A process that is about to become another program has, for a moment, its parent's memory.
+            reason = self._exceeded_limit()
+            # A process that is about to run another program has its parent's memory for a moment.
             if reason and reason == suspected:
-                os.kill(kernel, signal.SIGKILL)  # and with it everything in its process namespace
+                os.kill(kernel, signal.SIGKILL)  # this ends everything in its process namespace
                 os.waitpid(kernel, 0)
                 return reason
             suspected = reason
-            pause = UNTIL_SURE if reason else max(BETWEEN_LOOKS, REST * (time.monotonic() - began))
-            signal.sigtimedwait([signal.SIGCHLD], pause)
+            pause = max(CHECK_INTERVAL, PAUSE_FACTOR * (time.monotonic() - began))
+            signal.sigtimedwait([signal.SIGCHLD], CONFIRM_INTERVAL if reason else pause)
 
-    def _too_much(self) -> str:
-        # The kernel's own /proc: it is mounted over everyone's in the mounts we share.
-        own = processes_in()
-        if sum(process.threads for process in own) > self._limits["processes"] or self._started_too_many(own):
+    def _exceeded_limit(self) -> str:
+        # The kernel's own /proc, which is mounted over the machine's in these mounts.
+        processes = processes_in()
+        threads = sum(process.threads for process in processes)
+        if threads > self._limits["processes"] or self._has_started_too_many(processes):
             return PROCESSES
-        if any(is_too_deep(process.folder) for process in own):
+        if any(is_too_deep(process.folder) for process in processes):
             return DEPTH
-        room = self._limits["memory"] - self._in_sockets()
-        if sum(process.held for process in own) <= room:
+        memory_left = self._limits["memory"] - self._memory_in_sockets()
+        if sum(process.held for process in processes) <= memory_left:
             return ""
-        # That counts what processes share once for each of them.
-        exact = sum(process.proportional for process in own)
-        return MEMORY if exact - self._shared > room else ""
+        # That sum counts shared memory once per process.
+        exact = sum(process.proportional for process in processes)
+        return MEMORY if exact - self._shared > memory_left else ""
 
-    def _started_too_many(self, own: list[Process]) -> bool:
-        """Whether too many were started, also of those that ended between two looks.
+    def _has_started_too_many(self, processes: list[Process]) -> bool:
+        """Whether the kernel has started too many processes, also those that ended between two checks.
 
-        The kernel's namespace numbers its processes and threads in order. What other kernels start is
-        numbered elsewhere and does not count.
+        The kernel's namespace numbers its processes and threads in order. Those of other kernels are numbered
+        in other namespaces and do not count.
         """
-        self._started = max(self._started, *map(highest_number, own), 0)
-        return self._started > STARTED * self._limits["processes"]
+        self._started = max(self._started, *map(highest_number, processes), 0)
+        return self._started > MAX_STARTS_FACTOR * self._limits["processes"]
 
-    def _in_sockets(self) -> int:
-        """Bytes that may lie in the kernel's sockets, which are no process's memory."""
+    def _memory_in_sockets(self) -> int:
+        """Bytes that the kernel's sockets may hold, which belong to no process."""
         line, *_ = os.pread(self._sockets, 4096, 0).decode().splitlines()  # sockets: used 30
-        return max(0, int(line.split()[-1]) - UNCOUNTED_SOCKETS) * self._of_a_socket
+        return max(0, int(line.split()[-1]) - UNCOUNTED_SOCKETS) * self._socket_buffers
 
 
 def highest_number(process: Process) -> int:
@@ -90,9 +99,9 @@ def highest_number(process: Process) -> int:
 
 
 def is_too_deep(process: str) -> bool:
-    """Whether a process works in a folder within so many that the system cannot name it.
+    """Whether a process works in a folder whose path is too long for the system.
 
-    Python looks for its name at each import, which takes minutes there and cannot be interrupted.
+    Python reads the path at each import, which takes minutes there and cannot be interrupted.
     """
     try:
         os.readlink(f"{process}/cwd")
@@ -101,8 +110,8 @@ def is_too_deep(process: str) -> bool:
     return False
 
 
-def most_in_a_socket() -> int:
-    """Bytes that a socket holds at most: the filter lets nobody ask for larger buffers."""
+def socket_buffer_size() -> int:
+    """Bytes that a socket holds at most: the seccomp filter forbids larger buffers."""
     with socket.socket(socket.AF_UNIX) as example:
         sizes = (socket.SO_SNDBUF, socket.SO_RCVBUF)
         return sum(example.getsockopt(socket.SOL_SOCKET, size) for size in sizes)
