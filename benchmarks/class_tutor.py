@@ -233,7 +233,7 @@ async def _serve() -> None:
         course.assignments[name].folder: TutoredAssignment(course.assignments[name]) for name in EXERCISES
     }
     settings = ClassroomSettings(keep_days=0, checks_a_minute=10_000)
-    tutors = ClassTutors(Material(lessons, {}), settings, Looks(None, 0), seed=1)
+    tutors = ClassTutors(Material(lessons), settings, Looks(None, 0), seed=1)
     warm_up(tutors)
     (socket,) = bind_sockets(0, "127.0.0.1")
     HTTPServer(

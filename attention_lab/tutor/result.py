@@ -91,9 +91,9 @@ class Look:
 
     @property
     def steps(self) -> list[str]:
-        """The kinds of help that there are for this answer, at this course's level."""
+        """The kinds of help that there are for this answer, given how much this course reveals."""
         named = any(finding["named"] for finding in self._said["findings"])
-        full = self._said["level"] == "full"
+        full = self._said["disclosure"] == "full"
         steps = ["mistake"] if named and full else []
         steps += [] if self.is_right else ["help"]
         return steps + (["solution"] if full else [])

@@ -138,7 +138,7 @@ def classroom_of(folder: Path, **settings: Any) -> Iterator[Classroom]:
         if lesson.name in ("dot_product", "mask")
     }
     looks = Looks(folder / "kept" / "looks.jsonl", chosen.keep_days)
-    room = Classroom(ClassTutors(Material(lessons, {}), chosen, looks, seed=1))
+    room = Classroom(ClassTutors(Material(lessons), chosen, looks, seed=1))
     try:
         yield room
     finally:

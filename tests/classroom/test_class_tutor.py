@@ -2,6 +2,7 @@
 
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from nbjudge.course.configuration import check_settings
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
 from nbjudge.settings import ClassroomSettings
+from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 
 pytestmark = pytest.mark.integration
 
@@ -63,7 +65,8 @@ def test_a_learner_is_answered_as_by_a_tutor_of_their_own(classroom):
 def test_below_full_no_name_of_a_mistake_leaves_the_tutor_and_the_board_has_it(tmp_path, level, is_named):
     wrong = mistakes("softmax")[0]
     with classroom_of(tmp_path) as room:
-        room.tutors._material.settings["level"] = level
+        disclosure = DisclosureSettings(Disclosure(level))
+        room.tutors._material = replace(room.tutors._material, disclosure=disclosure)
         reply = room.check("ada", "softmax", wrong.answer, DOT)
         assert reply["points"] < reply["max_points"] and reply["findings"][0]["said"]
         assert (wrong.name in json.dumps(reply)) is is_named and wrong.message not in json.dumps(reply)

@@ -53,7 +53,7 @@ def test_a_kernel_writes_and_reads_the_same():
     assert wire.read(messages.written(dict(said))) == said | {"said": LONG.encode()}
     late = {"folder": "01_dot_product", "conversation": "1", "said": None, "lost": "late"}
     assert wire.read(messages.written(dict(late))) == late | {"said": None}
-    sentence = {"said": "Run the cell again first.", "level": "full"}
+    sentence = {"said": "Run the cell again first.", "disclosure": "full"}
     assert messages.read(b"".join(wire.write(sentence))) == sentence
     asked = messages.read(b"".join(wire.write({"conversation": "1", "question": "YQ== ", "program": "0"})))
     assert messages.Question.of(asked) == messages.Question("1", "YQ== ", "0")

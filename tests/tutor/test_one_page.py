@@ -11,7 +11,7 @@ from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
-from nbjudge.tutor.levels import Level
+from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import TutoredAssignment, material_of
 from nbjudge.tutor.recorded import RecordedAssignment
 from nbjudge.tutor.tutor import Tutor
@@ -88,10 +88,9 @@ def test_the_page_is_shown_when_all_answers_are_right(tutor):
         tutor.one_page("09_none", right)
 
 
-def test_where_the_tutor_shows_no_solutions_it_shows_no_page(tutor):
+def test_no_page_is_shown_where_solutions_are_not_disclosed():
     lesson = COURSE.assignments["scaling"]
-    tutor._material = material_of(COURSE)
-    tutor._material.settings["level"] = Level.MEASURED
+    tutor = Tutor(material_of(COURSE, default=Disclosure.MEASURED), seed=0)
     (part,) = tutor.one_page(lesson.folder, list(lesson.exercises))["parts"]
     assert part["kind"] == "text" and "it may not" in part["text"]
     assert RecordedAssignment("02_scaling", [], {}).one_page == ""

@@ -7,7 +7,7 @@ from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge_groups
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
-from nbjudge.tutor.levels import Level
+from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import TutoredAssignment
 from nbjudge.tutor.recordings import read, record
 from nbjudge.tutor.tutor import Material, Tutor
@@ -55,22 +55,22 @@ def test_what_is_asked_with_code_of_the_checks_is_left_out(lesson, recorded):
     assert len(recorded.exercises["order_matters"].left_out) == len(
         lesson.exercise("order_matters")[0].groups
     )
-    reply = Tutor(Material({recorded.folder: recorded}, {})).check("order_matters")
+    reply = Tutor(Material({recorded.folder: recorded})).check("order_matters")
     assert "does not measure `order_matters`" in reply["said"]
 
 
 def test_a_course_that_allows_all_is_told_what_is_there(recorded):
-    tutor = Tutor(Material({recorded.folder: recorded}, {"level": "full"}))
+    tutor = Tutor(Material({recorded.folder: recorded}, DisclosureSettings(Disclosure.FULL)))
     assert "question" in tutor.check("sinusoidal_encoding")
-    assert recorded.most == Level.MEASURED
+    assert recorded.max_disclosure == Disclosure.MEASURED
     written = next(name for name in recorded.names if name not in recorded.coded)
-    assert tutor.check(written) == {"written": True, "level": Level.MEASURED}
+    assert tutor.check(written) == {"written": True, "disclosure": Disclosure.MEASURED}
     (part,) = tutor.help(written, "solution", 0, 0)["parts"]
     assert "with your grade" in part["text"]
 
 
 def test_the_same_lesson_makes_the_same_recording(lesson, data):
-    assert record(TutoredAssignment(lesson.lesson)) == data
+    assert record(TutoredAssignment(lesson.assignment)) == data
 
 
 @pytest.mark.parametrize("spoilt", [b"", b"\x1f\x8b", b"(dp0\n."])

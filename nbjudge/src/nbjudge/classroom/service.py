@@ -32,6 +32,7 @@ from nbjudge.course.course import find_course
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
 from nbjudge.settings import ClassroomSettings
+from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import material_of
 from nbjudge.tutor.service import ACTIONS
 
@@ -59,7 +60,7 @@ def run(course_folder: Path) -> None:
     configuration = read_config(course.root)
     settings, csv_format = ClassroomSettings(config=configuration), CsvFormat.of(configuration)
     looks = Looks(course.root / KEPT, settings.keep_days)
-    tutors = ClassTutors(material_of(course), settings, looks)
+    tutors = ClassTutors(material_of(course, default=Disclosure.MEASURED), settings, looks)
     threading.Thread(target=warm_up, args=(tutors,), daemon=True).start()
     asyncio.run(_serve(tutors, settings, csv_format))
 

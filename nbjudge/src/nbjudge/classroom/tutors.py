@@ -40,7 +40,7 @@ class ClassTutors:
         self, material: Material, settings: ClassroomSettings, looks: Looks, seed: int | None = None
     ) -> None:
         assignments = {name: _DrawnOnce(assignment) for name, assignment in material.assignments.items()}
-        self._material = Material(assignments, material.settings)
+        self._material = Material(assignments, material.disclosure)
         self.settings, self.looks = settings, looks
         self._seed = seed if seed is not None else time.time_ns() % 2**48
         self._tutors: dict[str, Tutor] = {}

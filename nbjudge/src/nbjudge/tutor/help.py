@@ -14,7 +14,7 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.argument_names import argument_names, receiver
 from nbjudge.judge.judge import Judgement
 from nbjudge.kernel.replies import Answer, CallAnswer
-from nbjudge.tutor.levels import Level
+from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import AssignmentMaterial
 from nbjudge.tutor.smallest import Difference, smallest_difference
 from nbjudge.values import describe
@@ -25,7 +25,7 @@ TRIES_FOR_A_SOLUTION = 3
 MOST_NUMBERS = 40  # of an array that is written out
 
 Step = Literal["mistake", "help", "solution"]
-NOT_AT_THIS_LEVEL = "In this class the tutor says what it measured, and leaves this to you."
+NOT_DISCLOSED = "In this class the tutor says what it measured, and leaves this to you."
 NO_MISTAKE = "It is none of the mistakes that the tutor knows by name. What it measured stands above."
 NO_MORE_HINTS = "There is no further hint. Read the case above once more, by hand, step by step."
 TRY_FIRST = (
@@ -53,17 +53,17 @@ def parts_as_data(parts: list[Part]) -> list[dict[str, str]]:
     return [asdict(part) for part in parts]
 
 
-def which_mistake(examination: Judgement, level: Level) -> list[Part]:
+def which_mistake(examination: Judgement, disclosure: Disclosure) -> list[Part]:
     """The sentences that name what is wrong."""
-    if level != Level.FULL:
-        return [Part("text", NOT_AT_THIS_LEVEL)]
+    if disclosure != Disclosure.FULL:
+        return [Part("text", NOT_DISCLOSED)]
     named = [finding.sentence for finding in examination.verdict.findings if finding.mistake]
     return [Part("text", sentence) for sentence in named] or [Part("text", NO_MISTAKE)]
 
 
-def one_page(assignment: AssignmentMaterial, level: Level, right: Collection[str]) -> list[Part]:
+def one_page(assignment: AssignmentMaterial, disclosure: Disclosure, right: Collection[str]) -> list[Part]:
     """All the code of an assignment, for whoever has written it; `right` names their right answers."""
-    if level != Level.FULL or not assignment.one_page:
+    if disclosure != Disclosure.FULL or not assignment.one_page:
         return [Part("text", NO_PAGE)]
     still_open = [name for name in assignment.coded if name not in right]
     if still_open:
@@ -88,10 +88,12 @@ def hint(assignment: AssignmentMaterial, name: str, place: int) -> list[Part]:
     return [Part("markdown", text, title)]
 
 
-def solutions(assignment: AssignmentMaterial, name: str, level: Level, right: bool, tries: int) -> list[Part]:
+def solutions(
+    assignment: AssignmentMaterial, name: str, disclosure: Disclosure, right: bool, tries: int
+) -> list[Part]:
     """The model solution and the other ways, for whoever is right or has tried."""
-    if level != Level.FULL:
-        return [Part("text", NOT_AT_THIS_LEVEL)]
+    if disclosure != Disclosure.FULL:
+        return [Part("text", NOT_DISCLOSED)]
     if not right and tries < TRIES_FOR_A_SOLUTION:
         return [Part("text", TRY_FIRST.format(wanted=TRIES_FOR_A_SOLUTION, tries=tries))]
     parts = [Part("code", assignment.solution(name), "A solution")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from nbjudge.course.notebooks import PlainCell, read_plain_cells
 from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
 from nbjudge.parsing import source_of
-from nbjudge.tutor.levels import Level
+from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 
 HINT = re.compile(r"<details><summary>(Hint[^<]*)</summary>(.*?)</details>", re.DOTALL)
 SOLUTION = re.compile(
@@ -36,7 +36,7 @@ class WrittenQuestion:
 class AssignmentMaterial(Protocol):
     """What the tutor has of an assignment, whatever it is made from."""
 
-    most: Level  # that can be told of it, whatever a course allows
+    max_disclosure: Disclosure  # the most that this material can reveal, whatever the course allows
 
     @property
     def folder(self) -> str: ...
@@ -81,7 +81,7 @@ class AssignmentMaterial(Protocol):
 class TutoredAssignment:
     """An assignment from its source and its checks. Nothing is loaded before it is asked for."""
 
-    most = Level.FULL
+    max_disclosure = Disclosure.FULL
 
     def __init__(self, assignment: Assignment) -> None:
         self.assignment = assignment
@@ -149,10 +149,10 @@ class TutoredAssignment:
 
 @dataclass(frozen=True)
 class Material:
-    """A course as the tutor has it: assignments by folder, and the section `Tutor` of the configuration."""
+    """What the tutor has of a course: its assignments by folder, and how much it may reveal of each."""
 
     assignments: Mapping[str, AssignmentMaterial]
-    settings: Mapping[str, Any]
+    disclosure: DisclosureSettings = field(default_factory=DisclosureSettings)
 
     def find(self, name: str, folder: str = "") -> AssignmentMaterial:
         """The assignment of an exercise, if possible in this folder. CourseError where there is none."""
@@ -165,12 +165,30 @@ class Material:
         raise CourseError(f"There is no exercise {name!r}. The exercises are: {known}.")
 
 
-def material_of(course: Course) -> Material:
-    """From the course's sources and checks."""
+def material_of(course: Course, default: Disclosure = Disclosure.FULL) -> Material:
+    """Return the material of a course from its sources and checks.
+
+    Parameters
+    ----------
+    course
+        The course.
+    default
+        The disclosure of assignments for which the course's configuration sets none.
+
+    Raises
+    ------
+    CourseError
+        If the configuration's section `Tutor` names an option, assignment or disclosure that does not exist.
+    """
     assignments = {
         assignment.folder: TutoredAssignment(assignment) for assignment in course.assignments.values()
     }
-    return Material(assignments, dict(read_config(course.root).get("Tutor", {})))
+    return Material(assignments, DisclosureSettings.of(tutor_options(course), assignments, default))
+
+
+def tutor_options(course: Course) -> dict[str, Any]:
+    """Return the section `Tutor` of a course's configuration, unchecked."""
+    return dict(read_config(course.root).get("Tutor", {}))
 
 
 def _code_of(way: OtherWay) -> str:

@@ -18,7 +18,7 @@ from nbjudge.authoring.exercise import Exercise, Group, Tolerance
 from nbjudge.authoring.steps import Step
 from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.kernel.replies import Answer
-from nbjudge.tutor.levels import Level
+from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import WrittenQuestion
 
 ONLY_GRADING = (
@@ -65,7 +65,7 @@ class RecordedAssignment:
     folder: str
     names: list[str]
     exercises: dict[str, RecordedExercise]
-    most: Level = Level.MEASURED
+    max_disclosure: Disclosure = Disclosure.MEASURED
     one_page: str = ""  # it would be all the answers
     _questions: dict[str, list[DrawnGroup]] = field(default_factory=dict)
 

@@ -20,7 +20,8 @@ from nbjudge.errors import CourseError
 from nbjudge.judge.argument_names import argument_names
 from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.judge.retest import retest_calls
-from nbjudge.tutor.material import AssignmentMaterial, Material, TutoredAssignment, material_of
+from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
+from nbjudge.tutor.material import AssignmentMaterial, Material, TutoredAssignment, material_of, tutor_options
 from nbjudge.tutor.recorded import RecordedAssignment, RecordedExercise, RecordedGroup
 from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import MadeInKernel, Message
@@ -46,16 +47,19 @@ def recorded_material(folder: Path) -> Material:
     Raises CourseError where that cannot be read; so does whatever reads an assignment that cannot be read.
     """
     try:
-        settings = json.loads((folder / SETTINGS).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise CourseError(f"{SETTINGS}, which says how far the tutor goes, cannot be read: {error}") from None
-    return Material(_Recordings(folder), settings)
+        options = dict(json.loads((folder / SETTINGS).read_text("utf-8")))
+    except (OSError, TypeError, ValueError) as error:
+        raise CourseError(
+            f"{SETTINGS}, which says how much the tutor may reveal, cannot be read: {error}"
+        ) from None
+    assignments = _Recordings(folder)
+    return Material(assignments, DisclosureSettings.of(options, list(assignments), Disclosure.MEASURED))
 
 
 def recordings(course: Course) -> Iterator[tuple[str, bytes]]:
     """The files of such a folder, one by one: name and content."""
-    material = material_of(course)
-    yield SETTINGS, json.dumps(material.settings, sort_keys=True).encode()
+    material_of(course)  # raises CourseError for wrong settings
+    yield SETTINGS, json.dumps(tutor_options(course), sort_keys=True).encode()
     for assignment in course.assignments.values():
         yield f"{assignment.folder}{SUFFIX}", record(TutoredAssignment(assignment))
 

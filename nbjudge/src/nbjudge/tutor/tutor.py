@@ -20,6 +20,7 @@ from nbjudge.kernel import requests
 from nbjudge.kernel.replies import CallAnswer
 from nbjudge.kernel.requests import LARGEST_REPLY
 from nbjudge.tutor.conversation import Abandoned, Asked, Conversation, Lost, Talk
+from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.help import (
     Part,
     Step,
@@ -30,7 +31,6 @@ from nbjudge.tutor.help import (
     solutions,
     which_mistake,
 )
-from nbjudge.tutor.levels import Level, level_of
 from nbjudge.tutor.material import AssignmentMaterial, Material
 
 Reply = dict[str, Any]
@@ -63,19 +63,19 @@ class Tutor:
         self.asking = ""  # the exercise that the kernel is being asked about
 
     def check(self, name: str, folder: str = "") -> Reply:
-        """Examine the answer `name`. The reply, after its questions: points, groups, findings, `level`.
+        """Examine the answer `name`. The reply, after its questions: points, groups, findings, `disclosure`.
 
         CourseError where the course has no such exercise.
         """
         assignment = self._material.find(name, folder)
-        level = self._level(assignment)
+        disclosure = self._disclosure(assignment)
         written = assignment.written(name)
         if written is not None:
-            return {"written": True, "level": level}
-        if level == Level.EXAMPLES:
-            return {"said": ONLY_EXAMPLES, "level": level}
+            return {"written": True, "disclosure": disclosure}
+        if disclosure == Disclosure.EXAMPLES:
+            return {"said": ONLY_EXAMPLES, "disclosure": disclosure}
         if why_not := assignment.why_not(name):
-            return {"said": why_not, "level": level}
+            return {"said": why_not, "disclosure": disclosure}
         exercise, reference = assignment.exercise(name)
 
         def look(ask: CallAnswer) -> Judgement:
@@ -85,25 +85,25 @@ class Tutor:
         def finish(examination: Judgement) -> Reply:
             self._examined[name] = examination
             self._prepare_next(assignment, name)
-            return _verdict_reply(examination, level) | {"remark": assignment.remark(name)}
+            return _verdict_reply(examination, disclosure) | {"remark": assignment.remark(name)}
 
         return self._begin(name, self._converse((assignment.folder, name), look), finish)
 
     def help(self, name: str, step: Step, given: int, tries: int, folder: str = "") -> Reply:
         """A step of help on the last examination; `given` helps were shown before. The reply has "parts"."""
         assignment = self._material.find(name, folder)
-        level = self._level(assignment)
+        disclosure = self._disclosure(assignment)
         written = assignment.written(name)
         if written is not None:
-            return _parts_reply(_model_answer(written.model_answer, written.scheme, level))
+            return _parts_reply(_model_answer(written.model_answer, written.scheme, disclosure))
         examination = self._examined.get(name)
         if examination is None:
             return {"said": CHECK_FIRST.format(name=name)}
         if step == "mistake":
-            return _parts_reply(which_mistake(examination, level))
+            return _parts_reply(which_mistake(examination, disclosure))
         if step == "solution":
             right = examination.verdict.points == examination.verdict.max_points
-            return _parts_reply(solutions(assignment, name, level, right, tries))
+            return _parts_reply(solutions(assignment, name, disclosure, right, tries))
 
         if given > 0:
             return _parts_reply(hint(assignment, name, given - self._case_shown.get(name, False)))
@@ -127,7 +127,7 @@ class Tutor:
                 f"folder its name back: {known}."
             )
         assignment = self._material.assignments[folder]
-        return _parts_reply(one_page(assignment, self._level(assignment), right))
+        return _parts_reply(one_page(assignment, self._disclosure(assignment), right))
 
     def answer(self, conversation: str, said: str | bytes | None, lost: str = "") -> Reply:
         """What the kernel gave to the last question, or why it gave nothing: "late" or "died"."""
@@ -189,9 +189,9 @@ class Tutor:
 
         threading.Thread(target=work, daemon=True).start()
 
-    def _level(self, assignment: AssignmentMaterial) -> Level:
-        level = level_of(self._material.settings, assignment.folder, date.today())
-        return assignment.most if level == Level.FULL else level
+    def _disclosure(self, assignment: AssignmentMaterial) -> Disclosure:
+        disclosure = self._material.disclosure.on(assignment.folder, date.today())
+        return assignment.max_disclosure if disclosure == Disclosure.FULL else disclosure
 
 
 def program_name() -> str:
@@ -199,22 +199,22 @@ def program_name() -> str:
     return hashlib.sha256(requests.program().encode()).hexdigest()
 
 
-def _verdict_reply(examination: Judgement, level: Level) -> Reply:
+def _verdict_reply(examination: Judgement, disclosure: Disclosure) -> Reply:
     verdict = examination.verdict
     return {
         "exercise": verdict.exercise,
         "points": verdict.points,
         "max_points": verdict.max_points,
-        "level": level,
+        "disclosure": disclosure,
         "groups": [
             {"name": group.name, "agrees": group.agrees, "note": group.note} for group in verdict.groups
         ],
-        "findings": [_finding(finding, level) for finding in verdict.findings],
+        "findings": [_finding(finding, disclosure) for finding in verdict.findings],
     }
 
 
 def for_learner(reply: Reply) -> Reply:
-    """A reply as its learner may read it: names of mistakes are sent at the level "full" alone.
+    """A reply as its learner may read it: only the disclosure "full" includes the names of mistakes.
 
     Parameters
     ----------
@@ -226,16 +226,16 @@ def for_learner(reply: Reply) -> Reply:
     dict
         The same reply, or one without the names.
     """
-    if "findings" not in reply or reply["level"] == Level.FULL:
+    if "findings" not in reply or reply["disclosure"] == Disclosure.FULL:
         return reply
     return reply | {"findings": [finding | {"named": False, "mistake": ""} for finding in reply["findings"]]}
 
 
-def _finding(finding: Finding, level: Level) -> dict[str, Any]:
+def _finding(finding: Finding, disclosure: Disclosure) -> dict[str, Any]:
     """What was measured; a named mistake keeps its name for the next step, see `for_learner`."""
     named = finding.mistake is not None and bool(finding.measured)
     # A step that is not allowed is no secret: the exercise says it.
-    hidden = finding.mistake not in (None, "not_allowed") and level != Level.FULL
+    hidden = finding.mistake not in (None, "not_allowed") and disclosure != Disclosure.FULL
     return {
         "said": finding.measured if named else IT_DIFFERS if hidden else finding.sentence,
         "evidence": finding.evidence,
@@ -248,8 +248,8 @@ def _parts_reply(parts: list[Part]) -> Reply:
     return {"parts": parts_as_data(parts)}
 
 
-def _model_answer(text: str, scheme: str, level: Level) -> list[Part]:
-    if level != Level.FULL:
+def _model_answer(text: str, scheme: str, disclosure: Disclosure) -> list[Part]:
+    if disclosure != Disclosure.FULL:
         return [Part("text", "A model answer comes with your grade.")]
     parts = [Part("markdown", text, "A model answer")]
     return parts + ([Part("markdown", scheme, "Ask your own text")] if scheme else [])
