@@ -4,12 +4,16 @@ Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
 """
 
 import os
-import resource
 import signal
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+try:
+    import resource
+except ImportError:  # Windows, where a learner's kernel may run; student code is graded on Linux only
+    resource = None  # type: ignore[assignment]
 
 WATCHED_BEFORE = 0.1  # seconds, spent only where there are other processes
 TO_STAND_STILL = 0.002  # seconds between looks, for on a busy machine it takes some until a signal arrives
@@ -128,4 +132,4 @@ def _texts(folder: str, name: str) -> list[str]:
 
 
 def _work_of_ended_children() -> Any:
-    return resource.getrusage(resource.RUSAGE_CHILDREN)
+    return resource.getrusage(resource.RUSAGE_CHILDREN) if resource else None

@@ -24,8 +24,12 @@ MOST_ENTRIES = 20_000  # files and folders that are looked at
 DEEPEST = 20  # folders within each other
 LONGEST_PATH = 1_000  # bytes from the folder on: room is left for the folder that it is copied into
 CACHE_FOLDERS = {"__pycache__", ".ipynb_checkpoints"}  # folders that Python and Jupyter leave everywhere
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+# Windows has none of these flags; a learner's tutor imports this module there but reads no submission.
+_DIRECTORY, _NO_LINKS, _NO_WAITING = (
+    getattr(os, name, 0) for name in ("O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK")
+)
+_FOLDER = os.O_RDONLY | _DIRECTORY | _NO_LINKS
+_FILE = os.O_RDONLY | _NO_LINKS | _NO_WAITING
 # What a system says to a name that it has no room or no letters for, or takes for one with another.
 _NO_SUCH_NAME = (
     errno.ENAMETOOLONG,
@@ -196,7 +200,7 @@ def _list(folder: Folder, inner: str) -> list[tuple[str, os.stat_result]]:
 
 def _open_folder(folder: Folder, inner: str) -> int:
     """A descriptor of a folder within a folder. Below the base no link on the way is followed."""
-    descriptor = os.open(folder.base, os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = os.open(folder.base, os.O_RDONLY | _DIRECTORY)
     for name in filter(None, f"{folder.inner}/{inner}".split("/")):
         try:
             deeper = os.open(name, _FOLDER, dir_fd=descriptor)
