@@ -14,12 +14,10 @@ from tiny_course import FOLDER, FULL, NAME, answered, hand_in
 from nbjudge.batch.autograde import Autograder
 from nbjudge.batch.coordinator import ClassRun
 from nbjudge.batch.plan import make_plan
-from nbjudge.batch.workers import WorkerDied
 from nbjudge.cell_metadata import checked_exercise
 from nbjudge.course.configuration import read_config
 from nbjudge.course.folders import read_folders
-from nbjudge.errors import CourseError
-from nbjudge.grading.broken_assignment import BrokenAssignmentError
+from nbjudge.errors import BrokenAssignmentError, CourseError, WorkerDiedError
 from nbjudge.grading.job import (
     GradingJob,
     GradingResult,
@@ -35,7 +33,7 @@ STOPS = [
     BrokenAssignmentError("A cell stops."),
     NoKernelError("No kernel."),
     KeyboardInterrupt(),
-    WorkerDied("It died."),
+    WorkerDiedError("It died."),
 ]
 
 

@@ -28,9 +28,8 @@ from nbjudge.batch.cluster_worker import versions
 from nbjudge.batch.command import LOG_FILE
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
-from nbjudge.errors import SandboxError
+from nbjudge.errors import BrokenAssignmentError, SandboxError
 from nbjudge.grading import broken_assignment
-from nbjudge.grading.broken_assignment import BrokenAssignmentError
 from nbjudge.grading.grade import grade
 from nbjudge.grading.job import GradingJob, GradingResult, notebook_to_json, run_job
 from nbjudge.kernel.process import KernelEnvironment

@@ -1,4 +1,9 @@
-"""The exceptions that nbjudge raises on purpose: each message is a sentence for the person at the command."""
+"""The exceptions of nbjudge. Each message is a sentence for the person who runs the command.
+
+Library code raises them, and `nbjudge.cli` turns them into an exit status. Under nbgrader's own commands no
+code of nbjudge runs at the outermost level, and nbgrader catches every `Exception` to go on with the next
+submission. Errors that must end such a command therefore derive from `SystemExit` (`NbgraderCommandError`).
+"""
 
 
 class CourseError(Exception):
@@ -9,9 +14,33 @@ class SettingsError(CourseError):
     """An option, a value or a name in nbgrader_config.py or on the command line does not exist."""
 
 
-class GradingStops(CourseError):
-    """No submission can be graded, whosever it is: those after it need not be tried."""
+class GradingImpossibleError(CourseError):
+    """No submission can be graded, whosever it is, so the following ones need not be tried."""
+
+
+class NoKernelError(GradingImpossibleError):
+    """No kernel starts, even without a student's files: the machine is at fault, not the submission."""
+
+
+class BrokenAssignmentError(GradingImpossibleError):
+    """A cell of the assignment's own fails, and its solution cannot get all points."""
 
 
 class SandboxError(CourseError):
-    """No kernel can be started in the sandbox; the message says why and what to do."""
+    """The sandbox did not start, or it broke; the message says what to do."""
+
+
+class WorkerDiedError(CourseError):
+    """Every process that graded this notebook died."""
+
+
+class NbgraderCommandError(SystemExit):
+    """One of nbgrader's commands must end with this sentence and status 1."""
+
+
+class GradingStoppedError(NbgraderCommandError):
+    """`nbgrader autograde` or `nbjudge grade` cannot go on; grades that are written stay."""
+
+
+class ExportError(NbgraderCommandError):
+    """`nbgrader export` cannot write the file."""

@@ -47,7 +47,7 @@ class Autograder:
     def autograde(self, student: str, again: bool, executor: Executor) -> str:
         """Do all that `nbgrader autograde ASSIGNMENT --student STUDENT` does.
 
-        Returns what went wrong, in a sentence, and nothing as a rule. Raises SystemExit where no
+        Returns what went wrong, in a sentence, and nothing as a rule. Raises GradingStoppedError where no
         submission at all can be graded or recorded.
         """
         reason = invalid_id_reason(student)

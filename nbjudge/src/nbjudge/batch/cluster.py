@@ -20,9 +20,7 @@ from distributed.comm.addressing import get_address_host_port
 from nbjudge.batch.assignment_archive import AssignmentArchive
 from nbjudge.batch.cluster_members import Members
 from nbjudge.batch.cluster_worker import Outcome, grade_notebook
-from nbjudge.batch.workers import WorkerDied
-from nbjudge.errors import CourseError
-from nbjudge.grading.broken_assignment import BrokenAssignmentError
+from nbjudge.errors import BrokenAssignmentError, CourseError, GradingStoppedError, WorkerDiedError
 from nbjudge.grading.job import GradingJob, GradingResult
 
 PATIENCE_WITH_THE_SCHEDULER = 10  # seconds
@@ -61,8 +59,8 @@ class ClusterWorkers:
         return self._members.obstacle()
 
     def run(self, job: GradingJob) -> GradingResult:
-        """Do one job. Raises WorkerDied where it takes workers along again and again, GradingFailed
-        where a worker says what went wrong, SystemExit where nobody can do any.
+        """Do one job. Raises WorkerDiedError where it takes workers along again and again, GradingFailed
+        where a worker says what went wrong, GradingStoppedError where nobody can do any.
         """
         work, died_on = pickle.dumps((self._archive, job)), list[str]()
         while len(died_on) < MAX_TRIES:
@@ -79,7 +77,7 @@ class ClusterWorkers:
             else:
                 died_on.append(address)
         names = ", ".join(self._members.name(address) for address in died_on)
-        raise WorkerDied(f"The process that graded it died each time, on these workers: {names}.")
+        raise WorkerDiedError(f"The process that graded it died each time, on these workers: {names}.")
 
     def stop(self) -> None:
         """Leave the scheduler. It drops what this client asked for, and workers end what is in work."""
@@ -126,7 +124,7 @@ class ClusterWorkers:
             return sorted(self._members.good())
         except CourseError as error:
             # Not this notebook's fault: nobody else's can be graded either.
-            raise SystemExit(str(error)) from error
+            raise GradingStoppedError(str(error)) from error
 
 
 class _AllGone(Exception):

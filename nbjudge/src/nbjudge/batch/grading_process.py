@@ -41,8 +41,7 @@ def main() -> None:
 
 def _graded(content: bytes) -> tuple[Outcome, bytes]:
     from nbjudge.batch.worker_process import work
-    from nbjudge.grading.broken_assignment import BrokenAssignmentError
-    from nbjudge.grading.job import NoKernelError
+    from nbjudge.errors import BrokenAssignmentError, NoKernelError
 
     try:
         archive, job = pickle.loads(content)

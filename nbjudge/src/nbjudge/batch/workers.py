@@ -16,7 +16,7 @@ import psutil
 from traitlets.config.loader import LazyConfigValue
 
 from nbjudge.course.imports import imported_modules
-from nbjudge.errors import CourseError
+from nbjudge.errors import CourseError, WorkerDiedError
 from nbjudge.sandbox.fork_server import ForkServer
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ MEMORY_OF_A_WORKER = 2**30  # bytes, roughly, with its fork server and a noteboo
 MAX_TRIES = 3  # of a notebook whose grading process dies
 END_SECONDS = 5  # seconds that a process has to end
 _processes = multiprocessing.get_context("forkserver")
-
-
-class WorkerDied(CourseError):
-    """Whoever graded this notebook died each time."""
 
 
 class Workers(Protocol):
@@ -122,7 +118,7 @@ class LocalWorkers:
         return ""
 
     def run(self, job: GradingJob) -> GradingResult:
-        """Do one job. Raises WorkerDied where it takes its process along again and again."""
+        """Do one job. Raises WorkerDiedError where it takes its process along again and again."""
         from nbjudge.batch.worker_process import work
 
         for _ in range(MAX_TRIES):
@@ -133,7 +129,9 @@ class LocalWorkers:
                 with self._replacing:
                     if self._pool is pool and not self._stopped:
                         self._pool = self._new_pool()
-        raise WorkerDied(f"The process that graded it died or took too long, {MAX_TRIES} times in a row.")
+        raise WorkerDiedError(
+            f"The process that graded it died or took too long, {MAX_TRIES} times in a row."
+        )
 
     def stop(self) -> None:
         self._stopped = True

@@ -9,6 +9,8 @@ from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry
 
+from nbjudge.errors import ExportError
+
 
 @dataclass(frozen=True)
 class Grade:
@@ -22,13 +24,13 @@ class Grade:
 def select_entries(there: Sequence[Any], names: Sequence[Any], attribute: str, kind: str) -> list[Any]:
     """Those of the gradebook's entries that were asked for, all if none was, in the gradebook's order.
 
-    Raises SystemExit, with a sentence, where one that was asked for is not there.
+    Raises ExportError, with a sentence, where one that was asked for is not there.
     """
     wanted = [str(name) for name in names]
     known = {str(getattr(entry, attribute)) for entry in there}
     for name in wanted:
         if name not in known:
-            raise SystemExit(
+            raise ExportError(
                 f"Nothing was exported: the gradebook has no {kind} {name!r}; `nbgrader db {kind} list` "
                 "shows those it has."
             )

@@ -13,7 +13,7 @@ from traitlets.config import Config
 from nbjudge.course.configuration import check_settings, suggestion
 from nbjudge.course.folders import folders_of
 from nbjudge.csv_files import PLATFORM, CsvFormat, Verbatim, identifier, is_formula
-from nbjudge.errors import SettingsError
+from nbjudge.errors import ExportError, SettingsError
 from nbjudge.exports.grades import Grade, grade_of, round_score, select_entries
 from nbjudge.settings import PlatformSettings
 
@@ -29,11 +29,11 @@ class PlatformExporter(PlatformSettings, ExportPlugin):  # type: ignore[misc]
             config: Any = options.get("config") or getattr(options.get("parent"), "config", Config())
             check_settings(config)
         except SettingsError as error:
-            raise SystemExit(f"Nothing was exported: {error}") from error
+            raise ExportError(f"Nothing was exported: {error}") from error
         super().__init__(**options)
 
     def export(self, gradebook: Gradebook) -> None:
-        """Write the file that `--to` names. Raises SystemExit, with a sentence, where that cannot be."""
+        """Write the file that `--to` names. Raises ExportError, with a sentence, where that cannot be."""
         assignments = select_entries(gradebook.assignments, self.assignment, "name", "assignment")
         students = select_entries(gradebook.students, self.student, "id", "student")
         self._refuse_unknown_columns({each.name for each in gradebook.assignments})
@@ -54,7 +54,7 @@ class PlatformExporter(PlatformSettings, ExportPlugin):  # type: ignore[misc]
         known = graded.union(folders_of(coursedir).assignments() if coursedir else ())
         for name in self.columns:
             if name not in known:
-                raise SystemExit(
+                raise ExportError(
                     f"Nothing was exported: the course has no assignment {name!r}, which "
                     f"c.{type(self).__name__}.columns names. {suggestion(name, known)}"
                 )
@@ -103,7 +103,7 @@ class PlatformExporter(PlatformSettings, ExportPlugin):  # type: ignore[misc]
             draft.replace(file)
         except OSError as error:
             draft.unlink(missing_ok=True)
-            raise SystemExit(
+            raise ExportError(
                 f"Nothing was exported: {file} cannot be written ({error.strerror}). "
                 "Name another file with `--to`."
             ) from error

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbjudge.csv_files import Verbatim
+from nbjudge.errors import ExportError
 from nbjudge.exports.grades import Grade
 from nbjudge.exports.learning_platform import PlatformExporter
 from nbjudge.settings import MOODLE_FIELDS, MoodleSettings
@@ -39,7 +40,7 @@ class MoodleExporter(MoodleSettings, PlatformExporter):
         name = self.student_field or ("email" if self.identify_by == "email" else "id")
         found = self.field(student, name)
         if not found:
-            raise SystemExit(
+            raise ExportError(
                 f"Nothing was exported: student {student.id!r} has no {name}, by which Moodle is to "
                 "find them, and it takes no file with a row of nobody's. Enter it with "
                 "`nbgrader db student add`, or set `MoodleExporter.identify_by`."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbjudge.csv_files import CsvFormat, identifier
-from nbjudge.errors import CourseError
+from nbjudge.errors import CourseError, ExportError
 from nbjudge.exports.learning_platform import PlatformExporter
 from nbjudge.settings import SpreadsheetSettings
 
@@ -22,11 +22,11 @@ class SpreadsheetExporter(SpreadsheetSettings, PlatformExporter):
     default_file = "scores.csv"
 
     def csv_format(self) -> CsvFormat:
-        """The course's format. Raises SystemExit, with a sentence, for an unknown setting or value."""
+        """The course's format. Raises ExportError, with a sentence, for an unknown setting or value."""
         try:
             return CsvFormat.of(self.config)
         except CourseError as error:
-            raise SystemExit(f"Nothing was exported: {error}") from error
+            raise ExportError(f"Nothing was exported: {error}") from error
 
     def header_rows(self, assignments: list[Any]) -> list[list[Any]]:
         """The headings."""

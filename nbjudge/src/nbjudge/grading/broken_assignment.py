@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from nbjudge.cell_metadata import Origin, is_written_by_student, nbgrader_metadata, origin_of
 from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.errors import GradingStops, SandboxError
+from nbjudge.errors import BrokenAssignmentError, SandboxError
 from nbjudge.grading.grade import grade
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.plain_text import plain_line
@@ -38,10 +38,6 @@ REFUSED = (
     "(`c.RunAndJudge.modules` for packages, `c.RunAndJudge.helpers` for modules of the course's own, files "
     "beside the notebook); to grade all the same, set `c.RunAndJudge.grade_despite_failing_cells = True`."
 )
-
-
-class BrokenAssignmentError(GradingStops):
-    """A cell of the assignment's own fails, and its solution cannot get all points."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from nbjudge.course.course import Assignment
-from nbjudge.errors import GradingStops, SandboxError
+from nbjudge.errors import NoKernelError, SandboxError
 from nbjudge.grading.broken_assignment import warn_of_broken_assignment
 from nbjudge.grading.grade import grade, grade_without_running
 from nbjudge.kernel.client import open_kernel
@@ -26,10 +26,6 @@ from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.submission.files import copy_plain_files, write_files
 
 NOT_WITH_THESE_FILES = "No kernel could be started with the files of this submission beside the notebook"
-
-
-class NoKernelError(GradingStops):
-    """No kernel starts, even without the student's files: no other submission can be graded either."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from nbjudge.course.course import Assignment
 from nbjudge.course.folders import folders_of
 from nbjudge.course.generated import not_generated_reason
 from nbjudge.course.student_ids import invalid_id_reason
-from nbjudge.errors import CourseError
+from nbjudge.errors import CourseError, GradingStoppedError
 from nbjudge.nbgrader_hooks.nbgrader_course import (
     autograded_folder,
     chosen_students,
@@ -67,7 +67,7 @@ def prepare_run(converter: Any, config: Any) -> None:
 
     Raises
     ------
-    SystemExit
+    GradingStoppedError
         If no submission can be graded; the message says why.
     """
     coursedir = converter.coursedir
@@ -185,7 +185,7 @@ def refuse_not_generated(coursedir: Any, config: Any) -> None:
     except CourseError as error:
         reason = str(error)
     if reason is not None:
-        raise SystemExit(f"Nothing was graded. {reason}")
+        raise GradingStoppedError(f"Nothing was graded. {reason}")
 
 
 def refuse_broken_assignment(assignment: Assignment) -> None:
@@ -195,4 +195,4 @@ def refuse_broken_assignment(assignment: Assignment) -> None:
     except CourseError as error:
         problems = [str(error)]
     if problems:
-        raise SystemExit(f"Nothing was graded. {problems[0]}")
+        raise GradingStoppedError(f"Nothing was graded. {problems[0]}")

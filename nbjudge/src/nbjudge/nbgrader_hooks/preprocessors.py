@@ -14,7 +14,7 @@ from traitlets.config import Config
 from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin
 from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.errors import GradingStops
+from nbjudge.errors import GradingImpossibleError, GradingStoppedError
 from nbjudge.grading.grade import grade_without_running
 from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json, run_job
 from nbjudge.grading.seeds import submission_seed
@@ -82,8 +82,8 @@ class RunAndJudge(JudgingSettings):
         try:
             executor = getattr(self.parent.parent, "executor", None)
             result = run_job(job, assignment) if executor is None else executor(job)
-        except GradingStops as error:
-            raise SystemExit(f"Grading stopped at {student}. {error} {GRADES_ARE_KEPT}") from error
+        except GradingImpossibleError as error:
+            raise GradingStoppedError(f"Grading stopped at {student}. {error} {GRADES_ARE_KEPT}") from error
         if result.warning:
             self.log.warning("%s: %s", student, result.warning)
         self._warn_once(result.assignment_warning)

@@ -10,7 +10,7 @@ from traitlets.config import Config
 
 from nbjudge.course.configuration import check_settings
 from nbjudge.course.course import Assignment
-from nbjudge.errors import CourseError, SettingsError
+from nbjudge.errors import CourseError, GradingStoppedError, SettingsError
 from nbjudge.nbgrader_hooks.protected_paths import protected_paths
 from nbjudge.sandbox.bubblewrap import refusal, shown_to_students
 from nbjudge.sandbox.exposed_paths import readable
@@ -35,7 +35,7 @@ class JudgingSettings(GradingSettings, NbGraderPreprocessor):  # type: ignore[mi
         try:
             check_settings(kwargs.get("config") or Config())
         except SettingsError as error:
-            raise SystemExit(f"Nothing was graded. {error}") from error
+            raise GradingStoppedError(f"Nothing was graded. {error}") from error
         super().__init__(**kwargs)
 
     def modules_of(self, assignment: Assignment) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ class JudgingSettings(GradingSettings, NbGraderPreprocessor):  # type: ignore[mi
         """No sandbox, no grading, unless that was asked for; then it is said at every run."""
         reason = refusal() if self.sandbox else None
         if reason is not None:
-            raise SystemExit(f"Nothing was graded. {reason} {WITHOUT_SANDBOX}")
+            raise GradingStoppedError(f"Nothing was graded. {reason} {WITHOUT_SANDBOX}")
         if not self.sandbox:
             self.log.warning(NO_SANDBOX)
         for remark in execute_remarks(self.limits, self.config):
@@ -71,4 +71,4 @@ class JudgingSettings(GradingSettings, NbGraderPreprocessor):  # type: ignore[mi
         except CourseError as error:  # a helper that is not there
             reason = str(error)
         if reason is not None:
-            raise SystemExit(f"Nothing was graded. {reason}")
+            raise GradingStoppedError(f"Nothing was graded. {reason}")

@@ -15,6 +15,7 @@ from sqlalchemy.exc import OperationalError
 
 from nbjudge.course.folders import folders_of
 from nbjudge.course.gradebook import sqlite_file, unreachable_reason
+from nbjudge.errors import GradingStoppedError
 
 LEAST_FREE_BYTES = 32 * 2**20  # bytes that must be free before a submission is graded
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
@@ -42,14 +43,14 @@ def exit_on_write_error(place: Path, any_error: bool = False) -> Iterator[None]:
     try:
         yield
     except OperationalError as error:
-        raise SystemExit(
+        raise GradingStoppedError(
             f"Grading stopped: the gradebook cannot be written ({error.orig}). {GRADES_ARE_KEPT}"
         ) from error
     except OSError as error:
         if not any_error and error.errno not in NOT_WRITTEN:
             raise
         where = error.filename or place
-        raise SystemExit(
+        raise GradingStoppedError(
             f"Grading stopped: {where} cannot be written ({error.strerror}). {GRADES_ARE_KEPT}"
         ) from error
 
@@ -58,7 +59,7 @@ def refuse_unwritable(coursedir: Any, what_happened: str) -> None:
     """Stop the run, with a sentence, where grades cannot be written to nbgrader's folder or gradebook."""
     reason = _obstacle(folders_of(coursedir).by_step()["autograded"], coursedir.db_url)
     if reason is not None:
-        raise SystemExit(f"{what_happened} {reason} {GRADES_ARE_KEPT}")
+        raise GradingStoppedError(f"{what_happened} {reason} {GRADES_ARE_KEPT}")
 
 
 def _obstacle(autograded: Path, database: str) -> str | None:
