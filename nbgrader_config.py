@@ -13,7 +13,7 @@ c.CourseDirectory.solution_directory = "solutions"
 c.ClearMarkScheme.enforce_metadata = False
 
 # Solution notebooks are handed out after the deadline and run by CI: no hidden region, no widget state.
-# (Preprocessors by name: whoever only wants to know where the folders are need not import them.)
+# (Preprocessors by name: code that only reads the folders need not import them.)
 c.GenerateSolution.preprocessors = [
     "nbgrader.preprocessors.LockCells",
     "nbgrader.preprocessors.ClearOutput",

@@ -11,7 +11,7 @@
 
 The class, which has everything right in ways of its own, is cut into blocks; each block goes through
 every grader in turn, so that whatever else slows the machine hits all alike. A grader is started
-anew for each block. Its start (until the first notebook is done, less what a notebook takes) is
+again for each block. Its start (until the first notebook is done, less what a notebook takes) is
 measured apart and counted once for the class, as one command would have it.
 """
 
@@ -124,7 +124,7 @@ def _measure(folder: Path, arguments: argparse.Namespace, console: Console) -> d
 
 
 def _courses(folder: Path, lesson: Assignment) -> dict[str, Assignment]:
-    """A course for each grader: nobody finds what another has done."""
+    """A course for each grader: no one finds what another has done."""
     courses = {name: new_course(folder / name, lesson, name == STOCK) for name in (STOCK, OURS)}
     for name in RUNS.keys() - courses.keys():
         shutil.copytree(folder / OURS, folder / name)

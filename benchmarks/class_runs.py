@@ -1,4 +1,4 @@
-"""A block of a class through each grader, started anew as the person who grades would start it."""
+"""A block of a class through each grader, started again as the person who grades would start it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run_cluster(lesson: Assignment, students: Sequence[str], log: Path, workers:
 
 
 def run_limit(lesson: Assignment, students: Sequence[str], log: Path, workers: int) -> Block:
-    """The bare limit in `workers` processes; whoever is free takes the next notebook."""
+    """The bare limit in `workers` processes; the first free one takes the next notebook."""
     waiting, took, moments = deque(students), list[float](), list[float]()
     together = threading.Lock()
     started = time.perf_counter()
@@ -101,7 +101,7 @@ def _run(
 ) -> tuple[float, list[float]]:
     """The seconds that a command took, and after how many each notebook was done.
 
-    Raises SystemExit, with the command's last words, where it fails or leaves somebody out.
+    Raises SystemExit, with the command's last words, where it fails or leaves someone out.
     """
     with open(log, "w", encoding="utf-8") as said:
         started = time.time()

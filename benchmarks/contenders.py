@@ -36,7 +36,7 @@ class Contender:
         return max(0.0, self._first_done - median(self.seconds))
 
     def begin(self, student: str) -> None:
-        """Grade somebody who is in no table: with this, the start is over."""
+        """Grade someone who is in no table: with this, the start is over."""
         if self.slow:
             self.weigh(student)
         else:

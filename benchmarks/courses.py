@@ -79,7 +79,7 @@ def ordinary_class(lesson: Assignment, count: int) -> dict[str, HandIn]:
 
 
 def hand_in(lesson: Assignment, hand_ins: dict[str, HandIn], students: Iterable[str]) -> None:
-    """Let these students, and nobody else, have handed in."""
+    """Let these students, and no one else, have handed in."""
     shutil.rmtree(lesson.course.folders.by_step()["submitted"], ignore_errors=True)
     for student in students:
         submit(lesson, student, hand_ins[student])

@@ -17,7 +17,7 @@ class KernelWatch(threading.Thread):
     It looks from outside: a process that forks must have no other thread.
 
     `proportional` is the proportional set size: memory that several processes share is divided
-    among them. `own` is what the process shares with nobody: what it takes beyond its fork's share.
+    among them. `own` is what the process shares with no one: what it takes beyond its fork's share.
     """
 
     def __init__(self, ancestor: int, only_nice: bool) -> None:

@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/scale.py [--sizes 100 1000] [--lesson 01_dot_product]
 
-For each size a class as classes are (right work, mistakes, half-done and blank notebooks; nobody
+For each size a class as classes are (right work, mistakes, half-done and blank notebooks; no one
 whose notebook waits for a limit) is graded by `attention-lab grade` in a process of its own, whose
 memory is looked at while it runs: the coordinator's alone, not that of the workers. Then the same
 command runs again, with nothing changed.

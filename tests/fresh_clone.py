@@ -1,4 +1,4 @@
-"""The repository as somebody else has it, set up as this one is: to type commands in as a reader does."""
+"""The repository as someone else has it, set up as this one is: to type commands in as a reader does."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ def link_environment(folder: Path) -> None:
 
 
 def typed(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """What a command does that somebody types in this folder."""
+    """What a command does that someone types in this folder."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(words, cwd=folder, env=own, capture_output=True, text=True)

@@ -5,7 +5,7 @@ import re
 from nbformat import NotebookNode
 
 EXCURSIONS, CLOSING = "Excursions", ("Test yourself", "Where to read more")
-# What nobody reads as words on the way: folded answers and hints, mark schemes, formulas.
+# What no one reads as words on the way: folded answers and hints, mark schemes, formulas.
 NOT_READ = [
     re.compile(r"<details>.*?</details>", re.DOTALL),
     re.compile(r"### BEGIN MARK SCHEME.*?### END MARK SCHEME", re.DOTALL),
@@ -35,12 +35,12 @@ WORDS_A_MINUTE = 220  # of prose with formulas
 FIGURE, QUESTION = 0.5, 5  # minutes
 
 
-# Below the heading at which whoever has paused goes on.
+# Below the heading at which anyone who has paused goes on.
 NEXT_SITTING = re.compile(r"^\*Here the second sitting begins", re.MULTILINE)
 
 
 def sittings(notebook: NotebookNode) -> list[NotebookNode]:
-    """The lesson as it is cut by the text itself: nobody works for hours on end."""
+    """The lesson as it is cut by the text itself: no one works for hours on end."""
     parts = [NotebookNode(cells=[])]
     for cell in notebook.cells:
         if NEXT_SITTING.search(cell.source):

@@ -1,4 +1,4 @@
-"""The blocks stand where torch puts them, on the right way and on the wrong one, and read in grey."""
+"""The blocks are where torch puts them, on the right way and on the wrong one, and read in grey."""
 
 import matplotlib.pyplot as plt
 import pytest
@@ -110,7 +110,7 @@ def luminance(colour):
 
 
 @pytest.mark.parametrize("num_heads", [1, 2, 3, 4])
-def test_the_label_of_a_block_stands_out_from_its_colour(num_heads):
+def test_the_label_of_a_block_contrasts_with_its_colour(num_heads):
     right = reshape_figure(2, TOKENS, num_heads=num_heads).axes[0]
     labels = [text for text in right.texts if "\nhead " in text.get_text()]
     blocks = right.patches[: len(labels)]

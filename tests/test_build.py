@@ -179,7 +179,7 @@ def test_an_error_in_a_stored_output_is_a_problem(course):
     assert "cell 'test_double' stops with NameError: no double" in problem
 
 
-def test_a_changed_lesson_is_built_anew_and_nothing_else_is(course, attention_lab):
+def test_a_changed_lesson_is_built_again_and_nothing_else_is(course, attention_lab):
     edit(course / SOURCE, "A tiny lesson", "A small lesson")
     code, said = attention_lab("build", "tiny")
     assert code == 0

@@ -84,7 +84,7 @@ def test_in_any_split_the_logits_are_those_of_one_pass_also_beyond_the_window():
         assert torch.allclose(torch.cat(logits, dim=1), whole, atol=1e-5)
         changed = ids.clone()
         changed[:, 0] = (changed[:, 0] + 1) % 20
-        # Two layers with a window of five: what stands nine places back no longer counts.
+        # Two layers with a window of five: what is nine places back no longer counts.
         apart = (model(changed)[0] - whole).abs().amax(dim=-1)
     assert apart[:, :9].gt(1e-6).any(dim=-1).all() and apart[:, 9:].max() < 1e-6
 

@@ -199,7 +199,7 @@ def test_the_texts_of_a_pair_have_the_same_words_in_another_order_and_other_labe
     assert seen == {frozenset(two) for two in combinations(range(5), 2)}
 
 
-def test_in_a_pair_the_label_is_the_topic_of_whoever_is_named_first(news):
+def test_in_a_pair_the_label_is_the_topic_of_the_one_named_first(news):
     topic_of = {actor: index for index in range(len(TOPICS)) for actor in topic(index).actors}
     for text, label in zip(news.pairs.texts, news.pairs.labels, strict=True):
         places = {text.lower().find(actor): actor for actor in topic_of if actor in text.lower()}
@@ -207,7 +207,7 @@ def test_in_a_pair_the_label_is_the_topic_of_whoever_is_named_first(news):
         assert topic_of[places[min(places)]] == label
 
 
-def test_every_split_has_pairs_and_none_lies_across_two(news):
+def test_every_split_has_pairs_and_none_is_across_two(news):
     homes = {}
     for number, split in enumerate((*splits(news), news.pairs)):
         for text, label in zip(split.texts, split.labels, strict=True):

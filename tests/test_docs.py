@@ -39,7 +39,7 @@ def fences(page: Path, language: str = r"\w*") -> list[str]:
 
 
 def code_spans(page: Path) -> list[str]:
-    """What stands between single backticks, outside fenced blocks, on one line each."""
+    """What is between single backticks, outside fenced blocks, on one line each."""
     prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose)]
 

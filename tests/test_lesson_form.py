@@ -42,7 +42,7 @@ def test_the_first_paragraph_promises_and_the_last_sections_keep(lesson):
 
 
 @every_lesson
-def test_the_path_is_short_and_the_excursions_stand_by_themselves(lesson):
+def test_the_path_is_short_and_the_excursions_are_by_themselves(lesson):
     notebook = read_notebook(lesson.source_path)
     counted = words(notebook)
     assert counted["path"] <= LONGEST_PATH, (
@@ -136,7 +136,7 @@ def test_a_lesson_of_the_third_edition_is_short_and_asks_for_few_predictions(les
 
 
 @every_lesson
-def test_nobody_sits_for_more_than_an_hour_and_two_sittings_are_announced(lesson):
+def test_no_one_sits_for_more_than_an_hour_and_two_sittings_are_announced(lesson):
     notebook = read_notebook(lesson.source_path)
     if says_a_range(notebook):
         assert 20 <= slow_minutes(notebook) <= 60 + OFF, f"A lesson takes 20 to 60 minutes: {READ}."

@@ -35,7 +35,9 @@ SITE = sorted(PACKAGE.glob("maintain/site/**/*.py"))
 INSTRUCTORS = sorted(set(PACKAGE.rglob("*.py")) - set(STUDENTS) - set(SITE))
 LESSONS = sorted(ROOT.glob("source/*/*.ipynb"))
 OWN = {"attention_lab", "nbjudge", "checks", "tests", "routes"}
-OWN |= {path.stem for folder in ("tests", "source") for path in ROOT.glob(f"{folder}/**/*.py")}
+OWN |= {
+    path.stem for folder in ("tests", "nbjudge/tests", "source") for path in ROOT.glob(f"{folder}/**/*.py")
+}
 POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 GRADER = tomllib.loads((ROOT / "nbjudge/pyproject.toml").read_text())["project"]
 GRADERS = sorted(ROOT.glob("nbjudge/src/**/*.py"))
@@ -123,7 +125,8 @@ def test_the_site_gets_what_it_imports_and_nothing_else():
 
 
 def test_the_tests_get_what_they_import():
-    assert needed(texts(ROOT.glob("tests/**/*.py"))) <= declared("grading", "test")
+    files = [*ROOT.glob("tests/**/*.py"), *ROOT.glob("nbjudge/tests/**/*.py")]
+    assert needed(texts(files)) <= declared("grading", "test")
 
 
 def test_nothing_is_installed_that_nothing_imports():

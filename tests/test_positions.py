@@ -48,7 +48,7 @@ def test_a_hand_points_where_sine_and_cosine_say():
     assert "Position 3. Speed 1: sine 0.14, cosine -0.99, once round in 6 positions." in figure.get_label()
 
 
-def test_at_position_0_every_hand_stands_upright_and_a_clock_may_stand_still():
+def test_at_position_0_every_hand_is_upright_and_a_clock_may_not_move():
     label = positions.clock_figure(0, [1.0, 0.0]).get_label()
     assert label.count("sine 0.00, cosine 1.00") == 2
     assert "stands still" in label

@@ -91,7 +91,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("old", "new", "sentence"), BROKEN.values(), ids=BROKEN)
-def test_what_the_author_has_to_mend_is_said_in_one_sentence(checks, old, new, sentence):
+def test_what_the_author_has_to_fix_is_said_in_one_sentence(checks, old, new, sentence):
     (problem,) = said(checks(old, new))
     assert problem.startswith(sentence)
 

@@ -1,6 +1,6 @@
 """Private parts of other packages that the grader uses: known, still there, and pinned from above.
 
-What a package does not promise may go with its next version. Whoever raises a pin looks here first.
+What a package does not promise may go with its next version. Anyone who raises a pin looks here first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ USED = {
     # Which operators of a kind the installed torch has, backward ones among them.
     "torch._C._dispatch_get_all_op_names": "torch/steps.py",
     "torch._C._dispatch_has_kernel_for_dispatch_key": "torch/steps.py",
-    # Numbers backward passes, whoever starts them.
+    # Numbers backward passes, no matter what starts them.
     "torch._C._current_graph_task_id": "torch/watching.py",
     "torch.autograd.Variable._execution_engine": "torch/watching.py",
     # Imported ahead, as torch imports it later, inside a notebook's time.

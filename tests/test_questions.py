@@ -33,12 +33,12 @@ def test_the_page_is_up_to_date(rows, tmp_path):
 
 
 def test_no_reason_is_given_for_what_is_asked(rows):
-    """Such a reason was true once: it would mislead whoever reads the checks."""
+    """Such a reason was true once: it would mislead anyone who reads the checks."""
     for exercise, row in rows:
         assert set(exercise.not_asked) <= {name for name, reason in row.items() if reason}, exercise.name
 
 
-def test_a_question_that_nobody_asks_or_explains_is_named():
+def test_a_question_that_no_one_asks_or_explains_is_named():
     exercise = Exercise("double", results=("twice",))
 
     @exercise.group("numbers", points=1)

@@ -60,7 +60,7 @@ def notebook(root: Path, folder: str) -> nbformat.NotebookNode:
     return nbformat.read(root / folder / LESSON / "more.ipynb", as_version=4)
 
 
-def test_the_exercises_stand_in_their_order_before_the_last_section(root):
+def test_the_exercises_are_in_their_order_before_the_last_section(root):
     cells = [cell.id for cell in notebook(root, "source").cells]
     texts = [(f"{name}-text", name, f"test_{name}") for name in (NAME, "twice", LAYER)]
     assert cells == ["title", "setup", *texts[0], *texts[1], *texts[2], "closing"]

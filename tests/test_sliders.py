@@ -22,7 +22,7 @@ PNG = b"\x89PNG"
 
 
 def controls(widget):
-    """The slider, and what stands beside it."""
+    """The slider, and what is beside it."""
     return widget.children[0].children
 
 

@@ -164,7 +164,7 @@ def unfit(findings) -> str:
     return str(finding)
 
 
-def test_a_package_that_does_not_fit_is_named_with_the_command_that_mends_it(monkeypatch, tmp_path):
+def test_a_package_that_does_not_fit_is_named_with_the_command_that_fixes_it(monkeypatch, tmp_path):
     real, torch = metadata.version, "torch==2.13.0"
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert torch in project["dependencies"]

@@ -77,7 +77,7 @@ def test_texts_that_do_not_hold_that_many_pieces_are_refused(size, found):
         train_tokenizer(["a zebra", "two zebras"], vocab_size=size)
 
 
-def test_capitals_make_no_difference_and_punctuation_stands_alone():
+def test_capitals_make_no_difference_and_punctuation_is_alone():
     assert TOKENIZER.encode("THE Bank, the BANK.").tokens == ["[CLS]", "the", "bank", ",", "the", "bank", "."]
 
 

@@ -91,7 +91,7 @@ def test_one_value_has_no_interval():
         mean_interval([0.9])
 
 
-def test_every_value_is_a_dot_in_the_row_of_its_name_and_the_first_name_stands_on_top():
+def test_every_value_is_a_dot_in_the_row_of_its_name_and_the_first_name_is_on_top():
     ax = spread({"naive": [0.9, 0.92, 0.91], "torch": [0.93, 0.9, 0.95]}, x_label="accuracy")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["naive", "torch"]
     assert ax.yaxis_inverted() and ax.get_xlabel() == "accuracy"

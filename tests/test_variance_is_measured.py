@@ -53,7 +53,7 @@ MADE_UP = {
 
 
 @pytest.mark.parametrize("name", MADE_UP)
-def test_a_variance_that_nobody_measured_earns_nothing(name):
+def test_a_variance_that_no_one_measured_earns_nothing(name):
     assert [points(made_up(MADE_UP[name]), seed) for seed in range(5)] == [0] * 5
 
 

@@ -37,7 +37,7 @@ LIMITS = {
 }
 # An honest notebook is graded after as many attacks, and after each that brings one of its own.
 PATIENCE = 1 if os.environ.get("EVERY_SEED") else 12
-# Words that stand in the checks, in a comment of their own code, in the solutions, in the grader's
+# Words that are in the checks, in a comment of their own code, in the solutions, in the grader's
 # environment and in the name of the course's folder: no attack may come to show one of them.
 SECRETS = ("zebra", "quagga", "kinkajou", "okapi", "wombat", "numbat")
 VARIABLE = ("ATTENTION_LAB_PARENT", "wombat")
@@ -69,7 +69,7 @@ class Arena:
 
     @property
     def mark(self) -> Path:
-        """A folder outside the course, which stays empty unless somebody leaves the sandbox."""
+        """A folder outside the course, which stays empty unless someone leaves the sandbox."""
         return self.root.parent / MARK
 
     @property
@@ -159,7 +159,7 @@ def _forks() -> list[psutil.Process]:
 
 
 def _is_fork(process: psutil.Process) -> bool:
-    """A keeper or a kernel: forked from the fork server, which bubblewrap's two processes started."""
+    """A supervisor or a kernel: forked from the fork server, which bubblewrap's two processes started."""
     try:
         if not process.is_running() or process.status() == psutil.STATUS_ZOMBIE:
             return False
@@ -170,7 +170,7 @@ def _is_fork(process: psutil.Process) -> bool:
 
 
 def _bears_the_mark(process: psutil.Process) -> bool:
-    """Whoever got away from his ancestors, in the words of his own command."""
+    """Anyone who got away from his ancestors, in the words of his own command."""
     try:
         return process.status() != psutil.STATUS_ZOMBIE and MARK in process.cmdline()
     except psutil.Error:

@@ -62,7 +62,7 @@ def wrong(**answers: str) -> NotebookNode:
 def finder(*words: str) -> str:
     """Code of a function `found_in(*texts)`: which of the words are in them.
 
-    It holds them as numbers only: whoever searches memory and finds a word has not found this.
+    It holds them as numbers only: anyone who searches memory and finds a word has not found this.
     """
     return f"""
 def found_in(*texts, coded={[list(map(ord, word)) for word in words]}):
@@ -109,7 +109,7 @@ class Attack:
 
     @property
     def daily(self) -> str:
-        """Whoever of its kind is run every day."""
+        """The name of the attack of its kind that is run every day."""
         return self._own("DAILY", self.name)
 
     @property
@@ -138,7 +138,7 @@ class Attack:
         return self._own("neighbour", answered)()
 
     def lay_out(self, folder: Path, arena: Arena) -> None:
-        """Put what lies beside the notebook into the submitted folder."""
+        """Put what is beside the notebook into the submitted folder."""
         for name, content in self._own("FILES", {}).items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)

@@ -1,4 +1,4 @@
-"""A hub whose people have accounts, on a machine where everything lies as docs/jupyterhub.md says."""
+"""A hub whose people have accounts, on a machine where everything is as docs/jupyterhub.md says."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class HubWithAccounts(Hub):
         super().__init__(home, home / "srv/attention-lab")
 
     def configuration(self) -> str:
-        """The page's blocks as they stand there, but for addresses and passwords."""
+        """The page's blocks as they are there, but for addresses and passwords."""
         self.write_secret(self.home / "srv/tutor-token")
         lines = "\n".join(documented("jupyterhub_config.py"))
         return self.at_free_ports(lines) + OF_THE_TEST.format(**self.own)
@@ -56,11 +56,11 @@ class HubWithAccounts(Hub):
         return self.machine.command(*words)
 
     def own_token_of(self, name: str) -> str:
-        """A token with which somebody may do whatever they may do at all."""
+        """A token with which someone may do whatever they may do at all."""
         return str(self._post(f"/hub/api/users/{quote(name)}/tokens", {})["token"])
 
     def status_of(self, path: str, token: str) -> int:
-        """What a program is answered that asks with somebody's token."""
+        """What a program is answered that asks with someone's token."""
         request = Request(f"{self.address}{path}", headers={"Authorization": f"token {token}"})
         try:
             with urlopen(request, timeout=60) as response:
@@ -73,7 +73,7 @@ class HubWithAccounts(Hub):
 
 
 class OnTheHub:
-    """Somebody with an account, logged in at the hub in a browser of their own."""
+    """Someone with an account, logged in at the hub in a browser of their own."""
 
     def __init__(self, hub: HubWithAccounts, page: Page, name: str) -> None:
         self.hub, self.page, self.name = hub, page, name

@@ -15,7 +15,7 @@ from waiting import wait_until_it_answers
 
 ROOT = Path(__file__).resolve().parents[2]
 ARTEFACTS = ROOT / "artefacts"
-# `README_PICTURES=1 pytest tests/browser` takes the README's pictures anew.
+# `README_PICTURES=1 pytest tests/browser` takes the README's pictures again.
 README_PICTURES = ROOT / "docs/images" if os.environ.get("README_PICTURES") else ARTEFACTS
 CHROMIUM = "/usr/bin/chromium"
 QUIET = ["gpu", "background-networking", "component-update", "sync"]

@@ -60,7 +60,7 @@ class FormgraderInATab(Formgrader):
 
 
 def mark_the_question(formgrader: Formgrader, picture) -> None:
-    """One point and a half, with a word on why; the mark scheme is in front of whoever marks."""
+    """One point and a half, with a word on why; the mark scheme is in front of anyone who marks."""
     frame = formgrader.frame
     expect(frame.get_by_text(MARK_SCHEME)).to_be_visible()
     expect(frame.get_by_text(ANSWERS["why"])).to_be_visible()

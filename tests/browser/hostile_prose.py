@@ -5,7 +5,7 @@ Each calls `top.hit`, at once or when it is clicked, where a page takes it for m
 
 from __future__ import annotations
 
-RUN = "top.hit()"  # whatever markup it stands in, its quotes and signs are none of it
+RUN = "top.hit()"  # whatever markup it is in, its quotes and signs are none of it
 BASE64 = "PHNjcmlwdD53aW5kb3cuaGl0PTE8L3NjcmlwdD4="
 
 # Ways to write the address of a script that some reader or another takes for one.

@@ -44,7 +44,7 @@ for service in c.JupyterHub.services:
 c.JupyterHub.services.append({{"name": "test", "api_token": "{token}"}})
 c.JupyterHub.load_roles.append({{"name": "test", "services": ["test"], "scopes": ["admin:users", "tokens"]}})
 """
-# Where nobody has an account, every server belongs to whoever runs the test.
+# Where no one has an account, every server belongs to anyone who runs the test.
 WITHOUT_ACCOUNTS = """
 c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = "{home}/homes/{{username}}"
@@ -65,7 +65,7 @@ def free_port() -> int:
 
 
 class Hub:
-    """Started with a course's folder; `home` is where everything lies that it writes."""
+    """Started with a course's folder; `home` is where everything is that it writes."""
 
     def __init__(self, home: Path, course: Path) -> None:
         self.home, self.course, self.log = home, course, home / "log"
@@ -102,7 +102,7 @@ class Hub:
         return list(words)
 
     def start(self) -> None:
-        """Start the hub, or start it anew with everything that it remembers."""
+        """Start the hub, or start it again with everything that it remembers."""
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         configuration = str(self.home / "jupyterhub_config.py")
         with self.log.open("a") as log:
@@ -119,7 +119,7 @@ class Hub:
         wait_until_it_answers(self.process, f"{self.address}/services/tutor/board", self.log)
 
     def token_of(self, name: str) -> str:
-        """A token of somebody's with which the board may be asked for."""
+        """A token of someone's with which the board may be asked for."""
         with suppress(HTTPError):  # who is there already
             self._post(f"/hub/api/users/{quote(name)}", {})
         said = {"scopes": ["access:services!service=tutor"]}
@@ -141,7 +141,7 @@ class Hub:
         return rows  # type: ignore[return-value]
 
     def give(self, name: str, folder: Path) -> Path:
-        """Put a folder into somebody's home."""
+        """Put a folder into someone's home."""
         goal = self.home / "homes" / name / folder.name
         shutil.copytree(folder, goal)
         return goal

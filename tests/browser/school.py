@@ -24,7 +24,7 @@ from written_question import write_course
 from nbjudge.course.configuration import read_config
 
 expect.set_options(timeout=60_000)
-# What whoever sets up a server for a class writes for everybody, beside the exchange itself.
+# What anyone who sets up a server for a class writes for everybody, beside the exchange itself.
 FOR_EVERYBODY = """c = get_config()
 c.CourseDirectory.course_id = "attention-lab"
 c.Exchange.root = "{exchange}"
@@ -51,13 +51,13 @@ def instructor(course: Path) -> NbGraderAPI:
 
 
 def ask_about_no_news(config: Path) -> None:
-    """Answer JupyterLab's question beforehand, in somebody's folder for settings."""
+    """Answer JupyterLab's question beforehand, in someone's folder for settings."""
     (config / NOTIFICATIONS).parent.mkdir(parents=True)
     (config / NOTIFICATIONS).write_text(json.dumps(NO_NEWS))
 
 
 class Person:
-    """Somebody with a name, a home folder and a JupyterLab of their own that is started with `with`.
+    """Someone with a name, a home folder and a JupyterLab of their own that is started with `with`.
 
     The system itself tells JupyterLab the name, as it does on a server where each student has an
     account: the exchange knows people by it. Bubblewrap lends the accounts.
@@ -120,7 +120,7 @@ class Person:
 
 
 class Teacher(Person):
-    """Whoever runs the course, from its own folder, with the account that the tests run in."""
+    """Anyone who runs the course, from its own folder, with the account that the tests run in."""
 
     def __init__(self, school: Path):
         super().__init__("teacher", school, school / "course")

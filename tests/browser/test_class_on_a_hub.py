@@ -48,7 +48,7 @@ def hub(tmp_path_factory, course):
 
 
 def scripted(number, exercise):
-    """What a learner tries one after the other: some are right at once, some mend it, some never do."""
+    """What a learner tries one after the other: some are right at once, some fix it, some never do."""
     right = open_course(ROOT).assignments["dot_product"].reference_answer(exercise.name)
     first, second = exercise.mistakes[number % 3], exercise.mistakes[(number + 1) % 3]
     return {
@@ -172,7 +172,7 @@ def test_a_learner_in_jupyterlab_asks_the_class_tutor(hub, page):
     assert board["score"]["begun"] >= 1
 
 
-def test_another_learners_key_another_page_and_a_name_of_nobody_are_refused(hub, page):
+def test_another_learners_key_another_page_and_a_name_of_no_one_are_refused(hub, page):
     status, said = hub.ask("mallory", "check", {"exercise": "score", "folder": DOT}, hub.keys.key_of("ada"))
     assert status == 403 and "does not know who is asking" in said["error"]
     login(page, hub, "mallory")
@@ -193,8 +193,8 @@ def test_a_service_that_is_killed_comes_back_and_the_board_is_as_it_was(hub, cou
     assert check(hub, "ada", "project", exercise.mistakes[0].answer, "again")["points"] < exercise.points
 
 
-def test_a_hub_that_is_silent_keeps_nobody_from_the_tutor(hub):
-    """The proxy and the service live on while the hub is started anew."""
+def test_a_hub_that_is_silent_keeps_no_one_from_the_tutor(hub):
+    """The proxy and the service live on while the hub is started again."""
     os.kill(hub.process.pid, signal.SIGSTOP)
     try:
         status, said = hub.ask("late", "check", {"exercise": "score", "folder": DOT})

@@ -117,7 +117,7 @@ def traps(page, school) -> Traps:
     return Traps(page, school)
 
 
-def test_the_traps_see_what_nobody_has_tamed(traps):
+def test_the_traps_see_what_no_one_has_tamed(traps):
     traps.open_submission("untamed")
     assert traps.sprung
     assert any("javascript:" in str(address) for address in traps.seen("a", ADDRESSES))

@@ -72,7 +72,7 @@ def test_one_head_is_drawn_and_its_formulas_are_set_without_a_network(solved, pi
     assert not elsewhere()
 
 
-def test_several_heads_stand_in_a_row_and_a_mistake_in_the_layer_is_told_by_validate(solved, picture):
+def test_several_heads_are_in_a_row_and_a_mistake_in_the_layer_is_told_by_validate(solved, picture):
     right = answers_of(HEADS)["MultiHeadAttention"]
     wrong = right.replace("nn.ModuleList(", "list(")
     assert wrong != right

@@ -1,4 +1,4 @@
-"""A student opens the lessons in JupyterLab, plays, errs, is told, mends it, and hands it in."""
+"""A student opens the lessons in JupyterLab, plays, errs, is told, fixes it, and hands it in."""
 
 import os
 import re
@@ -98,7 +98,7 @@ def largest_weight(words: str) -> float:
 
 
 @pytest.mark.timeout(900)
-def test_a_mistake_is_named_mended_and_the_lesson_earns_full_marks(
+def test_a_mistake_is_named_fixed_and_the_lesson_earns_full_marks(
     start_lab, page, picture, readme_picture, course
 ):
     lesson = LessonPage(page, start_lab(), SCALING)

@@ -1,4 +1,4 @@
-"""A term on a hub goes wrong: the hub is started anew while it grades, and somebody's clock is ahead."""
+"""A term on a hub goes wrong: the hub is started again while it grades, and someone's clock is ahead."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def nbgrader(hub, name, command):
 
 
 def inbound(hub, name):
-    """What somebody has handed in, by its time."""
+    """What someone has handed in, by its time."""
     return sorted((hub.exchange / "inbound").glob(f"{name}+*"))
 
 

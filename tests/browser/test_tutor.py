@@ -29,7 +29,7 @@ def press_by_key(lesson, cell_id: str, name: str) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_a_mistake_is_told_helped_with_mended_and_remembered(start_lab, page, picture, readme_picture):
+def test_a_mistake_is_told_helped_with_fixed_and_remembered(start_lab, page, picture, readme_picture):
     elsewhere = []
     page.on("request", lambda request: elsewhere.append(request.url))
     lab = start_lab()
@@ -98,7 +98,7 @@ def test_the_panel_reads_well_in_the_dark(start_lab, page, picture):
 
 
 @pytest.mark.timeout(600)
-def test_the_whole_lesson_stands_on_one_page_when_it_is_solved(start_lab, page, picture):
+def test_the_whole_lesson_is_on_one_page_when_it_is_solved(start_lab, page, picture):
     lab = start_lab()
     answers = answers_of(MASK)
     write_answers(lab.folder / MASK, {name: text for name, text in answers.items() if name != "causal_mask"})

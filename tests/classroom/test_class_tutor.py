@@ -1,4 +1,4 @@
-"""The class's tutor: every learner is answered, nobody for another, and the board counts what was said."""
+"""The class's tutor: every learner is answered, no one for another, and the board counts what was said."""
 
 import json
 import threading
@@ -193,7 +193,7 @@ def test_what_is_no_request_gets_a_sentence_and_the_next_one_its_answer(classroo
     assert classroom.check("eve", "score", right("score"), DOT)["points"]
 
 
-def test_a_lie_hurts_nobody_but_its_owner(classroom):
+def test_a_lie_hurts_no_one_but_its_owner(classroom):
     _, asked = classroom.post("eve", "check", {"exercise": "score", "folder": DOT})
     _, reply = classroom.post(
         "eve", "answer", {"conversation": asked["conversation"], "said": "!" * 1000, "folder": DOT}

@@ -179,7 +179,7 @@ def test_a_request_is_accepted_once_when_it_is_new_and_for_what_was_signed(monke
     request = keys.verify(good := at(0), "check")
     assert request.learner == "zoë o'neil" and request.has(b"body") and not request.has(b"another")
     keys.remember(request)
-    assert keys.verify(good, "check") is None  # sent again by somebody who listened
+    assert keys.verify(good, "check") is None  # sent again by someone who listened
     assert keys.verify(at(SECONDS - 1), "check") and not keys.verify(at(SECONDS + 2), "check")
     assert not keys.verify(at(-SECONDS - 2), "check") and not keys.verify(at(0), "help")
     for forged in (good.replace("zo", "ada", 1), good[:-1] + "?", "", "token abc", "nbjudge ä:1:1:1:1"):
@@ -242,7 +242,7 @@ def test_the_boards_own_page_is_answered(classroom):
     assert status == 200 and "The class, now" in page
     own = f"http://127.0.0.1:{classroom.port}"
     status, _ = classroom.send("/check", b"{}", Origin=own)
-    assert status == 403  # its origin is known, but nobody has signed it
+    assert status == 403  # its origin is known, but no one has signed it
 
 
 def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monkeypatch):
@@ -251,7 +251,7 @@ def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monk
         for number, name in enumerate(("eve", "mal")):  # as many as the judge has threads
             _, asked = room.post(name, "check", {"exercise": "softmax", "folder": DOT})
             talk = room.tutors._tutors[name]._open[asked["conversation"]][1]
-            talk._own = Conversation(lambda ask: ask("softmax", [], {}))  # one that waits for nobody else
+            talk._own = Conversation(lambda ask: ask("softmax", [], {}))  # one that waits for no one else
             talk.next()
             until(lambda waiting=talk._own: not waiting._out.empty())
             said = {"conversation": asked["conversation"], "said": f"late {number}"}
@@ -261,7 +261,7 @@ def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monk
         assert is_answered(room, "ada") and is_answered(room, "eve")
 
 
-def test_idle_connections_of_strangers_keep_nobody_out_and_are_one_line_of_the_log(
+def test_idle_connections_of_strangers_keep_no_one_out_and_are_one_line_of_the_log(
     tmp_path, monkeypatch, caplog
 ):
     monkeypatch.setattr(connections, "MOST_OPEN", 20)

@@ -11,7 +11,7 @@ from tiny_course import make_course
 
 @pytest.fixture(scope="session")
 def whole_course(once) -> Path:
-    """The tiny course in a gradebook of its own; nobody has handed in anything."""
+    """The tiny course in a gradebook of its own; no one has handed in anything."""
     return once("whole_course", _make_into)
 
 

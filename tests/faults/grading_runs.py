@@ -37,7 +37,7 @@ def words(root: Path) -> str:
 
 
 def finish_where(root: Path, walls: list[str], script: str = 'exec "$@"') -> tuple[int, str]:
-    """Run the command where bubblewrap has changed the disks with `walls`, from a shell script."""
+    """Run the command where bubblewrap has changed the disks with `limits`, from a shell script."""
     bwrap = ["bwrap", "--dev-bind", "/", "/", *walls, "--chdir", str(root), "--"]
     run = subprocess.run(
         [*bwrap, "sh", "-c", script, "sh", *AUTOGRADE], capture_output=True, text=True, env=_environment(root)

@@ -283,7 +283,7 @@ def hand_in_everything(root: Path) -> None:
 
 
 def _odd_but_fine() -> Iterable[tuple[str, str, str]]:
-    """Whoever gets full marks all the same: their id, their odd file, what lies beside it."""
+    """Anyone who gets full marks all the same: their id, their odd file, what is beside it."""
     if ONE_AT_A_TIME:
         yield from ((student, "", "") for student in ODD_IDS)
         yield from ((file, file, "") for file in GRADED)

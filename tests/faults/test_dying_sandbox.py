@@ -1,4 +1,4 @@
-"""The sandbox itself breaks on the way: it is made anew, and costs one submission at the most."""
+"""The sandbox itself breaks on the way: it is made again, and costs one submission at the most."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_fork_server_that_dies_is_replaced_and_costs_at_most_the_submission_it
     assert grader.points("cyd") == FULL
 
 
-def test_a_fork_server_that_dies_when_it_is_asked_for_a_kernel_costs_nobody_anything(grader, monkeypatch):
+def test_a_fork_server_that_dies_when_it_is_asked_for_a_kernel_costs_no_one_anything(grader, monkeypatch):
     fork, killed = ForkServer.fork, []
 
     def die_then_fork(self: ForkServer, *arguments: Any, **options: Any) -> Any:
@@ -87,7 +87,7 @@ def test_a_fork_server_that_dies_when_it_is_asked_for_a_kernel_costs_nobody_anyt
     assert killed
 
 
-def test_where_no_kernel_starts_at_all_the_class_stops_with_one_sentence_and_nobody_gets_0(
+def test_where_no_kernel_starts_at_all_the_class_stops_with_one_sentence_and_no_one_gets_0(
     grader, monkeypatch
 ):
     def no_fork(self: ForkServer, *arguments: Any, **options: Any) -> Any:

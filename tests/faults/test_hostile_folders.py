@@ -64,7 +64,7 @@ def test_a_name_that_can_be_no_id_is_said_to_be_none(student):
     ids=ascii,
 )
 def test_an_id_with_a_character_that_cannot_be_seen_is_refused(character):
-    """It would stand in the gradebook and the report beside another that looks the same."""
+    """It would be in the gradebook and the report beside another that looks the same."""
     for student in (f"ad{character}a", f"{character}ada", f"ada{character}"):
         assert "holds characters that cannot be shown" in (invalid_id_reason(student) or "")
 
@@ -114,7 +114,7 @@ def attention_lab(root: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(line, run.returncode, run.stdout, run.stderr + log)
 
 
-def test_every_student_has_a_grade_and_nobody_elses_files_decide_it(graded):
+def test_every_student_has_a_grade_and_no_one_elses_files_decide_it(graded):
     left, _, words = graded
     found = {student: left.points(student) for student in [*FULL_MARKS, *NO_MARKS]}
     assert found == dict.fromkeys(FULL_MARKS, FULL) | dict.fromkeys(NO_MARKS, NOTHING), words[-3000:]

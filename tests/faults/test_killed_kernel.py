@@ -1,4 +1,4 @@
-"""A kernel that somebody kills (the system, short of memory, say) costs no more than the cell it died in."""
+"""A kernel that someone kills (the system, short of memory, say) costs no more than the cell it died in."""
 
 from __future__ import annotations
 

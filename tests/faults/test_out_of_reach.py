@@ -1,4 +1,4 @@
-"""What the grader may not read is nobody's fault: no grade, a sentence, and the others are graded."""
+"""What the grader may not read is no one's fault: no grade, a sentence, and the others are graded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOBODY_SPECIAL = ["--unshare-user", "--uid", "2001", "--gid", "2001"]
 
 
 @pytest.mark.parametrize("closed", [f"submitted/ben/{FOLDER}", f"submitted/ben/{FOLDER}/tiny.ipynb"])
-def test_a_folder_or_file_that_may_not_be_read_is_said_and_costs_nobody_else(course: Path, closed):
+def test_a_folder_or_file_that_may_not_be_read_is_said_and_costs_no_one_else(course: Path, closed):
     for student in ("ada", "ben", "cyd"):
         hand_in(course, student, answered())
     os.chmod(course / closed, 0)

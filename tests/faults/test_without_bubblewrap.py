@@ -21,7 +21,7 @@ exit 1
 
 
 def refused(course: Path, environment: dict[str, str]) -> str:
-    """What the command says when it grades nobody."""
+    """What the command says when it grades no one."""
     hand_in(course, "ada", answered())
     status, said = finish(course, environment=environment)
     assert status != 0

@@ -130,7 +130,7 @@ def test_a_written_answer_shows_its_comment_its_mark_scheme_and_whether_it_is_ma
     assert "MARK SCHEME" not in made
 
 
-def test_a_late_penalty_and_a_word_of_the_grader_stand_on_top():
+def test_a_late_penalty_and_a_word_of_the_grader_are_on_top():
     made = page(
         judged(half_right()),
         about=ABOUT | {"late_penalty": 1.5},
@@ -189,7 +189,7 @@ def test_another_marking_of_hidden_tests_is_known_from_the_configuration():
 
 @pytest.mark.parametrize("attack", ALL)
 def test_nothing_that_a_student_controls_becomes_markup(attack):
-    """`page` itself looks for harm; here it is put wherever a student's words may come to stand."""
+    """`page` itself looks for harm; here it is put wherever a student's words may come to be."""
     data = {
         "text/html": attack,
         "application/javascript": attack,

@@ -1,7 +1,7 @@
 """A machine where everybody has an account, as a school's, without a change to this one.
 
 Its /etc, /home, /root and /srv are folders of the test, seen in a mount namespace. The rest is real:
-accounts, the rights of files, whoever becomes another user.
+accounts, the rights of files, anyone who becomes another user.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tiny_course import ROOT
 # The accounts' numbers: those of tests that run at the same time differ.
 FIRST_NUMBER, MOST = 20_000 + 8 * (os.getpid() % 5_000), 8
 PLACES = ("etc", "home", "root", "srv")
-# A clone in somebody's home, and the Python that it uses, stay in sight.
+# A clone in someone's home, and the Python that it uses, stay in sight.
 KEPT = sorted({ROOT.resolve(), Path(sys.base_prefix), Path(sys.prefix)})
 # Why there is no such machine here; nothing if there can be one.
 REFUSED = "" if os.geteuid() == 0 and shutil.which("unshare") else "other accounts are root's to become"
 
 
 class Machine:
-    """Everything of it lies in `folder`."""
+    """Everything of it is in `folder`."""
 
     def __init__(self, folder: Path, *names: str) -> None:
         assert len(names) <= MOST
@@ -45,7 +45,7 @@ class Machine:
         return self.place / "home" / name
 
     def give(self, name: str, folder: Path) -> None:
-        """Give a folder to somebody alone."""
+        """Give a folder to someone alone."""
         for path in (folder, *folder.rglob("*")):
             os.chown(path, self.numbers[name], self.numbers[name])
         folder.chmod(0o700)
@@ -63,7 +63,7 @@ class Machine:
         return ["unshare", "--mount", "sh", "-c", script, "sh", *words]
 
     def typed(self, name: str, *words: str) -> subprocess.CompletedProcess[str]:
-        """What becomes of a command that somebody types at home."""
+        """What becomes of a command that someone types at home."""
         number, home = str(self.numbers[name]), f"/home/{name}"
         become = ["setpriv", "--reuid", number, "--regid", number, "--clear-groups"]
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -172,7 +172,7 @@ def test_a_cell_that_stops_because_of_an_answer_is_the_students(tmp_path):
     assert points(result) == FULL | {"double": 0} and result.assignment_warning == ""
 
 
-def test_where_no_kernel_starts_for_the_solution_nobody_loses_a_point(tmp_path, monkeypatch):
+def test_where_no_kernel_starts_for_the_solution_no_one_loses_a_point(tmp_path, monkeypatch):
     def none_starts(*_where):
         raise SandboxError("no kernel")
 
@@ -197,7 +197,7 @@ def test_the_command_stops_first_and_grades_all_the_same_with_the_setting(tmp_pa
     assert "bob" not in said  # who need not be tried
     assert not list((tmp_path / "autograded").rglob("*.ipynb"))
     with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as gradebook:
-        assert gradebook.assignment_submissions(FOLDER) == []  # no 0 for work that nobody judged
+        assert gradebook.assignment_submissions(FOLDER) == []  # no 0 for work that no one judged
 
     with (tmp_path / "nbgrader_config.py").open("a") as config:
         config.write("\nc.RunAndJudge.grade_despite_failing_cells = True\n")

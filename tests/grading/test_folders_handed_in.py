@@ -98,7 +98,7 @@ def _hand_in_and_grade(root: Path) -> None:
     make_course(root)
     (root / "source" / FOLDER / "data").mkdir()
     (root / "source" / FOLDER / "data" / "x.csv").write_text("1,2")
-    # At first nobody has a notebook at the top of the folder.
+    # At first no one has a notebook at the top of the folder.
     (hand_in(root, "kim", None) / FOLDER).mkdir()
     (root / "submitted/kim" / FOLDER / FOLDER / "tiny.ipynb").write_text(json.dumps(answered()))
     (hand_in(root, "mia", None) / "tiny.ipynb.txt").write_text(json.dumps(answered()))
@@ -126,7 +126,7 @@ def _hand_in_and_grade(root: Path) -> None:
     (root / "run.json").write_text(json.dumps(log))
 
 
-def test_nobody_gets_points_for_what_a_link_leads_to_and_everybody_else_for_their_own(linked_class):
+def test_no_one_gets_points_for_what_a_link_leads_to_and_everybody_else_for_their_own(linked_class):
     run = json.loads((linked_class.root / "run.json").read_text())
     assert run["status"] == [1, 0, 0], run["log"][-3000:]
     for student in ("eve", "fay", "gil"):

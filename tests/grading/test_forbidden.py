@@ -1,4 +1,4 @@
-"""A ready-made step is seen under whatever name it runs, and nobody is accused of writing their own."""
+"""A ready-made step is seen under whatever name it runs, and no one is accused of writing their own."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -180,7 +180,7 @@ def test_automatic_differentiation_is_seen(answer):
 
 
 @pytest.mark.parametrize("answer", OF_ONES_OWN.values(), ids=OF_ONES_OWN)
-def test_nobody_is_accused_of_writing_their_own(answer):
+def test_no_one_is_accused_of_writing_their_own(answer):
     assert not accused(answer, "softmax", "fused_attention", "automatic_differentiation")
 
 
@@ -189,6 +189,6 @@ def test_a_softmax_alone_is_neither_attention_nor_differentiation(name):
     assert not accused(READY_MADE[name], "fused_attention", "automatic_differentiation")
 
 
-def test_comparing_with_torch_before_the_question_accuses_nobody():
+def test_comparing_with_torch_before_the_question_accuses_no_one():
     assert torch.allclose(by_hand(torch.ones(3, 4)), torch.softmax(torch.ones(3, 4), -1))
     assert not accused(by_hand, "softmax")

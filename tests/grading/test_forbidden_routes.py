@@ -89,7 +89,7 @@ def test_work_that_another_process_does_is_seen(kernel, code):
 
 
 @pytest.mark.parametrize("code", OF_ONES_OWN.values(), ids=OF_ONES_OWN)
-def test_nobody_who_wrote_their_own_is_accused(kernel, code):
+def test_no_one_who_wrote_their_own_is_accused(kernel, code):
     answer = answered(kernel, code)
     assert answer.status == "value", answer
     assert torch.allclose(answer.value, EXPECTED)
@@ -98,7 +98,7 @@ def test_nobody_who_wrote_their_own_is_accused(kernel, code):
 
 
 @pytest.mark.parametrize(("family", "code"), cells(NOT_ACCUSED))
-def test_nobody_who_does_without_a_step_is_accused_of_it(kernel, family, code):
+def test_no_one_who_does_without_a_step_is_accused_of_it(kernel, family, code):
     answer = answered(kernel, code)
     assert answer.status == "value", answer
     assert not forbidden_step([STEPS[family]], answer.ran)
@@ -113,7 +113,7 @@ def test_nobody_who_does_without_a_step_is_accused_of_it(kernel, family, code):
     ],
     ids=["of one's own", "ready-made, where that is allowed"],
 )
-def test_what_autograd_runs_for_the_judge_accuses_nobody(kernel, code, steps):
+def test_what_autograd_runs_for_the_judge_accuses_no_one(kernel, code, steps):
     answer = answered(kernel, code, gradients=True)
     assert answer.status == "value", answer
     assert not forbidden_step(steps, answer.ran)

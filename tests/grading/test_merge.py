@@ -122,7 +122,7 @@ def test_the_order_of_the_cells_is_the_lessons():
     assert {name: cell_of(back, name).source for name in FULL} == RIGHT
 
 
-def test_a_cell_of_ones_own_runs_where_it_stood_bare_of_marks():
+def test_a_cell_of_ones_own_runs_where_it_was_bare_of_marks():
     own = nbformat.v4.new_code_cell(
         "helper = 1", metadata={"tags": ["raises-exception"], "nbgrader": {"grade": True, "grade_id": "mine"}}
     )
@@ -151,7 +151,7 @@ def old_form(*given: str) -> NotebookNode:
 
 
 def old_work(form: NotebookNode) -> NotebookNode:
-    """What a student hands in who has put right answers into such a notebook."""
+    """What a student hands in who has fixed answers into such a notebook."""
     work = nbformat.from_dict(form)
     for cell in work.cells:
         cell.source = RIGHT.get(cell.metadata.get("nbgrader", {}).get("grade_id", ""), cell.source)

@@ -33,7 +33,7 @@ def ready_made(scores):
     return torch.softmax(scores, dim=-1)
 
 
-def test_asking_for_gradients_accuses_nobody_of_differentiating():
+def test_asking_for_gradients_accuses_no_one_of_differentiating():
     exercise = Exercise("answer", results=("weights",), not_allowed=(AUTOMATIC_DIFFERENTIATION,))
 
     @exercise.group("gradients", points=1)

@@ -106,7 +106,7 @@ def test_links_on_either_side_are_followed(root, tmp_path, monkeypatch):
     assert refusal_of(root).startswith("Nothing was graded. The course's folder submitted (")
 
 
-def test_nbgraders_own_command_grades_nobody_then(tmp_path):
+def test_nbgraders_own_command_grades_no_one_then(tmp_path):
     make_course(tmp_path / "course")
     hand_in(tmp_path / "course", "ada", answered())
     run = nbgrader(tmp_path / "course", "autograde", FOLDER, f"--Exchange.root={SHOWN}/exchange")

@@ -96,7 +96,7 @@ def test_what_the_judge_makes_to_ask_with_is_not_the_answers():
         with recording.answering():
             torch.ones(3).exp()
         assert recording.taken() == set()
-        softmax(torch.ones(3))  # whoever does it between answers has been left there
+        softmax(torch.ones(3))  # anyone who does it between answers has been left there
         assert recording.taken() == {"aten::_softmax"}
 
 
@@ -112,7 +112,7 @@ def test_the_judges_own_backward_pass_is_no_differentiation_of_the_students():
 
 
 @pytest.mark.parametrize("module", sorted(FUNCTIONS))
-def test_a_module_in_name_only_disturbs_nobody(module, monkeypatch):
+def test_a_module_in_name_only_disturbs_no_one(module, monkeypatch):
     monkeypatch.setitem(sys.modules, module, object())
     with Recording(WATCH) as recording, recording.answering():
         torch.ones(3).exp()

@@ -193,7 +193,7 @@ def test_the_rightly_named_notebook_is_preferred_to_its_copies(tmp_path):
     assert submission.note == ""
 
 
-def test_a_copy_stands_in_for_an_unreadable_or_foreign_notebook_of_the_right_name(tmp_path):
+def test_a_copy_replaces_an_unreadable_or_foreign_notebook_of_the_right_name(tmp_path):
     (tmp_path / "tiny-Copy1.ipynb").write_text(PLAIN)
     assert sources(read(tmp_path, b"")) == WRITTEN
     other = {"cells": [{"cell_type": "code", "source": "1 + 1"}], "nbformat": 4}

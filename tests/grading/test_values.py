@@ -143,7 +143,7 @@ LIES = {
 
 
 @pytest.mark.parametrize("tree", LIES.values(), ids=LIES)
-def test_a_message_that_lies_is_refused_at_once(tree):
+def test_a_message_with_false_sizes_is_refused_at_once(tree):
     started = time.monotonic()
     with pytest.raises((ValueError, TypeError, RuntimeError, IndexError)):
         unpack(words(tree))
@@ -220,7 +220,7 @@ def test_a_zero_with_a_sign_keeps_it():
 
 
 @pytest.mark.parametrize("halvings", [-1, 65, 1.5, True, None, "2"])
-def test_steps_that_nobody_writes_are_refused(halvings):
+def test_steps_that_no_one_writes_are_refused(halvings):
     node = {"tensor": ["float32", [300], 0, [0], halvings]}
     numbers = base64.b64encode(bytes(300)).decode()
     with pytest.raises((ValueError, TypeError)):

@@ -32,7 +32,7 @@ FULL = {"double": 2, "row_sums": 2, "biggest": 1}
 JUDGED = {f"test_{name}": name for name in FULL}
 NOTHING = dict.fromkeys(FULL, 0)
 
-# What the grader asks. The animals stand nowhere else, so that a leak of any of it is seen.
+# What the grader asks. The animals are nowhere else, so that a leak of any of it is seen.
 CHECKS = """
 import torch
 
@@ -156,7 +156,7 @@ def make_course(root: Path, config: str | None = None, lesson: NotebookNode | No
 
 @cache
 def _plain_course() -> Path:
-    """The course as most tests want it, made once by each process that asks: nobody may change it."""
+    """The course as most tests want it, made once by each process that asks: no one may change it."""
     folder = Path(mkdtemp(prefix="tiny-course-"))
     atexit.register(shutil.rmtree, folder)
     _make(folder, (ROOT / "nbgrader_config.py").read_text(), source())

@@ -27,7 +27,7 @@ def trait_graders(once: Once) -> dict[str, Graded]:
 
 @pytest.fixture(scope="session")
 def points(graders: dict[str, Graded]) -> Callable[[str, str], tuple[float, int] | None]:
-    """A work's points from a grader, and how many of its cells wait for somebody to mark them."""
+    """A work's points from a grader, and how many of its cells wait for someone to mark them."""
 
     def of(grader: str, work: str) -> tuple[float, int] | None:
         if work not in graders[grader].scores:

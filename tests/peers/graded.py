@@ -12,7 +12,7 @@ from typing import Any
 
 VERDICTS = ("equal", "better", "WORSE")  # for the student
 
-# By cell: points, most points, whether somebody has to mark it; and nbgrader's comments by cell.
+# By cell: points, most points, whether someone has to mark it; and nbgrader's comments by cell.
 Scores = dict[str, dict[str, Any]]
 
 DELETED = (

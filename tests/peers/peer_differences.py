@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Points, and how many cells wait for somebody to mark them; None where there is no grade at all.
+# Points, and how many cells wait for someone to mark them; None where there is no grade at all.
 Points = tuple[float, int] | None
 
 

@@ -10,7 +10,7 @@ pytestmark = [
     pytest.mark.timeout(900),
 ]  # the first test waits until both have graded everything
 
-# The fixture, the cell it wants points for without the work, and somebody who earned them.
+# The fixture, the cell it wants points for without the work, and someone who earned them.
 CHEATS = {
     "hides every error": ("variables cheat-attempt p1", "bar", "variables changed p1"),
     "breaks the display of errors": (
@@ -55,7 +55,7 @@ def test_an_endless_loop_ends_with_the_reason_in_its_cell(graders, work):
 
 
 @pytest.mark.parametrize("notebook", ["environment", "file", "side_effect", "slow", "zero_points"])
-def test_the_other_notebooks_of_somebody_with_loops_are_graded(graders, notebook):
+def test_the_other_notebooks_of_someone_with_loops_are_graded(graders, notebook):
     work = f"running student {notebook}"
     assert graders["ours"].scores[work] == graders["stock"].scores[work]
     assert graders["ours"].notebook(work)["cells"]

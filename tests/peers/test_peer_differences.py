@@ -54,5 +54,5 @@ def test_what_a_notebook_writes_is_gone_where_stock_nbgrader_keeps_it_beside_the
 
 
 @pytest.mark.parametrize("grader", ["stock", "ours"])
-def test_a_lessons_picture_lies_beside_the_graded_notebook(graders, grader):
+def test_a_lessons_picture_is_beside_the_graded_notebook(graders, grader):
     assert (graders[grader].root / "autograded/hacker/ps1/jupyter.png").is_file()

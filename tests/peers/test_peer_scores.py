@@ -11,7 +11,7 @@ from peer_differences import DIFFERENCES
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # the first test grades everything
 
 # What nbgrader's own tests say of the same work (test_nbgrader_autograde.py):
-# points, and whether somebody has to mark a cell by hand.
+# points, and whether someone has to mark a cell by hand.
 NBGRADERS_WORD = {
     "variables unchanged p1": (1, False),  # test_grade
     "variables changed p1": (2, True),

@@ -34,7 +34,7 @@ def test_comments_and_penalties_are_those_of_stock_nbgrader(trait_graders, work)
 
 
 @pytest.mark.parametrize("grader", ["stock", "ours"])
-def test_nobody_is_left_without_a_grade(trait_graders, grader):
+def test_no_one_is_left_without_a_grade(trait_graders, grader):
     assert set(trait_graders[grader].scores) == set(WORKS)
     assert not trait_graders[grader].report["stopped"] + trait_graders[grader].report["not released"]
 

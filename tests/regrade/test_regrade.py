@@ -121,7 +121,7 @@ def test_everybody_who_gave_that_answer_is_regraded_until_the_decision_is_taken_
     succeed(graded, "autograde", FOLDER, "--force")
     assert doubles(graded) == regraded | {"ada": 0}
 
-    # Whoever gets all points by it made no mistake in the report.
+    # Anyone who gets all points by it made no mistake in the report.
     assert decide("Zoë O'Brien", 2) == 0
     assert doubles(graded) == JUDGED | {"Zoë O'Brien": 2}
     assert who_made_the_mistake(graded, monkeypatch) == [2]
@@ -132,7 +132,7 @@ def test_everybody_who_gave_that_answer_is_regraded_until_the_decision_is_taken_
         decide("Zoë O'Brien", None)
 
 
-def test_a_grade_given_by_hand_stands_above_it(graded, decide):
+def test_a_grade_given_by_hand_is_above_it(graded, decide):
     with Gradebook(f"sqlite:///{graded / 'gradebook.db'}") as gradebook:
         grade = gradebook.find_grade("test_double", NAME, FOLDER, "ben")
         grade.manual_score = 0.5
@@ -201,7 +201,7 @@ def answer(
     exercise: str = "row_sums",
     ids: bool = True,
 ):
-    """Which answer it is where `own` cells stand before the first exercise."""
+    """Which answer it is where `own` cells are before the first exercise."""
     work = after(answered(**{exercise: to}), "setup", *own)
     merged = merge_submission(form(ids), submitted(work if ids else without_ids(work)))
     return answers_of(merged.cells, files or {})[exercise]
@@ -216,7 +216,7 @@ def submitted(work) -> list[SubmittedCell]:
     ]
 
 
-def test_helpers_of_their_own_are_part_of_an_answer_wherever_they_stand():
+def test_helpers_of_their_own_are_part_of_an_answer_wherever_they_are():
     assert answer(TWICE) == answer("def helper(x):\n    return (2*x)  # two\n")
     assert answer(TWICE) == answer(TWICE, to=f"# mine\n{CALLING}")
     assert len({answer(TWICE), answer(ONCE), answer(), answer(TWICE, to=CALLING + " * 1")}) == 4

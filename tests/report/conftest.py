@@ -12,7 +12,7 @@ from attention_lab.cli import app
 
 @pytest.fixture(scope="session")
 def graded_class(once) -> Path:
-    """The class in its course's folder; nobody may change it."""
+    """The class in its course's folder; no one may change it."""
     return once("reported_class", make_class)
 
 

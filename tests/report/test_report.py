@@ -1,4 +1,4 @@
-"""`attention-lab report` says what gradebook and graded notebooks hold, and names nobody to the class."""
+"""`attention-lab report` says what gradebook and graded notebooks hold, and names no one to the class."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_who_failed_and_who_waits_is_listed_with_the_reason(written):
 def test_remarks_on_what_was_handed_in_are_listed_in_page_table_and_json(written):
     folder, said = written
     remarks = {row["who"][0]: row["remark"] for row in said["tables"]["remarks"]}
-    assert set(remarks) == {"ada", FORMULA, COMMA}  # and nobody else
+    assert set(remarks) == {"ada", FORMULA, COMMA}  # and no one else
     assert f"handed in as {RENAMED!r}" in remarks[COMMA]
     assert remarks[FORMULA] == "'helper.py' is a hard link to a file of the student ada."
     assert FORMULA in remarks["ada"]
@@ -182,7 +182,7 @@ def test_pictures_have_words_and_no_id_is_there_twice(written):
     assert {table["aria-labelledby"] for table in page.all("table") if "aria-label" not in table} <= set(ids)
 
 
-def test_a_report_to_be_shown_names_nobody(graded_class, report, tmp_path):
+def test_a_report_to_be_shown_names_no_one(graded_class, report, tmp_path):
     out = tmp_path / "out"
     assert report(graded_class, FOLDER, "--anonymous", "--output", out).exit_code == 0
     text = "\n".join(path.read_text(encoding="utf-8") for path in out.iterdir())

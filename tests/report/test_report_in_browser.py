@@ -44,7 +44,7 @@ def test_the_page_is_sorted_by_keyboard_and_obeys_no_name(graded_class, report, 
         assert points.get_attribute("aria-sort") == direction
         assert names.first.inner_text() == first
     assert page.locator("#students th[aria-sort]").count() == 1
-    # Who has no points stands last, whichever way.
+    # Who has no points is last, whichever way.
     assert {names.nth(6).inner_text(), names.nth(7).inner_text()} == {"frances", "grace"}
 
     assert TAG in page.locator("#mistakes").inner_text()
@@ -60,7 +60,7 @@ def test_the_page_is_sorted_by_keyboard_and_obeys_no_name(graded_class, report, 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [360, 1200])
-def test_no_text_of_a_picture_lies_on_another_or_outside_of_the_page(
+def test_no_text_of_a_picture_is_on_another_or_outside_of_the_page(
     graded_class, report, tmp_path, page, width
 ):
     assert report(graded_class, FOLDER, "--output", tmp_path / "out").exit_code == 0

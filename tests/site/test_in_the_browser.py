@@ -13,7 +13,7 @@ ARTEFACTS = ROOT / "artefacts"
 OPEN_FOLDS = "document.querySelectorAll('details').forEach(fold => { fold.open = true })"
 # A fold that opens fades in; axe would measure the contrast of what is half there.
 FADED_IN = "Promise.all(document.getAnimations().map(animation => animation.finished))"
-# What is wider than the screen, though it stands in nothing that scrolls.
+# What is wider than the screen, though it is in nothing that scrolls.
 TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 # axe looks at every token of code alone, for seconds a page: one of each kind in each kind of box will do.
 ONE_TOKEN_OF_A_KIND = """

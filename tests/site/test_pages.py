@@ -66,7 +66,7 @@ def test_a_page_is_the_release_and_never_a_solution(site, pages, lesson):
 
 
 @every_lesson
-def test_what_lies_beside_a_page_is_what_students_get(site, lesson):
+def test_what_is_beside_a_page_is_what_students_get(site, lesson):
     folder = ROOT / "release" / lesson.folder
     given = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     beside = {path.name: path.read_bytes() for path in (site / lesson.folder).iterdir()}

@@ -27,13 +27,13 @@ CHECKS, LESSONS, SETTINGS = (f"reference/{name}.html" for name in ("checks", "le
 
 
 def written_docstring(thing: object) -> str:
-    """What somebody wrote: not what a class inherits, nor the signature that `dataclass` puts there."""
+    """What someone wrote: not what a class inherits, nor the signature that `dataclass` puts there."""
     text = (thing.__dict__.get("__doc__") or "") if inspect.isclass(thing) else (thing.__doc__ or "")
     return "" if text.startswith(f"{getattr(thing, '__name__', '')}(") else text.strip()
 
 
 def entry(page, name: str) -> str:
-    """What stands under a name, without its signature; empty where there is nothing."""
+    """What is under a name, without its signature; empty where there is nothing."""
     term = page.find(id=name)
     assert term is not None, f"{name} is not on the page"
     return " ".join(term.find_next_sibling("dd").text.split())
@@ -46,7 +46,7 @@ def test_every_name_for_authors_of_checks_has_a_docstring(name):
         assert re.match(r"[A-Z].*[.:]", written_docstring(thing)), f"{name} has no docstring"
 
 
-def test_what_nobody_wrote_is_no_docstring():
+def test_what_no_one_wrote_is_no_docstring():
     @dataclass
     class Bare:
         number: int

@@ -22,7 +22,7 @@ def test_what_never_ends_is_interrupted():
     assert time.monotonic() - began < 5
 
 
-def test_an_interrupt_that_comes_late_meets_nobody():
+def test_an_interrupt_that_comes_late_meets_no_one():
     for _ in range(30):
         answer(lambda: time.sleep(0.0095), seconds=0.01)
     time.sleep(0.05)  # where a KeyboardInterrupt would come up

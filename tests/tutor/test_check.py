@@ -62,7 +62,7 @@ def notebook(tmp_path):
         yield notebook
 
 
-def test_a_mistake_is_measured_then_named_then_shown_small_and_mended(notebook):
+def test_a_mistake_is_measured_then_named_then_shown_small_and_fixed(notebook):
     said = notebook.run(f"{UNSHIFTED}\nlook = check('softmax')\nlook")
     assert "5 of 6 kinds of question agree" in said and "✗ large scores" in said
     assert "is NaN" in said and "overflow" not in said  # measured, not named yet
@@ -95,7 +95,7 @@ def test_an_answer_that_never_ends_is_stopped_and_the_next_check_works(notebook)
     assert "6 of 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
 
 
-def test_when_all_answers_of_a_lesson_are_right_its_code_stands_on_one_page(tmp_path):
+def test_when_all_answers_of_a_lesson_are_right_its_code_is_on_one_page(tmp_path):
     names = open_course(Path(__file__).parents[2]).assignments["mask"].exercises
     with Notebook(tmp_path, "03_mask") as notebook:
         notebook.run(SET_UP)

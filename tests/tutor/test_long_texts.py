@@ -1,4 +1,4 @@
-"""Messages between kernels and tutors: the long text stands below the JSON, on both sides alike."""
+"""Messages between kernels and tutors: the long text is below the JSON, on both sides alike."""
 
 import json
 

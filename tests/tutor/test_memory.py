@@ -30,7 +30,7 @@ def test_it_can_be_forgotten(tmp_path):
     assert not Memory(tmp_path).all()
 
 
-def test_only_where_somebody_works_is_anything_written(tmp_path):
+def test_only_where_someone_works_is_anything_written(tmp_path):
     lesson = tmp_path / "01_dot_product"
     lesson.mkdir()
     Memory.around(lesson).examined("score", "01", "a", 3, 3)

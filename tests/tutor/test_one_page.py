@@ -1,4 +1,4 @@
-"""The page that holds a lesson's code: right by the judge's own questions, shown to whoever has it right."""
+"""The page that holds a lesson's code: right by the judge's own questions, shown once it is right."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def points(exercise, lesson, answer):
 
 @pytest.mark.lesson
 @pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
-def test_what_stands_on_the_page_is_right(lesson, exercise):
+def test_what_is_on_the_page_is_right(lesson, exercise):
     torch.set_num_threads(1)
     earned, findings = points(exercise, lesson, page_of(lesson)[exercise.name])
     assert earned == exercise.points, findings

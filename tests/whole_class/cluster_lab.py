@@ -1,6 +1,6 @@
 """Separate hosts on one machine: network namespaces on a bridge, and what runs on them.
 
-A worker's host has no disk of the course's: an empty one lies where the course is.
+A worker's host has no disk of the course's: an empty one is where the course is.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Host:
 
 @contextmanager
 def network(folder: Path, *hosts: str) -> Iterator[dict[str, Host]]:
-    """Hosts that reach each other and nobody else; gone afterwards, with all that runs on them."""
+    """Hosts that reach each other and no one else; gone afterwards, with all that runs on them."""
     mark = f"lab-{uuid.uuid4().hex[:8]}"
     made: dict[str, Host] = {}
     try:

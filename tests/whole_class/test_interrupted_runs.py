@@ -61,7 +61,7 @@ def points(course: Path) -> dict[str, dict[str, float]]:
 
 
 def a_worker_of(run) -> psutil.Process:
-    """Whoever has started a sandbox is one."""
+    """The process that has started a sandbox is one."""
     while run.poll() is None:
         with suppress(psutil.NoSuchProcess):  # a kernel that was just done
             for process in psutil.Process(run.pid).children(recursive=True):
@@ -114,7 +114,7 @@ def test_a_coordinator_that_is_killed_takes_its_workers_along_and_the_next_run_g
     assert points(course) == EXPECTED
 
 
-def test_a_worker_that_is_killed_costs_nobody_anything(course):
+def test_a_worker_that_is_killed_costs_no_one_anything(course):
     run = attention_lab(course, "grade", FOLDER, "--workers", "2", wait=False)
     wait_for_the_first_grade(course, run)
     a_worker_of(run).kill()

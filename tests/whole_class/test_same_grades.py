@@ -29,7 +29,7 @@ def test_the_command_leaves_what_nbgrader_leaves(copy_of_class, one_by_one):
     found = recorded(copy_of_class)
     assert len(found["grades"]) == 4 * 11
     assert {row[5] for row in found["grades"]} == {0, 1}  # some need a person
-    assert sum(bool(row[2]) for row in found["submissions"]) == 1  # somebody was late
+    assert sum(bool(row[2]) for row in found["submissions"]) == 1  # someone was late
     assert_same(found, one_by_one)
 
 

@@ -17,7 +17,7 @@ RECORDED = "attention_lab/course/recorded"
 
 
 def lesson_files(course: Course) -> list[str]:
-    """What students get of the lessons (`02_scaling/scaling.ipynb`): notebooks, and what lies beside them."""
+    """What students get of the lessons (`02_scaling/scaling.ipynb`): notebooks, and what is beside them."""
     source = course.folders.source
     folders = {source / lesson.folder for lesson in course.assignments.values()}
     files = (file for folder in folders for file in folder.rglob("*") if file.is_file())

@@ -19,7 +19,7 @@ from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
 from nbjudge.course.notebooks import read_notebook
 
-# Shorter ones, such as `return x`, stand everywhere and tell nothing.
+# Shorter ones, such as `return x`, are everywhere and tell nothing.
 SHORTEST = 10  # letters and digits
 SOLUTION, HIDDEN, SCHEME, CHECK = "a solution", "a hidden test", "a mark scheme", "a check"
 

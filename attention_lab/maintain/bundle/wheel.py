@@ -64,7 +64,7 @@ def _lay_out(root: Path, tree: Path) -> None:
 
 
 def _add_tutor(tree: Path, recorded: Mapping[str, bytes]) -> None:
-    # Where the package's own pyproject.toml says that the judge lies.
+    # Where the package's own pyproject.toml says that the judge is.
     files = {f"nbjudge/src/{name}": file.read_bytes() for name, file in judge_files().items()}
     files |= {f"{RECORDED}/{name}": content for name, content in recorded.items()}
     (tree / JUDGE).mkdir(parents=True)

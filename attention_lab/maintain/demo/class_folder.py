@@ -1,4 +1,4 @@
-"""The demo's own course folder, made anew each time, and the class's files in it."""
+"""The demo's own course folder, made again each time, and the class's files in it."""
 
 from __future__ import annotations
 

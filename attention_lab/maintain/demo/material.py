@@ -22,7 +22,7 @@ SIBLING_IMPORT = re.compile(r"^from \.(\w*) import (?:\([^)]*\)|.*)$", re.MULTIL
 class Material:
     """The texts of answer cells for one exercise.
 
-    The reference may call the student's earlier answers; `right` and `mistakes` stand on their own.
+    The reference may call the student's earlier answers; `right` and `mistakes` are on their own.
     """
 
     exercise: Exercise

@@ -107,7 +107,7 @@ def _points(judged: Judged | None) -> Text:
 
 
 def _with_code(sentence: str) -> Text:
-    """The sentence, with what stands between backticks set apart instead."""
+    """The sentence, with what is between backticks set apart instead."""
     parts = sentence.split("`")
     return Text.assemble(*((part, "cyan" if index % 2 else "") for index, part in enumerate(parts)))
 

@@ -129,7 +129,7 @@ class ChecksFile:
         places = [place for node in ast.walk(statement) for place in self._places(node)]
         for line, column, name in sorted(places, reverse=True):
             before, rest = lines[line][:column], lines[line][column:]
-            # Python 3.11 misplaces what stands inside an f-string.
+            # Python 3.11 misplaces what is inside an f-string.
             if name in renamed and rest.startswith(name.encode()):
                 lines[line] = before + renamed[name].encode() + rest[len(name.encode()) :]
         return "\n".join(line.decode() for line in lines.values())

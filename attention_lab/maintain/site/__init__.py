@@ -1,7 +1,7 @@
 """The course as a website: every lesson a static page that needs no kernel, no network and no script.
 
 Pages show what students get, with pictures and with stand-ins for sliders; solutions stay where they are.
-Beside the lessons stands a reference of commands, settings and names in code.
+Beside the lessons is a reference of commands, settings and names in code.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the theme and the makers of tables and signatures leave out for people who listen to a page.
 
-A Sphinx extension that mends the written pages; the rules are those of axe, which the tests run.
+A Sphinx extension that fixes the written pages; the rules are those of axe, which the tests run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Code cells in tabs: each set of tabs for languages takes in the cell that stands before it.
+"""Code cells in tabs: each set of tabs for languages takes in the cell that is before it.
 
-A Sphinx extension. A notebook's cells cannot stand in a directive; so the tabs come behind the cell, with the
+A Sphinx extension. A notebook's cells cannot be in a directive; so the tabs come behind the cell, with the
 first of them empty, and here the cell moves in, with its outputs and whatever marks it.
 """
 

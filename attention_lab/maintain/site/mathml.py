@@ -30,7 +30,7 @@ def mathml(latex: str, display: str = "inline") -> str:
         texts = [text for element in ElementTree.fromstring(result).iter() if (text := element.text)]
     except ElementTree.ParseError:
         raise ValueError(f"{latex!r} does not become MathML") from None
-    # What the library does not know it lets stand as it was written.
+    # What the library does not know it leaves as it was written.
     if unknown := [text for text in texts if "\\" in text]:
         raise ValueError(f"{latex!r} becomes no MathML at {unknown[0]!r}")
     return result

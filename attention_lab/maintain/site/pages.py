@@ -1,6 +1,6 @@
 """A lesson as a page: what is released, with the outputs that give no answer away.
 
-Text and code are the release's, so no solution, hidden test or mark scheme can stand there. Outputs are
+Text and code are the release's, so no solution, hidden test or mark scheme can be there. Outputs are
 those stored in the solution notebook, and only of cells that are given: never of an answer or a test.
 """
 
@@ -25,7 +25,7 @@ from nbjudge.course.notebooks import read_notebook
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # The course's sliders are called so; another widget, such as a button, has no picture to show.
 SLIDER_CALL = re.compile(r"^\w+_(?:slider|stepper)\(", re.MULTILINE)
-# The tutor speaks to whoever writes an answer; of a solved notebook it may show all of the code.
+# The tutor speaks to anyone who writes an answer; of a solved notebook it may show all of the code.
 TUTOR_CALL = re.compile(r"^check\(", re.MULTILINE)
 # "Before you run the next cell: which of the four rows will move?" The page hides what it prints.
 PREDICTION = re.compile(r"\*\*(?:Before you (?:run|look)|Guess first)\b")

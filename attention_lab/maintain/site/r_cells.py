@@ -1,6 +1,6 @@
 """A lesson's cells in R, from the file `NAME.R` beside its checks, and their places on its page.
 
-A line `# cell: ID` begins what translates the cell of that id; what stands before the first is for whoever
+A line `# cell: ID` begins what translates the cell of that id; what is before the first is for anyone who
 edits the file. Lines that begin with `#>` show what R prints there, as R's own reports write it.
 """
 
@@ -64,7 +64,7 @@ def r_cells(lesson: Assignment) -> dict[str, str]:
 
 
 def tabs_of(cell: NotebookNode, code: str) -> NotebookNode:
-    """What stands behind a cell to make tabs of it; R's version of an answer is folded."""
+    """What is behind a cell to make tabs of it; R's version of an answer is folded."""
     block = f"```r\n{code}\n```"
     is_answer = bool(cell.metadata.get("nbgrader", {}).get("solution"))
     return new_markdown_cell(TABS.format(in_r=ANSWER.format(code=block) if is_answer else block))

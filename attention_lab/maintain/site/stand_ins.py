@@ -89,7 +89,7 @@ def places_of(least: float, most: float, step: float, opening: float) -> list[fl
         count = round((most - least) / step) + 1
         return [least + step * number for number in range(count)]
     powers = (2.0**exponent for exponent in range(64))
-    doubled = (power for power in powers if least < power <= 0.8 * most)  # the end stands close beside
+    doubled = (power for power in powers if least < power <= 0.8 * most)  # the end is close beside
     return sorted({least, most, opening, *doubled})
 
 
@@ -107,7 +107,7 @@ def html_of(stand_in: StandIn, keep: Callable[[bytes], str], name: str) -> str:
             f'<input type="radio" name="{name}" id="{identity}"{checked}>',
             f'<label for="{identity}">{frame.value:g}</label>',
             f'<figure><img src="{keep(frame.picture)}" width="{frame.width}" alt="{words}">',
-            # Whoever hears the picture's text need not hear it twice.
+            # Anyone who hears the picture's text need not hear it twice.
             f'<figcaption aria-hidden="true">{words}</figcaption></figure>',
         ]
     return "\n".join([*lines, "</fieldset>"])

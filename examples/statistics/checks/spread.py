@@ -80,7 +80,7 @@ def fresh_tables(draw):
 
 @standardise.group("as many people as measurements", points=1)
 def square_tables(draw):
-    """Here nobody is helped by shapes that do not fit."""
+    """Here no one is helped by shapes that do not fit."""
     (size,) = draw.sizes(1)
     yield ask(draw.normal(size, size) + 5)
 

@@ -44,13 +44,13 @@ def test_the_same_words_are_judged_once(work, judged):
 
 
 @pytest.mark.parametrize("answers", [("a", "c"), ("c", "b"), ("ab", ""), ("", "ab")])
-def test_other_words_are_judged_anew(work, judged, answers):
+def test_other_words_are_judged_again(work, judged, answers):
     kept = Transcripts()
     talked(kept.conversation("ada", ABOUT, work), "a", "b")
     assert talked(kept.conversation("ada", ABOUT, work), *answers) == "result 2"
 
 
-def test_the_same_words_about_something_else_are_judged_anew(work, judged):
+def test_the_same_words_about_something_else_are_judged_again(work, judged):
     kept = Transcripts()
     for about in (ABOUT, ("01_dot_product", "score"), ("02_scaling", "softmax")):
         talked(kept.conversation("ada", about, work), "a", "b")
@@ -58,7 +58,7 @@ def test_the_same_words_about_something_else_are_judged_anew(work, judged):
 
 
 @pytest.mark.parametrize("lost", ["late", "died"])
-def test_what_was_lost_holds_for_nobody_else(work, judged, lost):
+def test_what_was_lost_holds_for_no_one_else(work, judged, lost):
     kept = Transcripts()
     assert talked(kept.conversation("ada", ABOUT, work), "a", Lost(lost)) == "result 1"
     assert talked(kept.conversation("ada", ABOUT, work), "a", Lost(lost)) == "result 2"

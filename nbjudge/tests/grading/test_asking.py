@@ -74,7 +74,7 @@ def test_what_came_before_a_hung_or_dead_answer_counts_and_what_comes_after_is_n
     assert lost.asked == [[1, 2, 3, 4], [1], [2], [3]]
 
 
-def test_whoever_loses_the_kernel_at_once_is_asked_again_once():
+def test_anyone_who_loses_the_kernel_at_once_is_asked_again_once():
     kernel = Kernel(1, "died", keeps=False)
     assert statuses(kernel) == ["died"] * 4
     assert kernel.asked == [[1, 2, 3, 4], [1]]

@@ -55,7 +55,7 @@ def evidence_for(exercise, answer, right=reference):
     return [finding.evidence for finding in verdict.findings]
 
 
-def test_what_stands_between_the_judge_and_the_answer_is_not_shown():
+def test_what_is_between_the_judge_and_the_answer_is_not_shown():
     shown = evidence_for(continued, lambda step, tokens, count: torch.cat([tokens, tokens[:count]]))
     assert shown[0].startswith("Asked with tokens=an int64 tensor of shape (4,), count=3: your tokens: [")
 

@@ -27,7 +27,7 @@ def test_it_is_kept_with_the_grade_and_that_of_a_later_submission_takes_its_plac
         (graded / EXCHANGE_SECRET).chmod(0o444)  # as nbgrader leaves it
 
 
-def test_what_else_stands_under_its_name_is_passed_over(folders, tmp_path):
+def test_what_else_is_under_its_name_is_passed_over(folders, tmp_path):
     submitted, graded = folders
     write_small_file(
         read_handed_in(Folder(submitted)), graded, EXCHANGE_SECRET

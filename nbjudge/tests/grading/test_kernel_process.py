@@ -55,7 +55,7 @@ def test_a_kernel_and_its_reader_end_together(tmp_path, sandbox):
 
 
 def test_the_sandbox_has_one_reader_for_each_kernel(tmp_path):
-    """A kernel's parent is its keeper, and the keeper's other child is the reader."""
+    """A kernel's parent is its supervisor, and the supervisor's other child is the reader."""
     with open_kernel(tmp_path, KernelEnvironment()) as kernel:
         own = psutil.Process(kernel.process.pid)
         family = own.parent().children()

@@ -1,4 +1,4 @@
-"""Disguised functions: one code for all of them, written anew for each draw, that does what was chosen."""
+"""Disguised functions: one code for all of them, written again for each draw, that does what was chosen."""
 
 import itertools
 

@@ -115,7 +115,7 @@ def test_beyond_the_room_nothing_is_kept_and_what_comes_is_counted():
     assert (cell.shown, cell.beyond) == (6, 6)
 
 
-def test_outputs_are_counted_too_and_one_too_many_stops_nobody():
+def test_outputs_are_counted_too_and_one_too_many_stops_no_one():
     cell = CellOutputs(room=16 * ROOM)
     for _ in range(3 * MOST_OUTPUTS):
         assert cell.has_room_for(50)

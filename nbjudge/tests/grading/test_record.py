@@ -142,7 +142,7 @@ almost = st.fixed_dictionaries(
 
 @many
 @given(json_values | almost)
-def test_whatever_stands_in_a_verdicts_place_is_a_verdict_or_none(found):
+def test_whatever_is_in_a_verdicts_place_is_a_verdict_or_none(found):
     cell = {"metadata": {"nbjudge": {"verdict": found}}, "outputs": []}
     assert read_verdict(cell) is None or read_verdict(cell).points >= 0
     assert read_verdict({"metadata": found}) is None and read_verdict(found) is None

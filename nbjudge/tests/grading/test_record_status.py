@@ -36,7 +36,7 @@ def test_a_record_comes_back_as_it_was_written(status):
 
 @many
 @given(json_values)
-def test_whatever_stands_in_a_records_place_is_read_as_one(found):
+def test_whatever_is_in_a_records_place_is_read_as_one(found):
     record = read_record({"metadata": {"nbjudge": found}})
     assert record.status in Status and isinstance(record.reason, str)
     with_status = {"status": found, "version": found, "seconds": found, "reason": found}

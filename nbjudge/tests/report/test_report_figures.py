@@ -38,7 +38,7 @@ def test_a_histogram_stays_within_its_frame(values, most):
     assert all(0 <= tick.at <= 100 for tick in (*shown.places, *shown.counts, shown.median))
 
 
-def test_half_a_point_stands_where_it_is():
+def test_half_a_point_is_where_it_is():
     shown = points_histogram([0, 1, 3, 3, 4.5], 5)
     assert [(bar.place, bar.count) for bar in shown.bars] == [("0", 1), ("1", 1), ("3", 2), ("4.5", 1)]
     assert (shown.nearest, shown.median.label) == ("0.5", "3")
@@ -47,7 +47,7 @@ def test_half_a_point_stands_where_it_is():
 
 
 @given(high=some.floats(1e-3, 1e7), most=some.integers(3, 12))
-def test_ticks_stand_at_few_and_round_numbers(high, most):
+def test_ticks_are_at_few_and_round_numbers(high, most):
     shown = ticks(0, high, most)
     assert 2 <= len(shown) <= most + 1 and shown[0].label == "0"
     assert re.fullmatch(r"0*(0\.0*)?[125]0*", shown[1].label)
@@ -60,7 +60,7 @@ def test_there_is_no_half_student(high):
 
 
 @given(some.lists(some.tuples(*[some.integers(0, 300)] * 3), min_size=1, max_size=40))
-def test_the_parts_of_a_bar_fill_it_and_leave_nobody_out(counts):
+def test_the_parts_of_a_bar_fill_it_and_leave_no_one_out(counts):
     rows = [dict(zip(MARKS, (f"e{place}", *each), strict=True)) for place, each in enumerate(counts)]
     marked = [row for row in rows if row["full"] + row["part"] + row["none"]]
     shown = exercise_bars(table_of(MARKS, rows))

@@ -1,4 +1,4 @@
-"""An interpreter of any kind finds what it needs in the sandbox, and nobody else's files with it."""
+"""An interpreter of any kind finds what it needs in the sandbox, and no one else's files with it."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_of_usr_only_what_programs_need_is_shown():
         assert readable([("It", Path(private))], exposed_paths()) is None
 
 
-def test_what_lies_under_a_shown_folder_is_named_links_or_not(tmp_path):
+def test_what_is_under_a_shown_folder_is_named_links_or_not(tmp_path):
     shown, course = tmp_path / "shown", tmp_path / "courses" / "one"
     (shown / "deep").mkdir(parents=True)
     course.mkdir(parents=True)

@@ -44,7 +44,7 @@ def the_interpreter() -> psutil.Process:
     """bubblewrap's second process is the first of its namespace; the interpreter is the child of that."""
     process = psutil.Process(current_fork_server(MODULES)._process.pid)
     while process.name() == "bwrap":
-        # The oldest: a kernel whose keeper has just ended is the sandbox's for a moment.
+        # The oldest: a kernel whose supervisor has just ended is the sandbox's for a moment.
         process = min(process.children(), key=psutil.Process.create_time)
     return process
 
@@ -102,13 +102,13 @@ def test_it_is_asked_for_kernels_as_often_as_wanted_and_keeps_one_for_the_next(s
         assert first.is_running() and sockets.is_dir()
     assert not first.is_running()
     assert not sockets.exists()
-    assert len(forks()) == 1  # the next kernel's keeper
+    assert len(forks()) == 1  # the next kernel's supervisor
     current_fork_server(MODULES).drop_spare()
     assert forks(at_most=0) == []
 
 
 def forks(at_most: int = 1) -> list[psutil.Process]:
-    """The keepers of the interpreter's kernels, as soon as there are no more than that."""
+    """The supervisors of the interpreter's kernels, as soon as there are no more than that."""
     ends = time.monotonic() + 10
     while len(found := the_interpreter().children()) > at_most and time.monotonic() < ends:
         time.sleep(0.02)
@@ -153,7 +153,7 @@ def test_a_next_kernel_of_other_limits_is_not_taken(start, tmp_path):
 
 
 @pytest.mark.parametrize("who", ["kernel", "keeper"])
-def test_a_next_kernel_that_died_meanwhile_costs_nobody_anything(start, tmp_path, who):
+def test_a_next_kernel_that_died_meanwhile_costs_no_one_anything(start, tmp_path, who):
     with start(tmp_path):
         pass
     begun = the_next_kernel()

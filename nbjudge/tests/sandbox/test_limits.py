@@ -1,4 +1,4 @@
-"""What one notebook may take: whoever takes more loses an exercise or a kernel, and nothing else."""
+"""What one notebook may take: anyone who takes more loses an exercise or a kernel, and nothing else."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_output(start, tmp_path):
         _, shown = kernel.run(FLOOD)
         assert len(shown) < 2 * TIGHT.output
         assert "this notebook shows more than is kept" in shown
-        # Whoever flooded is not listened to any more, but the rest of the notebook runs.
+        # Anyone who flooded is not listened to any more, but the rest of the notebook runs.
         outcome, shown = kernel.run("print('hello')\nafterwards = 1")
         assert outcome == "done"
         assert "hello" not in shown

@@ -23,7 +23,7 @@ def claimers(many: int) -> list[subprocess.Popen[str]]:
     return [subprocess.Popen([sys.executable, "-c", CLAIM], **pipes) for _ in range(many)]
 
 
-def test_no_two_processes_claim_the_same_and_whoever_ends_sets_it_free():
+def test_no_two_processes_claim_the_same_and_anyone_who_ends_sets_it_free():
     processors = sorted(map(str, os.sched_getaffinity(0)))
     for _ in range(2):
         processes = claimers(len(processors) + 1)
@@ -49,7 +49,7 @@ def test_a_process_claims_once_and_a_fork_of_it_something_else():
     assert of_the_fork == ANY or of_the_fork != claimed
 
 
-def test_a_kernel_and_all_it_starts_runs_where_it_was_told_to_and_its_keeper_anywhere(start, tmp_path):
+def test_a_kernel_and_all_it_starts_runs_where_it_was_told_to_and_its_supervisor_anywhere(start, tmp_path):
     claimed = claimed_processor()
     wanted = {*os.sched_getaffinity(0)} if claimed == ANY else {int(claimed)}
     look = (

@@ -74,7 +74,7 @@ def test_an_exercise_has_one_conversation_and_a_kernel_a_few(ended, tutor):
     assert len(tutor._open) == MOST_CONVERSATIONS
 
 
-def test_a_question_that_nobody_answers_ends_with_the_close(ended):
+def test_a_question_that_no_one_answers_ends_with_the_close(ended):
     closed = Conversation(two_questions)
     assert isinstance(closed.next(), Asked)
     closed.close()

@@ -1,4 +1,4 @@
-"""Takes all terminals that the machine has to give, in many processes, so that nobody else can open one."""
+"""Takes all terminals that the machine has to give, in many processes, so that no one else can open one."""
 
 import os
 

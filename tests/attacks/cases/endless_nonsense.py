@@ -1,4 +1,4 @@
-"""Sends without pause what is no message, or a reply to nobody, so that no clock is looked at."""
+"""Sends without pause what is no message, or a reply to no one, so that no clock is looked at."""
 
 from attack import HASTY, wrong
 

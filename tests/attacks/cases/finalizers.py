@@ -1,4 +1,4 @@
-"""Acts when nobody looks: in finalizers, weak references and the garbage collector, amid a question."""
+"""Acts when no one looks: in finalizers, weak references and the garbage collector, amid a question."""
 
 from attack import wrong
 

@@ -3,7 +3,7 @@
 from attack import IMPATIENT, wrong
 
 LIMITS = IMPATIENT
-# Whoever writes on a wire beside its owner may crash or hang over it, and what was printed on the way is
+# Anyone who writes on a wire beside its owner may crash or hang over it, and what was printed on the way is
 # lost then. So the forger shows what it holds before it is called, and afterwards either what it sent or
 # that its cell came to no end of its own. One that lacks a part, fails or is not called shows less.
 PROOF = "holds the wire.*(forged [1-9]|KeyboardInterrupt|kernel died|took too long|used up)"

@@ -1,4 +1,4 @@
-"""Says that cells are over before they are, that the kernel is dead, and that it starts anew."""
+"""Says that cells are over before they are, that the kernel is dead, and that it starts again."""
 
 from attack import wrong
 

@@ -1,4 +1,4 @@
-"""Writes full marks into the gradebook where it lies and wherever else it may lie, by sqlite and by hand."""
+"""Writes full marks into the gradebook where it is and wherever else it may lie, by sqlite and by hand."""
 
 from attack import wrong
 

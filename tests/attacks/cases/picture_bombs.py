@@ -1,4 +1,4 @@
-"""Shows pictures that are small to send and burst in whoever opens the page: billions of points."""
+"""Shows pictures that are small to send and burst in the browser that opens the page: billions of points."""
 
 from attack import wrong
 

@@ -1,4 +1,4 @@
-"""Hands in a pipe in the place of its notebook, from which nobody ever reads to the end."""
+"""Hands in a pipe in the place of its notebook, from which no one ever reads to the end."""
 
 import os
 

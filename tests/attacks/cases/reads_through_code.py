@@ -1,4 +1,4 @@
-"""Reads the judge's own code that stands between a question and its answer: text, comments, constants."""
+"""Reads the judge's own code that is between a question and its answer: text, comments, constants."""
 
 from arena import SECRETS
 from attack import finder, wrong

@@ -9,7 +9,7 @@ VERDICT = {
     "exercise": "double", "seed": 1, "points": 2, "max_points": 2, "findings": [],
     "groups": [{"name": "all", "points": 2, "agrees": True, "note": ""}],
 }  # fmt: skip
-# Every display has the same id, so that whoever updates one updates whatever is known by it.
+# Every display has the same id, so that anyone who updates one updates whatever is known by it.
 SHOW = """
 def double(x):
     return x
@@ -29,7 +29,7 @@ class Shown:
         show()
         return {"text/plain": "2"}
 """
-# In the tests of the lesson, where a verdict comes to stand, the answers are called and show as well.
+# In the tests of the lesson, where a verdict comes to be, the answers are called and show as well.
 ANSWER = """
 def row_sums(x):
     show()

@@ -1,4 +1,4 @@
-"""Leaves torch modes on that rewrite comparisons, and other defaults, for whoever computes with it next."""
+"""Leaves torch modes on that rewrite comparisons, and other defaults, for what computes next."""
 
 from attack import wrong
 

@@ -1,4 +1,4 @@
-"""Whoever else may run a step: threads of every kind, and what Python and torch call back."""
+"""Anyone who else may run a step: threads of every kind, and what Python and torch call back."""
 
 # `{step}` is what is run: a ready-made softmax, or one's own.
 THREADS = {

@@ -1,4 +1,4 @@
-"""The sandbox holds under an ordinary account: whoever grades need not be root."""
+"""The sandbox holds under an ordinary account: anyone who grades need not be root."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which Python names the reference shows: those that checks are written with, and those that lessons import.
 
-What stands under a name is its docstring: Sphinx's autodoc writes it there.
+What is under a name is its docstring: Sphinx's autodoc writes it there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BESIDES = {
 }
 # What every file of checks begins with; the other names follow by the alphabet.
 FIRST = ("Exercise", "ask", "build", "Draw")
-# What stands in signatures by its name, not by what it is made of. Lessons need not import it.
+# What is in signatures by its name, not by what it is made of. Lessons need not import it.
 ALIASES = {"Values": "attention_lab.plots.Values", "plots.Values": "attention_lab.plots.Values"}
 
 LONGEST_VALUE = 100  # characters; of a constant

@@ -35,7 +35,7 @@ myst_update_mathjax = False
 # Links to lessons are to files, and a heading can be linked to.
 myst_heading_anchors = 3
 
-# Docstrings: what stands between single backticks is code, and a link where it is a name with an entry.
+# Docstrings: what is between single backticks is code, and a link where it is a name with an entry.
 default_role = "py:obj"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
@@ -50,7 +50,7 @@ html_js_files = [("scrollers.js", {"defer": "defer"})]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
-# Names in code are few, and stand on the pages of the reference.
+# Names in code are few, and are on the pages of the reference.
 html_use_index = html_domain_indices = False
 # `Draw`, `Step` and `Exercise` are names of the grader's, and with more to them of torch's extra and ours.
 suppress_warnings = ["ref.python"]
