@@ -23,14 +23,14 @@ RELEASE = Path("release/01_tiny/tiny.ipynb")
 SOLUTION = Path("solutions/01_tiny/tiny.ipynb")
 CHECKS = Path("checks/tiny.py")
 TINY_CHECKS = """
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, case
 
 double = Exercise("double", results=("doubled",))
 
 
 @double.group("vectors", points=2)
 def vectors(draw):
-    yield ask(draw.normal(*draw.sizes(1)))
+    yield case(draw.normal(*draw.sizes(1)))
 
 
 @double.mistake("Every number is squared: add it to itself instead.")

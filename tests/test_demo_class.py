@@ -117,7 +117,7 @@ CHECKS = '''
 import functools
 import math
 
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, case
 
 BASE = 2
 score = Exercise("score", results=("scores",))
@@ -130,7 +130,7 @@ def _scaled(x):
 
 @score.group("any", points=1)
 def total(draw):
-    yield ask(draw.normal(3))
+    yield case(draw.normal(3))
 
 
 @score.mistake("It is twice as large.")

@@ -15,7 +15,7 @@ from nbjudge.course.course import open_course
 from nbjudge.errors import CourseError
 from nbjudge.preflight.command import preflight, try_all
 
-PLAIN = "yield ask(draw.normal(draw.sizes(1)[0]))"
+PLAIN = "yield case(draw.normal(draw.sizes(1)[0]))"
 QUIET = Console(file=io.StringIO())
 
 
@@ -49,13 +49,13 @@ def test_nothing_is_said_of_sound_checks(course):
 @pytest.mark.parametrize(
     ("new", "sentence"),
     [
-        ("yield ask()", "cannot be answered by the solution itself (TypeError: "),
+        ("yield case()", "cannot be answered by the solution itself (TypeError: "),
         (
-            "yield ask({1, 2})",
+            "yield case({1, 2})",
             "has builtins.set, which is neither a plain value nor a known kind (array, ",
         ),
-        ("yield ask(draw.normal(3), refuses=(3,))", "does not raise a ValueError with the numbers 3"),
-        ("yield ask('three')", "cannot be answered by the solution itself"),
+        ("yield case(draw.normal(3), refuses=(3,))", "does not raise a ValueError with the numbers 3"),
+        ("yield case('three')", "cannot be answered by the solution itself"),
     ],
 )
 def test_a_case_that_cannot_be_right_is_named_with_its_group(checks, new, sentence):

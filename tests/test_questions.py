@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from nbjudge.authoring import Exercise, ask
+from nbjudge.authoring import Exercise, case
 from nbjudge.course.course import open_course
 from nbjudge.errors import CourseError
 from nbjudge.preflight.questions import blanks, rows_of, table, write_into
@@ -43,7 +43,7 @@ def test_a_question_that_no_one_asks_or_explains_is_named():
 
     @exercise.group("numbers", points=1)
     def numbers(draw):
-        yield ask(draw.normal(3, 4))
+        yield case(draw.normal(3, 4))
 
     def double(x):
         if x.ndim == 0:

@@ -18,7 +18,7 @@ from nbjudge.authoring import (
     MadeInKernel,
     Obfuscation,
     Tolerance,
-    ask,
+    case,
     in_any_order,
     made_by,
 )
@@ -44,7 +44,7 @@ __all__ = [
     "Limits",
     "MadeInKernel",
     "Tolerance",
-    "ask",
+    "case",
     "build",
     "in_any_order",
     "made_by",

@@ -11,8 +11,8 @@ from attention_lab.authoring import (
     FUSED_ATTENTION,
     SUMS_OF_PRODUCTS,
     Exercise,
-    ask,
     build,
+    case,
     for_large_scores,
     hidden_above,
 )
@@ -39,16 +39,16 @@ def _head(draw, embed_dim, head_size, dtype=torch.float32, **how):
 @attention_head.group("three projections without a bias, registered", points=0.5)
 def parameters(draw):
     embed_dim, head_size, batch, length = draw.sizes(4)
-    yield ask(build=build(embed_dim, head_size, look=("parameters",)))
+    yield case(build=build(embed_dim, head_size, look=("parameters",)))
     zeros = torch.zeros(batch, length, embed_dim)  # the same for all fresh weights: comparable
-    yield ask(zeros, build=build(embed_dim, head_size, look=("result", "parameters")))
+    yield case(zeros, build=build(embed_dim, head_size, look=("result", "parameters")))
 
 
 @attention_head.group("with the weights it draws itself", points=0.5, fresh=True)
 def own_weights(draw):
     embed_dim, head_size, batch, length = draw.sizes(4)
     fresh = build(embed_dim, head_size, look=("result", "state"))
-    yield ask(draw.normal(batch, length, embed_dim), build=fresh)
+    yield case(draw.normal(batch, length, embed_dim), build=fresh)
 
 
 @attention_head.group("self-attention, twice the same", points=2)
@@ -56,8 +56,8 @@ def self_attention(draw):
     batch, length, embed_dim, head_size = draw.sizes(4)
     for dtype in FLOATS:
         x = draw.normal(batch, length, embed_dim, dtype=dtype)
-        yield ask(x, build=_head(draw, embed_dim, head_size, dtype, look=("result", "result again")))
-    yield ask(draw.normal(length, length, length), build=_head(draw, length, length, eval=True))
+        yield case(x, build=_head(draw, embed_dim, head_size, dtype, look=("result", "result again")))
+    yield case(draw.normal(length, length, length), build=_head(draw, length, length, eval=True))
 
 
 @attention_head.group("cross-attention: other keys and values", points=1)
@@ -65,9 +65,9 @@ def cross_attention(draw):
     batch, queries, keys, embed_dim, head_size = draw.sizes(5)
     query, other = draw.normal(2, batch, queries, embed_dim)
     key, value = draw.normal(2, batch, keys, embed_dim)
-    yield ask(query, key, value, build=_head(draw, embed_dim, head_size))
-    yield ask(query, key, build=_head(draw, embed_dim, head_size))
-    yield ask(query, key=other, build=_head(draw, embed_dim, head_size))
+    yield case(query, key, value, build=_head(draw, embed_dim, head_size))
+    yield case(query, key, build=_head(draw, embed_dim, head_size))
+    yield case(query, key=other, build=_head(draw, embed_dim, head_size))
 
 
 @attention_head.group("masks of all three shapes", points=1)
@@ -76,13 +76,13 @@ def masks(draw):
     query, key = draw.normal(batch, queries, embed_dim), draw.normal(batch, keys, embed_dim)
     query[1], key[1] = query[0], key[0]  # the same text twice, under masks of their own
     for mask in (draw.mask(queries, keys), draw.mask(batch, 1, keys), draw.mask(batch, queries, keys)):
-        yield ask(query, key, mask=mask, build=_head(draw, embed_dim, head_size))
+        yield case(query, key, mask=mask, build=_head(draw, embed_dim, head_size))
     # As many sentences as queries: the mask still has a row for each query, and none for a sentence.
     query, key = draw.normal(queries, queries, embed_dim), draw.normal(queries, keys, embed_dim)
-    yield ask(query, key, mask=draw.mask(queries, keys), build=_head(draw, embed_dim, head_size))
+    yield case(query, key, mask=draw.mask(queries, keys), build=_head(draw, embed_dim, head_size))
     x = draw.normal(keys, keys, keys, dtype=torch.float64)
     for mask in (torch.ones(keys, keys).tril().bool(), draw.mask(keys, 1, keys)):
-        yield ask(x, mask=mask, build=_head(draw, keys, keys, torch.float64))
+        yield case(x, mask=mask, build=_head(draw, keys, keys, torch.float64))
 
 
 def _with_an_empty_row(draw, mask):
@@ -95,7 +95,7 @@ def _hidden_above(draw):
     query, key, mask = hidden_above(draw, batch, keys, embed_dim, queries=queries)
     made = _head(draw, embed_dim, head_size)
     for_large_scores(made.state, head_size)
-    return ask(query, key, mask=mask, build=made)
+    return case(query, key, mask=mask, build=made)
 
 
 @attention_head.group("nothing to attend to, and large scores", points=1)
@@ -103,7 +103,7 @@ def nothing_to_attend_to(draw):
     batch, queries, keys, embed_dim, head_size = draw.sizes(5)
     query, key = draw.normal(batch, queries, embed_dim), draw.normal(batch, keys, embed_dim)
     for mask in (draw.mask(batch, queries, keys), draw.mask(batch, 1, keys)):
-        yield ask(query, key, mask=_with_an_empty_row(draw, mask), build=_head(draw, embed_dim, head_size))
+        yield case(query, key, mask=_with_an_empty_row(draw, mask), build=_head(draw, embed_dim, head_size))
     yield _hidden_above(draw)
 
 
@@ -114,8 +114,8 @@ def gradients(draw):
         query = draw.normal(batch, queries, embed_dim, dtype=dtype)
         key, value = draw.normal(2, batch, keys, embed_dim, dtype=dtype)
         mask = _with_an_empty_row(draw, draw.mask(batch, queries, keys))
-        yield ask(query, build=_head(draw, embed_dim, head_size, dtype), gradients=True)
-        yield ask(query, key, value, mask, build=_head(draw, embed_dim, head_size, dtype), gradients=True)
+        yield case(query, build=_head(draw, embed_dim, head_size, dtype), gradients=True)
+        yield case(query, key, value, mask, build=_head(draw, embed_dim, head_size, dtype), gradients=True)
 
 
 class _Head(nn.Module):

@@ -12,8 +12,8 @@ from attention_lab.authoring import (
     LARGEST_SCORE,
     SUMS_OF_PRODUCTS,
     Exercise,
-    ask,
     build,
+    case,
 )
 from attention_lab.authoring.not_asked import FIXED_AXES
 
@@ -38,20 +38,20 @@ def _layer(draw, embed_dim, block_size, dtype=torch.float32, **how):
 @causal_self_attention.group("one projection of three times the width", points=0.5)
 def parameters(draw):
     embed_dim, block_size = draw.sizes(2)
-    yield ask(build=build(embed_dim, block_size, look=("parameters",)))
+    yield case(build=build(embed_dim, block_size, look=("parameters",)))
 
 
 @causal_self_attention.group("with the weights it draws itself", points=0.5, fresh=True)
 def own_weights(draw):
     batch, embed_dim, *lengths = draw.sizes(4)
     fresh = build(embed_dim, max(lengths), look=("result", "state"))
-    yield ask(draw.normal(batch, min(lengths), embed_dim), build=fresh)
+    yield case(draw.normal(batch, min(lengths), embed_dim), build=fresh)
 
 
 @causal_self_attention.group("the mask: a boolean buffer, True = may attend", points=1)
 def mask_buffer(draw):
     embed_dim, block_size = draw.sizes(2)
-    yield ask(build=build(embed_dim, block_size, look=("buffers", "buffer values")))
+    yield case(build=build(embed_dim, block_size, look=("buffers", "buffer values")))
 
 
 def _hidden_above(draw):
@@ -64,7 +64,7 @@ def _hidden_above(draw):
     for row, column in ((0, 1), (embed_dim, 0)):  # the first of the query, and of the key
         weight[row], bias[row] = 0.0, 0.0
         weight[row, column] = math.sqrt(LARGEST_SCORE * math.sqrt(embed_dim))
-    return ask(x, build=made)
+    return case(x, build=made)
 
 
 @causal_self_attention.group("texts as long as the block, twice the same, large scores too", points=1)
@@ -72,8 +72,8 @@ def full_texts(draw):
     batch, length, embed_dim = draw.sizes(3)
     for dtype in FLOATS:
         x = draw.normal(batch, length, embed_dim, dtype=dtype)
-        yield ask(x, build=_layer(draw, embed_dim, length, dtype, look=("result", "result again")))
-    yield ask(draw.normal(length, length, length), build=_layer(draw, length, length, eval=True))
+        yield case(x, build=_layer(draw, embed_dim, length, dtype, look=("result", "result again")))
+    yield case(draw.normal(length, length, length), build=_layer(draw, length, length, eval=True))
     yield _hidden_above(draw)
 
 
@@ -82,9 +82,9 @@ def shorter_texts(draw):
     batch, embed_dim, *lengths = draw.sizes(4)
     for dtype in FLOATS:
         x = draw.normal(batch, min(lengths), embed_dim, dtype=dtype)
-        yield ask(x, build=_layer(draw, embed_dim, max(lengths), dtype))
-    yield ask(draw.normal(batch, 1, embed_dim), build=_layer(draw, embed_dim, max(lengths)))
-    yield ask(draw.normal(batch, batch, batch), build=_layer(draw, batch, batch + 1))
+        yield case(x, build=_layer(draw, embed_dim, max(lengths), dtype))
+    yield case(draw.normal(batch, 1, embed_dim), build=_layer(draw, embed_dim, max(lengths)))
+    yield case(draw.normal(batch, batch, batch), build=_layer(draw, batch, batch + 1))
 
 
 @causal_self_attention.group("a text that is too long is refused", points=1)
@@ -93,7 +93,7 @@ def too_long(draw):
     (full,) = draw.even_sizes(1)
     for length, block_size in ((max(lengths), min(lengths)), (full + 1, full), (max(lengths), 1)):
         made = _layer(draw, embed_dim, block_size)
-        yield ask(draw.normal(batch, length, embed_dim), build=made, refuses=(length, block_size))
+        yield case(draw.normal(batch, length, embed_dim), build=made, refuses=(length, block_size))
 
 
 @causal_self_attention.group("gradients of the input and of the projection", points=2)
@@ -101,7 +101,7 @@ def gradients(draw):
     batch, embed_dim, *lengths = draw.sizes(4)
     for dtype in FLOATS:
         x = draw.normal(batch, min(lengths), embed_dim, dtype=dtype)
-        yield ask(x, build=_layer(draw, embed_dim, max(lengths), dtype), gradients=True)
+        yield case(x, build=_layer(draw, embed_dim, max(lengths), dtype), gradients=True)
 
 
 class _Layer(nn.Module):

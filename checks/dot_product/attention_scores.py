@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, case
 from attention_lab.authoring.not_asked import LINEAR
 
 attention_scores = Exercise(
@@ -21,36 +21,36 @@ attention_scores = Exercise(
 def one_sentence(draw):
     length, width = draw.sizes(2)
     for dtype in FLOATS:
-        yield ask(draw.normal(length, width, dtype=dtype), draw.normal(length, width, dtype=dtype))
+        yield case(draw.normal(length, width, dtype=dtype), draw.normal(length, width, dtype=dtype))
 
 
 @attention_scores.group("more keys than queries, or fewer", points=1)
 def unequal_lengths(draw):
     queries, keys, width = draw.sizes(3)
-    yield ask(draw.normal(queries, width), draw.normal(keys, width))
-    yield ask(draw.normal(keys, width), draw.normal(queries, width))
-    yield ask(draw.normal(1, width), draw.normal(keys, width))
+    yield case(draw.normal(queries, width), draw.normal(keys, width))
+    yield case(draw.normal(keys, width), draw.normal(queries, width))
+    yield case(draw.normal(1, width), draw.normal(keys, width))
 
 
 @attention_scores.group("batches, and batches of heads", points=2)
 def batches(draw):
     batch, heads, queries, keys, width = draw.sizes(5)
-    yield ask(draw.normal(batch, queries, width), draw.normal(batch, keys, width))
-    yield ask(draw.normal(batch, heads, queries, width), draw.normal(batch, heads, keys, width))
+    yield case(draw.normal(batch, queries, width), draw.normal(batch, keys, width))
+    yield case(draw.normal(batch, heads, queries, width), draw.normal(batch, heads, keys, width))
 
 
 @attention_scores.group("all axes of one size", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
-    yield ask(draw.normal(size, size), draw.normal(size, size))
-    yield ask(draw.normal(size, size, size), draw.normal(size, size, size))
-    yield ask(draw.normal(size, size, size, size), draw.normal(size, size, size, size))
+    yield case(draw.normal(size, size), draw.normal(size, size))
+    yield case(draw.normal(size, size, size), draw.normal(size, size, size))
+    yield case(draw.normal(size, size, size, size), draw.normal(size, size, size, size))
 
 
 @attention_scores.group("gradients", points=1)
 def gradients(draw):
     batch, queries, keys, width = draw.sizes(4)
-    yield ask(draw.normal(batch, queries, width), draw.normal(batch, keys, width), gradients=True)
+    yield case(draw.normal(batch, queries, width), draw.normal(batch, keys, width), gradients=True)
 
 
 @attention_scores.mistake(

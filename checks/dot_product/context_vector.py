@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, ask
+from attention_lab.authoring import FLOATS, Exercise, case
 from attention_lab.authoring.not_asked import FIXED_AXES, LINEAR
 
 context_vector = Exercise(
@@ -17,13 +17,13 @@ context_vector = Exercise(
 def weighted_sum(draw):
     length, width = draw.sizes(2)
     for dtype in FLOATS:
-        yield ask(draw.weights(length, dtype=dtype), draw.normal(length, width, dtype=dtype))
+        yield case(draw.weights(length, dtype=dtype), draw.normal(length, width, dtype=dtype))
 
 
 @context_vector.group("as many tokens as numbers in a value", points=1)
 def square(draw):
     (size,) = draw.sizes(1)
-    yield ask(draw.weights(size), draw.normal(size, size))
+    yield case(draw.weights(size), draw.normal(size, size))
 
 
 @context_vector.group("one token takes all, and a single token", points=1)
@@ -31,14 +31,14 @@ def one_takes_all(draw):
     length, width = draw.sizes(2)
     weights = torch.zeros(length)
     weights[draw.integer(1, length - 1)] = 1.0
-    yield ask(weights, draw.normal(length, width))
-    yield ask(torch.ones(1), draw.normal(1, width))
+    yield case(weights, draw.normal(length, width))
+    yield case(torch.ones(1), draw.normal(1, width))
 
 
 @context_vector.group("gradients", points=1)
 def gradients(draw):
     length, width = draw.sizes(2)
-    yield ask(draw.weights(length), draw.normal(length, width), gradients=True)
+    yield case(draw.weights(length), draw.normal(length, width), gradients=True)
 
 
 @context_vector.mistake(

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, defaults
+from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, case, defaults
 
 dot_product_attention = Exercise(
     "dot_product_attention",
@@ -20,8 +20,8 @@ dot_product_attention = Exercise(
 def self_attention(draw):
     batch, length, width = draw.sizes(3)
     for dtype in FLOATS:
-        yield ask(draw.normal(length, width, dtype=dtype))
-    yield ask(draw.normal(batch, length, width))
+        yield case(draw.normal(length, width, dtype=dtype))
+    yield case(draw.normal(batch, length, width))
 
 
 @dot_product_attention.group("query, key and value of their own sizes", points=2)
@@ -29,16 +29,16 @@ def own_sizes(draw):
     queries, keys, width, value_width = draw.sizes(4)
     for dtype in FLOATS:
         query = draw.normal(queries, width, dtype=dtype)
-        yield ask(query, draw.normal(keys, width, dtype=dtype), draw.normal(keys, value_width, dtype=dtype))
-    yield ask(draw.normal(1, width), draw.normal(keys, width), draw.normal(keys, width))
+        yield case(query, draw.normal(keys, width, dtype=dtype), draw.normal(keys, value_width, dtype=dtype))
+    yield case(draw.normal(1, width), draw.normal(keys, width), draw.normal(keys, width))
 
 
 @dot_product_attention.group("key or value left out", points=1)
 def left_out(draw):
     queries, keys, width, value_width = draw.sizes(4)
-    yield ask(draw.normal(queries, width), draw.normal(keys, width))
-    yield ask(draw.normal(queries, width), key=draw.normal(queries, width))
-    yield ask(draw.normal(queries, width), value=draw.normal(queries, value_width))
+    yield case(draw.normal(queries, width), draw.normal(keys, width))
+    yield case(draw.normal(queries, width), key=draw.normal(queries, width))
+    yield case(draw.normal(queries, width), value=draw.normal(queries, value_width))
 
 
 @dot_product_attention.group("batches, and batches of heads", points=1)
@@ -46,14 +46,14 @@ def batches(draw):
     batch, heads, queries, keys, width, value_width = draw.sizes(6)
     for leading in ((batch,), (batch, heads)):
         query, key = draw.normal(*leading, queries, width), draw.normal(*leading, keys, width)
-        yield ask(query, key, draw.normal(*leading, keys, value_width))
+        yield case(query, key, draw.normal(*leading, keys, value_width))
 
 
 @dot_product_attention.group("all axes of one size", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
     for shape in ((size, size), (size, size, size)):
-        yield ask(draw.normal(*shape), draw.normal(*shape), draw.normal(*shape))
+        yield case(draw.normal(*shape), draw.normal(*shape), draw.normal(*shape))
 
 
 @dot_product_attention.group("large scores", points=1)
@@ -61,16 +61,16 @@ def large_scores(draw):
     queries, keys, width, value_width = draw.sizes(4)
     # Whole numbers: their dot products are exact in float32, in whatever order they are added.
     query, key = (draw.integers(-9, 9, length, width).float() for length in (queries, keys))
-    yield ask(query, key, draw.normal(keys, value_width))
+    yield case(query, key, draw.normal(keys, value_width))
     query, key = (100 * draw.normal(length, width, dtype=torch.float64) for length in (queries, keys))
-    yield ask(query, key, draw.normal(keys, value_width, dtype=torch.float64))
+    yield case(query, key, draw.normal(keys, value_width, dtype=torch.float64))
 
 
 @dot_product_attention.group("gradients", points=1)
 def gradients(draw):
     queries, keys, width, value_width = draw.sizes(4)
     query, key = draw.normal(queries, width) / 2, draw.normal(keys, width) / 2
-    yield ask(query, key, draw.normal(keys, value_width), gradients=True)
+    yield case(query, key, draw.normal(keys, value_width), gradients=True)
 
 
 @dot_product_attention.mistake(

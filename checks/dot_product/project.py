@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, case
 from attention_lab.authoring.not_asked import LINEAR
 
 project = Exercise(
@@ -24,14 +24,14 @@ def three_widths(draw):
     length, embed_dim, *widths = draw.sizes(5)
     for dtype in FLOATS:
         x = draw.normal(length, embed_dim, dtype=dtype)
-        yield ask(x, *_weights(draw, embed_dim, *widths, dtype=dtype))
+        yield case(x, *_weights(draw, embed_dim, *widths, dtype=dtype))
 
 
 @project.group("batches", points=1)
 def batches(draw):
     batch, heads, length, embed_dim, width, value_width = draw.sizes(6)
-    yield ask(draw.normal(batch, length, embed_dim), *_weights(draw, embed_dim, width, width, value_width))
-    yield ask(
+    yield case(draw.normal(batch, length, embed_dim), *_weights(draw, embed_dim, width, width, value_width))
+    yield case(
         draw.normal(batch, heads, length, embed_dim), *_weights(draw, embed_dim, width, width, value_width)
     )
 
@@ -39,14 +39,14 @@ def batches(draw):
 @project.group("all axes of one size", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
-    yield ask(draw.normal(size, size), *_weights(draw, size, size, size, size))
-    yield ask(draw.normal(size, size, size), *_weights(draw, size, size, size, size))
+    yield case(draw.normal(size, size), *_weights(draw, size, size, size, size))
+    yield case(draw.normal(size, size, size), *_weights(draw, size, size, size, size))
 
 
 @project.group("gradients", points=1)
 def gradients(draw):
     length, embed_dim, width, value_width = draw.sizes(4)
-    yield ask(
+    yield case(
         draw.normal(length, embed_dim), *_weights(draw, embed_dim, width, width, value_width), gradients=True
     )
 

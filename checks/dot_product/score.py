@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, case
 from attention_lab.authoring.not_asked import FIXED_AXES, LINEAR
 
 score = Exercise(
@@ -21,20 +21,20 @@ score = Exercise(
 def several_keys(draw):
     length, width = draw.sizes(2)
     for dtype in FLOATS:
-        yield ask(draw.normal(width, dtype=dtype), draw.normal(length, width, dtype=dtype))
+        yield case(draw.normal(width, dtype=dtype), draw.normal(length, width, dtype=dtype))
 
 
 @score.group("as many keys as numbers in each, and one key alone", points=1)
 def square_and_single(draw):
     size, width = draw.sizes(2)
-    yield ask(draw.normal(size), draw.normal(size, size))
-    yield ask(draw.normal(width), draw.normal(1, width))
+    yield case(draw.normal(size), draw.normal(size, size))
+    yield case(draw.normal(width), draw.normal(1, width))
 
 
 @score.group("gradients", points=1)
 def gradients(draw):
     length, width = draw.sizes(2)
-    yield ask(draw.normal(width), draw.normal(length, width), gradients=True)
+    yield case(draw.normal(width), draw.normal(length, width), gradients=True)
 
 
 @score.mistake(

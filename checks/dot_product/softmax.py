@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, SOFTMAX, Exercise, ask
+from attention_lab.authoring import FLOATS, SOFTMAX, Exercise, case
 
 softmax = Exercise(
     "softmax",
@@ -17,29 +17,29 @@ softmax = Exercise(
 def one_row(draw):
     (length,) = draw.sizes(1)
     for dtype in FLOATS:
-        yield ask(draw.normal(length, dtype=dtype))
+        yield case(draw.normal(length, dtype=dtype))
 
 
 @softmax.group("a table of scores", points=1)
 def table(draw):
     rows, columns = draw.sizes(2)
     for dtype in FLOATS:
-        yield ask(draw.normal(rows, columns, dtype=dtype) * 3)
+        yield case(draw.normal(rows, columns, dtype=dtype) * 3)
 
 
 @softmax.group("batches of tables", points=2)
 def batches(draw):
     batch, heads, rows, columns = draw.sizes(4)
-    yield ask(draw.normal(batch, rows, columns))
-    yield ask(draw.normal(batch, heads, rows, columns))
+    yield case(draw.normal(batch, rows, columns))
+    yield case(draw.normal(batch, heads, rows, columns))
 
 
 @softmax.group("all axes of one size, and a single score", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
-    yield ask(draw.normal(size, size))
-    yield ask(draw.normal(size, size, size))
-    yield ask(draw.normal(size, 1))
+    yield case(draw.normal(size, size))
+    yield case(draw.normal(size, size, size))
+    yield case(draw.normal(size, 1))
 
 
 @softmax.group("large scores", points=2)
@@ -47,17 +47,17 @@ def large(draw):
     rows, columns = draw.sizes(2)
     level = torch.where(torch.arange(rows) % 2 == 0, 1.0, -1.0).unsqueeze(-1)
     # Digits are asked for only where every right formula has them: float32 near 100, float64 near 10,000.
-    yield ask(draw.normal(rows, columns) + 100 * level)
-    yield ask(draw.normal(rows, columns, dtype=torch.float64) + 10_000 * level.double())
+    yield case(draw.normal(rows, columns) + 100 * level)
+    yield case(draw.normal(rows, columns, dtype=torch.float64) + 10_000 * level.double())
     # In float32 near 10,000 the gaps are wide: one key takes all.
     order = torch.stack([draw.permutation(columns) for _ in range(rows)])
-    yield ask((order / (columns - 1) * 2 - 1) * 10_000)
+    yield case((order / (columns - 1) * 2 - 1) * 10_000)
 
 
 @softmax.group("gradients", points=1)
 def gradients(draw):
     rows, columns = draw.sizes(2)
-    yield ask(draw.normal(rows, columns), gradients=True)
+    yield case(draw.normal(rows, columns), gradients=True)
 
 
 @softmax.mistake(

@@ -11,8 +11,8 @@ from attention_lab.authoring import (
     SUMS_OF_PRODUCTS,
     Exercise,
     LayerDraw,
-    ask,
     build,
+    case,
     defaults,
     for_large_scores,
     hidden_above,
@@ -51,7 +51,7 @@ def self_attention(draw):
         heads, head_size, batch, length = draw.heads(2)
         dtype = torch.float64 if double else torch.float32
         x = draw.normal(batch, length, heads * head_size, dtype=dtype)
-        yield ask(x, build=_made(draw, heads, head_size, bias, double))
+        yield case(x, build=_made(draw, heads, head_size, bias, double))
 
 
 @efficient_multi_head_attention.group("other keys and values, unequal lengths", points=1)
@@ -59,10 +59,10 @@ def cross_attention(draw):
     heads, head_size, batch, queries, keys = draw.heads(3)
     embed_dim = heads * head_size
     query, key = draw.normal(batch, queries, embed_dim), draw.normal(batch, keys, embed_dim)
-    yield ask(query, key, build=_made(draw, heads, head_size))
+    yield case(query, key, build=_made(draw, heads, head_size))
     value = draw.normal(batch, keys, embed_dim)
-    yield ask(query, key, value, build=_made(draw, heads, head_size, bias=True))
-    yield ask(query, value=draw.normal(*query.shape), build=_made(draw, heads, head_size))
+    yield case(query, key, value, build=_made(draw, heads, head_size, bias=True))
+    yield case(query, value=draw.normal(*query.shape), build=_made(draw, heads, head_size))
 
 
 @efficient_multi_head_attention.group("masks of all three shapes", points=1)
@@ -72,7 +72,7 @@ def masks(draw):
     query, key = draw.normal(batch, queries, embed_dim), draw.normal(batch, keys, embed_dim)
     query[1], key[1] = query[0], key[0]  # the same text twice, under masks of their own
     for shape in ((queries, keys), (batch, 1, keys), (batch, queries, keys)):
-        yield ask(query, key, mask=draw.mask(*shape), build=_made(draw, heads, head_size))
+        yield case(query, key, mask=draw.mask(*shape), build=_made(draw, heads, head_size))
 
 
 @efficient_multi_head_attention.group("equal sizes: as many sentences as heads, as many tokens", points=1)
@@ -80,10 +80,10 @@ def equal_sizes(draw):
     (size,) = draw.sizes(1)
     for shape in ((4, 1, size), (4, size, size), (size, size)):
         x = draw.normal(4, size, 4 * size)
-        yield ask(x, mask=draw.mask(*shape), build=_made(draw, 4, size))  # B = H, T = D
-    yield ask(draw.normal(5, 5, 25), mask=draw.mask(5, 5, 5), build=_made(draw, 5, 5, bias=True))
-    yield ask(draw.normal(5, 5, 25), mask=draw.mask(5, 5), build=_made(draw, 5, 5))  # B = T, a row per query
-    yield ask(draw.normal(2, size, size), build=_made(draw, 1, size))  # one head
+        yield case(x, mask=draw.mask(*shape), build=_made(draw, 4, size))  # B = H, T = D
+    yield case(draw.normal(5, 5, 25), mask=draw.mask(5, 5, 5), build=_made(draw, 5, 5, bias=True))
+    yield case(draw.normal(5, 5, 25), mask=draw.mask(5, 5), build=_made(draw, 5, 5))  # B = T, a row per query
+    yield case(draw.normal(2, size, size), build=_made(draw, 1, size))  # one head
 
 
 def _hidden_above(draw):
@@ -91,7 +91,7 @@ def _hidden_above(draw):
     query, key, mask = hidden_above(draw, batch, keys, heads * head_size, queries=queries)
     made = _made(draw, heads, head_size)
     for_large_scores(made.state, head_size)
-    return ask(query, key, mask=mask, build=made)
+    return case(query, key, mask=mask, build=made)
 
 
 @efficient_multi_head_attention.group("nothing to attend to, large scores, gradients", points=2)
@@ -101,30 +101,30 @@ def gradients(draw):
         heads, head_size, batch, length = draw.heads(2)
         x = draw.normal(batch, length, heads * head_size, dtype=torch.float64 if double else torch.float32)
         mask = draw.mask(batch, length, length)
-        yield ask(x, mask=mask, build=_made(draw, heads, head_size, double=double), gradients=True)
+        yield case(x, mask=mask, build=_made(draw, heads, head_size, double=double), gradients=True)
         mask = mask.clone()
         mask[draw.integer(0, batch - 1), draw.integer(0, length - 1)] = False
-        yield ask(x, mask=mask, build=_made(draw, heads, head_size, True, double), gradients=True)
+        yield case(x, mask=mask, build=_made(draw, heads, head_size, True, double), gradients=True)
 
 
 @efficient_multi_head_attention.group("its parameters", points=0.5)
 def parameters(draw):
     for bias in ({}, {"bias": True}):
         heads, head_size = draw.heads()
-        yield ask(build=build(heads * head_size, heads, **bias, look=("parameters",)))
+        yield case(build=build(heads * head_size, heads, **bias, look=("parameters",)))
 
 
 @efficient_multi_head_attention.group("with the weights it draws itself", points=0.5, fresh=True)
 def own_weights(draw):
     heads, head_size, batch, length = draw.heads(2)
     fresh = build(heads * head_size, heads, bias=True, look=("result", "state"))
-    yield ask(draw.normal(batch, length, heads * head_size), build=fresh)
+    yield case(draw.normal(batch, length, heads * head_size), build=fresh)
 
 
 @efficient_multi_head_attention.group("a width that cannot be shared out", points=1)
 def refusals(draw):
     embed_dim, heads = draw.indivisible()
-    yield ask(build=build(embed_dim, heads, look=()), refuses=(embed_dim, heads))
+    yield case(build=build(embed_dim, heads, look=()), refuses=(embed_dim, heads))
 
 
 class Right(nn.Module):

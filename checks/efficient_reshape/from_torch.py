@@ -3,7 +3,7 @@
 import torch
 import torch.nn as nn
 
-from attention_lab.authoring import Exercise, ask, made_by
+from attention_lab.authoring import Exercise, case, made_by
 from attention_lab.authoring.not_asked import COPIES, FIXED_AXES
 
 from_torch = Exercise(
@@ -32,22 +32,22 @@ def _mha(draw, embed_dim, num_heads, bias, dtype=torch.float32):
 def without_bias(draw):
     for _ in range(2):
         heads, head_size = draw.heads()
-        yield ask(_mha(draw, heads * head_size, heads, bias=False))
+        yield case(_mha(draw, heads * head_size, heads, bias=False))
 
 
 @from_torch.group("with bias", points=2)
 def with_bias(draw):
     for _ in range(2):
         heads, head_size = draw.heads()
-        yield ask(_mha(draw, heads * head_size, heads, bias=True))
+        yield case(_mha(draw, heads * head_size, heads, bias=True))
 
 
 @from_torch.group("float64, one head, heads of one number", points=1)
 def edges(draw):
     heads, size, other = draw.heads(1)
-    yield ask(_mha(draw, heads * size, heads, bias=True, dtype=torch.float64))
-    yield ask(_mha(draw, other, 1, bias=True))
-    yield ask(_mha(draw, size, size, bias=False))
+    yield case(_mha(draw, heads * size, heads, bias=True, dtype=torch.float64))
+    yield case(_mha(draw, other, 1, bias=True))
+    yield case(_mha(draw, size, size, bias=False))
 
 
 def _state(mha, weights, biases, *, out_bias=True):

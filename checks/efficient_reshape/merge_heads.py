@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, case
 from attention_lab.authoring.not_asked import FIXED_AXES
 
 merge_heads = Exercise(
@@ -19,40 +19,40 @@ merge_heads = Exercise(
 def contiguous(draw):
     heads, head_size, batch, length = draw.heads(2)
     count = heads * length * head_size
-    yield ask(torch.arange(count, dtype=torch.float32).view(1, heads, length, head_size))
-    yield ask(draw.normal(batch, heads, length, head_size))
-    yield ask(draw.normal(batch, heads, length, head_size, dtype=torch.float64))
+    yield case(torch.arange(count, dtype=torch.float32).view(1, heads, length, head_size))
+    yield case(draw.normal(batch, heads, length, head_size))
+    yield case(draw.normal(batch, heads, length, head_size, dtype=torch.float64))
 
 
 @merge_heads.group("a transposed view, such as split_heads returns", points=1)
 def not_contiguous(draw):
     heads, head_size, batch, length = draw.heads(2)
-    yield ask(draw.normal(batch, length, heads, head_size).transpose(1, 2))
-    yield ask(draw.normal(batch, heads, head_size, length).transpose(2, 3))
-    yield ask(draw.normal(length, heads, batch, head_size, dtype=torch.float64).permute(2, 1, 0, 3))
+    yield case(draw.normal(batch, length, heads, head_size).transpose(1, 2))
+    yield case(draw.normal(batch, heads, head_size, length).transpose(2, 3))
+    yield case(draw.normal(length, heads, batch, head_size, dtype=torch.float64).permute(2, 1, 0, 3))
 
 
 @merge_heads.group("equal sizes: as many tokens, heads and numbers a head", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
-    yield ask(draw.normal(2, size, size, size))  # H = T = D
-    yield ask(draw.normal(4, 4, size, size))  # B = H, T = D
+    yield case(draw.normal(2, size, size, size))  # H = T = D
+    yield case(draw.normal(4, 4, size, size))  # B = H, T = D
 
 
 @merge_heads.group("one head, heads of one number, a single token", points=1)
 def edges(draw):
     heads, width, batch, length = draw.heads(2)
-    yield ask(draw.normal(batch, 1, length, width))
-    yield ask(draw.normal(batch, heads, length, 1))
-    yield ask(draw.normal(batch, heads, 1, width))
+    yield case(draw.normal(batch, 1, length, width))
+    yield case(draw.normal(batch, heads, length, 1))
+    yield case(draw.normal(batch, heads, 1, width))
 
 
 @merge_heads.group("gradients", points=1)
 def gradients(draw):
     heads, head_size, batch, length = draw.heads(2)
-    yield ask(draw.normal(batch, heads, length, head_size), gradients=True)
+    yield case(draw.normal(batch, heads, length, head_size), gradients=True)
     turned = draw.normal(batch, length, heads, head_size, dtype=torch.float64).transpose(1, 2)
-    yield ask(turned, gradients=True)
+    yield case(turned, gradients=True)
 
 
 @merge_heads.mistake(

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, ask
+from attention_lab.authoring import FLOATS, Exercise, case
 from attention_lab.authoring.not_asked import FIXED_AXES
 
 split_heads = Exercise(
@@ -24,38 +24,38 @@ def _numbered(*shape, dtype=torch.float32):
 @split_heads.group("one sentence", points=1)
 def one_sentence(draw):
     heads, head_size, length = draw.heads(1)
-    yield ask(_numbered(1, length, heads * head_size), heads)
-    yield ask(draw.normal(1, length, heads * head_size, dtype=torch.float64), heads)
+    yield case(_numbered(1, length, heads * head_size), heads)
+    yield case(draw.normal(1, length, heads * head_size, dtype=torch.float64), heads)
 
 
 @split_heads.group("a batch of sentences", points=1)
 def a_batch(draw):
     for _ in range(2):
         heads, head_size, batch, length = draw.heads(2)
-        yield ask(draw.normal(batch, length, heads * head_size), heads)
+        yield case(draw.normal(batch, length, heads * head_size), heads)
 
 
 @split_heads.group("equal sizes: as many tokens, heads and numbers a head", points=1)
 def equal_sizes(draw):
     other, _ = draw.heads()
     size = next(size for size in draw.sizes(2) if size != other)
-    yield ask(draw.normal(2, size, size * size), size)  # T = H = D
-    yield ask(draw.normal(other, size, other * size), other)  # B = H, T = D
+    yield case(draw.normal(2, size, size * size), size)  # T = H = D
+    yield case(draw.normal(other, size, other * size), other)  # B = H, T = D
 
 
 @split_heads.group("one head, heads of one number, a single token", points=1)
 def edges(draw):
     heads, head_size, batch, length = draw.heads(2)
-    yield ask(draw.normal(batch, length, head_size), 1)
-    yield ask(draw.normal(batch, length, head_size), head_size)
-    yield ask(draw.normal(batch, 1, heads * head_size), heads)
+    yield case(draw.normal(batch, length, head_size), 1)
+    yield case(draw.normal(batch, length, head_size), head_size)
+    yield case(draw.normal(batch, 1, heads * head_size), heads)
 
 
 @split_heads.group("a width that cannot be shared out", points=1)
 def refusals(draw):
     embed_dim, heads = draw.indivisible()
     batch, length, *_ = (size for size in draw.sizes(4) if size not in (embed_dim, heads))
-    yield ask(draw.normal(batch, length, embed_dim), heads, refuses=(embed_dim, heads))
+    yield case(draw.normal(batch, length, embed_dim), heads, refuses=(embed_dim, heads))
 
 
 @split_heads.group("gradients", points=1)
@@ -63,7 +63,7 @@ def gradients(draw):
     for dtype in FLOATS:
         heads, head_size, batch, length = draw.heads(2)
         x = draw.normal(batch, length, heads * head_size, dtype=dtype)
-        yield ask(x, heads, gradients=True)
+        yield case(x, heads, gradients=True)
 
 
 def _size(x, num_heads):

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, ask
+from attention_lab.authoring import FLOATS, Exercise, case
 from attention_lab.authoring.not_asked import COPIES, FIXED_AXES
 
 stack_heads = Exercise(
@@ -21,28 +21,28 @@ def _heads(draw, count, head_size, embed_dim, dtype=torch.float32):
 def any_size(draw):
     for dtype in FLOATS:
         heads, head_size, embed_dim = draw.heads(1)
-        yield ask(_heads(draw, heads, head_size, embed_dim, dtype))
+        yield case(_heads(draw, heads, head_size, embed_dim, dtype))
 
 
 @stack_heads.group("heads that share out the embedding, H · D = E", points=1)
 def shared_out(draw):
     heads, head_size = draw.heads()
-    yield ask(_heads(draw, heads, head_size, heads * head_size))
+    yield case(_heads(draw, heads, head_size, heads * head_size))
 
 
 @stack_heads.group("equal sizes, and a single head", points=1)
 def equal_sizes(draw):
     size, embed_dim = draw.sizes(2)
-    yield ask(_heads(draw, size, size, size))
-    yield ask(_heads(draw, 4, 4, embed_dim))
-    yield ask(_heads(draw, 1, size, embed_dim))
+    yield case(_heads(draw, size, size, size))
+    yield case(_heads(draw, 4, 4, embed_dim))
+    yield case(_heads(draw, 1, size, embed_dim))
 
 
 @stack_heads.group("gradients reach every head", points=1)
 def gradients(draw):
     for dtype in FLOATS:
         heads, head_size, embed_dim = draw.heads(1)
-        yield ask(_heads(draw, heads, head_size, embed_dim, dtype), gradients=True)
+        yield case(_heads(draw, heads, head_size, embed_dim, dtype), gradients=True)
 
 
 @stack_heads.mistake(

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, case
 from nbjudge.torch.memory import memory_of, multiplications_of, without_gradients
 
 from . import memory
@@ -36,43 +36,43 @@ def _inputs(draw, *leading, queries, keys=None, widths=None, dtype=torch.float32
 def that_divide(draw):
     for dtype in FLOATS:
         block = draw.shuffled((11, 13, 17))[0]
-        yield ask(*_inputs(draw, queries=2 * block, keys=3 * block, dtype=dtype), block)
+        yield case(*_inputs(draw, queries=2 * block, keys=3 * block, dtype=dtype), block)
 
 
 @flash_attention.group("a last block that is shorter", points=1)
 def shorter(draw):
     for dtype in FLOATS:
         block, queries, keys = draw.shuffled(((11, 17, 26), (13, 34, 18), (11, 26, 36)))[0]
-        yield ask(*_inputs(draw, queries=queries, keys=keys, dtype=dtype), block, through=without_gradients)
+        yield case(*_inputs(draw, queries=queries, keys=keys, dtype=dtype), block, through=without_gradients)
 
 
 @flash_attention.group("blocks of one, and larger than the text", points=1)
 def extremes(draw):
     queries, keys, block = draw.shuffled((11, 13))[0], 15, 17
     for size in (1, block, keys):
-        yield ask(*_inputs(draw, queries=queries, keys=keys), size)
-    yield ask(*_inputs(draw, queries=1, keys=keys), 11)
-    yield ask(*_inputs(draw, queries=queries, keys=1), 18, causal=False)
+        yield case(*_inputs(draw, queries=queries, keys=keys), size)
+    yield case(*_inputs(draw, queries=1, keys=keys), 11)
+    yield case(*_inputs(draw, queries=queries, keys=1), 18, causal=False)
 
 
 @flash_attention.group("batches, and batches with heads", points=1)
 def batches(draw):
     batch, heads = draw.shuffled((11, 18))
     for dtype in FLOATS:
-        yield ask(*_inputs(draw, batch, queries=17, keys=15, dtype=dtype), 13)
-        yield ask(*_inputs(draw, batch, heads, queries=17, dtype=dtype), 13, causal=True)
-    yield ask(*_inputs(draw, 13, 13, queries=13, widths=(13, 13)), 7)
+        yield case(*_inputs(draw, batch, queries=17, keys=15, dtype=dtype), 13)
+        yield case(*_inputs(draw, batch, heads, queries=17, dtype=dtype), 13, causal=True)
+    yield case(*_inputs(draw, 13, 13, queries=13, widths=(13, 13)), 7)
 
 
 @flash_attention.group("causal", points=2)
 def causal(draw):
     for dtype in FLOATS:
         for length, block in draw.shuffled(((26, 11), (36, 13), (34, 15), (28, 11))):
-            yield ask(*_inputs(draw, queries=length, dtype=dtype), block, causal=True)
+            yield case(*_inputs(draw, queries=length, dtype=dtype), block, causal=True)
     length = draw.shuffled((13, 15))[0]
     for block in (1, length, 2 * length):
-        yield ask(*_inputs(draw, queries=length), block, True, through=without_gradients)
-    yield ask(*_inputs(draw, queries=1), 11, True)
+        yield case(*_inputs(draw, queries=length), block, True, through=without_gradients)
+    yield case(*_inputs(draw, queries=1), 11, True)
 
 
 @flash_attention.group("large scores", points=1)
@@ -80,28 +80,28 @@ def large(draw):
     for factor in (1e2, 2e3):
         for hides in (False, True):
             query, key, value = _inputs(draw, queries=26, dtype=torch.float64)
-            yield ask(factor * query, key, value, 11, hides)
+            yield case(factor * query, key, value, 11, hides)
     query, key, value = _inputs(draw, queries=17, keys=26, dtype=torch.float64)
-    yield ask(query.abs(), -2e3 * key.abs(), value, 11)
+    yield case(query.abs(), -2e3 * key.abs(), value, 11)
 
 
 @flash_attention.group("gradients", points=1)
 def gradients(draw):
     for dtype in FLOATS:
-        yield ask(*_inputs(draw, queries=17, keys=13, dtype=dtype), 11, gradients=True)
-        yield ask(*_inputs(draw, 15, queries=17, dtype=dtype), 11, causal=True, gradients=True)
+        yield case(*_inputs(draw, queries=17, keys=13, dtype=dtype), 11, gradients=True)
+        yield case(*_inputs(draw, 15, queries=17, dtype=dtype), 11, causal=True, gradients=True)
 
 
 def _is_small(cases, values):
     """None, a mistake's name or a sentence: what is held at once, of all cases."""
-    for case, told in zip(cases, values, strict=True):
-        query, _, _, block_size = case.args
+    for drawn_case, told in zip(cases, values, strict=True):
+        query, _, _, block_size = drawn_case.args
         length = query.shape[-2]
-        sentence, where = memory.within("flash_attention", length, block_size, case.args[:3], told)
+        sentence, where = memory.within("flash_attention", length, block_size, drawn_case.args[:3], told)
         if where == "count":
             return "a_number_of_blocks"
         if where == "largest":
-            return "a_mask_of_all" if case.kwargs else "the_whole_matrix"  # the first case has no mask
+            return "a_mask_of_all" if drawn_case.kwargs else "the_whole_matrix"  # the first case has no mask
         if where == "most":
             return "keeps_every_block"
         if sentence:
@@ -113,13 +113,13 @@ def _is_small(cases, values):
 def memory_at_once(draw):
     for length, block, *widths, causal in memory.sizes(draw):
         given = {"causal": True} if causal else {}
-        yield ask(*_inputs(draw, queries=length, widths=widths), block, **given, measure=memory_of)
+        yield case(*_inputs(draw, queries=length, widths=widths), block, **given, measure=memory_of)
 
 
 def _leaves_out(cases, values):
     """None, a mistake's name or a sentence: how many scores were computed for a causal text."""
-    for case, multiplications in zip(cases, values, strict=True):
-        query, _, value, block_size = case.args
+    for drawn_case, multiplications in zip(cases, values, strict=True):
+        query, _, value, block_size = drawn_case.args
         length, widths = query.shape[-2], (query.shape[-1], value.shape[-1])
         ends = [min(first + block_size, length) for first in range(0, length, block_size)]
         needed = sum(end * (end - first) for first, end in zip([0, *ends], ends, strict=False))
@@ -142,4 +142,4 @@ def _leaves_out(cases, values):
 @flash_attention.group("no scores for hidden blocks", 1, verify=_leaves_out)
 def hidden_blocks(draw):
     for length, block in ((88, 7), (98, 9)):
-        yield ask(*_inputs(draw, queries=length), block, causal=True, measure=multiplications_of)
+        yield case(*_inputs(draw, queries=length), block, causal=True, measure=multiplications_of)

@@ -10,7 +10,7 @@ from attention_lab.authoring import (
     FUSED_ATTENTION,
     SUMS_OF_PRODUCTS,
     Exercise,
-    ask,
+    case,
 )
 from nbjudge.torch.memory import memory_of
 
@@ -49,7 +49,7 @@ def _case(draw, *leading, queries, keys=None, block, causal=(), dtype=torch.floa
     key = draw.normal(*leading, keys, width, dtype=dtype)
     value = draw.normal(*leading, keys, value_width, dtype=dtype)
     grad_output = draw.normal(*leading, queries, value_width, dtype=dtype)
-    return ask(query, key, value, grad_output, block, *causal, through=behind_a_forward_pass)
+    return case(query, key, value, grad_output, block, *causal, through=behind_a_forward_pass)
 
 
 @flash_backward.group("blocks that divide the text", points=1)
@@ -103,9 +103,9 @@ def large(draw):
 
 def _is_small(cases, values):
     """None, a mistake's name or a sentence: what is held at once, of all cases."""
-    for case, told in zip(cases, values, strict=True):
-        query, *_, block_size = case.args
-        sentence, where = memory.within("flash_backward", len(query), block_size, case.args[:6], told)
+    for drawn_case, told in zip(cases, values, strict=True):
+        query, *_, block_size = drawn_case.args
+        sentence, where = memory.within("flash_backward", len(query), block_size, drawn_case.args[:6], told)
         if where == "count":
             return "a_number_of_blocks"
         if where == "largest":
@@ -124,7 +124,7 @@ def memory_at_once(draw):
         query, key = draw.normal(length, width), draw.normal(length, width)
         value, grad_output = draw.normal(length, value_width), draw.normal(length, value_width)
         output, logsumexp = plainly(query, key, value, **given)
-        yield ask(query, key, value, output, logsumexp, grad_output, block, **given, measure=memory_of)
+        yield case(query, key, value, output, logsumexp, grad_output, block, **given, measure=memory_of)
 
 
 def backward(

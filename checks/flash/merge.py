@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, case
 
 merge = Exercise(
     "merge",
@@ -30,33 +30,33 @@ def _part(draw, *shape, dtype=torch.float32, apart=1.0, empty=()):
 def one_text(draw):
     for dtype in FLOATS:
         shape = draw.sizes(2)
-        yield ask(_part(draw, *shape, dtype=dtype), _part(draw, *shape, dtype=dtype))
+        yield case(_part(draw, *shape, dtype=dtype), _part(draw, *shape, dtype=dtype))
 
 
 @merge.group("batches, and batches with heads", points=1)
 def batches(draw):
     for dtype in FLOATS:
         for shape in (draw.sizes(3), draw.sizes(4)):
-            yield ask(_part(draw, *shape, dtype=dtype), _part(draw, *shape, dtype=dtype))
+            yield case(_part(draw, *shape, dtype=dtype), _part(draw, *shape, dtype=dtype))
 
 
 @merge.group("equal sizes, a single query", points=1)
 def edges(draw):
     (size,) = draw.sizes(1)
     for shape in ((size, size), (size, size, size), (1, size), (1, 1), (size, 1)):
-        yield ask(_part(draw, *shape), _part(draw, *shape))
+        yield case(_part(draw, *shape), _part(draw, *shape))
 
 
 @merge.group("maxima far apart, and large ones", points=1)
 def far_apart(draw):
     for dtype in FLOATS:
         shape = draw.sizes(2)
-        yield ask(_part(draw, *shape, dtype=dtype, apart=30), _part(draw, *shape, dtype=dtype, apart=30))
+        yield case(_part(draw, *shape, dtype=dtype, apart=30), _part(draw, *shape, dtype=dtype, apart=30))
     # Beside a maximum of thousands float32 has no digits left for the logarithm of a total.
     one, other = (_part(draw, *shape, dtype=torch.float64) for _ in range(2))
     for shift in (5e3, -5e3):
-        yield ask((one[0], one[1] + shift, one[2]), (other[0], other[1] + shift, other[2]))
-    yield ask(*(_part(draw, *shape, dtype=torch.float64, apart=4e3) for _ in range(2)))
+        yield case((one[0], one[1] + shift, one[2]), (other[0], other[1] + shift, other[2]))
+    yield case(*(_part(draw, *shape, dtype=torch.float64, apart=4e3) for _ in range(2)))
 
 
 @merge.group("queries that see nothing in one part, or in both", points=1)
@@ -66,10 +66,10 @@ def empty_rows(draw):
         first, second, both = draw.shuffled(range(shape[-2]))[:3]
         one = _part(draw, *shape, dtype=dtype, empty=(first, both))
         other = _part(draw, *shape, dtype=dtype, empty=(second, both))
-        yield ask(one, other)
+        yield case(one, other)
         nothing = _part(draw, *shape, dtype=dtype, empty=range(shape[-2]))
-        yield ask(one, nothing)
-        yield ask(nothing, other)
+        yield case(one, nothing)
+        yield case(nothing, other)
 
 
 def from_scores(answer):
@@ -126,12 +126,12 @@ def gradients(draw):
     for dtype in FLOATS:
         shape = draw.sizes(3)
         one, other = (_part(draw, *shape, dtype=dtype, empty=places) for places in ((0, 1), (1, 2)))
-        yield ask(one, other, through=as_logarithm, gradients=True)
+        yield case(one, other, through=as_logarithm, gradients=True)
         batch, queries, keys, others, width = draw.sizes(5)
         seen = [torch.ones(batch, queries, dtype=torch.bool) for _ in range(2)]
         for places, visible in zip(((0, 1), (1, 2)), seen, strict=True):
             visible[:, list(places)] = False
-        yield ask(
+        yield case(
             draw.normal(batch, queries, keys, dtype=dtype),
             draw.normal(batch, keys, width, dtype=dtype),
             draw.normal(batch, queries, others, dtype=dtype),

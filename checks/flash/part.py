@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, case
 
 part = Exercise(
     "part",
@@ -29,15 +29,15 @@ def _inputs(draw, *leading, sizes=None, dtype=torch.float32):
 @part.group("one text", points=1)
 def one_text(draw):
     for dtype in FLOATS:
-        yield ask(*_inputs(draw, dtype=dtype))
+        yield case(*_inputs(draw, dtype=dtype))
 
 
 @part.group("batches, and batches with heads", points=1)
 def batches(draw):
     batch, heads, *sizes = draw.sizes(6)
     for dtype in FLOATS:
-        yield ask(*_inputs(draw, batch, sizes=sizes, dtype=dtype))
-    yield ask(*_inputs(draw, batch, heads, sizes=sizes))
+        yield case(*_inputs(draw, batch, sizes=sizes, dtype=dtype))
+    yield case(*_inputs(draw, batch, heads, sizes=sizes))
 
 
 @part.group("masks of every shape", points=1)
@@ -45,10 +45,10 @@ def masks(draw):
     batch, heads, *sizes = draw.sizes(6)
     queries, keys = sizes[:2]
     for dtype in FLOATS:
-        yield ask(*_inputs(draw, sizes=sizes, dtype=dtype), draw.mask(queries, keys))
+        yield case(*_inputs(draw, sizes=sizes, dtype=dtype), draw.mask(queries, keys))
     for shape in ((keys,), (queries, keys), (batch, 1, keys), (batch, queries, keys)):
-        yield ask(*_inputs(draw, batch, sizes=sizes), mask=draw.mask(*shape))
-    yield ask(*_inputs(draw, batch, heads, sizes=sizes), mask=draw.mask(batch, 1, 1, keys))
+        yield case(*_inputs(draw, batch, sizes=sizes), mask=draw.mask(*shape))
+    yield case(*_inputs(draw, batch, heads, sizes=sizes), mask=draw.mask(batch, 1, 1, keys))
 
 
 @part.group("queries with nothing to attend to", points=1)
@@ -58,24 +58,24 @@ def nothing_to_attend_to(draw):
     mask[:, draw.integer(0, sizes[0] - 1)] = False
     mask[draw.integer(0, batch - 1)] = False
     for dtype in FLOATS:
-        yield ask(*_inputs(draw, batch, sizes=sizes, dtype=dtype), mask)
+        yield case(*_inputs(draw, batch, sizes=sizes, dtype=dtype), mask)
 
 
 @part.group("equal sizes, a single key, a single query", points=1)
 def edges(draw):
     (size,) = draw.sizes(1)
-    yield ask(*_inputs(draw, size, sizes=(size,) * 4), draw.mask(size, size))
+    yield case(*_inputs(draw, size, sizes=(size,) * 4), draw.mask(size, size))
     queries, width, value_width = draw.sizes(3)
     for pair in ((queries, 1), (1, queries), (1, 1)):
-        yield ask(*_inputs(draw, sizes=(*pair, width, value_width)))
+        yield case(*_inputs(draw, sizes=(*pair, width, value_width)))
 
 
 @part.group("large scores", points=1)
 def large(draw):
     for factor in (1e2, 2e3):
         query, key, value = _inputs(draw, dtype=torch.float64)
-        yield ask(factor * query, key, value)
-        yield ask(query, -factor * key.abs(), value, draw.mask(len(query), len(key)))
+        yield case(factor * query, key, value)
+        yield case(query, -factor * key.abs(), value, draw.mask(len(query), len(key)))
 
 
 def as_logarithm(answer):
@@ -96,8 +96,8 @@ def gradients(draw):
     mask = draw.mask(batch, *sizes[:2])
     mask[:, draw.integer(0, sizes[0] - 1)] = False
     for dtype in FLOATS:
-        yield ask(*_inputs(draw, sizes=sizes, dtype=dtype), through=as_logarithm, gradients=True)
-    yield ask(*_inputs(draw, batch, sizes=sizes), mask, through=as_logarithm, gradients=True)
+        yield case(*_inputs(draw, sizes=sizes, dtype=dtype), through=as_logarithm, gradients=True)
+    yield case(*_inputs(draw, batch, sizes=sizes), mask, through=as_logarithm, gradients=True)
 
 
 def scaled_scores(query, key, mask=None):

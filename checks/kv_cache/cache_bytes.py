@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, case
 
 cache_bytes = Exercise("cache_bytes", results=("bytes",))
 
@@ -18,29 +18,29 @@ def _model(draw, batch=None):
 @cache_bytes.group("a batch of texts, two bytes a number", points=1)
 def two_bytes(draw):
     for _ in range(3):
-        yield ask(*_model(draw))
+        yield case(*_model(draw))
 
 
 @cache_bytes.group("one text", points=0.5)
 def one_text(draw):
     for _ in range(2):
-        yield ask(*_model(draw, batch=1))
+        yield case(*_model(draw, batch=1))
 
 
 @cache_bytes.group("numbers of four bytes, and of one", points=1)
 def other_numbers(draw):
     for width in (4, 1, 8):
-        yield ask(*_model(draw), width)
-        yield ask(*_model(draw), bytes_per_number=width)
+        yield case(*_model(draw), width)
+        yield case(*_model(draw), bytes_per_number=width)
 
 
 @cache_bytes.group("one key/value head, one layer, an empty cache", points=0.5)
 def edges(draw):
     layers, batch, length, heads, head_size = _model(draw)
-    yield ask(layers, batch, length, 1, head_size)
-    yield ask(1, batch, length, heads, head_size)
-    yield ask(layers, batch, 0, heads, head_size)
-    yield ask(layers, batch, 10**6 * length, heads, head_size)  # exact, however large
+    yield case(layers, batch, length, 1, head_size)
+    yield case(1, batch, length, heads, head_size)
+    yield case(layers, batch, 0, heads, head_size)
+    yield case(layers, batch, 10**6 * length, heads, head_size)  # exact, however large
 
 
 @cache_bytes.mistake(

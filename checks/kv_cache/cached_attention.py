@@ -11,8 +11,8 @@ from attention_lab.authoring import (
     SUMS_OF_PRODUCTS,
     Exercise,
     LayerDraw,
-    ask,
     build,
+    case,
     for_large_scores,
 )
 from attention_lab.authoring.not_asked import FIXED_AXES
@@ -66,7 +66,7 @@ def one_pass(draw):
         heads, head_size, batch, length = draw.heads(2)
         dtype = torch.float64 if double else torch.float32
         x = draw.normal(batch, length, heads * head_size, dtype=dtype)
-        yield ask(x, build=_made(draw, heads, head_size, bias, double))
+        yield case(x, build=_made(draw, heads, head_size, bias, double))
 
 
 @cached_attention.group("one new token behind a cache", points=1)
@@ -76,7 +76,7 @@ def one_new_token(draw):
         dtype = torch.float64 if double else torch.float32
         cache = _cache(draw, batch, heads, past, head_size, dtype)
         x = draw.normal(batch, 1, heads * head_size, dtype=dtype)
-        yield ask(
+        yield case(
             x,
             list(cache) if double else cache,
             build=_made(draw, heads, head_size, bias=double, double=double),
@@ -88,28 +88,28 @@ def several_new_tokens(draw):
     heads, head_size, batch, past, new = draw.heads(3)
     cache = _cache(draw, batch, heads, past, head_size)
     x = draw.normal(batch, new, heads * head_size)
-    yield ask(x, cache=cache, build=_made(draw, heads, head_size))
+    yield case(x, cache=cache, build=_made(draw, heads, head_size))
     heads, head_size, batch, new = draw.heads(2)  # a short past and a long rest
     cache = _cache(draw, batch, heads, 1, head_size, torch.float64)
     x = draw.normal(batch, new, heads * head_size, dtype=torch.float64)
-    yield ask(x, cache, build=_made(draw, heads, head_size, bias=True, double=True))
+    yield case(x, cache, build=_made(draw, heads, head_size, bias=True, double=True))
 
 
 @cached_attention.group("equal sizes: as many sentences, heads, new and old tokens", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
     x = draw.normal(4, size, 4 * size)
-    yield ask(x, build=_made(draw, 4, size))  # B = H, T = D
-    yield ask(x, _cache(draw, 4, 4, size, size), build=_made(draw, 4, size))
-    yield ask(draw.normal(5, 5, 25), _cache(draw, 5, 5, 5, 5), build=_made(draw, 5, 5, bias=True))
-    yield ask(draw.normal(2, 3, size), _cache(draw, 2, 1, 4, size), build=_made(draw, 1, size))  # one head
+    yield case(x, build=_made(draw, 4, size))  # B = H, T = D
+    yield case(x, _cache(draw, 4, 4, size, size), build=_made(draw, 4, size))
+    yield case(draw.normal(5, 5, 25), _cache(draw, 5, 5, 5, 5), build=_made(draw, 5, 5, bias=True))
+    yield case(draw.normal(2, 3, size), _cache(draw, 2, 1, 4, size), build=_made(draw, 1, size))  # one head
 
 
 def _in_pieces(draw, lengths, dtype=torch.float32, through=in_pieces, gradients=False):
     heads, head_size, batch = draw.heads(1)
     x = draw.normal(batch, sum(lengths), heads * head_size, dtype=dtype)
     state = _state(draw, heads, head_size, dtype=dtype)
-    return ask(x, heads * head_size, heads, state, list(lengths), through=through, gradients=gradients)
+    return case(x, heads * head_size, heads, state, list(lengths), through=through, gradients=gradients)
 
 
 @cached_attention.group("a text in pieces, token by token too", points=2)
@@ -141,11 +141,11 @@ def _large_scores(draw, past):
     x[..., 0] = draw.in_steps(torch.linspace(0.5, 1, new))
     x[..., 1] = draw.in_steps(torch.linspace(1, 0.5, past + new)[past:])
     if not past:
-        return ask(x, build=made)
+        return case(x, build=made)
     cache = _cache(draw, batch, heads, past, head_size)
     cache[0][..., 0] = 0.0
     cache[0][:, 1::2, :, 0] = float(made.state["key.weight"].min())
-    return ask(x, cache, build=made)
+    return case(x, cache, build=made)
 
 
 @cached_attention.group("gradients, also through the cache; large scores", points=2)
@@ -156,7 +156,7 @@ def gradients(draw):
         made = _made(draw, heads, head_size, bias=double, double=double)
         x = draw.normal(batch, new, heads * head_size, dtype=dtype)
         cache = _cache(draw, batch, heads, past, head_size, dtype) if behind_a_cache else None
-        yield ask(x, cache, build=made, gradients=True)
+        yield case(x, cache, build=made, gradients=True)
         yield _in_pieces(draw, (3, 1, 2), dtype, gradients=True)
     yield _large_scores(draw, past=0)
     yield _large_scores(draw, past=4)
@@ -167,9 +167,9 @@ def parameters(draw):
     for bias in (False, True):
         heads, head_size, batch, length = draw.heads(2)
         given = {"bias": True} if bias else {}
-        yield ask(build=build(heads * head_size, heads, **given, look=("parameters",)))
+        yield case(build=build(heads * head_size, heads, **given, look=("parameters",)))
         x = draw.normal(batch, length, heads * head_size)
-        yield ask(heads * head_size, heads, x, bias, through=state_of)
+        yield case(heads * head_size, heads, x, bias, through=state_of)
 
 
 @cached_attention.group("with the weights it draws itself", points=0.5, fresh=True)
@@ -177,13 +177,13 @@ def own_weights(draw):
     heads, head_size, batch, past, new = draw.heads(3)
     fresh = build(heads * head_size, heads, bias=True, look=("result", "state"))
     cache = _cache(draw, batch, heads, past, head_size)
-    yield ask(draw.normal(batch, new, heads * head_size), cache, build=fresh)
+    yield case(draw.normal(batch, new, heads * head_size), cache, build=fresh)
 
 
 @cached_attention.group("a width that cannot be shared out", points=1)
 def refusals(draw):
     embed_dim, heads = draw.indivisible()
-    yield ask(build=build(embed_dim, heads, look=()), refuses=(embed_dim, heads))
+    yield case(build=build(embed_dim, heads, look=()), refuses=(embed_dim, heads))
 
 
 class Right(nn.Module):

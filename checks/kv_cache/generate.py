@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, ask, made_by
+from attention_lab.authoring import Exercise, case, made_by
 from attention_lab.authoring.not_asked import FIXED_AXES
 
 generate = Exercise(
@@ -91,7 +91,7 @@ def _case(draw, batch, length, new_tokens, look=("result",), recording=True, tie
     logits = draw.integers(0, 3, STATES, VOCABULARY).float() if ties else draw.normal(STATES, VOCABULARY)
     tokens = draw.integers(0, VOCABULARY - 1, batch, length)
     step = made_by(Stepper, logits=logits)
-    return ask(step, tokens, new_tokens, list(look), recording, through=watching)
+    return case(step, tokens, new_tokens, list(look), recording, through=watching)
 
 
 @generate.group("one text", points=1)

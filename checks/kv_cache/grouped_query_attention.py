@@ -10,8 +10,8 @@ from attention_lab.authoring import (
     SUMS_OF_PRODUCTS,
     Exercise,
     LayerDraw,
-    ask,
     build,
+    case,
     hidden_above,
 )
 
@@ -52,7 +52,7 @@ def fewer(draw):
         heads, kv_heads, head_size, batch, length = _sizes(draw, 2, groups)
         dtype = torch.float64 if double else torch.float32
         x = draw.normal(batch, length, heads * head_size, dtype=dtype)
-        yield ask(x, build=_made(draw, heads, kv_heads, head_size, bias, double))
+        yield case(x, build=_made(draw, heads, kv_heads, head_size, bias, double))
 
 
 @grouped_query_attention.group("as many keys as queries: lesson 6's layer", points=1)
@@ -60,7 +60,7 @@ def multi_head(draw):
     heads, head_size, batch, length = draw.heads(2)
     for bias in (False, True):
         x = draw.normal(batch, length, heads * head_size)
-        yield ask(x, build=_made(draw, heads, heads, head_size, bias))
+        yield case(x, build=_made(draw, heads, heads, head_size, bias))
 
 
 @grouped_query_attention.group("one key/value head for all", points=1)
@@ -68,7 +68,7 @@ def multi_query(draw):
     heads, head_size, batch, length = draw.heads(2)
     for bias in (False, True):
         x = draw.normal(batch, length, heads * head_size)
-        yield ask(x, build=_made(draw, heads, 1, head_size, bias))
+        yield case(x, build=_made(draw, heads, 1, head_size, bias))
 
 
 @grouped_query_attention.group("masks of all three shapes", points=1)
@@ -77,18 +77,18 @@ def masks(draw):
     x = draw.normal(batch, length, heads * head_size)
     x[1] = x[0]  # the same text twice, under masks of their own
     for shape in ((length, length), (batch, 1, length), (batch, length, length)):
-        yield ask(x, mask=draw.mask(*shape), build=_made(draw, heads, kv_heads, head_size))
+        yield case(x, mask=draw.mask(*shape), build=_made(draw, heads, kv_heads, head_size))
 
 
 @grouped_query_attention.group("equal sizes: as many sentences as heads, as many tokens", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
     for shape in ((4, 1, size), (4, size, size), (size, size)):
-        yield ask(draw.normal(4, size, 4 * size), draw.mask(*shape), build=_made(draw, 4, 2, size))
-    yield ask(draw.normal(2, 4, 16), draw.mask(2, 4, 4), build=_made(draw, 4, 2, 4, bias=True))
-    yield ask(draw.normal(5, 5, 12), draw.mask(5, 5), build=_made(draw, 4, 2, 3))  # B = T, a row per query
-    yield ask(draw.normal(4, 3, 8 * size), build=_made(draw, 8, 4, size))
-    yield ask(draw.normal(2, size, size), build=_made(draw, 1, 1, size))  # one head
+        yield case(draw.normal(4, size, 4 * size), draw.mask(*shape), build=_made(draw, 4, 2, size))
+    yield case(draw.normal(2, 4, 16), draw.mask(2, 4, 4), build=_made(draw, 4, 2, 4, bias=True))
+    yield case(draw.normal(5, 5, 12), draw.mask(5, 5), build=_made(draw, 4, 2, 3))  # B = T, a row per query
+    yield case(draw.normal(4, 3, 8 * size), build=_made(draw, 8, 4, size))
+    yield case(draw.normal(2, size, size), build=_made(draw, 1, 1, size))  # one head
 
 
 def _hidden_above(draw):
@@ -102,7 +102,7 @@ def _hidden_above(draw):
         made.state[f"{name}.weight"][::head_size, column] = root
     x = query.clone()
     x[..., 1] = key[..., 0]
-    return ask(x, mask, build=made)
+    return case(x, mask, build=made)
 
 
 @grouped_query_attention.group("nothing to attend to, large scores, gradients", points=2)
@@ -115,7 +115,7 @@ def gradients(draw):
         if empty_row:
             mask[draw.integer(0, batch - 1), draw.integer(0, length - 1)] = False
         made = _made(draw, heads, kv_heads, head_size, bias=empty_row, double=double)
-        yield ask(x, mask=mask, build=made, gradients=True)
+        yield case(x, mask=mask, build=made, gradients=True)
 
 
 def state_of(answer):
@@ -132,26 +132,26 @@ def state_of(answer):
 def parameters(draw):
     for bias in ({}, {"bias": True}):
         heads, kv_heads, head_size = _sizes(draw, 0)
-        yield ask(build=build(heads * head_size, heads, kv_heads, **bias, look=("parameters",)))
-        yield ask(heads * head_size, heads, kv_heads, bool(bias), through=state_of)
+        yield case(build=build(heads * head_size, heads, kv_heads, **bias, look=("parameters",)))
+        yield case(heads * head_size, heads, kv_heads, bool(bias), through=state_of)
 
 
 @grouped_query_attention.group("with the weights it draws itself", points=0.5, fresh=True)
 def own_weights(draw):
     heads, kv_heads, head_size, batch, length = _sizes(draw, 2)
     fresh = build(heads * head_size, heads, kv_heads, bias=True, look=("result", "state"))
-    yield ask(draw.normal(batch, length, heads * head_size), build=fresh)
+    yield case(draw.normal(batch, length, heads * head_size), build=fresh)
 
 
 @grouped_query_attention.group("heads that cannot be shared out", points=1)
 def refusals(draw):
     embed_dim, heads = draw.indivisible()
-    yield ask(build=build(embed_dim, heads, heads, look=()), refuses=(embed_dim, heads))
+    yield case(build=build(embed_dim, heads, heads, look=()), refuses=(embed_dim, heads))
     heads, kv_heads = draw.indivisible()
     other = next(size for size in draw.sizes(4) if heads * size % kv_heads)
     for head_size in (other, kv_heads):  # the second width divides by the key/value heads as well
         made = build(heads * head_size, heads, kv_heads, look=())
-        yield ask(build=made, refuses=(heads, kv_heads))
+        yield case(build=made, refuses=(heads, kv_heads))
 
 
 class Right(nn.Module):

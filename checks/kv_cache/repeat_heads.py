@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, LayerDraw, ask
+from attention_lab.authoring import FLOATS, Exercise, LayerDraw, case
 from attention_lab.authoring.not_asked import COPIES, FIXED_AXES
 
 repeat_heads = Exercise(
@@ -17,33 +17,33 @@ repeat_heads = Exercise(
 @repeat_heads.group("several heads, each several times", points=2)
 def several(draw):
     *shape, groups = draw.sizes(5)
-    yield ask(draw.normal(*shape), groups)
-    yield ask(draw.normal(*draw.sizes(4), dtype=torch.float64), 2)
+    yield case(draw.normal(*shape), groups)
+    yield case(draw.normal(*draw.sizes(4), dtype=torch.float64), 2)
 
 
 @repeat_heads.group("equal sizes: as many heads as tokens, groups and sentences", points=1)
 def equal_sizes(draw):
     size, other = draw.sizes(2)
-    yield ask(draw.normal(size, size, size, size), 2)
-    yield ask(draw.normal(4, 4, 4, 4), 4)
-    yield ask(draw.normal(2, other, other, 3), 3)
+    yield case(draw.normal(size, size, size, size), 2)
+    yield case(draw.normal(4, 4, 4, 4), 4)
+    yield case(draw.normal(2, other, other, 3), 3)
 
 
 @repeat_heads.group("groups of one, and a single head", points=1)
 def edges(draw):
-    yield ask(draw.normal(*draw.sizes(4)), 1)
+    yield case(draw.normal(*draw.sizes(4)), 1)
     batch, length, head_size = draw.sizes(3)
-    yield ask(draw.normal(batch, 1, length, head_size), 3)
-    yield ask(draw.normal(1, length, 1, head_size), 2)
+    yield case(draw.normal(batch, 1, length, head_size), 3)
+    yield case(draw.normal(1, length, 1, head_size), 2)
 
 
 @repeat_heads.group("gradients, of other layouts too", points=1)
 def gradients(draw):
     for dtype in FLOATS:
-        yield ask(draw.normal(*draw.sizes(4), dtype=dtype), 2, gradients=True)
+        yield case(draw.normal(*draw.sizes(4), dtype=dtype), 2, gradients=True)
     batch, heads, length, head_size, groups = draw.sizes(5)
     x = draw.normal(batch, length, heads, head_size)
-    yield ask(x.transpose(1, 2), groups, gradients=True)  # as split_heads leaves it, out of order in memory
+    yield case(x.transpose(1, 2), groups, gradients=True)  # as split_heads leaves it, out of order in memory
 
 
 @repeat_heads.mistake(

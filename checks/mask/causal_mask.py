@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, case
 from attention_lab.authoring.not_asked import SQUARE
 
 causal_mask = Exercise(
@@ -16,18 +16,18 @@ causal_mask = Exercise(
 @causal_mask.group("sequences of several lengths", points=2)
 def several_lengths(draw):
     for length in draw.sizes(3):
-        yield ask(length)
+        yield case(length)
 
 
 @causal_mask.group("one token, two tokens", points=1)
 def shortest(draw):
-    yield ask(1)
-    yield ask(2)
+    yield case(1)
+    yield case(2)
 
 
 @causal_mask.group("a long sequence", points=1)
 def long(draw):
-    yield ask(draw.integer(100, 200))
+    yield case(draw.integer(100, 200))
 
 
 @causal_mask.mistake(

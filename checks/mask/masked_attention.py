@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, defaults
+from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, case, defaults
 
 masked_attention = Exercise(
     "masked_attention",
@@ -24,15 +24,15 @@ def _causal(length):
 def causal_self_attention(draw):
     batch, length, width = draw.sizes(3)
     for dtype in FLOATS:
-        yield ask(draw.normal(length, width, dtype=dtype), mask=_causal(length))
-        yield ask(draw.normal(batch, length, width, dtype=dtype), mask=_causal(length))
+        yield case(draw.normal(length, width, dtype=dtype), mask=_causal(length))
+        yield case(draw.normal(batch, length, width, dtype=dtype), mask=_causal(length))
 
 
 @masked_attention.group("without a mask", points=1)
 def without_a_mask(draw):
     queries, keys, width = draw.sizes(3)
-    yield ask(draw.normal(queries, width))
-    yield ask(draw.normal(queries, width), draw.normal(keys, width))
+    yield case(draw.normal(queries, width))
+    yield case(draw.normal(queries, width), draw.normal(keys, width))
 
 
 @masked_attention.group("other keys and values, unequal sizes", points=1)
@@ -40,11 +40,11 @@ def unequal_sizes(draw):
     batch, queries, keys, width, value_width = draw.sizes(5)
     query, key = draw.normal(batch, queries, width), draw.normal(batch, keys, width)
     query[1], key[1] = query[0], key[0]  # the same text twice, under masks of their own
-    yield ask(query, key, draw.normal(batch, keys, value_width), draw.mask(queries, keys))
-    yield ask(query, key, mask=draw.mask(batch, queries, keys))
-    yield ask(query[0], key[0], draw.normal(keys, value_width), mask=draw.mask(queries, keys))
+    yield case(query, key, draw.normal(batch, keys, value_width), draw.mask(queries, keys))
+    yield case(query, key, mask=draw.mask(batch, queries, keys))
+    yield case(query[0], key[0], draw.normal(keys, value_width), mask=draw.mask(queries, keys))
     # As many sentences as queries: the mask still has a row for each query, and none for a sentence.
-    yield ask(
+    yield case(
         draw.normal(queries, queries, width), draw.normal(queries, keys, width), mask=draw.mask(queries, keys)
     )
 
@@ -52,10 +52,10 @@ def unequal_sizes(draw):
 @masked_attention.group("batches and heads, equal sizes too", points=1)
 def batches_and_heads(draw):
     batch, length, width, size = draw.sizes(4)
-    yield ask(draw.normal(batch, length, width), mask=draw.mask(batch, 1, length))
-    yield ask(draw.normal(batch, 2, length, width), mask=_causal(length))
-    yield ask(draw.normal(size, size, size), mask=draw.mask(size, 1, size))
-    yield ask(draw.normal(size, size, size), mask=draw.mask(size, size, size))
+    yield case(draw.normal(batch, length, width), mask=draw.mask(batch, 1, length))
+    yield case(draw.normal(batch, 2, length, width), mask=_causal(length))
+    yield case(draw.normal(size, size, size), mask=draw.mask(size, 1, size))
+    yield case(draw.normal(size, size, size), mask=draw.mask(size, size, size))
 
 
 def _hidden_above(draw):
@@ -65,7 +65,7 @@ def _hidden_above(draw):
     query = torch.tensor([200.0, 0, 0, 0]).repeat(queries, 1)
     key = draw.normal(keys, 4)
     key[:, 0] = torch.where(visible, -100.0, 100.0)
-    return ask(query, key, draw.normal(keys, value_width), visible.expand(queries, keys).clone())
+    return case(query, key, draw.normal(keys, value_width), visible.expand(queries, keys).clone())
 
 
 @masked_attention.group("nothing to attend to, and large scores", points=1)
@@ -75,10 +75,10 @@ def nothing_to_attend_to(draw):
     mask = draw.mask(batch, queries, keys)
     mask[draw.integer(0, batch - 1), draw.integer(0, queries - 1)] = False
     key, value = draw.normal(batch, keys, width), draw.normal(batch, keys, value_width)
-    yield ask(draw.normal(batch, queries, width), key, value, mask)
+    yield case(draw.normal(batch, queries, width), key, value, mask)
     empty_sentence = draw.mask(batch, 1, keys)
     empty_sentence[draw.integer(0, batch - 1)] = False
-    yield ask(draw.normal(batch, keys, width, dtype=torch.float64), mask=empty_sentence)
+    yield case(draw.normal(batch, keys, width, dtype=torch.float64), mask=empty_sentence)
 
 
 @masked_attention.group("gradients, also of a query with nothing to attend to", points=2)
@@ -89,9 +89,9 @@ def gradients(draw):
         key = draw.normal(batch, keys, width, dtype=dtype)
         value = draw.normal(batch, keys, value_width, dtype=dtype)
         mask = draw.mask(queries, keys)
-        yield ask(query, key, value, mask, gradients=True)
+        yield case(query, key, value, mask, gradients=True)
         one_empty = mask & (torch.arange(queries) != draw.integer(0, queries - 1)).unsqueeze(1)
-        yield ask(query, key, value, one_empty, gradients=True)
+        yield case(query, key, value, one_empty, gradients=True)
 
 
 @masked_attention.also_right(

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from attention_lab.authoring import FLOATS, Exercise, Tolerance, ask
+from attention_lab.authoring import FLOATS, Exercise, Tolerance, case
 from attention_lab.authoring.mask_sentences import FIXED_LOW_SCORE, HIDDEN_SCORES_ARE_ZERO
 from nbjudge.judge.compare import same_value
 
@@ -23,27 +23,27 @@ def one_sequence(draw):
     queries, keys = draw.sizes(2)
     causal = torch.ones(keys, keys).tril().bool()
     for dtype in FLOATS:
-        yield ask(draw.normal(queries, keys, dtype=dtype), draw.mask(queries, keys))
-        yield ask(draw.normal(keys, keys, dtype=dtype), causal)
+        yield case(draw.normal(queries, keys, dtype=dtype), draw.mask(queries, keys))
+        yield case(draw.normal(keys, keys, dtype=dtype), causal)
 
 
 @masked_softmax.group("batches and heads", points=1)
 def batches_and_heads(draw):
     batch, queries, keys = draw.sizes(3)
     for shape in ((queries, keys), (batch, 1, keys), (batch, queries, keys)):
-        yield ask(draw.normal(batch, queries, keys), draw.mask(*shape))
-    yield ask(draw.normal(batch, 2, queries, keys), draw.mask(queries, keys))
-    yield ask(draw.normal(queries, queries, keys), draw.mask(queries, keys))  # as many sentences as queries
-    yield ask(draw.normal(keys, keys, keys), draw.mask(keys, 1, keys))
+        yield case(draw.normal(batch, queries, keys), draw.mask(*shape))
+    yield case(draw.normal(batch, 2, queries, keys), draw.mask(queries, keys))
+    yield case(draw.normal(queries, queries, keys), draw.mask(queries, keys))  # as many sentences as queries
+    yield case(draw.normal(keys, keys, keys), draw.mask(keys, 1, keys))
 
 
 def _zero_where_hidden(cases, values):
     """None, a mistake's name or a sentence: exact zeros, which a comparison with a tolerance cannot see."""
-    objections = [_not_zero(*case.args, weights) for case, weights in zip(cases, values, strict=True)]
+    objections = [_not_zero(*each.args, weights) for each, weights in zip(cases, values, strict=True)]
     if not any(objections):
         return None
     for mistake in masked_softmax.mistakes:
-        theirs = [mistake.answer(case.args[0].clone(), case.args[1]) for case in cases]
+        theirs = [mistake.answer(drawn_case.args[0].clone(), drawn_case.args[1]) for drawn_case in cases]
         if same_value(values, theirs, EXACTLY, equal_nan=True):
             return mistake.name
     return next(filter(None, objections))
@@ -70,8 +70,8 @@ def _not_zero(scores, mask, weights):
 def exactly_zero(draw):
     batch, queries, keys = draw.sizes(3)
     for dtype in FLOATS:
-        yield ask(draw.normal(queries, keys, dtype=dtype), draw.mask(queries, keys))
-        yield ask(draw.normal(batch, queries, keys, dtype=dtype), draw.mask(batch, 1, keys))
+        yield case(draw.normal(queries, keys, dtype=dtype), draw.mask(queries, keys))
+        yield case(draw.normal(batch, queries, keys, dtype=dtype), draw.mask(batch, 1, keys))
 
 
 @masked_softmax.group("nothing to attend to", points=1)
@@ -80,40 +80,40 @@ def nothing_to_attend_to(draw):
     for dtype in FLOATS:
         mask = draw.mask(queries, keys)
         mask[draw.integer(0, queries - 1)] = False
-        yield ask(draw.normal(queries, keys, dtype=dtype), mask)
+        yield case(draw.normal(queries, keys, dtype=dtype), mask)
     empty_sentence = draw.mask(batch, 1, keys)
     empty_sentence[draw.integer(0, batch - 1)] = False
-    yield ask(draw.normal(batch, queries, keys), empty_sentence)
-    yield ask(draw.normal(1, 1), torch.tensor([[False]]))
+    yield case(draw.normal(batch, queries, keys), empty_sentence)
+    yield case(draw.normal(1, 1), torch.tensor([[False]]))
 
 
 @masked_softmax.group("large scores, hidden and visible", points=1)
 def large_scores(draw):
     queries, keys = draw.sizes(2)
     mask = draw.mask(queries, keys)
-    yield ask(draw.normal(queries, keys) + 1000 * ~mask, mask)
+    yield case(draw.normal(queries, keys) + 1000 * ~mask, mask)
     # Hundreds apart, so that each row decides for one key however it is computed.
     ranks = draw.normal(queries, keys).argsort(dim=-1)
-    yield ask(ranks * 800.0 - 8000, mask)
-    yield ask(ranks * 400.0 - 9900, mask)
+    yield case(ranks * 800.0 - 8000, mask)
+    yield case(ranks * 400.0 - 9900, mask)
     # A number in the place of hidden scores is to be far below what scores may be; added to them, further.
     # Each row has one visible key: what several share hangs on the rounding of such scores.
     one = torch.zeros(queries, keys, dtype=torch.bool).scatter_(
         -1, draw.integers(0, keys - 1, queries, 1), True
     )
-    yield ask(torch.where(one, -10_000.0, draw.normal(queries, keys)), one)
-    yield ask(torch.where(one, -10_000.0, 10_000.0), one)
-    yield ask(draw.normal(1, 1), torch.tensor([[True]]))
+    yield case(torch.where(one, -10_000.0, draw.normal(queries, keys)), one)
+    yield case(torch.where(one, -10_000.0, 10_000.0), one)
+    yield case(draw.normal(1, 1), torch.tensor([[True]]))
 
 
 @masked_softmax.group("gradients, also of a row with nothing to attend to", points=2)
 def gradients(draw):
     batch, queries, keys = draw.sizes(3)
     for dtype in FLOATS:
-        yield ask(draw.normal(queries, keys, dtype=dtype), draw.mask(queries, keys), gradients=True)
+        yield case(draw.normal(queries, keys, dtype=dtype), draw.mask(queries, keys), gradients=True)
     empty = draw.mask(batch, queries, keys)
     empty[draw.integer(0, batch - 1), draw.integer(0, queries - 1)] = False
-    yield ask(draw.normal(batch, queries, keys), empty, gradients=True)
+    yield case(draw.normal(batch, queries, keys), empty, gradients=True)
 
 
 @masked_softmax.mistake(

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, case
 from attention_lab.authoring.not_asked import FIXED_AXES
 
 padding_mask = Exercise(
@@ -29,8 +29,8 @@ def _padded(draw, batch, length, pad_id, vocabulary, on_the_left=False):
 @padding_mask.group("padding with id 0", points=1)
 def padding_is_zero(draw):
     batch, length = draw.sizes(2)
-    yield ask(_padded(draw, batch, length, 0, (1, 40)))
-    yield ask(_padded(draw, length, batch, 0, (1, 40)))
+    yield case(_padded(draw, batch, length, 0, (1, 40)))
+    yield case(_padded(draw, length, batch, 0, (1, 40)))
 
 
 @padding_mask.group("another pad_id", points=1)
@@ -38,26 +38,26 @@ def another_pad_id(draw):
     batch, length = draw.sizes(2)
     last, middle = draw.integer(41, 60), draw.integer(20, 30)
     # 0 is a word here, ids below and above the padding are too, and a negative id is as good as any
-    yield ask(_padded(draw, batch, length, last, (0, 40)), last)
-    yield ask(_padded(draw, batch, length, middle, (0, 40)), pad_id=middle)
-    yield ask(_padded(draw, batch, length, -1, (0, 3)), pad_id=-1)
+    yield case(_padded(draw, batch, length, last, (0, 40)), last)
+    yield case(_padded(draw, batch, length, middle, (0, 40)), pad_id=middle)
+    yield case(_padded(draw, batch, length, -1, (0, 3)), pad_id=-1)
 
 
 @padding_mask.group("padding on the left", points=1)
 def padding_on_the_left(draw):
     batch, length = draw.sizes(2)
-    yield ask(_padded(draw, batch, length, 0, (1, 40), on_the_left=True))
+    yield case(_padded(draw, batch, length, 0, (1, 40), on_the_left=True))
 
 
 @padding_mask.group("equal sizes, one sentence, one token, nothing but padding", points=1)
 def edges(draw):
     (size,) = draw.sizes(1)
-    yield ask(_padded(draw, size, size, 0, (1, 40)))
-    yield ask(_padded(draw, 1, size, 0, (1, 40)))
-    yield ask(torch.tensor([[0], [draw.integer(1, 40)]]))
+    yield case(_padded(draw, size, size, 0, (1, 40)))
+    yield case(_padded(draw, 1, size, 0, (1, 40)))
+    yield case(torch.tensor([[0], [draw.integer(1, 40)]]))
     empty = _padded(draw, size, size + 1, 0, (1, 40))
     empty[draw.integer(0, size - 1)] = 0
-    yield ask(empty)
+    yield case(empty)
 
 
 @padding_mask.mistake(

@@ -10,8 +10,8 @@ from attention_lab.authoring import (
     SUMS_OF_PRODUCTS,
     Exercise,
     LayerDraw,
-    ask,
     build,
+    case,
     defaults,
     for_large_scores,
     hidden_above,
@@ -50,40 +50,40 @@ def _made(draw, width, heads, bias=False, dtype=torch.float32):
 @multi_head_attention.group("names and shapes of the parameters", points=0.5)
 def parameters(draw):
     width, heads = _sizes(draw, 0)
-    yield ask(build=build(width, heads, look=("parameters",)))
-    yield ask(build=build(width, heads, bias=True, look=("parameters",)))
+    yield case(build=build(width, heads, look=("parameters",)))
+    yield case(build=build(width, heads, bias=True, look=("parameters",)))
 
 
 @multi_head_attention.group("with the weights it draws itself", points=0.5, fresh=True)
 def own_weights(draw):
     width, heads, batch, length = _sizes(draw, 2)
     fresh = build(width, heads, bias=True, look=("result", "state"))
-    yield ask(draw.normal(batch, length, width), build=fresh)
+    yield case(draw.normal(batch, length, width), build=fresh)
 
 
 @multi_head_attention.group("self-attention", points=1)
 def self_attention(draw):
     for dtype in FLOATS:
         width, heads, batch, length = _sizes(draw, 2)
-        yield ask(
+        yield case(
             draw.normal(batch, length, width, dtype=dtype),
             build=_made(draw, width, heads, dtype=dtype),
         )
-    yield ask(draw.normal(1, 1, width), build=_made(draw, width, 1))
+    yield case(draw.normal(1, 1, width), build=_made(draw, width, 1))
 
 
 @multi_head_attention.group("with a bias", points=1)
 def with_a_bias(draw):
     width, heads, batch, length = _sizes(draw, 2)
-    yield ask(draw.normal(batch, length, width), build=_made(draw, width, heads, bias=True))
+    yield case(draw.normal(batch, length, width), build=_made(draw, width, heads, bias=True))
 
 
 @multi_head_attention.group("other keys and values, unequal lengths", points=1)
 def other_keys_and_values(draw):
     width, heads, batch, queries, keys = _sizes(draw, 3)
     query, key, value = (draw.normal(batch, length, width) for length in (queries, keys, keys))
-    yield ask(query, key, build=_made(draw, width, heads))
-    yield ask(query, key, value, draw.mask(queries, keys), build=_made(draw, width, heads))
+    yield case(query, key, build=_made(draw, width, heads))
+    yield case(query, key, value, draw.mask(queries, keys), build=_made(draw, width, heads))
 
 
 @multi_head_attention.group("masks of all three shapes, equal sizes too", points=1)
@@ -92,10 +92,10 @@ def masks(draw):
     for shape in ((length, length), (batch, length, length)):  # (batch, 1, length): next group
         x = draw.normal(batch, length, width)
         x[1] = x[0]  # the same text twice, under masks of their own
-        yield ask(x, mask=draw.mask(*shape), build=_made(draw, width, heads))
+        yield case(x, mask=draw.mask(*shape), build=_made(draw, width, heads))
     x = draw.normal(heads, heads, width)
     for shape in ((heads, 1, heads), (heads, heads)):
-        yield ask(x, mask=draw.mask(*shape), build=_made(draw, width, heads))
+        yield case(x, mask=draw.mask(*shape), build=_made(draw, width, heads))
 
 
 def _hidden_above(draw):
@@ -105,7 +105,7 @@ def _hidden_above(draw):
     for head in range(heads):
         names = {part: f"heads.{head}.{part}.weight" for part in ("query", "key")}
         for_large_scores(made.state, width // heads, **names)
-    return ask(query, key, mask=mask, build=made)
+    return case(query, key, mask=mask, build=made)
 
 
 @multi_head_attention.group("nothing to attend to, and large scores", points=1)
@@ -114,7 +114,7 @@ def nothing_to_attend_to(draw):
     empty_sentence = draw.mask(batch, 1, length)
     empty_sentence[draw.integer(0, batch - 1)] = False
     x = draw.normal(batch, length, width)
-    yield ask(x, mask=empty_sentence, build=_made(draw, width, heads, bias=True))
+    yield case(x, mask=empty_sentence, build=_made(draw, width, heads, bias=True))
     yield _hidden_above(draw)
 
 
@@ -122,7 +122,7 @@ def nothing_to_attend_to(draw):
 def refusals(draw):
     for _ in range(2):
         width, heads = draw.indivisible()
-        yield ask(build=build(width, heads, look=()), refuses=(width, heads))
+        yield case(build=build(width, heads, look=()), refuses=(width, heads))
 
 
 @multi_head_attention.group("gradients", points=1)
@@ -134,7 +134,7 @@ def gradients(draw):
     made = _made(draw, width, heads, bias=True, dtype=torch.float64)
     mask = draw.mask(queries, keys)
     mask[draw.integer(0, queries - 1)] = False
-    yield ask(query, key, value, mask, gradients=True, build=made)
+    yield case(query, key, value, mask, gradients=True, build=made)
 
 
 class _Layer(nn.Module):

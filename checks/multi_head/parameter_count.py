@@ -1,6 +1,6 @@
 """What the grader asks about `parameter_count`, and the mistakes it can name."""
 
-from attention_lab.authoring import BUILDING_LAYERS, Exercise, ask
+from attention_lab.authoring import BUILDING_LAYERS, Exercise, case
 
 parameter_count = Exercise("parameter_count", results=("count",), not_allowed=(BUILDING_LAYERS,))
 
@@ -17,22 +17,22 @@ def _layer(draw):
 @parameter_count.group("without a bias", points=1)
 def without_a_bias(draw):
     for _ in range(3):
-        yield ask(*_layer(draw), False)
+        yield case(*_layer(draw), False)
 
 
 @parameter_count.group("with a bias", points=1)
 def with_a_bias(draw):
     for _ in range(3):
-        yield ask(*_layer(draw), True)
+        yield case(*_layer(draw), True)
 
 
 @parameter_count.group("one head, heads of size 1, a large layer", points=1)
 def edges(draw):
     (width,) = draw.sizes(1)
     for bias in (False, True):
-        yield ask(width, 1, bias)
-        yield ask(width, width, bias)
-    yield ask(128 * draw.integer(100, 120), 128, True)  # too large to be built and counted
+        yield case(width, 1, bias)
+        yield case(width, width, bias)
+    yield case(128 * draw.integer(100, 120), 128, True)  # too large to be built and counted
 
 
 @parameter_count.mistake(

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, Obfuscation, ask, in_any_order
+from attention_lab.authoring import FLOATS, Exercise, Obfuscation, case, in_any_order
 from attention_lab.authoring.not_asked import YES_OR_NO
 
 order_matters = Exercise(
@@ -57,7 +57,7 @@ def _case(draw, obfuscation, way, sizes, permutation=None, dtype=torch.float32, 
     }
     order = _order(draw, length) if permutation is None else permutation
     made = obfuscation.made({"way": WAYS.index(way)}, given)
-    return ask(made, draw.normal(batch, length, width, dtype=dtype), order)
+    return case(made, draw.normal(batch, length, width, dtype=dtype), order)
 
 
 def _order(draw, length):

@@ -4,7 +4,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import FLOATS, Exercise, Tolerance, ask, build
+from attention_lab.authoring import FLOATS, Exercise, Tolerance, build, case
 from attention_lab.authoring.not_asked import FIXED_AXES
 
 from .sinusoidal_encoding import LONG, TOLERANCE_WHERE_LONG, differs, mistake_with
@@ -28,8 +28,8 @@ def _table(max_len, embed_dim):
 
 def _kept_as_asked(cases, values):
     """A non-persistent buffer `pe` with the table in it, nothing random: None, a mistake or a sentence."""
-    for case, made in zip(cases, values, strict=True):
-        embed_dim, max_len = case.build.args
+    for drawn_case, made in zip(cases, values, strict=True):
+        embed_dim, max_len = drawn_case.build.args
         if "pe" in made["parameters"]:
             return "a_parameter"
         if "pe" not in made["buffer values"]:
@@ -65,9 +65,9 @@ def shorter(draw):
         batch, width, *lengths = draw.sizes(4)
         length, max_len = sorted(lengths)
         made = build(width, max_len, double=dtype == torch.float64, look=("result", "result again"))
-        yield ask(draw.normal(batch, length, width, dtype=dtype), build=made)
+        yield case(draw.normal(batch, length, width, dtype=dtype), build=made)
     batch, width, max_len = draw.sizes(3)
-    yield ask(draw.normal(batch, 1, width), build=build(width, max_len, eval=True))
+    yield case(draw.normal(batch, 1, width), build=build(width, max_len, eval=True))
 
 
 @positional_encoding.group("as long as the table, even and odd widths", points=1)
@@ -75,9 +75,9 @@ def full(draw):
     batch, length = draw.sizes(2)
     (even,) = draw.even_sizes(1)
     for width in (even, even + 1):
-        yield ask(draw.normal(batch, length, width), build=build(width, length))
-    yield ask(draw.normal(length, length, length), build=build(length, length))
-    yield ask(draw.normal(batch, 256, length), build=build(length))
+        yield case(draw.normal(batch, length, width), build=build(width, length))
+    yield case(draw.normal(length, length, length), build=build(length, length))
+    yield case(draw.normal(batch, 256, length), build=build(length))
 
 
 @positional_encoding.group(
@@ -87,17 +87,17 @@ def kept(draw):
     looks = ("parameters", "buffer values", "state", "result", "result again")
     batch, width, *lengths = draw.sizes(4)
     for max_len in lengths:
-        yield ask(draw.normal(batch, max_len, width), build=build(width, max_len, look=looks))
-    yield ask(draw.normal(1, batch, width), build=build(width, draw.shuffled(LONG)[0], look=looks))
+        yield case(draw.normal(batch, max_len, width), build=build(width, max_len, look=looks))
+    yield case(draw.normal(1, batch, width), build=build(width, draw.shuffled(LONG)[0], look=looks))
 
 
 @positional_encoding.group("a text that is too long is refused", points=1)
 def too_long(draw):
     batch, width, *lengths = draw.sizes(4)
     long, short = max(lengths), min(lengths)
-    yield ask(draw.normal(batch, long, width), build=build(width, short), refuses=(long, short))
-    yield ask(draw.normal(batch, short, width), build=build(width, 1), refuses=(short, 1))
-    yield ask(draw.normal(1, 257, width), build=build(width), refuses=(257, 256))
+    yield case(draw.normal(batch, long, width), build=build(width, short), refuses=(long, short))
+    yield case(draw.normal(batch, short, width), build=build(width, 1), refuses=(short, 1))
+    yield case(draw.normal(1, 257, width), build=build(width), refuses=(257, 256))
 
 
 @positional_encoding.group("gradients reach the embeddings, and nothing else", points=1)
@@ -105,7 +105,7 @@ def gradients(draw):
     for dtype in FLOATS:
         batch, width, *lengths = draw.sizes(4)
         x = draw.normal(batch, min(lengths), width, dtype=dtype)
-        yield ask(x, build=build(width, max(lengths), double=dtype == torch.float64), gradients=True)
+        yield case(x, build=build(width, max(lengths), double=dtype == torch.float64), gradients=True)
 
 
 class _Encoding(nn.Module):

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import Exercise, Tolerance, ask
+from attention_lab.authoring import Exercise, Tolerance, case
 from attention_lab.authoring.not_asked import SQUARE
 
 # Angles of some hundred lose their last digits in float32: right formulas differ by some 2e-5.
@@ -22,8 +22,8 @@ shift_matrix = Exercise(
 
 def _carries_every_position(cases, values):
     """Put each matrix to work on the table: None, the mistake that made it, or what it misses."""
-    for case, matrix in zip(cases, values, strict=True):
-        offset, embed_dim = case.args
+    for drawn_case, matrix in zip(cases, values, strict=True):
+        offset, embed_dim = drawn_case.args
         if not isinstance(matrix, torch.Tensor) or matrix.shape != (embed_dim, embed_dim):
             return f"The matrix is not a tensor of shape (E, E), here ({embed_dim}, {embed_dim})."
         positions = torch.arange(max(0, -offset), LENGTH - max(0, offset))
@@ -42,7 +42,7 @@ def _carries_every_position(cases, values):
 def _named(cases, values):
     """The mistake that gives exactly these matrices, if there is one."""
     for mistake in shift_matrix.mistakes:
-        wrong = [mistake.answer(*case.args) for case in cases]
+        wrong = [mistake.answer(*drawn_case.args) for drawn_case in cases]
         # Shapes first: of two that differ, a comparison would make one of all their axes.
         shaped = all(a.shape == b.shape for a, b in zip(wrong, values, strict=True))
         pairs = zip(wrong, values, strict=True)
@@ -63,32 +63,32 @@ def _rates(embed_dim):
 @shift_matrix.group("one step ahead", points=1)
 def one_step(draw):
     (width,) = draw.even_sizes(1)
-    yield ask(1, width)
-    yield ask(1, 2)
+    yield case(1, width)
+    yield case(1, 2)
 
 
 @shift_matrix.group("any number of steps ahead", points=1)
 def ahead(draw):
     width, other = draw.even_sizes(2)
-    yield ask(draw.integer(2, 6), width)
-    yield ask(draw.integer(30, 200), other)
-    yield ask(width, width)
+    yield case(draw.integer(2, 6), width)
+    yield case(draw.integer(30, 200), other)
+    yield case(width, width)
 
 
 @shift_matrix.group("steps back, and none at all", points=1)
 def back(draw):
     width, other = draw.even_sizes(2)
-    yield ask(-draw.integer(1, 6), width)
-    yield ask(-draw.integer(30, 200), other)
-    yield ask(0, width)
+    yield case(-draw.integer(1, 6), width)
+    yield case(-draw.integer(30, 200), other)
+    yield case(0, width)
 
 
 @shift_matrix.group("carries every position to its neighbour", points=2, verify=_carries_every_position)
 def at_work(draw):
     width, other = draw.even_sizes(2)
-    yield ask(draw.integer(1, 6), width)
-    yield ask(draw.integer(30, 200), other)
-    yield ask(-draw.integer(2, 20), width)
+    yield case(draw.integer(1, 6), width)
+    yield case(draw.integer(30, 200), other)
+    yield case(-draw.integer(2, 20), width)
 
 
 def _blocks(angles, signs=(1, -1)):

@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from attention_lab.authoring import Exercise, Tolerance, ask
+from attention_lab.authoring import Exercise, Tolerance, case
 
 sinusoidal_encoding = Exercise(
     "sinusoidal_encoding",
@@ -21,8 +21,8 @@ TOLERANCE_WHERE_LONG = 2e-3
 @sinusoidal_encoding.group("even widths", points=1)
 def even_widths(draw):
     for length, width in zip(draw.sizes(3), draw.even_sizes(3), strict=True):
-        yield ask(length, width)
-    yield ask(length, 2)
+        yield case(length, width)
+    yield case(length, 2)
 
 
 @sinusoidal_encoding.group("odd widths end on a sine", points=1)
@@ -30,20 +30,20 @@ def odd_widths(draw):
     (length,) = draw.sizes(1)
     (even,) = draw.even_sizes(1)
     for width in (even + 1, 3, 1):
-        yield ask(length, width)
+        yield case(length, width)
 
 
 @sinusoidal_encoding.group("as many positions as dimensions", points=1)
 def square(draw):
     (size,) = draw.even_sizes(1)
-    yield ask(size, size)
+    yield case(size, size)
 
 
 @sinusoidal_encoding.group("a single position, and 256 of them", points=1)
 def short_and_long(draw):
     width, other = draw.even_sizes(2)
-    yield ask(1, width)
-    yield ask(256, other)
+    yield case(1, width)
+    yield case(256, other)
 
 
 def differs(table, expected, tolerance=TOLERANCE_WHERE_LONG):
@@ -65,15 +65,15 @@ def mistake_with(table, *sizes):
 
 def _right_far_out(cases, values):
     """None, a mistake's name or a sentence."""
-    for case, table in zip(cases, values, strict=True):
-        max_len, embed_dim = case.args
+    for drawn_case, table in zip(cases, values, strict=True):
+        max_len, embed_dim = drawn_case.args
         expected = _interleaved(*_sine_and_cosine(_angles(max_len, embed_dim)), embed_dim)
         if not isinstance(table, torch.Tensor) or table.shape != expected.shape:
             return f"The encoding is not a tensor of shape (max_len, E), here ({max_len}, {embed_dim})."
         if differs(table, expected):
             missed = (table.double() - expected).abs().amax(dim=1)
             first = int((missed > TOLERANCE_WHERE_LONG).int().argmax())
-            return mistake_with(table, *case.args) or (
+            return mistake_with(table, *drawn_case.args) or (
                 f"The encoding is off from position {first} on: there by {float(missed[first]):.4f}, and by "
                 f"{float(missed.max()):.4f} at most."
             )
@@ -82,7 +82,7 @@ def _right_far_out(cases, values):
 
 @sinusoidal_encoding.group("about 2,000 positions", points=1, verify=_right_far_out)
 def far_out(draw):
-    yield ask(draw.shuffled(LONG)[0], draw.even_sizes(1)[0])
+    yield case(draw.shuffled(LONG)[0], draw.even_sizes(1)[0])
 
 
 def _sine_and_cosine(angles):

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import Exercise, Tolerance, ask
+from attention_lab.authoring import Exercise, Tolerance, case
 
 rotary_angles = Exercise(
     "rotary_angles",
@@ -20,36 +20,36 @@ TOLERANCE_WHERE_LONG = 2e-3
 @rotary_angles.group("angles of the usual base", points=1)
 def usual_base(draw):
     for length, width in zip(draw.sizes(3), draw.even_sizes(3), strict=True):
-        yield ask(length, width)
+        yield case(length, width)
 
 
 @rotary_angles.group("another base", points=1)
 def another_base(draw):
     for base in (500.0, 500000.0):
         (length,), (width,) = draw.sizes(1), draw.even_sizes(1)
-        yield ask(length, width, base)
-        yield ask(length, width, base=base + draw.integer(1, 99))
+        yield case(length, width, base)
+        yield case(length, width, base=base + draw.integer(1, 99))
 
 
 @rotary_angles.group("one position, 256 of them, a single pair", points=0.5)
 def edges(draw):
     width, other = draw.even_sizes(2)
-    yield ask(1, width)
-    yield ask(256, other)
-    yield ask(256, 2)
+    yield case(1, width)
+    yield case(256, other)
+    yield case(256, 2)
 
 
 def _right_far_out(cases, values):
     """None, a mistake's name or a sentence."""
-    for case, angles in zip(cases, values, strict=True):
-        expected = _right(*case.args, 10000.0).double()
+    for drawn_case, angles in zip(cases, values, strict=True):
+        expected = _right(*drawn_case.args, 10000.0).double()
         if not isinstance(angles, torch.Tensor) or angles.shape != expected.shape:
             return f"The angles are not a tensor of shape (T, D/2), here {tuple(expected.shape)}."
         missed = (angles.double() - expected).abs().nan_to_num(nan=torch.inf).amax(dim=1)
         if float(missed.max()) <= TOLERANCE_WHERE_LONG:
             continue
         for mistake in rotary_angles.mistakes:
-            theirs = mistake.answer(*case.args)
+            theirs = mistake.answer(*drawn_case.args)
             if theirs.shape == angles.shape and torch.allclose(angles.double(), theirs.double(), atol=1e-4):
                 return mistake.name
         first = int((missed > TOLERANCE_WHERE_LONG).int().argmax())
@@ -62,21 +62,21 @@ def _right_far_out(cases, values):
 
 @rotary_angles.group("about 2,000 positions", points=0.5, verify=_right_far_out)
 def far_out(draw):
-    yield ask(draw.shuffled(LONG)[0], draw.even_sizes(1)[0])
+    yield case(draw.shuffled(LONG)[0], draw.even_sizes(1)[0])
 
 
 @rotary_angles.group("equal sizes: as many positions as pairs, and as numbers", points=1)
 def equal_sizes(draw):
     (width,) = draw.even_sizes(1)
-    yield ask(width // 2, width)
-    yield ask(width, width)
+    yield case(width // 2, width)
+    yield case(width, width)
 
 
 @rotary_angles.group("an odd head size is refused", points=1)
 def refusals(draw):
     (length,), (width,) = draw.sizes(1), draw.even_sizes(1)
-    yield ask(length, width + 1, refuses=(width + 1,))
-    yield ask(length, 1, refuses=(1,))
+    yield case(length, width + 1, refuses=(width + 1,))
+    yield case(length, 1, refuses=(1,))
 
 
 def _even(head_size):

@@ -11,8 +11,8 @@ from attention_lab.authoring import (
     Exercise,
     LayerDraw,
     Tolerance,
-    ask,
     build,
+    case,
     for_large_scores,
 )
 
@@ -55,7 +55,7 @@ def _asked(draw, past=False, hidden=False, double=False, gradients=False, **give
     if hidden:
         asked["mask"] = _causal(length, before if past else 0)
     made = _made(draw, heads, head_size, double, **given)
-    return ask(x, **asked, build=made, gradients=gradients)
+    return case(x, **asked, build=made, gradients=gradients)
 
 
 def _causal(length, before):
@@ -65,23 +65,23 @@ def _causal(length, before):
 @rotary_attention.group("its parameters, and nothing else in its state_dict", points=0.5)
 def parameters(draw):
     heads, head_size, batch, length, _ = _sizes(draw)
-    yield ask(build=build(heads * head_size, heads, look=("parameters",)))
+    yield case(build=build(heads * head_size, heads, look=("parameters",)))
     x = draw.normal(batch, length, heads * head_size)
-    yield ask(heads * head_size, heads, x, through=state_of)
+    yield case(heads * head_size, heads, x, through=state_of)
 
 
 @rotary_attention.group("with the weights it draws itself", points=0.5, fresh=True)
 def own_weights(draw):
     heads, head_size, batch, length, _ = _sizes(draw)
     fresh = build(heads * head_size, heads, look=("result", "state"))
-    yield ask(draw.normal(batch, length, heads * head_size), build=fresh)
+    yield case(draw.normal(batch, length, heads * head_size), build=fresh)
 
 
 @rotary_attention.group("a text at once, without a mask", points=1)
 def without_a_mask(draw):
     for double in (False, True):
         yield _asked(draw, double=double)
-    yield ask(draw.normal(11, 1, 98), build=_made(draw, 7, 14))
+    yield case(draw.normal(11, 1, 98), build=_made(draw, 7, 14))
 
 
 @rotary_attention.group("masks of all three shapes", points=1)
@@ -90,7 +90,7 @@ def masks(draw):
     heads, head_size, batch, length, _ = _sizes(draw)
     for shape in ((length, length), (batch, 1, length), (batch, length, length)):
         x = draw.normal(batch, length, heads * head_size)
-        yield ask(x, mask=draw.mask(*shape), build=_made(draw, heads, head_size))
+        yield case(x, mask=draw.mask(*shape), build=_made(draw, heads, head_size))
 
 
 @rotary_attention.group("behind a cache", points=2)
@@ -101,10 +101,10 @@ def behind_a_cache(draw):
     double = {"dtype": torch.float64}
     cache = [draw.normal(batch, heads, before, head_size, **double) for _ in range(2)]  # a list, this time
     x, mask = draw.normal(batch, 1, heads * head_size, **double), draw.mask(batch, 1, before + 1)
-    yield ask(x, mask, cache, build=_made(draw, heads, head_size, double=True))
+    yield case(x, mask, cache, build=_made(draw, heads, head_size, double=True))
     # Behind more than 256 tokens, where half precision has no room for every position.
     far = tuple(draw.normal(1, 1, 301, head_size) for _ in range(2))
-    yield ask(draw.normal(1, 3, head_size) / 4, cache=far, build=_made(draw, 1, head_size))
+    yield case(draw.normal(1, 3, head_size) / 4, cache=far, build=_made(draw, 1, head_size))
 
 
 @rotary_attention.group("equal sizes: as many texts as heads, as many tokens", points=1)
@@ -112,9 +112,9 @@ def equal_sizes(draw):
     (heads,) = draw.shuffled((7, 9))[:1]
     for shape in ((heads, 1, heads), (heads, heads, heads), (heads, heads)):
         x = draw.normal(heads, heads, 14 * heads)
-        yield ask(x, mask=draw.mask(*shape), build=_made(draw, heads, 14))  # B = H = T
+        yield case(x, mask=draw.mask(*shape), build=_made(draw, heads, 14))  # B = H = T
     x, cache = draw.normal(14, 14, 14), tuple(draw.normal(14, 1, 14, 14) for _ in range(2))
-    yield ask(x, mask=_causal(14, 14), cache=cache, build=_made(draw, 1, 14))  # one head
+    yield case(x, mask=_causal(14, 14), cache=cache, build=_made(draw, 1, 14))  # one head
 
 
 @rotary_attention.group("another base", points=1)
@@ -128,19 +128,19 @@ def nothing_to_attend_to(draw):
     heads, head_size, batch, length, _ = _sizes(draw)
     mask = draw.mask(batch, length, length)
     mask[draw.integer(0, batch - 1), draw.integer(0, length - 1)] = False
-    yield ask(draw.normal(batch, length, heads * head_size), mask=mask, build=_made(draw, heads, head_size))
+    yield case(draw.normal(batch, length, heads * head_size), mask=mask, build=_made(draw, heads, head_size))
     made = _made(draw, heads, head_size)
     for_large_scores(made.state, head_size)
     x = draw.normal(batch, 1, heads * head_size)  # one token: whatever its score, it sees itself
-    yield ask(x, mask=torch.ones(1, 1, dtype=torch.bool), build=made)
+    yield case(x, mask=torch.ones(1, 1, dtype=torch.bool), build=made)
 
 
 @rotary_attention.group("widths and head sizes that cannot be", points=1)
 def refusals(draw):
     width, heads = draw.indivisible()
-    yield ask(build=build(width, heads, look=()), refuses=(width, heads))
+    yield case(build=build(width, heads, look=()), refuses=(width, heads))
     heads, size = draw.shuffled((7, 9))[0], draw.shuffled((11, 13, 15))[0]
-    yield ask(build=build(heads * size, heads, look=()), refuses=(size,), or_naming=(heads * size, heads))
+    yield case(build=build(heads * size, heads, look=()), refuses=(size,), or_naming=(heads * size, heads))
 
 
 @rotary_attention.group("gradients", points=1)

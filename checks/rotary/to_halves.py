@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, ask
+from attention_lab.authoring import FLOATS, Exercise, case
 from attention_lab.authoring.not_asked import COPIES, FIXED_AXES
 
 to_halves = Exercise(
@@ -26,34 +26,34 @@ def _weight(draw, dtype=torch.float32, square=False):
 def one_head(draw):
     for dtype in FLOATS:
         (inputs,) = draw.sizes(1)
-        yield ask(draw.normal(draw.shuffled(HEAD_SIZES)[0], inputs, dtype=dtype), 1)
+        yield case(draw.normal(draw.shuffled(HEAD_SIZES)[0], inputs, dtype=dtype), 1)
 
 
 @to_halves.group("several heads", points=1)
 def several_heads(draw):
     for dtype in FLOATS:
-        yield ask(*_weight(draw, dtype))
+        yield case(*_weight(draw, dtype))
 
 
 @to_halves.group("equal sizes: square weights, as many heads as numbers a head", points=1)
 def equal_sizes(draw):
     weight, heads = _weight(draw, square=True)
-    yield ask(weight, heads)
-    yield ask(draw.normal(14 * 14, draw.shuffled(ODD_SIZES)[0]), 14)
+    yield case(weight, heads)
+    yield case(draw.normal(14 * 14, draw.shuffled(ODD_SIZES)[0]), 14)
 
 
 @to_halves.group("heads of a single pair, and of two", points=1)
 def small_heads(draw):
     heads, inputs = draw.shuffled((7, 9))[0], draw.shuffled(ODD_SIZES)[0]
-    yield ask(draw.normal(4 * heads, inputs), heads)
-    yield ask(draw.normal(2 * heads, inputs), heads)
+    yield case(draw.normal(4 * heads, inputs), heads)
+    yield case(draw.normal(2 * heads, inputs), heads)
 
 
 @to_halves.group("gradients", points=1)
 def gradients(draw):
     for dtype in FLOATS:
         weight, heads = _weight(draw, dtype)
-        yield ask(weight, heads, gradients=True)
+        yield case(weight, heads, gradients=True)
 
 
 @to_halves.mistake(

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, LayerDraw, ask
+from attention_lab.authoring import FLOATS, Exercise, LayerDraw, case
 from attention_lab.authoring.not_asked import LINEAR
 
 WIDTHS = (38, 44, 46)  # whose halves are no other size either
@@ -26,7 +26,7 @@ def turning(name):
 def _turned(draw, *leading, length, dtype=torch.float32, width=None, **asked):
     """x `(*leading, T, D)` and angles `(T, D/2)` all round the circle."""
     width = width or draw.shuffled(WIDTHS)[0]
-    return ask(
+    return case(
         draw.normal(*leading, length, width, dtype=dtype),
         4 * draw.normal(length, width // 2, dtype=dtype),
         **asked,

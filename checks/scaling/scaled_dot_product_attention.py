@@ -6,7 +6,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, ask, defaults
+from attention_lab.authoring import FLOATS, FUSED_ATTENTION, SUMS_OF_PRODUCTS, Exercise, case, defaults
 
 scaled_dot_product_attention = Exercise(
     "scaled_dot_product_attention",
@@ -29,51 +29,51 @@ def three(draw, leading=0, dtype=torch.float32):
 def self_attention(draw):
     tokens, d_k = draw.sizes(2)
     for dtype in FLOATS:
-        yield ask(draw.normal(tokens, d_k, dtype=dtype))
+        yield case(draw.normal(tokens, d_k, dtype=dtype))
 
 
 @scaled_dot_product_attention.group("query, key and value of different sizes", points=2)
 def unequal_sizes(draw):
     query, key, value = three(draw)
-    yield ask(query, key, value)
-    yield ask(query, key)
-    yield ask(*three(draw, dtype=torch.float64))
+    yield case(query, key, value)
+    yield case(query, key)
+    yield case(*three(draw, dtype=torch.float64))
     tokens, d_k, d_v = draw.sizes(3)
-    yield ask(draw.normal(tokens, d_k), value=draw.normal(tokens, d_v))
+    yield case(draw.normal(tokens, d_k), value=draw.normal(tokens, d_v))
 
 
 @scaled_dot_product_attention.group("batches and heads", points=1)
 def leading_dimensions(draw):
-    yield ask(*three(draw, leading=1))
-    yield ask(*three(draw, leading=2))
+    yield case(*three(draw, leading=1))
+    yield case(*three(draw, leading=2))
 
 
 @scaled_dot_product_attention.group("equal sizes", points=1)
 def equal_sizes(draw):
     size, d_k = draw.sizes(2)
-    yield ask(draw.normal(size, size), draw.normal(size, size), draw.normal(size, size))
-    yield ask(draw.normal(size, size, d_k), draw.normal(size, size, d_k), draw.normal(size, size, d_k))
+    yield case(draw.normal(size, size), draw.normal(size, size), draw.normal(size, size))
+    yield case(draw.normal(size, size, d_k), draw.normal(size, size, d_k), draw.normal(size, size, d_k))
 
 
 @scaled_dot_product_attention.group("large scores", points=1)
 def large_scores(draw):
     # In float64, where scores of a thousand still have digits to compare.
     query, key, value = three(draw, dtype=torch.float64)
-    yield ask(30 * query, 30 * key, value)
+    yield case(30 * query, 30 * key, value)
 
 
 @scaled_dot_product_attention.group("refuses widths that differ", points=1)
 def unequal_widths(draw):
     queries, keys, d_k, other, batch = draw.sizes(5)
-    yield ask(draw.normal(queries, d_k), draw.normal(keys, other), refuses=(d_k, other))
-    yield ask(draw.normal(batch, queries, d_k), draw.normal(batch, keys, other), refuses=(d_k, other))
+    yield case(draw.normal(queries, d_k), draw.normal(keys, other), refuses=(d_k, other))
+    yield case(draw.normal(batch, queries, d_k), draw.normal(batch, keys, other), refuses=(d_k, other))
 
 
 @scaled_dot_product_attention.group("gradients", points=1)
 def gradients(draw):
-    yield ask(*three(draw, leading=1), gradients=True)
+    yield case(*three(draw, leading=1), gradients=True)
     tokens, d_k = draw.sizes(2)
-    yield ask(draw.normal(tokens, d_k), gradients=True)
+    yield case(draw.normal(tokens, d_k), gradients=True)
 
 
 @scaled_dot_product_attention.also_right(

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, ask
+from attention_lab.authoring import FLOATS, SUMS_OF_PRODUCTS, Exercise, case
 from attention_lab.authoring.not_asked import LINEAR
 
 scaled_scores = Exercise(
@@ -20,27 +20,27 @@ scaled_scores = Exercise(
 def one_sentence(draw):
     queries, keys, d_k = draw.sizes(3)
     for dtype in FLOATS:
-        yield ask(draw.normal(queries, d_k, dtype=dtype), draw.normal(keys, d_k, dtype=dtype))
+        yield case(draw.normal(queries, d_k, dtype=dtype), draw.normal(keys, d_k, dtype=dtype))
 
 
 @scaled_scores.group("batches and heads", points=2)
 def leading_dimensions(draw):
     batch, heads, queries, keys, d_k = draw.sizes(5)
-    yield ask(draw.normal(batch, queries, d_k), draw.normal(batch, keys, d_k))
-    yield ask(draw.normal(batch, heads, queries, d_k), draw.normal(batch, heads, keys, d_k))
+    yield case(draw.normal(batch, queries, d_k), draw.normal(batch, keys, d_k))
+    yield case(draw.normal(batch, heads, queries, d_k), draw.normal(batch, heads, keys, d_k))
 
 
 @scaled_scores.group("equal sizes", points=1)
 def equal_sizes(draw):
     size, d_k = draw.sizes(2)
-    yield ask(draw.normal(size, size), draw.normal(size, size))
-    yield ask(draw.normal(size, size, d_k), draw.normal(size, size, d_k))
+    yield case(draw.normal(size, size), draw.normal(size, size))
+    yield case(draw.normal(size, size, d_k), draw.normal(size, size, d_k))
 
 
 @scaled_scores.group("gradients", points=1)
 def gradients(draw):
     batch, queries, keys, d_k = draw.sizes(4)
-    yield ask(draw.normal(batch, queries, d_k), draw.normal(batch, keys, d_k), gradients=True)
+    yield case(draw.normal(batch, queries, d_k), draw.normal(batch, keys, d_k), gradients=True)
 
 
 @scaled_scores.mistake(

@@ -6,7 +6,7 @@ from itertools import product
 
 import torch
 
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, case
 
 from .score_variance_scatter import made_up
 
@@ -47,7 +47,7 @@ def spread_of_the_scores(cases, values):
     wrong_kind = not_floats(values)
     if wrong_kind:
         return wrong_kind
-    widths = [case.args[0] for case in cases]
+    widths = [drawn_case.args[0] for drawn_case in cases]
     if near(values, widths, 0.1):
         return "width_handed_back" if values == widths else None
     for mistake, variance in VARIANCE_OF.items():
@@ -83,7 +83,7 @@ def as_many_as_asked(cases, values):
     few, more, *others = values
     if few == more:
         return "samples_ignored"
-    return made_up([case.args for case in cases[2:]], others, cases[2].kwargs["seed"])
+    return made_up([drawn_case.args for drawn_case in cases[2:]], others, cases[2].kwargs["seed"])
 
 
 # A number near d_k that changes with the seed takes no pairs: only its scatter tells, in the third group.
@@ -92,7 +92,7 @@ def as_many_as_asked(cases, values):
 )
 def widths_of_all_sizes(draw):
     for d_k in (*draw.sizes(9), draw.integer(40, 60)):
-        yield ask(d_k, seed=draw.integer(1, 100_000))
+        yield case(d_k, seed=draw.integer(1, 100_000))
 
 
 @score_variance.group(
@@ -102,11 +102,11 @@ def seeds(draw):
     (d_k,) = draw.sizes(1)
     seed = draw.integer(1, 100_000)
     for each in (seed, seed + draw.integer(1, 1_000), seed):
-        yield ask(d_k, samples=400, seed=each)
-    yield ask(d_k, samples=400)
-    yield ask(d_k, samples=400, seed=0)
-    yield ask(d_k, seed=seed)
-    yield ask(d_k, 10_000, seed)
+        yield case(d_k, samples=400, seed=each)
+    yield case(d_k, samples=400)
+    yield case(d_k, samples=400, seed=0)
+    yield case(d_k, seed=seed)
+    yield case(d_k, 10_000, seed)
 
 
 @score_variance.group("the number of samples", points=1, verify=as_many_as_asked)
@@ -114,15 +114,15 @@ def numbers_of_samples(draw):
     (d_k,) = draw.sizes(1)
     seed = draw.integer(1, 100_000)
     for samples in (draw.integer(40, 90), draw.integer(400, 900)):
-        yield ask(d_k, samples=samples, seed=seed)
+        yield case(d_k, samples=samples, seed=seed)
     # No pair of numbers twice: so answers scatter even where the seed is not used, which is another fault.
     some, more = (*draw.sizes(8), *draw.even_sizes(4)), range(51, 63)
     least, step = draw.integer(300, 400), draw.integer(35, 45)
     many = range(least, least + 6 * step, step)
     for d_k, samples in (*product((*some, *more), range(2, 8)), *product(some, many)):
-        yield ask(d_k, samples, seed=draw.integer(1, 100_000))
+        yield case(d_k, samples, seed=draw.integer(1, 100_000))
     for samples in range(101, 261):
-        yield ask(1, samples, seed=draw.integer(1, 100_000))
+        yield case(1, samples, seed=draw.integer(1, 100_000))
 
 
 @score_variance.mistake(

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, ask
+from attention_lab.authoring import FLOATS, Exercise, case
 
 sharpen = Exercise("sharpen", results=("weights",), axes=(("queries", "keys"),), weights=0)
 
@@ -13,39 +13,39 @@ sharpen = Exercise("sharpen", results=("weights",), axes=(("queries", "keys"),),
 def one_row(draw):
     (keys,) = draw.sizes(1)
     for dtype in FLOATS:
-        yield ask(draw.normal(keys, dtype=dtype), draw.integer(2, 24))
+        yield case(draw.normal(keys, dtype=dtype), draw.integer(2, 24))
 
 
 @sharpen.group("any number of dimensions", points=1)
 def any_rank(draw):
     batch, heads, queries, keys = draw.sizes(4)
-    yield ask(draw.normal(queries, keys), draw.integer(2, 24))
-    yield ask(draw.normal(batch, queries, keys), draw.integer(2, 24))
-    yield ask(draw.normal(batch, heads, queries, keys), draw.integer(2, 24))
-    yield ask(draw.normal(keys, keys, keys), draw.integer(2, 24))
+    yield case(draw.normal(queries, keys), draw.integer(2, 24))
+    yield case(draw.normal(batch, queries, keys), draw.integer(2, 24))
+    yield case(draw.normal(batch, heads, queries, keys), draw.integer(2, 24))
+    yield case(draw.normal(keys, keys, keys), draw.integer(2, 24))
 
 
 @sharpen.group("factors that are not whole", points=1)
 def fractions(draw):
     queries, keys = draw.sizes(2)
-    yield ask(draw.normal(queries, keys), draw.integer(1, 9) / 10)
-    yield ask(draw.normal(queries, keys), draw.integer(11, 49) / 10)
+    yield case(draw.normal(queries, keys), draw.integer(1, 9) / 10)
+    yield case(draw.normal(queries, keys), draw.integer(11, 49) / 10)
 
 
 @sharpen.group("large scores", points=1)
 def large_scores(draw):
     queries, keys = draw.sizes(2)
     # Whole numbers: their products are exact in float32 too.
-    yield ask(draw.integers(-1_000, 1_000, queries, keys).float(), draw.integer(2, 24))
-    yield ask(1_000 * draw.normal(queries, keys, dtype=torch.float64), draw.integer(2, 24))
+    yield case(draw.integers(-1_000, 1_000, queries, keys).float(), draw.integer(2, 24))
+    yield case(1_000 * draw.normal(queries, keys, dtype=torch.float64), draw.integer(2, 24))
     # Weights that have underflowed to 0 are brought back by no power.
-    yield ask(draw.integers(-1_000, 1_000, queries, keys).float(), draw.integer(2, 9) / 1_000)
+    yield case(draw.integers(-1_000, 1_000, queries, keys).float(), draw.integer(2, 9) / 1_000)
 
 
 @sharpen.group("gradients", points=1)
 def gradients(draw):
     queries, keys = draw.sizes(2)
-    yield ask(draw.normal(queries, keys), draw.integer(2, 6), gradients=True)
+    yield case(draw.normal(queries, keys), draw.integer(2, 6), gradients=True)
 
 
 @sharpen.mistake(

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, FLOATS, Exercise, ask
+from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, FLOATS, Exercise, case
 
 softmax_jacobian = Exercise(
     "softmax_jacobian",
@@ -17,35 +17,35 @@ softmax_jacobian = Exercise(
 def one_row(draw):
     (keys,) = draw.sizes(1)
     for dtype in FLOATS:
-        yield ask(draw.weights(keys, dtype=dtype))
+        yield case(draw.weights(keys, dtype=dtype))
 
 
 @softmax_jacobian.group("many rows, batches and heads", points=2)
 def leading_dimensions(draw):
     batch, heads, queries, keys = draw.sizes(4)
-    yield ask(draw.weights(queries, keys))
-    yield ask(draw.weights(batch, queries, keys))
-    yield ask(draw.weights(draw.integer(2, 4), heads, queries, keys))
+    yield case(draw.weights(queries, keys))
+    yield case(draw.weights(batch, queries, keys))
+    yield case(draw.weights(draw.integer(2, 4), heads, queries, keys))
 
 
 @softmax_jacobian.group("equal sizes", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
-    yield ask(draw.weights(size, size))
-    yield ask(draw.weights(size, size, size))
+    yield case(draw.weights(size, size))
+    yield case(draw.weights(size, size, size))
 
 
 @softmax_jacobian.group("saturated weights", points=1)
 def saturated(draw):
     queries, keys = draw.sizes(2)
-    yield ask(torch.eye(keys)[draw.integers(0, keys - 1, queries)])
-    yield ask(torch.softmax(30 * draw.normal(queries, keys, dtype=torch.float64), dim=-1))
+    yield case(torch.eye(keys)[draw.integers(0, keys - 1, queries)])
+    yield case(torch.softmax(30 * draw.normal(queries, keys, dtype=torch.float64), dim=-1))
 
 
 @softmax_jacobian.group("gradients", points=1)
 def gradients(draw):
     queries, keys = draw.sizes(2)
-    yield ask(draw.weights(queries, keys), gradients=True)
+    yield case(draw.weights(queries, keys), gradients=True)
 
 
 @softmax_jacobian.mistake(

@@ -1,6 +1,6 @@
 """What the grader asks about `is_correct`: right and broken attention functions, told apart."""
 
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, case
 
 from .attention_candidates import Candidate, Family
 from .attention_candidates_broken import FAMILIES
@@ -22,7 +22,7 @@ def drawn_candidates(draw, family: str) -> list[Candidate]:
 def _cases(draw, family):
     """The label stays here: what travels is the function alone, as compiled code that all of them share."""
     for candidate in drawn_candidates(draw, family):
-        yield ask(candidate.made)
+        yield case(candidate.made)
 
 
 # Every group holds both kinds and stands or falls as a whole, so neither an answer that never changes

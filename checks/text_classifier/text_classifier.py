@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, LayerDraw, Tolerance, ask, build
+from attention_lab.authoring import Exercise, LayerDraw, Tolerance, build, case
 from attention_lab.authoring.not_asked import FIXED_AXES, NO_EMPTY_TEXT, OF_OTHERS
 
 from .text_classifier_attention import EFFICIENT, NAIVE, TORCHS, attention, positions, unheard_of
@@ -78,12 +78,12 @@ def _tokens(draw, sizes, lowest=1):
 def parameters(draw):
     for layer in (EFFICIENT, TORCHS, NAIVE):
         attending, _ = attention(layer, 64, 8)
-        yield ask(build=build(1000, 64, 5, attending, look=("parameters",)))
+        yield case(build=build(1000, 64, 5, attending, look=("parameters",)))
     sizes = _Sizes(draw)
     attending, _ = attention(EFFICIENT, sizes.embed_dim, sizes.heads)
     places, _ = positions(150 + sizes.length, sizes.embed_dim)
     made = (sizes.vocab_size, sizes.embed_dim, sizes.classes, attending, places)
-    yield ask(build=build(*made, look=("parameters",)))
+    yield case(build=build(*made, look=("parameters",)))
 
 
 @text_classifier.group("logits without a mask", points=2)
@@ -93,7 +93,7 @@ def without_mask(draw):
         # Id 0 as well: nothing is hidden where no mask is given.
         input_ids = _tokens(draw, sizes, lowest=0)
         input_ids[:, 1] = 0
-        yield ask(input_ids, build=_made(draw, sizes, layer, double=double))
+        yield case(input_ids, build=_made(draw, sizes, layer, double=double))
 
 
 @text_classifier.group("logits of a padded batch", points=2)
@@ -101,20 +101,20 @@ def with_mask(draw):
     for layer, double in ((NAIVE, False), (TORCHS, True), (None, False)):
         sizes = _Sizes(draw)
         input_ids, mask = _padded(draw, sizes)
-        yield ask(input_ids, mask, build=_made(draw, sizes, layer, double=double))
+        yield case(input_ids, mask, build=_made(draw, sizes, layer, double=double))
     sizes = _Sizes(draw)
     sizes.heads, sizes.embed_dim, sizes.classes = 7, 49, 11
     sizes.batch = sizes.length = sizes.embed_dim  # as many texts as tokens and dimensions
     hidden = draw.mask(sizes.batch, 1, sizes.length)  # hides words, not padding
     input_ids = _tokens(draw, sizes)
     input_ids[1] = input_ids[0]  # the same text twice, with other words hidden
-    yield ask(input_ids, mask=hidden, build=_made(draw, sizes))
+    yield case(input_ids, mask=hidden, build=_made(draw, sizes))
 
 
 def _the_same_in_any_company(cases, values):
     """The batch, the batch again, one of its texts alone: None, a mistake's name or a sentence."""
-    for case, value in zip(cases, values, strict=True):
-        shape = (len(case.args[0]), case.build.args[2])
+    for drawn_case, value in zip(cases, values, strict=True):
+        shape = (len(drawn_case.args[0]), drawn_case.build.args[2])
         if not isinstance(value, torch.Tensor) or value.shape != shape or not value.is_floating_point():
             return f"`TextClassifier` does not return logits, a tensor of shape {shape}: a row for each text."
     batch, again, alone = values
@@ -140,9 +140,9 @@ def in_any_company(draw):
     made = _made(draw, sizes, positional=True, double=True)
     text = int(mask.sum(dim=-1).argmin())
     length = int(mask[text].sum())
-    yield ask(input_ids, mask, build=made)
-    yield ask(input_ids, mask, build=made)
-    yield ask(input_ids[text : text + 1, :length], mask[text : text + 1, :, :length], build=made)
+    yield case(input_ids, mask, build=made)
+    yield case(input_ids, mask, build=made)
+    yield case(input_ids[text : text + 1, :length], mask[text : text + 1, :, :length], build=made)
 
 
 @text_classifier.group("with positions", points=2)
@@ -150,7 +150,7 @@ def with_positions(draw):
     for layer, double in ((EFFICIENT, True), (None, False)):
         sizes = _Sizes(draw)
         input_ids, mask = _padded(draw, sizes)
-        yield ask(input_ids, mask, build=_made(draw, sizes, layer, positional=True, double=double))
+        yield case(input_ids, mask, build=_made(draw, sizes, layer, positional=True, double=double))
 
 
 @text_classifier.group("the weights, by `attend`", points=2)
@@ -158,15 +158,15 @@ def weights(draw):
     for layer, positional in ((NAIVE, False), (None, True)):
         sizes = _Sizes(draw)
         input_ids, mask = _padded(draw, sizes)
-        yield ask(input_ids, mask, build=_made(draw, sizes, layer, positional, look=("attend",)))
-    yield ask(_tokens(draw, sizes), build=_made(draw, sizes, look=("attend",)))
+        yield case(input_ids, mask, build=_made(draw, sizes, layer, positional, look=("attend",)))
+    yield case(_tokens(draw, sizes), build=_made(draw, sizes, look=("attend",)))
 
 
 @text_classifier.group("gradients, and none for the padding's embedding", points=2)
 def gradients(draw):
     sizes = _Sizes(draw)
     input_ids, mask = _padded(draw, sizes)
-    yield ask(input_ids, mask, build=_made(draw, sizes, positional=True, double=True), gradients=True)
+    yield case(input_ids, mask, build=_made(draw, sizes, positional=True, double=True), gradients=True)
     # Here the padding is seen, and yet its embedding must not learn.
     made = _made(draw, sizes, NAIVE, double=True)
-    yield ask(input_ids, build=made, gradients=True)
+    yield case(input_ids, build=made, gradients=True)

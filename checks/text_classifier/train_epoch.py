@@ -7,7 +7,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, case
 from attention_lab.authoring.not_asked import FIXED_AXES, NO_EMPTY_TEXT, OF_OTHERS, STEP_INSTEAD
 
 train_epoch = Exercise(
@@ -99,7 +99,7 @@ def _epoch(draw, sizes, kind="SGD", padded=True, lr=0.5, **circumstances):
     settings = {"lr": lr} | circumstances
     data = [_batch(draw, size, length, padded) for size, length in zip(sizes, draw.sizes(len(sizes)))]
     given = {"weights": _weights(draw), "data": data, "kind": kind, "settings": settings} | happens
-    return ask(
+    return case(
         model="in evaluation mode" if happens["was_evaluated"] else "in training mode",
         batches=f"of {', '.join(map(str, sizes))} texts",
         optimizer=f"{kind}({', '.join(f'{name}={value}' for name, value in settings.items())})",

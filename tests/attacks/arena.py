@@ -41,10 +41,10 @@ PATIENCE = 1 if os.environ.get("EVERY_SEED") else 12
 # environment and in the name of the course's folder: no attack may come to show one of them.
 SECRETS = ("zebra", "quagga", "kinkajou", "okapi", "wombat", "numbat")
 VARIABLE = ("ATTENTION_LAB_PARENT", "wombat")
-PLAIN = "yield ask(draw.normal(draw.sizes(1)[0]))"
+PLAIN = "yield case(draw.normal(draw.sizes(1)[0]))"
 THROUGH = """
     code = "# kinkajou: nobody is to read this\\ndef made(answer):\\n    return answer"
-    yield ask(draw.normal(draw.sizes(1)[0]), through=MadeInKernel(code))
+    yield case(draw.normal(draw.sizes(1)[0]), through=MadeInKernel(code))
 """
 
 
@@ -142,7 +142,7 @@ class Arena:
         checks = self.root / "checks" / f"{NAME}.py"
         text = checks.read_text()
         assert PLAIN in text
-        text = text.replace("import Exercise, ask", "import Exercise, MadeInKernel, ask")
+        text = text.replace("import Exercise, case", "import Exercise, MadeInKernel, case")
         checks.write_text(text.replace(PLAIN, THROUGH.strip()))
 
 

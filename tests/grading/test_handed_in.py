@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-from attention_lab.authoring import Exercise, ask, build, made_by
+from attention_lab.authoring import Exercise, build, case, made_by
 from nbjudge.course.course import Course, open_course
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge_exercise
@@ -48,7 +48,7 @@ exercise = Exercise("total", results=("total",), changed_arguments="all groups")
 @exercise.group("words", points=2)
 def words(draw):
     known = {"a": draw.integer(20, 90), "b": draw.integer(20, 90)}
-    yield ask(made_by(counter, words=known), ["a", "b", "c"], {"weights": [1, 2, 3]})
+    yield case(made_by(counter, words=known), ["a", "b", "c"], {"weights": [1, 2, 3]})
 
 
 def total(counter, words, options):
@@ -99,15 +99,15 @@ def tables(setting):
 
     @made.group("one table", points=2)
     def one(draw):
-        yield ask(pd.DataFrame({"size": [draw.integer(20, 40) * 0.7, 3.1]}))
+        yield case(pd.DataFrame({"size": [draw.integer(20, 40) * 0.7, 3.1]}))
 
     @made.group("more rows", points=3)
     def more(draw):
-        yield ask(pd.DataFrame({"size": [draw.integer(20, 40) * 0.7, 2.5, 4.1]}))
+        yield case(pd.DataFrame({"size": [draw.integer(20, 40) * 0.7, 2.5, 4.1]}))
 
     @made.group("no row", points=1)
     def none(draw):
-        yield ask(pd.DataFrame({"size": [1.5] * 0}), refuses=(0,))
+        yield case(pd.DataFrame({"size": [1.5] * 0}), refuses=(0,))
 
     return made
 
@@ -213,8 +213,8 @@ def test_a_second_result_is_asked_for_with_arguments_of_its_own():
 
     layer = Exercise("layer", results=("x",), changed_arguments="one group")
     made = build(look=("result", "result again"))
-    layer.group("twice", points=1)(lambda draw: [ask(draw.normal(7), build=made)])
-    layer.group("gradients", points=1)(lambda draw: [ask(draw.normal(7), build=made, gradients=True)])
+    layer.group("twice", points=1)(lambda draw: [case(draw.normal(7), build=made)])
+    layer.group("gradients", points=1)(lambda draw: [case(draw.normal(7), build=made, gradients=True)])
     verdict = verdict_on(layer, Doubles, InPlace)
     assert [group.agrees for group in verdict.groups] == [False, True]
 
@@ -242,7 +242,7 @@ looked_at = Exercise("looked_at", results=("outputs",), changed_arguments="all g
 @looked_at.group("one call", points=1)
 def one_call(draw):
     rows, columns, count = draw.sizes(3)
-    yield ask(made_by(small_model, weight=draw.normal(rows, columns)), draw.normal(count, columns))
+    yield case(made_by(small_model, weight=draw.normal(rows, columns)), draw.normal(count, columns))
 
 
 def outputs(model, x):

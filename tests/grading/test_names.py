@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from nbjudge.authoring import ask
+from nbjudge.authoring import case
 from nbjudge.cell_metadata import Origin, is_written_by_student, mark_origin
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
@@ -42,7 +42,7 @@ def written(source: str) -> nbformat.NotebookNode:
 def answer_of(kernel: KernelClient, *cells: nbformat.NotebookNode) -> Answer:
     for cell in cells:
         kernel.run_cell(cell)
-    (answer,) = kernel.call("total", calls_for([ask(3)], [None]), {}).answers
+    (answer,) = kernel.call("total", calls_for([case(3)], [None]), {}).answers
     return answer
 
 

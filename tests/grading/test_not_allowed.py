@@ -8,7 +8,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, SOFTMAX, Case, Exercise, ask
+from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, SOFTMAX, Case, Exercise, case
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import calls_for, read_reply
@@ -38,7 +38,7 @@ def test_asking_for_gradients_accuses_no_one_of_differentiating():
 
     @exercise.group("gradients", points=1)
     def gradients(draw):
-        yield ask(draw.normal(*draw.sizes(2)), gradients=True)
+        yield case(draw.normal(*draw.sizes(2)), gradients=True)
 
     assert judge_exercise(exercise, by_hand, asking(by_hand), seed=1).points == 1
 
@@ -118,8 +118,8 @@ def test_a_softmax_is_welcome_where_the_exercise_does_not_ask_for_one():
 
 def test_only_the_group_in_which_it_ran_is_lost():
     exercise = Exercise("answer", results=("weights",), not_allowed=(SOFTMAX,))
-    exercise.group("rows", points=1)(lambda draw: [ask(draw.normal(*draw.sizes(1)))])
-    exercise.group("tables", points=2)(lambda draw: [ask(draw.normal(*draw.sizes(2)))])
+    exercise.group("rows", points=1)(lambda draw: [case(draw.normal(*draw.sizes(1)))])
+    exercise.group("tables", points=2)(lambda draw: [case(draw.normal(*draw.sizes(2)))])
 
     def answer(scores):
         return by_hand(scores) if scores.dim() == 1 else torch.softmax(scores, -1)

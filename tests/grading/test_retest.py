@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from nbjudge.authoring.case import ask
+from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge_exercise
@@ -72,8 +72,8 @@ def test_a_result_that_is_kept_by_its_shape_is_seen(name):
 
 def test_what_is_right_by_luck_is_not_called_kept():
     exercise = Exercise("doubled", results=("result",))
-    exercise.group("small numbers", points=1)(lambda draw: [ask(np.array([1.0]))])
-    exercise.group("large numbers", points=1)(lambda draw: [ask(np.array([3.0]))])
+    exercise.group("small numbers", points=1)(lambda draw: [case(np.array([1.0]))])
+    exercise.group("large numbers", points=1)(lambda draw: [case(np.array([3.0]))])
 
     def wrong_below_two(x):
         return 2 * x if x[0] >= 2 else x
@@ -90,7 +90,7 @@ def test_what_is_right_by_luck_is_not_called_kept():
 
 def test_numbers_that_cannot_come_up_are_not_asked():
     exercise = Exercise("root", results=("result",), retest_factor=2.0)
-    exercise.group("from one on", points=1)(lambda draw: [ask(np.array([1.0, 4.0]))])
+    exercise.group("from one on", points=1)(lambda draw: [case(np.array([1.0, 4.0]))])
 
     def right_from_one_on(x):
         return np.sqrt(np.maximum(x, 1.0))
@@ -182,7 +182,7 @@ def test_what_is_kept_and_right_costs_nothing():
 @pytest.mark.parametrize(("accepts_any_order", "points"), [(True, 0), (False, 1)])
 def test_whole_numbers_change_places_where_the_reference_accepts_it(accepts_any_order, points):
     exercise = Exercise("tripled", results=("result",))
-    exercise.group("whole numbers", points=1)(lambda draw: [ask(np.arange(4))])
+    exercise.group("whole numbers", points=1)(lambda draw: [case(np.arange(4))])
 
     def reference(x):
         if x[0] and not accepts_any_order:

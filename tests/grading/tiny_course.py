@@ -36,7 +36,7 @@ NOTHING = dict.fromkeys(FULL, 0)
 CHECKS = """
 import torch
 
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, case
 
 double = Exercise("double", results=("doubled",))
 row_sums = Exercise("row_sums", results=("sums",))
@@ -46,14 +46,14 @@ biggest = Exercise("biggest", results=("biggest",))
 @double.group("zebra vectors", points=1)
 def vectors(draw):
     (width,) = draw.sizes(1)
-    yield ask(draw.normal(width))
-    yield ask(draw.normal(width, dtype=torch.float64))
+    yield case(draw.normal(width))
+    yield case(draw.normal(width, dtype=torch.float64))
 
 
 @double.group("zebra gradients", points=1)
 def gradients(draw):
     rows, columns = draw.sizes(2)
-    yield ask(draw.normal(rows, columns), gradients=True)
+    yield case(draw.normal(rows, columns), gradients=True)
 
 
 @double.mistake("Not one quagga was doubled: every number comes back as it went in.")
@@ -64,18 +64,18 @@ def unchanged(x):
 @row_sums.group("zebra tables", points=1)
 def tables(draw):
     rows, columns = draw.sizes(2)
-    yield ask(draw.normal(rows, columns))
+    yield case(draw.normal(rows, columns))
 
 
 @row_sums.group("zebra refusals", points=1)
 def refusals(draw):
     (width,) = draw.sizes(1)
-    yield ask(draw.normal(width), refuses=(width,))
+    yield case(draw.normal(width), refuses=(width,))
 
 
 @biggest.group("zebra lists", points=1)
 def lists(draw):
-    yield ask(draw.normal(draw.sizes(1)[0]))
+    yield case(draw.normal(draw.sizes(1)[0]))
 """
 
 

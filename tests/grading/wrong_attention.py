@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_lab.authoring import Exercise, ask
+from attention_lab.authoring import Exercise, case
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
@@ -25,7 +25,7 @@ def attend(query, key=None, value=None, mask=None):
 def unequal(draw, dtype=torch.float32, **options):
     queries, keys, width, value_width = draw.sizes(4)
     sizes = (queries, width), (keys, width), (keys, value_width)
-    yield ask(*(draw.normal(*size, dtype=dtype) for size in sizes), **options)
+    yield case(*(draw.normal(*size, dtype=dtype) for size in sizes), **options)
 
 
 def in_float64(draw):
@@ -38,26 +38,26 @@ def with_gradients(draw):
 
 def square(draw):
     (size,) = draw.sizes(1)
-    yield ask(*(draw.normal(size, size) for _ in range(3)))
+    yield case(*(draw.normal(size, size) for _ in range(3)))
 
 
 def causal(draw):
     length, width = draw.sizes(2)
-    yield ask(draw.normal(length, width), mask=torch.ones(length, length).tril().bool())
+    yield case(draw.normal(length, width), mask=torch.ones(length, length).tril().bool())
 
 
 def masked(draw):
     queries, keys, width = draw.sizes(3)
-    yield ask(draw.normal(queries, width), draw.normal(keys, width), mask=draw.mask(queries, keys))
+    yield case(draw.normal(queries, width), draw.normal(keys, width), mask=draw.mask(queries, keys))
 
 
 def clashing(draw):
     length, width, other = draw.sizes(3)
-    yield ask(draw.normal(length, width), draw.normal(length, other), refuses=(width, other))
+    yield case(draw.normal(length, width), draw.normal(length, other), refuses=(width, other))
 
 
 def clashing_or_else(draw):
-    yield ask(draw.normal(3, 5), draw.normal(3, 4), refuses=(5,), or_naming=(10, 2))
+    yield case(draw.normal(3, 5), draw.normal(3, 4), refuses=(5,), or_naming=(10, 2))
 
 
 def finding(answer, cases, seed=3, ask_kernel=None):

@@ -6,7 +6,7 @@ here, and the hidden asserts of that cell are not run any more.
 
 import numpy as np
 
-from nbjudge.authoring import Exercise, Step, ask
+from nbjudge.authoring import Exercise, Step, case
 
 # NumPy's functions and methods alike end in these.
 READY_MADE = Step(
@@ -19,15 +19,15 @@ deviation = Exercise("deviation", results=("deviation",), not_allowed=(READY_MAD
 @deviation.group("samples", points=2)
 def fresh_samples(draw):
     for size in draw.sizes(2):
-        yield ask(draw.normal(size) * 3 + 10)
+        yield case(draw.normal(size) * 3 + 10)
 
 
 @deviation.group("values far from zero", points=1)
 def far_from_zero(draw):
     """Where squares are subtracted from each other, nothing is left of such a sample."""
     (size,) = draw.sizes(1)
-    yield ask(draw.normal(size) + 1e8)
-    yield ask(np.full(size, 5.0))
+    yield case(draw.normal(size) + 1e8)
+    yield case(np.full(size, 5.0))
 
 
 @deviation.mistake("It is divided by n: divide by n - 1, for the mean is taken from the same numbers.")
@@ -75,14 +75,14 @@ standardise = Exercise(
 @standardise.group("tables", points=2)
 def fresh_tables(draw):
     people, measurements = draw.sizes(2)
-    yield ask(draw.normal(people, measurements) * draw.uniform(measurements) * 9 + draw.normal(measurements))
+    yield case(draw.normal(people, measurements) * draw.uniform(measurements) * 9 + draw.normal(measurements))
 
 
 @standardise.group("as many people as measurements", points=1)
 def square_tables(draw):
     """Here no one is helped by shapes that do not fit."""
     (size,) = draw.sizes(1)
-    yield ask(draw.normal(size, size) + 5)
+    yield case(draw.normal(size, size) + 5)
 
 
 @standardise.group("a column in which all are alike", points=1)
@@ -90,7 +90,7 @@ def alike(draw):
     people, measurements = draw.sizes(2)
     table = draw.normal(people, measurements)
     table[:, draw.integer(0, measurements - 1)] = 7.0
-    yield ask(table)
+    yield case(table)
 
 
 @standardise.mistake("Mean and deviation are those of the whole table: each column has its own, axis=0.")

@@ -14,7 +14,7 @@ CHECKS = """
 import numpy as np
 import pandas as pd
 
-from nbjudge.authoring import Exercise, ask
+from nbjudge.authoring import Exercise, case
 
 centred = Exercise("centred", results=("numbers",), cell="test_centred")
 by_city = Exercise("by_city", results=("means",), cell="test_by_city")
@@ -22,7 +22,7 @@ by_city = Exercise("by_city", results=("means",), cell="test_by_city")
 
 @centred.group("numbers", points=2)
 def numbers(draw):
-    yield ask(draw.normal(*draw.sizes(1)) + 3)
+    yield case(draw.normal(*draw.sizes(1)) + 3)
 
 
 @centred.mistake("The mean is not subtracted.")
@@ -38,7 +38,7 @@ def with_a_loop(x):
 @by_city.group("tables", points=3)
 def tables(draw):
     size = draw.sizes(1)[0]
-    yield ask(pd.DataFrame({"city": [f"c{i % 3}" for i in range(size)], "degrees": draw.normal(size)}))
+    yield case(pd.DataFrame({"city": [f"c{i % 3}" for i in range(size)], "degrees": draw.normal(size)}))
 
 
 @by_city.mistake("These are sums: take means.")

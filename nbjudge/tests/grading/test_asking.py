@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nbjudge.authoring import Exercise, ask
+from nbjudge.authoring import Exercise, case
 from nbjudge.judge.batched_calls import call_groups
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.judge import judge_exercise
@@ -15,7 +15,7 @@ exercise = Exercise("double", results=("output",))
 
 
 def cases_of_width(width, count):
-    return lambda draw: [ask(draw.normal(width)) for _ in range(count)]
+    return lambda draw: [case(draw.normal(width)) for _ in range(count)]
 
 
 for name, size in SIZES.items():

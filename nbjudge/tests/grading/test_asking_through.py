@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from nbjudge.authoring import Exercise, MadeInKernel, ask, made_by
+from nbjudge.authoring import Exercise, MadeInKernel, case, made_by
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import calls_for, read_reply
@@ -41,7 +41,7 @@ tower = Exercise("Tower", results=("output",))
 @step.group("one step", points=1)
 def one_step(draw):
     (width,) = draw.sizes(1)
-    yield ask(draw.normal(width), draw.normal(width), through=partial(with_an_optimizer, rate=0.5))
+    yield case(draw.normal(width), draw.normal(width), through=partial(with_an_optimizer, rate=0.5))
 
 
 @step.mistake("The weights are what they were: no step was taken.")
@@ -54,7 +54,7 @@ def with_a_layer(draw):
     width, length = draw.sizes(2)
     state = {"layer.weight": draw.normal(width, width)}
     made = build(made_by(layer, width=width), state=state, look=("result", "twice"))
-    yield ask(draw.normal(length, width), build=made)
+    yield case(draw.normal(length, width), build=made)
 
 
 class Tower(nn.Module):
@@ -119,8 +119,8 @@ def test_an_answer_that_is_not_there_needs_no_adapter():
 
 
 def test_the_judges_code_arrives_without_its_text():
-    case = ask(torch.ones(2), torch.ones(2), through=partial(with_an_optimizer, rate=0.5))
-    request = packing.pack({"target": "step", "calls": calls_for([case], [None]), "watch": {}})
+    drawn_case = case(torch.ones(2), torch.ones(2), through=partial(with_an_optimizer, rate=0.5))
+    request = packing.pack({"target": "step", "calls": calls_for([drawn_case], [None]), "watch": {}})
     found = []
 
     def searches(weights, optimizer):
@@ -167,4 +167,4 @@ def test_code_for_the_kernel_that_uses_what_cannot_come_along_is_said_to_its_aut
         return LOCK(x)
 
     with pytest.raises(CourseError, match="leans_on_an_object.* uses LOCK, a Linear that cannot come along"):
-        ask(1, through=leans_on_an_object)
+        case(1, through=leans_on_an_object)

@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.nn as nn
 
-from nbjudge.authoring import ask
+from nbjudge.authoring import case
 from nbjudge.kernel.replies import calls_for
 from nbjudge.kernel.requests import expression
 from nbjudge.torch import build
@@ -42,7 +42,7 @@ def asked(monkeypatch):
 
 
 def fresh_layers(*widths):
-    return [ask(torch.ones(2, width), build=build(width, look=("state",))) for width in widths]
+    return [case(torch.ones(2, width), build=build(width, look=("state",))) for width in widths]
 
 
 def weights(answer):
@@ -74,11 +74,11 @@ def test_what_is_drawn_afterwards_is_what_would_have_been_drawn(asked):
     np.random.set_state(states[1])
     torch.set_rng_state(states[2])
     asked(Layer, *fresh_layers(5))
-    asked(chance_of_all, ask(torch.ones(3)))
+    asked(chance_of_all, case(torch.ones(3)))
     assert next_numbers() == expected
 
 
 def test_an_answer_that_draws_by_chance_is_asked_with_the_same_chance(asked):
-    first, second = (asked(chance_of_all, ask(torch.ones(3)), ask(torch.ones(3))) for _ in range(2))
+    first, second = (asked(chance_of_all, case(torch.ones(3)), case(torch.ones(3))) for _ in range(2))
     assert torch.equal(first[0]["value"], second[0]["value"])
     assert not torch.equal(first[0]["value"], first[1]["value"])

@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from nbjudge.authoring import Exercise, ask
+from nbjudge.authoring import Exercise, case
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
@@ -42,7 +42,7 @@ def test_a_student_whose_number_is_nearly_right_sees_what_is_wrong_with_it(answe
 
     @exercise.group("numbers", points=1)
     def numbers(draw):
-        yield ask(torch.eye(*draw.sizes(1))[0])
+        yield case(torch.eye(*draw.sizes(1))[0])
 
     def ask_student(_name, calls, _watch):
         return read_reply(respond.answer_calls(answer, calls), len(calls))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from nbjudge.authoring.case import ask
+from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import messages
 from nbjudge.judge.judge import judge_exercise
@@ -16,8 +16,8 @@ from nbjudge.torch import Draw
 
 tensors = Exercise("shares", results=("shares",), draw=Draw)
 arrays = Exercise("shares", results=("shares",))
-arrays.group("tables", points=1)(lambda draw: [ask(draw.normal(9, 14, dtype="float32"))])
-tensors.group("tables", points=1)(lambda draw: [ask(draw.normal(9, 14))])
+arrays.group("tables", points=1)(lambda draw: [case(draw.normal(9, 14, dtype="float32"))])
+tensors.group("tables", points=1)(lambda draw: [case(draw.normal(9, 14))])
 
 
 def shares(x):

@@ -28,12 +28,13 @@ from wrong_attention import (
     with_gradients,
 )
 
-from nbjudge.authoring import Exercise, ask
+from nbjudge.authoring import Exercise, case
 from nbjudge.judge.compare import is_right
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import Answer, Reply, read_reply
 from nbjudge.probe import respond
+from nbjudge.torch import Draw
 
 PAIR = r"\(output, weights\) was asked for"
 REFUSED = r"raise a ValueError .* \d+ and \d+"
@@ -164,7 +165,7 @@ def test_the_result_that_is_right_is_named_as_well(change, sentence):
 
 def test_a_number_is_told_from_a_tensor_and_an_int():
     exercise = Exercise("count", results=("count",))
-    exercise.group("one", points=1)(lambda draw: [ask(draw.integer(5, 9))])
+    exercise.group("one", points=1)(lambda draw: [case(draw.integer(5, 9))])
     for answer, sentence in {
         lambda n: 2.0 * n: r"gives 1\d, and \d is right",
         lambda n: n: r"returns an int, and a Python float was asked for",
@@ -179,7 +180,7 @@ def test_a_number_is_told_from_a_tensor_and_an_int():
 
 def two_texts(draw):
     for _ in range(2):
-        yield ask(draw.normal(5, 6), draw.normal(7, 6), draw.normal(7, 6))
+        yield case(draw.normal(5, 6), draw.normal(7, 6), draw.normal(7, 6))
 
 
 def test_constants_in_place_of_arguments_are_told():
@@ -218,8 +219,8 @@ CACHES = {
 @pytest.mark.parametrize("name", CACHES)
 def test_of_a_result_that_holds_arrays_the_one_that_differs_is_named(name):
     spoil, sentence = CACHES[name]
-    exercise = Exercise("cached", results=("output", "cache"))
-    exercise.group("a token", points=1)(lambda draw: [ask(draw.normal(*draw.sizes(2)))])
+    exercise = Exercise("cached", results=("output", "cache"), draw=Draw)
+    exercise.group("a token", points=1)(lambda draw: [case(draw.normal(*draw.sizes(2)))])
 
     def in_process(_name, calls, watch):
         reply = respond.answer_calls(lambda *given: spoil(*cached(*given)), calls, watch)
@@ -233,14 +234,15 @@ def test_of_a_result_that_holds_arrays_the_one_that_differs_is_named(name):
 @pytest.mark.parametrize("sentence", ["5 is odd", "10 / 2 is odd"])
 def test_other_numbers_may_say_as_much(sentence):
     said = Answer("raised", error="ValueError", message=sentence)
-    assert is_right(Exercise("attend", results=("output",)), ask(refuses=(5,), or_naming=(10, 2)), said, said)
+    exercise = Exercise("attend", results=("output",))
+    assert is_right(exercise, case(refuses=(5,), or_naming=(10, 2)), said, said)
 
 
 def test_an_empty_row_divided_by_the_smallest_number_has_a_gradient():
     """Weights of the output are never so large that a right answer's gradient overflows."""
 
     def empty(draw):
-        yield ask(draw.normal(40, 50), gradients=True)
+        yield case(draw.normal(40, 50), gradients=True)
 
     exercise = Exercise("shares", results=("shares",), weights=1)
     exercise.group("empty rows", points=1)(empty)

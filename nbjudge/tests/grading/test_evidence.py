@@ -6,7 +6,7 @@ import pytest
 import torch
 from wrong_attention import finding, put, spoilt, unequal
 
-from nbjudge.authoring import Exercise, ask, made_by
+from nbjudge.authoring import Exercise, case, made_by
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import Answer, Reply, read_reply
 from nbjudge.probe import respond
@@ -35,12 +35,12 @@ def watching(answer):
 
 @continued.group("the numbers", points=1)
 def numbers(draw):
-    yield ask(made_by(made_double), draw.integers(1, 9, 4), 3, ["result"], True, through=watching)
+    yield case(made_by(made_double), draw.integers(1, 9, 4), 3, ["result"], True, through=watching)
 
 
 @continued.group("how many", points=1)
 def how_many(draw):
-    yield ask(made_by(made_double), draw.integers(1, 9, 4), 3, ["how long", "loud"], False, through=watching)
+    yield case(made_by(made_double), draw.integers(1, 9, 4), 3, ["how long", "loud"], False, through=watching)
 
 
 def reference(step, tokens, count):
@@ -89,7 +89,7 @@ def test_names_that_an_answer_makes_up_are_not_shown():
 )
 def test_arrays_in_a_list_are_told_whole(sizes, said):
     exercise = Exercise("added_up", results=("sum",))
-    exercise.group("two", points=1)(lambda draw: [ask(tuple(draw.normal(*size) for size in sizes))])
+    exercise.group("two", points=1)(lambda draw: [case(tuple(draw.normal(*size) for size in sizes))])
     (shown,) = evidence_for(exercise, lambda pair: pair[0].sum(), lambda pair: pair[0].sum() + pair[1].sum())
     assert said in shown
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nbjudge.authoring import Exercise, Step, ask, build
+from nbjudge.authoring import Exercise, Step, build, case
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
@@ -26,12 +26,12 @@ means = Exercise("mean_by_city", results=("means",), not_allowed=(GROUPING,))
 def cities(draw):
     for size in draw.sizes(2):
         named = [("Bern", "Lugano", "Genf")[draw.integer(0, 2)] for _ in range(size)]
-        yield ask(pd.DataFrame({"city": named, "degrees": draw.normal(size)}))
+        yield case(pd.DataFrame({"city": named, "degrees": draw.normal(size)}))
 
 
 @means.group("a city without measurements", points=1)
 def gaps(draw):
-    yield ask(pd.DataFrame({"city": ["Bern", "Bern", "Chur"], "degrees": [1.0, np.nan, np.nan]}))
+    yield case(pd.DataFrame({"city": ["Bern", "Bern", "Chur"], "degrees": [1.0, np.nan, np.nan]}))
 
 
 def mean_by_city(table):
@@ -100,7 +100,7 @@ counter = Exercise("Counter", results=("count",))
 @counter.group("adding up", points=1)
 def adding_up(draw):
     start, numbers = draw.integer(10, 99), draw.integers(100, 900, *draw.sizes(1))
-    yield ask(numbers, build=build(start, look=("add", "total", "attributes")))
+    yield case(numbers, build=build(start, look=("add", "total", "attributes")))
 
 
 class Counter:

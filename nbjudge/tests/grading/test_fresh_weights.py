@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from nbjudge.authoring import Exercise, ask
+from nbjudge.authoring import Exercise, case
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
@@ -17,13 +17,13 @@ OWN, SHORT, LONG = "with the weights it draws itself", "one number", "many numbe
 @layer.group(OWN, points=1, fresh=True)
 def own_weights(draw):
     width, length = draw.sizes(2)
-    yield ask(draw.normal(length, width), build=build(width, look=("result", "state")))
+    yield case(draw.normal(length, width), build=build(width, look=("result", "state")))
 
 
 def given_weights(draw, length):
     (width,) = draw.sizes(1)
     state = {"map.weight": draw.normal(width, width), "map.bias": draw.normal(width)}
-    return ask(draw.normal(length, width), build=build(width, state=state))
+    return case(draw.normal(length, width), build=build(width, state=state))
 
 
 @layer.group(SHORT, points=1)

@@ -12,7 +12,7 @@ import psutil
 import pytest
 import torch
 
-from nbjudge.authoring import ask
+from nbjudge.authoring import case
 from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.replies import Reply, calls_for
@@ -47,7 +47,7 @@ def printed(notebook: nbformat.NotebookNode, index: int) -> str:
 
 
 def put(kernel: KernelClient, name: str, *inputs: torch.Tensor) -> Reply:
-    cases = [ask(given) for given in inputs]
+    cases = [case(given) for given in inputs]
     return kernel.call(name, calls_for(cases, [None] * len(cases)), False)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from nbjudge.authoring import Exercise, ask
+from nbjudge.authoring import Exercise, case
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import calls_for, read_reply
 from nbjudge.probe import respond
@@ -19,7 +19,7 @@ kept = []
 
 @table.group("the numbers", points=1)
 def the_numbers(draw):
-    yield ask(draw.normal(LENGTH, WIDTH), draw.normal(LENGTH, WIDTH))
+    yield case(draw.normal(LENGTH, WIDTH), draw.normal(LENGTH, WIDTH))
 
 
 def report(cases, reports):
@@ -29,7 +29,7 @@ def report(cases, reports):
 
 @table.group("memory", points=1, verify=report)
 def memory(draw):
-    yield ask(draw.normal(LENGTH, WIDTH), draw.normal(LENGTH, WIDTH), measure=memory_of)
+    yield case(draw.normal(LENGTH, WIDTH), draw.normal(LENGTH, WIDTH), measure=memory_of)
 
 
 def few(cases, reports):
@@ -38,7 +38,7 @@ def few(cases, reports):
 
 @table.group("multiplications", points=1, verify=few)
 def multiplications(draw):
-    yield ask(draw.normal(LENGTH, WIDTH), draw.normal(LENGTH, WIDTH), measure=multiplications_of)
+    yield case(draw.normal(LENGTH, WIDTH), draw.normal(LENGTH, WIDTH), measure=multiplications_of)
 
 
 def at_once(rows, columns):
@@ -77,9 +77,9 @@ def test_a_call_that_is_measured_twice_is_handed_the_same_numbers_again():
     def twice(call):
         return call(), call().tolist()
 
-    case = ask(torch.zeros(2), measure=twice)
+    drawn_case = case(torch.zeros(2), measure=twice)
     kept.clear()
-    (given,) = respond.answer_calls(answer, calls_for([case], [None]))
+    (given,) = respond.answer_calls(answer, calls_for([drawn_case], [None]))
     assert kept == [[0, 0], [0, 0]]
     assert given["value"].tolist() == given["measured"] == [1, 1]
     assert given["changed"] == ["/args/0"]
@@ -136,7 +136,7 @@ def test_without_gradients_a_value_is_compared_like_any_other():
 
     @exercise.group("the numbers", points=1)
     def without(draw):
-        yield ask(draw.normal(3, WIDTH), draw.normal(5, WIDTH), through=without_gradients)
+        yield case(draw.normal(3, WIDTH), draw.normal(5, WIDTH), through=without_gradients)
 
     def only_with_gradients(rows, columns):
         return row_by_row(rows, columns) if torch.is_grad_enabled() else None

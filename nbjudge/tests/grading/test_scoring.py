@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from nbjudge.authoring import Exercise, ask
+from nbjudge.authoring import Exercise, case
 from nbjudge.judge.drawn_group import draw_group
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
@@ -14,18 +14,18 @@ double = Exercise("double", results=("doubled",))
 
 @double.group("tables", points=2)
 def tables(draw):
-    yield ask(draw.normal(*draw.sizes(2)))
+    yield case(draw.normal(*draw.sizes(2)))
 
 
 @double.group("tables of zeros", points=1)
 def zeros(draw):
-    yield ask(torch.zeros(draw.sizes(2)))
+    yield case(torch.zeros(draw.sizes(2)))
 
 
 @double.group("rows", points=1)
 def rows(draw):
     (width,) = draw.sizes(1)
-    yield ask(draw.normal(width), refuses=(width,))
+    yield case(draw.normal(width), refuses=(width,))
 
 
 def reference(x):
@@ -95,18 +95,18 @@ ANSWERS = {
 def test_what_takes_work_is_seen_from_the_right_answers(name):
     right, tells = ANSWERS[name]
     exercise = Exercise("any", results=("any",))
-    exercise.group("all", points=1)(lambda draw: [ask(draw.normal(7, 9)) for _ in range(3)])
+    exercise.group("all", points=1)(lambda draw: [case(draw.normal(7, 9)) for _ in range(3)])
     assert draw_group(exercise, exercise.groups[0], right, 5).requires_computation is tells
 
 
 def test_yes_and_no_tell_when_there_are_too_many_of_them_for_a_coin():
     for count, tells in ((4, False), (12, True)):
         exercise = Exercise("even", results=("even",))
-        exercise.group("all", points=1)(lambda draw, count=count: [ask(n) for n in range(count)])
+        exercise.group("all", points=1)(lambda draw, count=count: [case(n) for n in range(count)])
         assert draw_group(exercise, exercise.groups[0], lambda n: n % 2 == 0, 5).requires_computation is tells
 
 
 def test_an_exercise_with_nothing_to_work_out_still_gives_its_points():
     exercise = Exercise("no", results=("no",))
-    exercise.group("no", points=1)(lambda draw: [ask(draw.normal(3))])
+    exercise.group("no", points=1)(lambda draw: [case(draw.normal(3))])
     assert verdict_on(lambda x: False, exercise, lambda x: False).points == 1

@@ -7,7 +7,7 @@ import random
 import pytest
 import torch
 
-from nbjudge.authoring.case import ask
+from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
@@ -19,12 +19,12 @@ exercise = Exercise("halve", results=("halves",), draw=Draw)
 
 @exercise.group("numbers", points=1)
 def numbers(draw):
-    yield ask(draw.normal(20))
+    yield case(draw.normal(20))
 
 
 @exercise.group("tables", points=1)
 def tables(draw):
-    yield ask(draw.normal(7, 9))
+    yield case(draw.normal(7, 9))
 
 
 @exercise.mistake("It doubles.")
@@ -61,7 +61,7 @@ def test_dropout_is_the_first_thing_that_is_said():
 
 def test_a_random_list_is_told_without_a_library_s_causes():
     made = Exercise("ordered", results=("numbers",))
-    made.group("numbers", points=1)(lambda draw: [ask(list(range(40)))])
+    made.group("numbers", points=1)(lambda draw: [case(list(range(40)))])
     verdict, _ = judged(made, sorted, lambda numbers: random.sample(numbers, len(numbers)))
     assert "two results for one and the same call" in verdict.message
     assert "dropout" not in verdict.message
@@ -81,8 +81,8 @@ def test_dropout_in_a_layer_is_said_first():
             return self.dropout(super().forward(x))
 
     layer = Exercise("Layer", results=("halves",), draw=Draw)
-    layer.group("attributes", points=1)(lambda draw: [ask(build=build(look=("attributes",)))])
-    layer.group("numbers", points=1)(lambda draw: [ask(draw.normal(7, 9), build=build())])
+    layer.group("attributes", points=1)(lambda draw: [case(build=build(look=("attributes",)))])
+    layer.group("numbers", points=1)(lambda draw: [case(draw.normal(7, 9), build=build())])
     assert judged(layer, Layer, Layer)[0].points == 2
     verdict, _ = judged(layer, Layer, WithDropout)
     assert "two results for one and the same call" in verdict.message
@@ -98,7 +98,7 @@ def test_a_steady_wrong_answer_is_called_once_more_and_no_word_is_said(answer, m
 
 def test_random_results_that_a_verifier_accepts_cost_nothing():
     made = Exercise("draw", results=("number",))
-    made.group("numbers", points=1, verify=lambda cases, values: None)(lambda draw: [ask(3)])
+    made.group("numbers", points=1, verify=lambda cases, values: None)(lambda draw: [case(3)])
     verdict, messages = judged(made, lambda n: 0.0, lambda n: random.random())
     assert verdict.points == 1
     assert messages == [1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nbjudge.authoring.case import ask
+from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
@@ -15,10 +15,10 @@ exercise = Exercise("path", results=("path",))
 
 def steps_are_legal(cases, values):
     """Any way from 0 to the number is right: steps of 1 and 3, each place once."""
-    for case, path in zip(cases, values, strict=True):
+    for drawn_case, path in zip(cases, values, strict=True):
         if path[0] != 0:
             return "The path begins elsewhere."
-        if path[-1] != case.args[0]:
+        if path[-1] != drawn_case.args[0]:
             return "The path ends elsewhere."
         if any(after - before not in (1, 3) for before, after in zip(path, path[1:], strict=False)):
             return "A step is neither 1 nor 3."
@@ -28,12 +28,12 @@ def steps_are_legal(cases, values):
 @exercise.group("some numbers", points=2, verify=steps_are_legal)
 def numbers(draw):
     for number in (4, 2, draw.integer(12, 20)):
-        yield ask(number)
+        yield case(number)
 
 
 @exercise.group("the length of a list", points=1)
 def compared(draw):
-    yield ask(1)
+    yield case(1)
 
 
 @exercise.mistake("It ends one step too early.")

@@ -21,7 +21,7 @@ BESIDES = {
     "In this course": "attention_lab.authoring",
 }
 # What every file of checks begins with; the other names follow by the alphabet.
-FIRST = ("Exercise", "ask", "build", "Draw")
+FIRST = ("Exercise", "case", "build", "Draw")
 # What is in signatures by its name, not by what it is made of. Lessons need not import it.
 ALIASES = {"Values": "attention_lab.plots.Values", "plots.Values": "attention_lab.plots.Values"}
 

@@ -1,6 +1,6 @@
 """Exercises, their cases and their mistakes; inputs to draw; limits and steps that are not allowed."""
 
-from nbjudge.authoring.case import Build, Case, ask, build
+from nbjudge.authoring.cases import Build, Case, build, case
 from nbjudge.authoring.draw import Draw, in_any_order
 from nbjudge.authoring.exercise import SUMS_OF_PRODUCTS, Exercise, Tolerance
 from nbjudge.authoring.kernel_code import made_by
@@ -20,7 +20,7 @@ __all__ = [
     "MadeInKernel",
     "Step",
     "Tolerance",
-    "ask",
+    "case",
     "build",
     "in_any_order",
     "made_by",

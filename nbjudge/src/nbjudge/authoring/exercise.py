@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbjudge.authoring.case import Case
+from nbjudge.authoring.cases import Case
 from nbjudge.authoring.draw import Draw
 from nbjudge.authoring.steps import Step
 from nbjudge.errors import CourseError
@@ -155,7 +155,7 @@ class Exercise:
 
         The group is worth `points`, and stands or falls as a whole. `verify` looks at the values instead of
         comparing them, for answers that no reference predicts: given the group's cases and the values, it
-        returns None, the name of a mistake, or a sentence. Where cases are measured (see `ask`), values are
+        returns None, the name of a mistake, or a sentence. Where cases are measured (see `case`), values are
         compared, and `verify` is given the reports of right ones; what it says comes behind what is wrong
         with values elsewhere. `fresh` asks a module on the weights that it
         drew itself, `build(..., look=("result", "state"))`. `withhold_points` says that the group can pass

@@ -30,7 +30,7 @@ def made_by(function: Callable[..., Any], **given: Any) -> MadeInKernel:
 
 
 def stands_between(function: Callable[..., Any] | MadeInKernel) -> MadeInKernel:
-    """Code of the checks' own between a call and the answer, see `ask`.
+    """Code of the checks' own between a call and the answer, see `case`.
 
     Raises CourseError where it uses what cannot come along.
     """

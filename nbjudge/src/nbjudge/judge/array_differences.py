@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nbjudge.authoring.case import Case
+from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.values.arrays import DOUBLE, ArrayKind, is_array
 from nbjudge.values.describe import listed, told_apart

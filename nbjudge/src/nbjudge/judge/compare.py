@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-from nbjudge.authoring.case import Case
+from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Tolerance
 from nbjudge.kernel.replies import Answer
 from nbjudge.values.kinds import kind_of

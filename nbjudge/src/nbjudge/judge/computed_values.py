@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nbjudge.authoring.case import Case
+from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Group
 from nbjudge.kernel.replies import Answer
 from nbjudge.probe.building import RESULTS, SIDES

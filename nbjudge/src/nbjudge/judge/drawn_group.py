@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from nbjudge.authoring.case import Case
+from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Group, Mistake
 from nbjudge.errors import CourseError
 from nbjudge.judge.compare import changes_values, raises_as_required

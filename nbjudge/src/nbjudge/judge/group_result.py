@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nbjudge.authoring.case import Case
+from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Group
 from nbjudge.judge.compare import changes_arguments, has_expected_values
 from nbjudge.judge.drawn_group import DrawnGroup

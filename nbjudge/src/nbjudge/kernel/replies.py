@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from nbjudge.authoring.case import Case
+from nbjudge.authoring.cases import Case
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch
 from nbjudge.values.kinds import kind_of

@@ -9,7 +9,7 @@ from functools import cached_property
 from types import CodeType
 from typing import Any
 
-from nbjudge.authoring.case import Case
+from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
 from nbjudge.judge.retest import retest_calls

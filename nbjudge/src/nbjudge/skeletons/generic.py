@@ -83,13 +83,13 @@ $variable = Exercise(
 def fresh_vectors(draw):
     """Fresh numbers, of a size that stands nowhere in the notebook."""
     (size,) = draw.sizes(1)
-    yield ask(draw.normal(size))
+    yield case(draw.normal(size))
 
 
 @$variable.group("whole numbers", points=1)
 def whole_numbers(draw):
     """Another dtype, and another size."""
-    yield ask(draw.integers(-9, 9, *draw.sizes(1)))
+    yield case(draw.integers(-9, 9, *draw.sizes(1)))
 
 
 @$variable.mistake("The numbers come back squared: 3 gives 6, not 9.")

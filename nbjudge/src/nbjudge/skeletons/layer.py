@@ -68,7 +68,7 @@ def _made(draw, width, parts, dtype=torch.float32, **how):
 def parameters(draw):
     """Names and shapes only: numbers are compared where `state` is given."""
     parts, size = $two_sizes
-    yield ask(build=build(parts * size, parts, look=("parameters",)))
+    yield case(build=build(parts * size, parts, look=("parameters",)))
 
 
 @$variable.group("several rows, in both dtypes", points=2)
@@ -77,8 +77,8 @@ def several_rows(draw):
     for dtype in $floats:
         parts, size, batch, length = $four_sizes
         x = draw.normal(batch, length, parts * size, dtype=dtype)
-        yield ask(x, build=_made(draw, parts * size, parts, dtype))
-    yield ask(x, build=_made(draw, parts * size, parts, dtype, eval=True))
+        yield case(x, build=_made(draw, parts * size, parts, dtype))
+    yield case(x, build=_made(draw, parts * size, parts, dtype, eval=True))
 
 
 @$variable.group("gradients", points=1)
@@ -86,14 +86,14 @@ def gradients(draw):
     """Of the input, and of the projection."""
     parts, size, batch, length = $four_sizes
     x = draw.normal(batch, length, parts * size)
-    yield ask(x, build=_made(draw, parts * size, parts), gradients=True)
+    yield case(x, build=_made(draw, parts * size, parts), gradients=True)
 
 
 @$variable.group("widths that cannot be cut", points=1)
 def refusals(draw):
     """A ValueError when the layer is made, whose sentence holds both numbers."""
     $uncut
-    yield ask(build=build(width, parts, look=()), refuses=(width, parts))
+    yield case(build=build(width, parts, look=()), refuses=(width, parts))
 
 
 class Right(nn.Module):

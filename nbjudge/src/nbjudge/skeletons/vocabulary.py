@@ -14,7 +14,7 @@ TORCH = re.compile(r"^import torch\b", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The module that checks import `Exercise` and `ask` from, and the library whose values they ask with."""
+    """The module that checks import `Exercise` and `case` from, and the library of their values."""
 
     module: str = OWN_MODULE
     torch: bool = False
@@ -34,7 +34,7 @@ class Vocabulary:
 
     def values(self, layer: bool = False) -> dict[str, str]:
         """What templates say in this course's words; a layer is built besides."""
-        lines = [f"from {self.module} import Exercise, ask"]
+        lines = [f"from {self.module} import Exercise, case"]
         of_torch = [name for name, used in (("Draw", self.draws), ("build", layer)) if used]
         if of_torch:
             lines.append(f"from nbjudge.torch import {', '.join(of_torch)}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from nbjudge.authoring.case import Build
+from nbjudge.authoring.cases import Build
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What a call takes: bytes held in memory, and multiplications. Counted, not timed.
 
-Both functions run in the student's kernel: ``ask(..., measure=memory_of)``. They make the call without
+Both functions run in the student's kernel: ``case(..., measure=memory_of)``. They make the call without
 gradients and return the pair (value, report). The judge compares the value, and the `verify` of the case
 group looks at the report.
 """
@@ -20,7 +20,7 @@ BLOCK = 2**16  # bytes; the same call holds some hundred more or less each time
 
 
 def without_gradients(answer: Callable[..., Any]) -> Callable[..., Any]:
-    """The answer, called with gradients switched off: ``ask(..., through=without_gradients)``."""
+    """The answer, called with gradients switched off: ``case(..., through=without_gradients)``."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
         with torch.no_grad():

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from nbjudge.authoring.case import Case
+from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.argument_names import argument_names, receiver
 from nbjudge.judge.judge import Judgement

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbjudge.authoring.case import Case
+from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Group, Tolerance
 from nbjudge.authoring.steps import Step
 from nbjudge.judge.drawn_group import DrawnGroup

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from nbjudge.authoring.case import Case
+from nbjudge.authoring.cases import Case
 from nbjudge.course.course import Course
 from nbjudge.errors import CourseError
 from nbjudge.judge.argument_names import argument_names
@@ -31,7 +31,7 @@ SEED = 1  # of what is recorded: the same course makes the same recording
 # What a recording is made of, beside plain values and arrays.
 FORMS = {
     *(("nbjudge.tutor.recorded", name) for name in ("RecordedExercise", "RecordedGroup")),
-    *(("nbjudge.authoring.case", name) for name in ("Build", "Case")),
+    *(("nbjudge.authoring.cases", name) for name in ("Build", "Case")),
     ("nbjudge.authoring.exercise", "Tolerance"),
     ("nbjudge.torch.build", "ModuleBuild"),
     ("nbjudge.torch.steps", "Step"),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from nbjudge.authoring.case import Build, Case
+from nbjudge.authoring.cases import Build, Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.compare import has_expected_values, is_right
 from nbjudge.judge.group_result import GroupResult

@@ -21,7 +21,7 @@ class Build:
 
 
 def build(*args: Any, look: Sequence[str] = ("result",), **kwargs: Any) -> Build:
-    """Make an object of a class that is the answer: ``ask(numbers, build=build(3, look=("fit",)))``.
+    """Make an object of a class that is the answer: ``case(numbers, build=build(3, look=("fit",)))``.
 
     `look` says what to send back: "result" of calling the object with the case's arguments, "result
     again" (of a second call), its "attributes" (names and types); any other word is a method, called
@@ -40,8 +40,8 @@ class Case:
     `refuses` says that the call cannot work: the answer must raise `ValueError` with a
     sentence that holds each of these numbers, or each of those in `or_naming`. `build` is there
     when the answer is a class.
-    `through` is code of the judge's that stands between the call and the answer, see `ask`.
-    `measure` is code of the judge's that makes the call and reports what it took, see `ask`.
+    `through` is code of the judge's that stands between the call and the answer, see `case`.
+    `measure` is code of the judge's that makes the call and reports what it took, see `case`.
     """
 
     args: tuple[Any, ...]
@@ -54,7 +54,7 @@ class Case:
     measure: MadeInKernel | None = None
 
 
-def ask(
+def case(
     *args: Any,
     gradients: bool = False,
     refuses: Sequence[int] | None = None,
@@ -64,7 +64,7 @@ def ask(
     measure: Callable[..., Any] | None = None,
     **kwargs: Any,
 ) -> Case:
-    """Write a case the way the call itself is written: ``ask(sample, weights=weights)``.
+    """Write a case the way the call itself is written: ``case(sample, weights=weights)``.
 
     `refuses` are the numbers that the sentence of a ValueError has to hold, where the call cannot work;
     `or_naming` are others that say as much (a whole and the number of its parts, for the size of a part).
