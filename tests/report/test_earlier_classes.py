@@ -7,13 +7,13 @@ import pytest
 from tiny_course import FOLDER
 
 from nbjudge.errors import CourseError
-from nbjudge.report.case_groups import discrimination
 from nbjudge.report.compare import (
     changes_in_words,
     compared,
     difference_of_shares,
     read_earlier,
 )
+from nbjudge.report.tables import discrimination
 
 pytestmark = pytest.mark.integration
 

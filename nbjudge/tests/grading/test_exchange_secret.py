@@ -5,9 +5,8 @@ import os
 import pytest
 
 from nbjudge.nbgrader_hooks.preprocessors import write_small_file
-from nbjudge.submission.files import Folder
+from nbjudge.submission.files import TIMESTAMP_FILE, Folder
 from nbjudge.submission.folder import EXCHANGE_SECRET, files_beside, read_handed_in
-from nbjudge.submission.timestamps import TIMESTAMP_FILE
 
 
 @pytest.fixture

@@ -9,14 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from nbjudge.report.figures import (
+    MOST_BARS,
     MOST_EXERCISES,
     MOST_MISTAKES,
     MOST_TICKS,
+    bins,
     exercise_bars,
     mistake_bars,
     points_histogram,
+    ticks,
 )
-from nbjudge.report.scale import MOST_BARS, bins, ticks
 from nbjudge.report.table import Table, table_of
 
 MARKS = ["exercise", "full", "part", "none"]

@@ -17,8 +17,7 @@ from nbjudge.course.configuration import suggestion
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
 from nbjudge.record.graded_notebook import is_finished, is_same_content
-from nbjudge.submission.files import Folder, entries
-from nbjudge.submission.timestamps import TIMESTAMP_FILE, has_timestamp
+from nbjudge.submission.files import TIMESTAMP_FILE, Folder, entries, has_timestamp
 
 Why = Literal["new", "changed", "again"]
 

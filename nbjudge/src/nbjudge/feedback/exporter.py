@@ -10,7 +10,10 @@ from typing import Any
 
 from markupsafe import Markup
 from nbconvert.exporters import TemplateExporter
+from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import NbGraderPreprocessor
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
@@ -52,7 +55,7 @@ class FeedbackExporter(FeedbackSettings, TemplateExporter):
 
     @default("preprocessors")
     def _preprocessors_default(self) -> list[str]:
-        return ["nbjudge.feedback.marking.SayWhatIsUnmarked"]
+        return ["nbjudge.feedback.exporter.SayWhatIsUnmarked"]
 
     def default_filters(self) -> Iterable[tuple[str, Any]]:
         """nbconvert's, and those of the page: all give text that is safe in a page."""
@@ -118,3 +121,20 @@ def _sentence(text: str) -> Markup:
 
 def _points(number: float) -> str:
     return f"{round(number, 2):g}"
+
+
+class SayWhatIsUnmarked(NbGraderPreprocessor):  # type: ignore[misc]
+    """Writes `needs_marking` into the nbgrader metadata of each graded cell that waits for a person."""
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        about = resources["nbgrader"]
+        with Gradebook(about["db_url"]) as gradebook:
+            found = gradebook.find_submission_notebook(
+                about["notebook"], about["assignment"], about["student"]
+            )
+            waiting = {grade.name for grade in found.grades if grade.needs_manual_grade}
+        for cell in nb.cells:
+            marks = cell.metadata.get("nbgrader", {})
+            if marks.get("grade_id") in waiting:
+                marks["needs_marking"] = True
+        return nb, resources

@@ -7,10 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from nbjudge.cell_metadata import ANSWER_FORMAT
+from nbformat import NotebookNode
+
+from nbjudge.cell_metadata import ANSWER_FORMAT, checked_exercise, record_answer
+from nbjudge.course.course import Assignment
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
-from nbjudge.judge.verdict import Verdict
+from nbjudge.judge.verdict import Regrade, Verdict
+from nbjudge.record.graded_cell import read_verdict, write_regrade
+from nbjudge.regrade.same_answer import answers_of
 from nbjudge.submission.files import write_replacing
 
 OLDER = (
@@ -86,3 +91,45 @@ def write_decisions(folders: CourseFolders, assignment: str, decisions: Sequence
     except OSError as error:
         raise CourseError(f"{file} cannot be written ({error.strerror}): nothing was changed.") from error
     return file
+
+
+def apply_regrades(
+    notebook: NotebookNode, assignment: Assignment, student: str, files: Mapping[str, bytes]
+) -> dict[str, float]:
+    """Record which answers are the same, and give what was decided to those that it was decided for.
+
+    Parameters
+    ----------
+    notebook
+        The graded notebook; it is changed.
+    assignment
+        The assignment that it belongs to.
+    student
+        Whose it is.
+    files
+        The student's own files that were beside it, by path.
+
+    Returns
+    -------
+    dict
+        The points by exercise, of the exercises that a decision changed.
+
+    Raises
+    ------
+    CourseError
+        If the assignment's decisions cannot be read.
+    """
+    decisions = read_decisions(assignment.course.folders, assignment.folder)
+    answers = answers_of(notebook.cells, files)
+    given = {}
+    for cell in notebook.cells:
+        exercise, verdict = checked_exercise(cell), read_verdict(cell)
+        if exercise is None or verdict is None:
+            continue
+        record_answer(cell, answers[exercise])
+        decision = decision_for(decisions, answers[exercise], student, verdict)
+        if decision is not None:
+            points = min(decision.points, verdict.max_points)  # the exercise may be worth less by now
+            regraded = write_regrade(cell, Regrade(points, decision.reason, decision.day))
+            given[regraded.exercise] = regraded.points
+    return given

@@ -14,13 +14,13 @@ from nbjudge.submission.files import (
     ALL_EXTRA_FILES,
     LARGEST_EXTRA_FILE,
     MOST_EXTRA_FILES,
+    TIMESTAMP_FILE,
     Entry,
     Folder,
     entries,
     is_extra_file,
     read_file,
 )
-from nbjudge.submission.timestamps import TIMESTAMP_FILE
 
 LARGEST_NOTEBOOK = 64 * 2**20  # bytes; outputs of a few hours of training are in it
 MOST_CANDIDATES = 20  # notebooks of other names that are read
