@@ -11,7 +11,7 @@ from tiny_course import FULL, answered, cell_of, read_work, release
 
 from nbjudge.submission import read as reading
 from nbjudge.submission.folder import LARGEST_NOTEBOOK
-from nbjudge.submission.read import MOST_CELLS, MOST_PARSED, ROOM_FOR_A_NOTE, Submission
+from nbjudge.submission.read import MOST_CELLS, MOST_FOR_A_NOTE, MOST_PARSED, Submission
 
 STOCK_FILES = Path(nbgrader_tests.__file__).parent / "apps" / "files"
 
@@ -248,7 +248,7 @@ def test_of_many_large_notebooks_few_are_parsed(tmp_path, monkeypatch, has_answe
     """The class waits meanwhile, so a student cannot have any number of them read."""
     parsed = []
     monkeypatch.setattr(reading, "read_notebook_file", lambda raw: parsed.append(raw) or json.loads(raw))
-    large = PLAIN + " " * (ROOM_FOR_A_NOTE - len(PLAIN))
+    large = PLAIN + " " * (MOST_FOR_A_NOTE - len(PLAIN))
     for number in range(MOST_PARSED + 3):
         (tmp_path / f"tiny-Copy{number}.ipynb").write_text(large)
     submission = read(tmp_path, PLAIN.encode() if has_answers else json.dumps(release()).encode())

@@ -1,6 +1,6 @@
 """What this package writes into notebooks besides outputs: metadata, the origin of cells, an author's tag.
 
-nbgrader's own metadata (`grade`, `solution`, `points` and so on) stand beside these, under `nbgrader`.
+nbgrader's own metadata (`grade`, `solution`, `points` and so on) are beside these, under `nbgrader`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LEFT_OUT_TAG = "left-out-of-grading"  # an author's, on a cell such as a trainin
 NOTICE_CELL_ID = "from-the-grader"  # of the cell that says what was wrong with a submitted file
 ADDED_CELL_PREFIX = "own-"  # of the ids of cells that a student added
 _CHECK, _LEFT_OUT, _RELEASED, _ORIGIN, _ANSWER = "check", "left_out", "released", "origin", "answer"
-ANSWER_FORMAT = "2:"  # what a digest of an answer begins with; another one when it comes to compare more
+ANSWER_FORMAT = "2:"  # prefix of answer digests; it changes when the comparison of answers changes
 
 
 class Origin(StrEnum):
@@ -30,7 +30,7 @@ class Origin(StrEnum):
 
 
 def own_metadata(holder: Any) -> Mapping[str, Any]:
-    """What this package wrote into the metadata of a cell or a notebook, whoever wrote the rest of it."""
+    """What this package wrote into the metadata of a cell or a notebook."""
     return _mapping(_metadata(holder).get(KEY))
 
 
@@ -45,12 +45,12 @@ def update_own_metadata(holder: NotebookNode, **entries: Any) -> None:
 
 
 def mark_checked(cell: NotebookNode, exercise: str) -> None:
-    """Have the judge ask about an exercise after this cell."""
+    """Let the judge check an exercise after this cell."""
     update_own_metadata(cell, **{_CHECK: exercise})
 
 
 def checked_exercise(cell: Mapping[str, Any]) -> str | None:
-    """The exercise that the judge is to ask about after this cell."""
+    """The exercise that the judge checks after this cell; None if there is none."""
     return own_metadata(cell).get(_CHECK)
 
 
@@ -66,22 +66,22 @@ def recorded_answer(cell: Mapping[str, Any]) -> str | None:
 
 
 def mark_left_out(cell: NotebookNode) -> None:
-    """Have a cell of the assignment's own not run for a grade."""
+    """Exclude a cell of the assignment from grading."""
     update_own_metadata(cell, **{_LEFT_OUT: True})
 
 
 def is_left_out(cell: Mapping[str, Any]) -> bool:
-    """Whether it is a training run or the like of the assignment's own, which no answer needs."""
+    """Whether the cell, such as a training run, is excluded from grading because no answer needs it."""
     return bool(own_metadata(cell).get(_LEFT_OUT))
 
 
 def mark_released(cell: NotebookNode, released: str) -> None:
-    """Note by what text students have this cell, in a form in which nothing of it can be read."""
+    """Record a digest of the text with which this cell is released to students."""
     update_own_metadata(cell, **{_RELEASED: _digest(released)})
 
 
 def is_released_text(cell: Mapping[str, Any], text: str) -> bool:
-    """Whether students have the cell with this very text."""
+    """Whether the cell was released to students with exactly this text."""
     return own_metadata(cell).get(_RELEASED) == _digest(text)
 
 
@@ -115,7 +115,7 @@ def is_added(cell: Mapping[str, Any]) -> bool:
 
 
 def is_written_by_student(cell: Mapping[str, Any]) -> bool:
-    """Whether what stands in this cell is a student's: an answer, or a cell of their own."""
+    """Whether the content of this cell is a student's: an answer, or a cell that the student added."""
     return is_added(cell) or bool(nbgrader_metadata(cell).get("solution"))
 
 

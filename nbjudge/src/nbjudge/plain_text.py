@@ -1,4 +1,4 @@
-"""Text that a submission brings, made plain before it enters a sentence, a log, a page or a terminal.
+"""Make text from a submission plain before it enters a sentence, a log, a page or a terminal.
 
 A file's name, an error's words and a student's id may hold anything. Whatever is said of a submission
 goes through here once, where the sentence is made, and through `as_html` where it becomes markup.
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 LONGEST_NAME = 60  # characters of a file's name that are shown
-LONGEST_WORDS = 100  # of somebody else's words within a sentence
+LONGEST_WORDS = 100  # characters of foreign text within a sentence
 LONGEST_SENTENCE = 2_000
 TRACEBACK = "Traceback (most recent call last):"
 OURS = re.compile(r"nbjudge\.[\w.]+: ")  # how Python names an error whose words are a sentence
@@ -37,13 +37,13 @@ def shown_name(name: str) -> str:
 
 
 def plain_line(text: str, longest: int = LONGEST_WORDS) -> str:
-    """Somebody else's words on one line, without control characters."""
+    """Foreign text on one line, without control characters."""
     line = " ".join(plain_lines(text[: 4 * longest]).split())
     return line if len(line) <= longest else f"{line[:longest]} …"
 
 
 def plain_lines(text: str) -> str:
-    """Somebody else's words, without colours and control characters but the ends of lines."""
+    """Foreign text without colours and control characters except line ends."""
     text = without_terminal_codes(text.replace("\r\n", "\n"))
     return TOO_MANY_MARKS.sub(r"\1", NOT_SHOWN.sub("\N{REPLACEMENT CHARACTER}", text))
 

@@ -77,7 +77,7 @@ def test_nothing_is_said_of_an_ordinary_configuration(caplog):
         ("RunAndJudge", {"changed_arguments": "one grup"}, "Did you mean 'one group'"),
         ("Tutor", {"leval": "measured"}, r"no option c\.Tutor\.leval .* Did you mean level"),
         ("Tutor", {"level": "mesured"}, "one of 'full', 'measured', 'examples'. Did you mean 'measured'"),
-        ("FeedbackExporter", {"fold": True}, "Did you mean fold_lesson|There are: fold_lesson"),
+        ("FeedbackExporter", {"fold": True}, "Did you mean fold_assignment|There are: fold_assignment"),
         ("MoodleExporter", {"identify_by": "name"}, "identify_by is 'name', and must be one of 'email'"),
         ("Tuter", {"level": "full"}, r"sets c\.Tuter, .* Did you mean c\.Tutor\?"),
         ("CSVFiles", {"decimal": "comma"}, r"Did you mean c\.CsvFiles\?"),

@@ -94,6 +94,6 @@ def test_a_single_students_mistake_stays_in_the_table():
     ]
     shown = mistake_bars(Table(columns, rows))
     assert [line.name for line in shown.lines] == [f"m{place}" for place in range(MOST_MISTAKES)]
-    assert shown.note == "The most frequent; 18 more stand in the table."
+    assert shown.note == "The most frequent; 18 more are in the table."
     assert all(line.parts[0].width < 90 for line in shown.lines)
     assert mistake_bars(Table(columns, rows[25:])) is None

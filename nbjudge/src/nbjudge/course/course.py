@@ -195,10 +195,10 @@ class Assignment:
         return {cell: name for cell, (name, _) in self.judged_cells.items()}
 
     def problems(self) -> list[str]:
-        """What an author has to mend before anyone can be graded, each in one sentence."""
+        """What the author must fix before a student can be graded, one sentence each."""
         problems = [
             f"The exercise {name!r} of checks/{self.name} decides the points of a cell {exercise.cell!r}, "
-            f"and {self.source_path} has no graded code cell of that id: mend the id."
+            f"and {self.source_path} has no graded code cell with that id: fix the id."
             for name, exercise in self.exercises.items()
             if exercise.cell and exercise.cell not in self.judged_cells
         ]
@@ -206,7 +206,7 @@ class Assignment:
             if name not in self.exercises:
                 problems.append(
                     f"The cell {cell_id!r} of {self.source_path} calls check({name!r}), "
-                    f"but checks/{self.name} has no such exercise: write it there, or mend the name."
+                    f"but checks/{self.name} has no such exercise: write it there, or fix the name."
                 )
             elif self.exercises[name].points != points:
                 problems.append(

@@ -107,7 +107,7 @@ class CourseFolders:
         return sorted(notebook.name for notebook in (self.source / assignment).glob("*.ipynb"))
 
     def students(self, assignment: str) -> list[str]:
-        """The ids of those who handed in an assignment: a folder, or whatever lies in its place."""
+        """The ids of the students who handed in an assignment, as a folder or anything else in its place."""
         any_student = str(self.submitted(_ANY_STUDENT, assignment))
         found = glob.glob(glob.escape(any_student).replace(_ANY_STUDENT, "*"), include_hidden=True)
         pattern = re.compile(re.escape(any_student).replace(_ANY_STUDENT, "([^/]+)"))

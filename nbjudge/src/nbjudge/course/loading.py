@@ -58,7 +58,7 @@ def put_in_order(exercise: Exercise) -> None:
     if len(set(files)) > 1 and unlisted:
         found = tuple(dict.fromkeys(files))
         raise CourseError(
-            f"The mistakes of `{exercise.name}` stand in {', '.join(found)}, and the first that fits is "
+            f"The mistakes of `{exercise.name}` are in {', '.join(found)}, and the first that fits is "
             f"named: say in which order they are looked for, mistakes_from={found}."
         )
     places = {file: place for place, file in enumerate(exercise.mistakes_from)}

@@ -93,6 +93,6 @@ def read_notebook(path: Path) -> NotebookNode:
     except Exception as error:  # a file can fail to be a notebook in many ways
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise CourseError(
-            f"{path} cannot be read as a notebook ({reason[:200]}): mend it or restore it."
+            f"{path} cannot be read as a notebook ({reason[:200]}): fix it or restore it."
         ) from error
     return notebook

@@ -1,7 +1,7 @@
 """The reference answers of a notebook, run as the notebook would run, and no more than they need.
 
 A notebook trains and draws, which takes minutes. Here only those statements run that an answer depends on:
-what binds a name that it looks up, and so on back, whatever cell that stands in.
+the statements that bind a name that it looks up, and so on, in any cell.
 """
 
 from __future__ import annotations

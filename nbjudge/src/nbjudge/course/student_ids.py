@@ -7,7 +7,7 @@ import unicodedata
 
 from nbjudge.plain_text import shown_name
 
-LONGEST_ID = 128  # characters that nbgrader's gradebook has room for
+LONGEST_ID = 128  # characters that fit into nbgrader's gradebook
 # Letters and marks that are drawn as nothing: two ids that differ in one would look the same.
 BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
@@ -17,7 +17,7 @@ MARKUP = re.compile(r"[<>\\`]|\"(?=.*[=(\[{;])|[=(\[{;].*\"")
 
 
 def invalid_id_reason(student: str) -> str | None:
-    """Why nobody can be graded under this name, in a sentence; None where they can."""
+    """The reason why this name cannot be a student's id, in a sentence; None if it can."""
     if BLANK.search(student) or any(map(_is_invisible, student)):
         what = "holds characters that cannot be shown"
     elif student.strip() != student:

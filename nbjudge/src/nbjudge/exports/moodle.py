@@ -2,8 +2,8 @@
 
 One column says whose row it is, the others are grade items, and one more for each may hold a comment:
 https://docs.moodle.org/en/Grade_import
-How the importer reads them (a student is found by id number, e-mail address or user name, a row of nobody's
-stops the import, and `-` is no grade):
+How the importer reads them (a student is found by id number, e-mail address or user name, a row without a
+student stops the import, and `-` is no grade):
 https://github.com/moodle/moodle/blob/main/grade/import/csv/classes/load_data.php
 """
 
@@ -42,7 +42,7 @@ class MoodleExporter(MoodleSettings, PlatformExporter):
         if not found:
             raise ExportError(
                 f"Nothing was exported: student {student.id!r} has no {name}, by which Moodle is to "
-                "find them, and it takes no file with a row of nobody's. Enter it with "
+                "find them, and it takes no file with a row without a student. Enter it with "
                 "`nbgrader db student add`, or set `MoodleExporter.identify_by`."
             )
         return [found, student.first_name or "", student.last_name or ""]

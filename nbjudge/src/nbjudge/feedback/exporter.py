@@ -79,7 +79,7 @@ class FeedbackExporter(FeedbackSettings, TemplateExporter):
         return text.encode("utf-8", "replace").decode(), resources
 
     def _page(self, notebook: NotebookNode, resources: dict[str, Any]) -> Page:
-        return page_of(notebook, resources["nbgrader"], Regions.of(self.config), fold=self.fold_lesson)
+        return page_of(notebook, resources["nbgrader"], Regions.of(self.config), fold=self.fold_assignment)
 
 
 def _lexer(name: str) -> Lexer:

@@ -99,7 +99,7 @@ def _fill(copy: Element, made: Element) -> None:
         if name in ATTRIBUTES and (value in SPACES or ATTRIBUTES[name].fullmatch(value)):
             copy.set(name, SPACES.get(value, value))
     copy.text = html.unescape(made.text or "").replace("\\_", "_")
-    if "\\" in copy.text:  # a command that the converter does not know, and lets stand
+    if "\\" in copy.text:  # a command that the converter does not know, and leaves unchanged
         raise ValueError(copy.text)
     for child in made:
         is_drawn = child.tag in ELEMENTS or _is_slash(child)

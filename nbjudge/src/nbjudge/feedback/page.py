@@ -1,4 +1,4 @@
-"""What stands on a feedback page: the exercises with their points, then the notebook part by part."""
+"""The contents of a feedback page: the exercises with their points, then the notebook part by part."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Part:
 
     @property
     def is_given(self) -> bool:
-        """Whether the assignment brought it, so that nobody looks for news there."""
+        """Whether it comes from the assignment, so that it holds nothing new for the student."""
         stopped = any(each.stopped for each in self.outputs)
         return self.kind in ("prose", "code") and not self.own and not stopped
 

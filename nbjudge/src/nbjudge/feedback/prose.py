@@ -115,7 +115,7 @@ class _Prose(IPythonRenderer):
             exclude_anchor_links=True,
         )
         self._folder = Path(folder)
-        # No text can hold the name of a place that is drawn anew each time.
+        # No text can hold the name of a placeholder that is drawn at random each time.
         self._mark = f"formula-{secrets.token_hex(8)}"
         self._formulas: list[str] = []
 
@@ -143,7 +143,7 @@ class _Prose(IPythonRenderer):
         return value
 
     def _embedded(self, address: str) -> str | None:
-        """A picture that lies beside the notebook, as data: the page is one file."""
+        """A picture file beside the notebook, as data, because the page is one file."""
         kind = PICTURE_FILES.get(Path(address).suffix.lower())
         try:
             file = (self._folder / unquote(address)).resolve()

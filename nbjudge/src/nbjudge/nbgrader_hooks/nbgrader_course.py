@@ -1,4 +1,4 @@
-"""The course, the assignment and the students that nbgrader's `CourseDirectory` and resources stand for."""
+"""Find the course, assignment, students and folders that nbgrader's `CourseDirectory` and resources name."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def course_of(coursedir: Any) -> Course:
 
 
 def chosen_students(coursedir: Any, only: str | None = None) -> list[str]:
-    """The ids of those to be graded: `only` this one, or whomever nbgrader's setting means.
+    """The ids of the students to grade: `only` this one, or those of nbgrader's setting `student_id`.
 
-    That setting is a student's id, whatever characters it is made of, or else a pattern.
+    The setting is a student's id, of any characters, or else a pattern.
     """
     everybody = folders_of(coursedir).students(coursedir.assignment_id)
     wanted = coursedir.student_id if only is None else only

@@ -1,4 +1,4 @@
-"""What nbgrader's `Autograde` sends each submission through: rebuilt, then run and judged."""
+"""The two preprocessors of nbgrader's `Autograde`: merge the submission, then run and judge it."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def write_small_file(handed_in: HandedIn, folder: Path, name: str) -> None:
 def graded_form(assignment: Assignment, config: Config) -> NotebookNode:
     """The graded form of an assignment, made once per class because automatic tests start a kernel."""
     source = assignment.source_path
-    # The formgrader lives on while its author mends the source or the settings. How notebooks are run
+    # The formgrader lives on while the author edits the source or the settings. How notebooks are run
     # has no part in the form, and is another function for each submission of a class graded at once.
     settings = {name: section for name, section in config.items() if name != "RunAndJudge"}
     judged = assignment.exercise_of_cell

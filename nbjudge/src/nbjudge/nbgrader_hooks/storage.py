@@ -1,4 +1,4 @@
-"""Whether grades can be written: seen before a class is begun, said in one sentence where it fails."""
+"""Check that grades can be written, before grading and while writing; report failures in one sentence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nbjudge.errors import GradingStoppedError
 
 LEAST_FREE_BYTES = 32 * 2**20  # bytes that must be free before a submission is graded
 NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-GRADES_ARE_KEPT = "What was graded before is kept: put it right and run the same command again."
+GRADES_ARE_KEPT = "The grades so far are kept: fix this and run the same command again."
 
 
 class GradedNotebookWriter(FilesWriter):

@@ -1,4 +1,4 @@
-"""A submission whose grading ends before it is judged keeps the grade it had, or has none.
+"""Restore the earlier grade of a submission whose grading did not end; without one, remove the entry.
 
 nbgrader enters a submission into the gradebook before it grades it, and without scores it counts as 0 there.
 """
@@ -23,7 +23,7 @@ CHANGED = {
     "Grade": ("auto_score", "needs_manual_grade"),
     "Comment": ("auto_comment",),
 }
-Earlier = dict[str, dict[str, Any]]  # what stood in the columns of each row, by the id of the row
+Earlier = dict[str, dict[str, Any]]  # the earlier values of each row's columns, by the id of the row
 NOT_TAKEN_BACK = "%s: its grading stopped, and the gradebook may show 0 for it until it is graded again (%s)."
 
 
@@ -39,7 +39,7 @@ def take_back_ungraded(converter: Any) -> None:
         for (assignment, student), earlier in begun.items():
             try:
                 # nbgrader removes the folder itself unless the whole run is stopped. First, because a full
-                # disk then has room for the gradebook again.
+                # disk then has space for the gradebook again.
                 folder = autograded_folder(
                     converter.coursedir, {"student": student, "assignment": assignment}
                 )

@@ -2,7 +2,7 @@
 
 nbgrader reads a graded cell's outputs in order: an error or anything on stderr is 0, the first
 result that parses as a number is the points. So whatever the student's own run left there is
-turned into plain output first, and the verdict is the only result. As data it stands in the
+turned into plain output first, and the verdict is the only result. The data is in the
 metadata of the cell, which come from the assignment; a kernel has no way to them.
 """
 
@@ -70,7 +70,7 @@ def read_verdict(cell: Any) -> Verdict | None:
 
 
 def is_verdict(cell: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
-    """Whether the judge wrote this output of a cell, and nobody's code."""
+    """Whether the judge wrote this output of a cell, not the student's code."""
     return output.get("output_type") == "execute_result" and read_verdict(cell) is not None
 
 

@@ -1,4 +1,4 @@
-"""The decisions of a course: a file for each assignment, `regrades/ASSIGNMENT.json`, that people can read."""
+"""An instructor's decisions on points: stored in `regrades/ASSIGNMENT.json`, applied at each grading."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def read_decisions(folders: CourseFolders, assignment: str) -> list[Decision]:
         return []
     except (OSError, ValueError, TypeError) as error:
         raise CourseError(
-            f"The regrades in {file} cannot be read ({error}): mend the file, or take it away."
+            f"The regrades in {file} cannot be read ({error}): fix the file or remove it."
         ) from error
 
 

@@ -43,7 +43,7 @@ def answers_of(cells: Sequence[Mapping[str, Any]], files: Mapping[str, bytes]) -
     dict
         By exercise, a digest that equal answers share. It covers what the student wrote since the judged cell
         before; of what they wrote further up everything that may do more than bind names, and what this code
-        reaches by name; what stands before either in its cell; and the files.
+        reaches by name; the statements before either in its cell; and the files.
     """
     answers: dict[str, str] = {}
     placed: list[_Placed] = []

@@ -36,7 +36,7 @@ class Statement:
     `binds` and `loads` hold names of the notebook's namespace and, with a dot before them, of attributes.
     """
 
-    text: str  # without comments and needless spaces, or as it stands where it cannot be parsed
+    text: str  # without comments and needless spaces, or unchanged if it cannot be parsed
     binds: frozenset[str] = frozenset()  # names that it assigns, deletes, or whose object it changes
     loads: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()  # packages, of a statement that is an import

@@ -78,7 +78,7 @@ def compared(tables: dict[str, list[Row]], earlier: Sequence[EarlierReport]) -> 
 
 
 def difference_of_shares(now: int, of: int, then: int, of_then: int) -> tuple[float, float, float]:
-    """now/of - then/of_then, and its 95 % interval. Both classes have somebody."""
+    """now/of - then/of_then, and its 95 % interval. Neither class is empty."""
     share, share_then = now / of, then / of_then
     (low, high), (low_then, high_then) = _wilson(now, of), _wilson(then, of_then)
     difference = share - share_then
@@ -125,7 +125,7 @@ def _rows(tables: dict[str, list[Row]], earlier: EarlierReport) -> Iterator[Row]
         asked = _asked(tables), _asked(earlier.tables)
         for key in dict.fromkeys([*now, *then]):
             both = [
-                found.get(key) or _nobody(kind, key, of) for found, of in ((now, asked[0]), (then, asked[1]))
+                found.get(key) or _zero_of(kind, key, of) for found, of in ((now, asked[0]), (then, asked[1]))
             ]
             if both[0] is not None and both[1] is not None:
                 yield {"then": earlier.day, "what": what, **_difference(kind, both[0], both[1])}
@@ -148,7 +148,7 @@ def _difference(kind: str, now: _Counted, then: _Counted) -> Row:
     }
 
 
-def _nobody(kind: str, key: tuple[str, str], judged: dict[str, int]) -> _Counted | None:
+def _zero_of(kind: str, key: tuple[str, str], judged: dict[str, int]) -> _Counted | None:
     """A mistake that a class did not make, though it was asked; nothing where it was not asked."""
     exercise, name = key
     if kind != "mistakes" or not judged.get(exercise):

@@ -17,7 +17,7 @@ MOST_MISTAKES = 12
 MOST_EXERCISES = 25
 MOST_TICKS = 8  # of an axis from left to right: more do not fit a phone
 MOST_COUNTS = 5  # of the axis that counts students
-HALF_A_POINT = 0.5  # a bar stands for no less: 4.5 points are to stand at 4.5
+HALF_A_POINT = 0.5  # the least width of a bar, so that 4.5 points are at 4.5
 NARROWEST = 3.0  # percent of a bar that a digit needs
 
 
@@ -48,7 +48,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a bar that lies: its kind, how many it stands for, and its box in percent."""
+    """A part of a horizontal bar: its kind, its count, and its box in percent."""
 
     kind: str
     count: int
@@ -57,13 +57,13 @@ class Part:
 
     @property
     def holds_its_number(self) -> bool:
-        """Whether there is room for the number, on a phone too."""
+        """Whether the number fits, on a phone too."""
         return self.width >= NARROWEST * (1 + len(str(self.count)))
 
 
 @dataclass(frozen=True)
 class Line:
-    """One bar that lies, under or beside its name. `context` is a second name, for what the first is in."""
+    """One horizontal bar, under or beside its name. `context` is a second name, for what the first is in."""
 
     name: str
     context: str
@@ -121,7 +121,7 @@ def mistake_bars(mistakes: Table) -> Bars | None:
     if not shown:
         return None
     rest = len(mistakes.rows) - len(shown)
-    # Room for the number behind the longest bar.
+    # Space for the number behind the longest bar.
     highest = 1.12 * shown[0]["students"]
     return Bars(
         title="The named mistakes, and how many students made them",
@@ -136,9 +136,7 @@ def mistake_bars(mistakes: Table) -> Bars | None:
             for row in shown
         ),
         places=tuple(ticks(0, highest, MOST_TICKS, whole=True)),
-        note=f"The most frequent; {rest} more {'stands' if rest == 1 else 'stand'} in the table."
-        if rest
-        else "",
+        note=f"The most frequent; {rest} more {'is' if rest == 1 else 'are'} in the table." if rest else "",
     )
 
 
@@ -232,7 +230,7 @@ def ticks(low: float, high: float, most: int, whole: bool = False) -> list[Tick]
 
 
 def percent(place: float, low: float, high: float) -> float:
-    """Where a place lies between two others, in percent."""
+    """The position of a value between two others, in percent."""
     return round(100 * (place - low) / (high - low), 3)
 
 

@@ -43,7 +43,7 @@ def write_files(
     except OSError as error:
         raise CourseError(
             f"The report cannot be written: {error.filename or folder}: {error.strerror}. "
-            "Make room or give another folder, with --output."
+            "Free some space or name another folder with --output."
         ) from error
     return index
 

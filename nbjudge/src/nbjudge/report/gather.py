@@ -110,7 +110,7 @@ def gather(course: CourseFolders, folder: str, console: Console) -> ClassResults
     """
     in_gradebook = read_gradebook(existing_gradebook_url(course.root), course_id(course.root), folder)
     handed_in = set(course.students(folder))
-    # Whoever handed in another assignment is one of the class, too.
+    # A student who handed in another assignment belongs to the class too.
     known = {student for assignment in course.assignments() for student in course.students(assignment)}
     students = sorted({*in_gradebook.names, *in_gradebook.entries, *handed_in, *known})
     names = {notebook for entry in in_gradebook.entries.values() for notebook, _ in entry.grades}

@@ -114,7 +114,7 @@ def _open_gradebook(url: str, course_id: str) -> Iterator[Any]:
         said = str(getattr(error, "orig", None) or error).splitlines()[0]
         raise CourseError(
             f"The gradebook {_without_password(url)} cannot be read ({said}): check c.CourseDirectory.db_url "
-            "and that nobody else is writing to it."
+            "and that no other program is writing to it."
         ) from error
 
 

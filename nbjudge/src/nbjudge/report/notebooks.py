@@ -42,7 +42,7 @@ class ReportedNotebook:
     verdicts: Mapping[str, Verdict]  # by grade id
     failures: tuple[Failure, ...]
     reason: str
-    seconds: float | None  # None where nobody took the time
+    seconds: float | None  # None if it was not measured
     remarks: tuple[str, ...] = ()  # what was unusual about what was handed in
 
 
@@ -73,7 +73,7 @@ def read_reported(path: Path) -> ReportedNotebook | str:
 
 
 def plain(text: str | None) -> str:
-    """Text of somebody else's in one line, short enough for a table, and such as can be written to a file."""
+    """A student's text on one line, short enough for a table, without characters that no file can hold."""
     return plain_line(text or "", LONGEST_TEXT)
 
 

@@ -41,7 +41,7 @@ class Figures:
 
 
 def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> str:
-    """The whole page as text. Whatever stands in names, ids and messages is shown, never obeyed."""
+    """The whole page as text. Names, ids and messages are shown as text, never as markup."""
     environment = Environment(
         loader=PackageLoader("nbjudge.report", TEMPLATES),
         autoescape=True,
@@ -77,7 +77,7 @@ def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> s
 
 
 def with_code(sentence: str) -> Markup:
-    """The sentence, with what stands between backticks set as code."""
+    """The sentence as HTML, with the parts in backticks as code."""
     return Markup(sentence_as_html(sentence, _code))
 
 
@@ -108,7 +108,7 @@ def _most_points(assignment: ClassResults, exercises: Table) -> dict[str, float]
 
 
 def _besides(students: Table) -> list[str]:
-    """The columns beside the points in which something stands; the files have all of them."""
+    """The columns besides the points that are not empty; the files have all columns."""
     names = ("late penalty", "seconds", "to mark", "failures")
     return [name for name in names if any(row[name] for row in students.rows)]
 

@@ -15,7 +15,7 @@ SHARED = 2
 
 @dataclass(frozen=True)
 class Counts:
-    """How many students stand where."""
+    """The numbers of students in each state."""
 
     listed: int
     handed_in: int
@@ -91,7 +91,7 @@ def _spread(assignment: ClassResults) -> list[str]:
         return []
     low, _, high = quantiles(points, n=4, method="inclusive")
     everything = f"; {full} {_have(full)} all points" if full else ""
-    return [f"Half of the class lies between {_number(low)} and {_number(high)} points{everything}."]
+    return [f"Half of the class is between {_number(low)} and {_number(high)} points{everything}."]
 
 
 def _hardest(assignment: ClassResults, exercises: Table) -> list[str]:

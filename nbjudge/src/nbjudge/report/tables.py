@@ -14,7 +14,7 @@ from nbjudge.report.notebooks import IN_WORDS, stops_with
 from nbjudge.report.table import Row, Table, table_of
 
 WHO = "who"  # the column of student ids; a report that may be shown to the class has none
-ENOUGH_TO_BE_NOBODY = 3  # students who must share a sentence before it is shown without names
+LEAST_ANONYMOUS = 3  # students who must share a sentence before it is shown without names
 PYTHONS_ERRORS = [name for name, value in vars(builtins).items() if isinstance(value, type)]
 ABOUT_STUDENTS = [
     "student",
@@ -34,7 +34,7 @@ NOT_SAID = "(sentences that fewer than three were told: left out of a report wit
 class Tables:
     """Each with a row for what its name says. A report without names has no `students` and no `remarks`.
 
-    `compared` is filled by whoever has earlier reports.
+    `compared` is filled if there are earlier reports.
     """
 
     exercises: Table
@@ -213,7 +213,7 @@ def _without_own_words(table: Table) -> Table:
 
     def told_to_few(row: Row) -> bool:
         # The sentences of other named mistakes are the course's.
-        return row["students"] < ENOUGH_TO_BE_NOBODY and row.get("mistake", "not_allowed") == "not_allowed"
+        return row["students"] < LEAST_ANONYMOUS and row.get("mistake", "not_allowed") == "not_allowed"
 
     if "mistake" in table.columns:
         return table.map_rows(lambda row: {"sentence": NOT_SAID} if told_to_few(row) else {})
@@ -266,7 +266,7 @@ def groups(assignment: ClassResults) -> Table:
 def discrimination(agree: Sequence[bool], rest: Sequence[float]) -> float | None:
     """Whether those who agree have more points in all the rest: the point-biserial correlation, -1 to 1.
 
-    None where all agree or nobody does, where all have the same, and for fewer than ten students. Without
+    None if all students or none pass, if all have the same score, and for fewer than ten students. Without
     the group's own points ("corrected item-total"): Henrysson (1963), Psychometrika 28.
     """
     if len(agree) < FEWEST:

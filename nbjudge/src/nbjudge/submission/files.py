@@ -24,7 +24,7 @@ ALL_EXTRA_FILES = 100 * 2**20  # bytes
 MOST_EXTRA_FILES = 2_000
 MOST_ENTRIES = 20_000  # files and folders that are looked at
 DEEPEST = 20  # folders within each other
-LONGEST_PATH = 1_000  # bytes from the folder on: room is left for the folder that it is copied into
+LONGEST_PATH = 1_000  # bytes below the folder; the folder that it is copied into needs some too
 CACHE_FOLDERS = {"__pycache__", ".ipynb_checkpoints"}  # folders that Python and Jupyter leave everywhere
 # Windows has none of these flags; a learner's tutor imports this module there but reads no submission.
 _DIRECTORY, _NO_LINKS, _NO_WAITING = (
@@ -32,7 +32,7 @@ _DIRECTORY, _NO_LINKS, _NO_WAITING = (
 )
 _FOLDER = os.O_RDONLY | _DIRECTORY | _NO_LINKS
 _FILE = os.O_RDONLY | _NO_LINKS | _NO_WAITING
-# What a system says to a name that it has no room or no letters for, or takes for one with another.
+# Errors for a name that is too long, has characters that the file system lacks, or equals another name.
 _NO_SUCH_NAME = (
     errno.ENAMETOOLONG,
     errno.EINVAL,
@@ -87,7 +87,7 @@ def entries(folder: Folder) -> Iterator[Entry]:
         except OSError:
             if not inner:
                 raise
-            continue  # it was there a moment ago, or is nobody's to read
+            continue  # it was removed meanwhile, or cannot be read
         for path, about in found:
             seen += 1
             if seen > MOST_ENTRIES:

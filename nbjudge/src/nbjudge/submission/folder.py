@@ -1,4 +1,4 @@
-"""What was handed in, read once: everything that is graded, recorded or compared later comes from here."""
+"""Read the folder of a submission once: grading, recording and comparing use this content only."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class HandedIn:
 
     @property
     def names(self) -> list[str]:
-        """The names at the top of the folder."""
+        """The names at the top level of the folder."""
         return [entry.path for entry in self.entries if "/" not in entry.path]
 
     @property
     def links(self) -> list[str]:
-        """The paths of the links in it, none of which is followed."""
+        """The paths of the links in it; links are never followed."""
         return [entry.path for entry in self.entries if stat.S_ISLNK(entry.about.st_mode)]
 
 
@@ -152,12 +152,12 @@ def _listed(paths: Collection[str]) -> str:
     return f"{first}{more} {'was' if len(paths) == 1 else 'were'}"
 
 
-def files_within(files: Mapping[str, bytes], room: int) -> dict[str, bytes]:
-    """The first of the files, as many as have room in so many bytes."""
+def files_within(files: Mapping[str, bytes], limit: int) -> dict[str, bytes]:
+    """The first files whose total size is at most `limit` bytes."""
     kept: dict[str, bytes] = {}
     for path, content in files.items():
-        room -= len(content)
-        if room < 0:
+        limit -= len(content)
+        if limit < 0:
             break
         kept[path] = content
     return kept
@@ -194,7 +194,7 @@ def _read_notebooks(
 
 
 def _read_extra_files(folder: Folder, found: Collection[Entry]) -> dict[str, bytes]:
-    """The plain files of modest size: of thousands, or of more bytes than there is room for, the first."""
+    """The plain files of modest size, up to the limits on their number and total size."""
     files: dict[str, bytes] = {}
     size = 0
     for entry in filter(is_extra_file, found):

@@ -1,9 +1,9 @@
-"""The notebook that is graded: the assignment's own, with the student's cells put in.
+"""Merge a submission into the source notebook: the result is the notebook that is graded.
 
-Locked and graded cells come from the assignment, so deleting, copying, moving or editing them
-changes nothing. The student's answers stand where the assignment has them. Every other code cell
-of theirs runs where it stood, after the same neighbour, bare of tags and metadata, and is
-never graded: a helper of one's own costs nobody a point.
+Locked and graded cells come from the source, so deleting, copying, moving or editing them changes
+nothing. The student's answers replace the source's answer cells. Each other code cell of the student
+runs after the same neighbour as before, without tags and metadata. It is never graded, so that
+helper functions cost no point.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _match(source: NotebookNode, cells: list[SubmittedCell]) -> tuple[list[int |
 
     By nbgrader's mark, then by cell id, then by its very text: whichever survived. Several of the
     assignment's cells may have one text, so their order decides. The second value holds the indices of the
-    submitted cells that stand in the assignment's order; the others were moved or copied.
+    submitted cells that are in the source's order; the others were moved or copied.
     """
     by_mark = {
         cell.metadata.nbgrader["grade_id"]: at for at, cell in enumerate(source.cells) if _is_marked(cell)

@@ -23,7 +23,7 @@ NEWEST_FORMAT = 4
 MOST_CELLS = 5_000
 MOST_TEXT = 2_000_000  # characters in all cells; an assignment that is solved has 50,000
 MOST_PARSED = 4  # notebooks of other names, the newest ones
-ROOM_FOR_A_NOTE = 4 * 2**20  # bytes of them, if the notebook of the right name is answered
+MOST_FOR_A_NOTE = 4 * 2**20  # bytes of them, if the notebook of the right name is answered
 ARCHIVE_ENDINGS = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar")
 QUOTED = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
 DEFINED = re.compile(r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)", re.MULTILINE)
@@ -39,11 +39,11 @@ class SubmittedCell:
 
 @dataclass(frozen=True)
 class Submission:
-    """A read submission: its cells, or the one sentence that says why there are none."""
+    """The cells of a submission, or the reason why there are none, in one sentence."""
 
     cells: tuple[SubmittedCell, ...] = ()
     reason: str = ""  # why it cannot be graded
-    note: str = ""  # what was put right on the way
+    note: str = ""  # what was corrected while reading
     answered: frozenset[str] = field(default_factory=frozenset)  # the answer cells that are there
     written: frozenset[str] = field(default_factory=frozenset)  # those that differ from what was released
     path: str = ""  # of the notebook, in the folder that was handed in
@@ -84,10 +84,10 @@ def read_submission(
     # The class waits while these are parsed: few, and small ones only if they change nothing but the note.
     candidates = sorted(_candidates(handed_in, name, others), key=changed.__getitem__, reverse=True)
     is_answered = expected is not None and not expected.reason and bool(expected.written)
-    room = ROOM_FOR_A_NOTE if is_answered else ALL_CANDIDATES
+    limit = MOST_FOR_A_NOTE if is_answered else ALL_CANDIDATES
     rest = [
         _read_file(handed_in, path, answers)
-        for path in _within(handed_in.notebooks, candidates[:MOST_PARSED], room)
+        for path in _within(handed_in.notebooks, candidates[:MOST_PARSED], limit)
     ]
     found = sorted(
         (each for each in rest if each.answered or each.written),
@@ -111,12 +111,12 @@ def read_submission(
     return expected if expected is not None else Submission(reason=_missing_reason(handed_in, name, rest))
 
 
-def _within(notebooks: Mapping[str, bytes | OSError], paths: Collection[str], room: int) -> Iterator[str]:
-    """Those of the paths whose content has room in so many bytes, one after the other."""
+def _within(notebooks: Mapping[str, bytes | OSError], paths: Collection[str], limit: int) -> Iterator[str]:
+    """The paths, in order, whose contents together have at most `limit` bytes."""
     for path in paths:
         content = notebooks[path]
-        room -= 0 if isinstance(content, OSError) else len(content)
-        if room >= 0:
+        limit -= 0 if isinstance(content, OSError) else len(content)
+        if limit >= 0:
             yield path
 
 
@@ -164,7 +164,7 @@ def _read_file(handed_in: HandedIn, path: str, answers: Mapping[str, Mapping[str
 
 
 def _written(cells: Collection[SubmittedCell], answers: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
-    """The answers that somebody wrote something for: in their own cell, or in one that defines the name."""
+    """The answers that the student wrote, in the answer cell or in a cell that defines the name."""
     written: set[str] = set()
     for cell in cells:
         mark = cell.grade_id or ""

@@ -1,8 +1,8 @@
 """A student's prose as it is put into the notebook that people look at: it shows, and does nothing.
 
 The formgrader's page, JupyterLab and the feedback page read markdown in ways of their own. So this does
-not rely on any of them: an invisible space is put where markup would begin, whoever reads it. A formula
-may use the commands of `formula_commands`; behind the backslash of any other stands such a space as well,
+not rely on any of them: an invisible space is put where any of them would see markup. A formula
+may use the commands of `formula_commands`; an invisible space follows the backslash of every other command,
 so that no reader takes it for a command.
 """
 
@@ -34,7 +34,7 @@ COMMAND = re.compile(
     r"|\\\\\*?(?=\s*\[[\s{]*(?P<length>[-+]?[\d.,]+\s*[a-z]{2})[\s}]*\])"
 )
 SMALL_LENGTH = re.compile(r"1?\d(?:\.\d+)?(?:pt|px|mu)|[01]?(?:\.\d+)?(?:em|ex)|\d(?:\.\d+)?mm")
-# What has to stand behind some commands.
+# What must follow some commands.
 ARGUMENTS = {
     "begin": re.compile(
         rf"\{{(?!array)(?:{'|'.join(map(re.escape, sorted(ENVIRONMENTS)))})\}}(?:\{{.*)?"
@@ -46,7 +46,7 @@ ARGUMENTS = {
 # Each steps back by up to a third of a letter: a few bring letters closer, many lead out of the formula.
 BACKWARDS = frozenset({"!", "negthinspace", "negmedspace", "negthickspace"})
 MOST_BACKWARDS = 20
-# Whoever reads markdown or TeX looks from each of these to the end of the text, or goes one level deeper.
+# From each of these a reader of markdown or TeX searches to the end of the text, or goes one level deeper.
 OPENING = re.compile(r"\\(?:begin|left)(?![A-Za-z])|\\\\[\[(]")
 MOST_OPENINGS = 200
 DEEPEST = 30  # braces within each other
