@@ -164,7 +164,9 @@ def test_the_lesson_is_folded_away_but_not_what_was_asked_what_stopped_or_the_st
         assert shown not in " ".join(folded)
     assert "Traceback E: v" in Seen(made).text
     assert "\x1b" not in made
-    assert 'class="section"' not in page(*cells, config=Config({"FeedbackExporter": {"fold_assignment": False}}))
+    assert 'class="section"' not in page(
+        *cells, config=Config({"FeedbackExporter": {"fold_assignment": False}})
+    )
 
 
 @pytest.mark.parametrize("ends", ["### END HIDDEN TESTS\n", ""])

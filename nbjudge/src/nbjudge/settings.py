@@ -208,7 +208,9 @@ class FeedbackSettings(Section):
     config_name = "FeedbackExporter"
     plugin = "nbjudge.feedback.FeedbackExporter"
 
-    fold_assignment = Bool(True, help="Whether the assignment's own text and cells are folded.").tag(config=True)
+    fold_assignment = Bool(True, help="Whether the assignment's own text and cells are folded.").tag(
+        config=True
+    )
 
 
 class PlatformSettings(Section):
