@@ -26,8 +26,20 @@ ONLY_FOR_INSTRUCTORS = (
 )
 
 
+def _print_version(is_given: bool) -> None:
+    if is_given:
+        from attention_lab import __version__
+
+        console.print(f"attention-lab {__version__}", highlight=False)
+        raise typer.Exit
+
+
 @app.callback()
-def attention_lab() -> None:
+def attention_lab(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Build the course, open it, and try its grader on a simulated class."""
 
 

@@ -22,8 +22,20 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 console = Console()
 
 
+def _print_version(is_given: bool) -> None:
+    if is_given:
+        from nbjudge import __version__
+
+        console.print(f"nbjudge {__version__}", highlight=False)
+        raise typer.Exit
+
+
 @app.callback()
-def nbjudge() -> None:
+def nbjudge(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
     """Grade the submissions to an nbgrader course, and see what its class has understood."""
 
 
