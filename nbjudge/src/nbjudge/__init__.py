@@ -1,17 +1,48 @@
-"""A grader for nbgrader courses, whose tests are not in the process that student code runs in.
+"""A grader for nbgrader courses: student code runs in a sandbox, and is judged from outside of it.
 
-`check` is all that the hidden region of a notebook needs of it, `configure` all that a configuration does.
+A course calls `configure` in its nbgrader_config.py. Its checks are files of `Exercise` objects, whose groups
+yield one `case` per call of the student's answer. `grade_notebook` grades one notebook from Python, and
+`check` is for the hidden region of a notebook.
+
+Examples
+--------
+An exercise with one group of cases, one mistake that is named, and one call that is not allowed:
+
+>>> from nbjudge import Exercise, Step, case
+>>> library_mean = Step("a library's mean", {"statistics": ("mean", "fmean")})
+>>> mean = Exercise("mean", results=("mean",), not_allowed=(library_mean,))
+>>> @mean.group("short lists", points=2)
+... def short_lists(draw):
+...     yield case([1.0, 2.0, 6.0])
+>>> @mean.mistake("The sum is not divided by the number of values.")
+... def not_divided(values):
+...     return sum(values)
+>>> mean.points
+2
+>>> [mistake.name for mistake in mean.mistakes]
+['not_divided']
+
+In nbgrader_config.py, where nbgrader provides `get_config`:
+
+>>> from traitlets.config import Config
+>>> from nbjudge import configure
+>>> c = Config()
+>>> configure(c)
+>>> c.GenerateFeedback.exporter_class
+'nbjudge.feedback.FeedbackExporter'
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbjudge.configure import configure
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from nbjudge.api import grade_notebook
+    from nbjudge.authoring import Exercise, Step, case
     from nbjudge.grading.in_kernel import Points
 
 
@@ -20,10 +51,23 @@ def check(name: str, seed: int | None = None) -> Points:
 
     Raises `CourseError` when no course surrounds the working folder or it has no such exercise.
     """
-    # Here rather than above: whoever only looks what is to be graded need not wait for it.
+    # Imported here, so that `import nbjudge` stays fast.
     from nbjudge.grading.in_kernel import judge_here
 
     return judge_here(name, seed)
 
 
-__all__ = ["check", "configure"]
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `import nbjudge` stays fast."""
+    if name == "grade_notebook":
+        from nbjudge.api import grade_notebook
+
+        return grade_notebook
+    if name in ("Exercise", "Step", "case"):
+        from nbjudge import authoring
+
+        return getattr(authoring, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = ["Exercise", "Step", "case", "check", "configure", "grade_notebook"]

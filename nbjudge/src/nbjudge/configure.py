@@ -22,8 +22,13 @@ REPLACED = ("ClearOutput", "DeduplicateIds", "OverwriteCells", "Execute", "Clear
 def configure(config: Any) -> None:
     """Have a course's submissions graded in the sandbox, judged from outside, and fed back without scripts.
 
-    `config` is what `get_config()` returns. Preprocessors of the course's own stay, in their order, behind
-    the step that this package puts first. Call it last, or set what you want otherwise after it.
+    Preprocessors of the course's own stay, in their order, behind the step that this package puts first. Call
+    it last, or set what you want otherwise after it.
+
+    Parameters
+    ----------
+    config
+        The configuration that `get_config()` returns.
     """
     autograde = config.Autograde
     autograde.exporter_class = "nbjudge.nbgrader_hooks.SubmissionExporter"

@@ -1,0 +1,229 @@
+"""Grade one notebook from Python, without nbgrader's database: `nbjudge.grade_notebook`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbjudge.course.configuration import read_config
+from nbjudge.course.course import Assignment, find_course
+from nbjudge.errors import CourseError, SandboxError
+from nbjudge.grading.grade import grade_without_running
+from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json, run_job
+from nbjudge.grading.seeds import submission_seed
+from nbjudge.judge.verdict import Verdict
+from nbjudge.kernel.process import KernelEnvironment
+from nbjudge.nbgrader_hooks.preprocessors import graded_form
+from nbjudge.record.graded_cell import read_verdict
+from nbjudge.record.graded_notebook import write_record
+from nbjudge.record.schema import NotebookRecord, Status
+from nbjudge.sandbox.bubblewrap import refusal
+from nbjudge.settings import GradingSettings
+from nbjudge.submission.files import Folder
+from nbjudge.submission.folder import HandedIn
+from nbjudge.submission.forms import answer_cells
+from nbjudge.submission.merge import merge_submission
+from nbjudge.submission.read import read_submission
+
+
+@dataclass(frozen=True)
+class GradedGroup:
+    """One case group of an exercise.
+
+    Parameters
+    ----------
+    name
+        What the group's inputs have in common.
+    points, max_points
+        The points that it earned, and that it is worth.
+    note
+        Why a group that passed earned no points; mostly empty.
+    """
+
+    name: str
+    points: float
+    max_points: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class GradedFinding:
+    """One thing that is wrong with an answer.
+
+    Parameters
+    ----------
+    sentence
+        The sentence that the student reads.
+    mistake
+        The name of the mistake in the course's checks; None if none of them explains the answer.
+    evidence
+        The student's own numbers; mostly one line.
+    """
+
+    sentence: str
+    mistake: str | None = None
+    evidence: str = ""
+
+
+@dataclass(frozen=True)
+class GradedExercise:
+    """The result of one exercise.
+
+    Parameters
+    ----------
+    name
+        The name of the exercise in the course's checks.
+    groups
+        Its case groups, in the order of the checks.
+    findings
+        What is wrong, the most important first; empty if the answer is right.
+    """
+
+    name: str
+    groups: tuple[GradedGroup, ...]
+    findings: tuple[GradedFinding, ...]
+
+    @property
+    def points(self) -> float:
+        """The points of all groups together."""
+        return sum(group.points for group in self.groups)
+
+    @property
+    def max_points(self) -> float:
+        """The points that all groups together are worth."""
+        return sum(group.max_points for group in self.groups)
+
+
+@dataclass(frozen=True)
+class GradedNotebook:
+    """The result of one notebook.
+
+    Parameters
+    ----------
+    assignment
+        The assignment and the notebook, such as ``ps1/spread``.
+    exercises
+        One result per exercise that has checks, in the order of the notebook.
+    reason
+        Why the notebook could not be run, as a sentence; mostly empty.
+    seconds
+        How long running and judging took.
+    """
+
+    assignment: str
+    exercises: tuple[GradedExercise, ...]
+    reason: str = ""
+    seconds: float = 0.0
+
+    @property
+    def points(self) -> float:
+        """The points of all exercises together."""
+        return sum(exercise.points for exercise in self.exercises)
+
+    @property
+    def max_points(self) -> float:
+        """The points that all exercises together are worth."""
+        return sum(exercise.max_points for exercise in self.exercises)
+
+
+def grade_notebook(
+    path: str | Path, course: str | Path, assignment: str | None = None, student: str = ""
+) -> GradedNotebook:
+    """Grade one submitted notebook as in a class, without nbgrader's gradebook.
+
+    The student's answers are merged into the assignment's own notebook, which runs in the sandbox. Nothing
+    is written to the course but its grading key. Cells without checks are run, and their points, which
+    nbgrader reads from their outputs, are not in the result.
+
+    Parameters
+    ----------
+    path
+        The submitted notebook. Files beside it are not read.
+    course
+        A folder of the course: one with nbgrader_config.py, or a folder in it.
+    assignment
+        The assignment or notebook (``ps1``, ``spread`` or ``ps1/spread``); by default the name of the file.
+    student
+        The student's id. The inputs are drawn from it, from the answers and from the course's key.
+
+    Returns
+    -------
+    GradedNotebook
+        Points, groups and findings of each exercise.
+
+    Raises
+    ------
+    CourseError
+        If there is no such course, assignment or file.
+    SettingsError
+        If the course's configuration has an unknown option or value.
+    SandboxError
+        If there is no sandbox on this machine and the course requires one.
+
+    Examples
+    --------
+    >>> import nbjudge
+    >>> result = nbjudge.grade_notebook(solution, course)
+    >>> result.points, result.max_points
+    (7.0, 7.0)
+    >>> [exercise.name for exercise in result.exercises]
+    ['deviation', 'standardise']
+    >>> result.exercises[0].findings
+    ()
+    """
+    path = Path(path)
+    target = find_course(Path(course)).choose_one(path.stem if assignment is None else assignment)
+    config = read_config(target.course.root)
+    settings = GradingSettings(config=config)
+    reason = refusal() if settings.sandbox else None
+    if reason is not None:
+        raise SandboxError(reason)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise CourseError(f"{path} cannot be read ({error.strerror}).") from error
+    form = graded_form(target, config)
+    name = f"{target.name}.ipynb"
+    submitted = HandedIn(Folder(path.parent), notebooks={name: content})
+    submission = read_submission(submitted, name, answer_cells(form))
+    merged = merge_submission(form, submission.cells)
+    write_record(merged, NotebookRecord(Status.COMPLETED, submission.reason, submission.note))
+    if submission.reason:
+        verdicts = grade_without_running(merged, target, submission.reason)
+        return _result(target, verdicts, submission.reason)
+    named = merged.metadata.get("kernelspec", {}).get("name", "python3")
+    environment = KernelEnvironment(
+        settings.kernel_names.get(named, named),
+        target.limits or settings.limits,
+        settings.sandbox,
+        (*target.modules, *settings.modules),
+        tuple(settings.helpers),
+    )
+    job = GradingJob(
+        assignment=target.name,
+        notebook=notebook_to_json(merged),
+        seed=submission_seed(target.course.root, student, merged, {}),
+        environment=environment,
+        grade_despite_failing_cells=settings.grade_despite_failing_cells,
+    )
+    result = run_job(job, target)
+    cells = notebook_from_json(result.notebook).cells
+    verdicts = [verdict for cell in cells if (verdict := read_verdict(cell)) is not None]
+    return _result(target, verdicts, result.warning, result.seconds)
+
+
+def _result(
+    target: Assignment, verdicts: Iterable[Verdict], reason: str = "", seconds: float = 0.0
+) -> GradedNotebook:
+    exercises = tuple(_graded(verdict) for verdict in verdicts)
+    return GradedNotebook(f"{target.folder}/{target.name}", exercises, reason, seconds)
+
+
+def _graded(verdict: Verdict) -> GradedExercise:
+    groups = (
+        GradedGroup(each.name, each.points if each.agrees else 0.0, each.points, each.note)
+        for each in verdict.groups
+    )
+    findings = (GradedFinding(each.sentence, each.mistake, each.evidence) for each in verdict.findings)
+    return GradedExercise(verdict.exercise, tuple(groups), tuple(findings))
