@@ -212,17 +212,17 @@ async def _serve() -> None:
     from tornado.httpserver import HTTPServer
     from tornado.netutil import bind_sockets
 
-    from nbjudge.classroom.asking import SERVER_LIMITS, Room
-    from nbjudge.classroom.looks import Looks
-    from nbjudge.classroom.people import Person
+    from nbjudge.classroom.check_events import CheckEvents
+    from nbjudge.classroom.hub_users import User
+    from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState
     from nbjudge.classroom.service import application, warm_up
     from nbjudge.classroom.tutors import ClassTutors
     from nbjudge.settings import ClassroomSettings
     from nbjudge.tutor.material import Material, TutoredAssignment
 
     class KnownByName:
-        def person(self, model: dict[str, Any]) -> Person:
-            return Person(model["name"])
+        def user(self, model: dict[str, Any]) -> User:
+            return User(model["name"])
 
     class Nobody:
         """Looks at the board."""
@@ -233,11 +233,11 @@ async def _serve() -> None:
         course.assignments[name].folder: TutoredAssignment(course.assignments[name]) for name in EXERCISES
     }
     settings = ClassroomSettings(keep_days=0, checks_a_minute=10_000)
-    tutors = ClassTutors(Material(lessons), settings, Looks(None, 0), seed=1)
+    tutors = ClassTutors(Material(lessons), settings, CheckEvents(None, 0), seed=1)
     warm_up(tutors)
     (socket,) = bind_sockets(0, "127.0.0.1")
     HTTPServer(
-        application(Room(tutors, KnownByName(), KEYS), "/tutor/", Nobody), **SERVER_LIMITS
+        application(AppState(tutors, KnownByName(), KEYS), "/tutor/", Nobody), **SERVER_LIMITS
     ).add_sockets([socket])
     print(socket.getsockname()[1], flush=True)
     await asyncio.Event().wait()

@@ -16,10 +16,10 @@ from tornado.netutil import bind_sockets
 
 from attention_lab.tutor.messages import respond
 from attention_lab.tutor.signatures import authorization
-from nbjudge.classroom.asking import SERVER_LIMITS, Room
+from nbjudge.classroom.check_events import CheckEvents
 from nbjudge.classroom.connections import BoundedServer
-from nbjudge.classroom.looks import Looks
-from nbjudge.classroom.people import Person
+from nbjudge.classroom.hub_users import User
+from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState
 from nbjudge.classroom.service import application
 from nbjudge.classroom.signatures import Keys
 from nbjudge.classroom.tutors import ClassTutors
@@ -36,8 +36,8 @@ PREFIX = "/services/tutor/"
 class KnownByName:
     """An instructor's name begins with "prof"."""
 
-    def person(self, model: dict[str, Any]) -> Person:
-        return Person(model["name"], model["name"].startswith("prof"))
+    def user(self, model: dict[str, Any]) -> User:
+        return User(model["name"], model["name"].startswith("prof"))
 
 
 class NamedInHeader:
@@ -100,8 +100,8 @@ class Classroom:
         asyncio.set_event_loop(self._loop)
 
         async def start() -> None:
-            self.room = Room(self.tutors, KnownByName(), self.keys)
-            app = application(self.room, PREFIX, NamedInHeader, login_url="/login")
+            self.state = AppState(self.tutors, KnownByName(), self.keys)
+            app = application(self.state, PREFIX, NamedInHeader, login_url="/login")
             (socket,) = bind_sockets(0, "127.0.0.1")
             self.server = BoundedServer(app, **SERVER_LIMITS)
             self.server.add_sockets([socket])
@@ -130,15 +130,15 @@ _answers = threading.Lock()  # kernels have a process each; here they share one 
 
 @contextmanager
 def classroom_of(folder: Path, **settings: Any) -> Iterator[Classroom]:
-    """A classroom with the lessons on dot products and masks, which keeps its looks in a folder."""
+    """A classroom with the lessons on dot products and masks, which keeps its check_events in a folder."""
     chosen = ClassroomSettings(**settings)
     lessons = {
         lesson.folder: TutoredAssignment(lesson)
         for lesson in COURSE.assignments.values()
         if lesson.name in ("dot_product", "mask")
     }
-    looks = Looks(folder / "kept" / "looks.jsonl", chosen.keep_days)
-    room = Classroom(ClassTutors(Material(lessons), chosen, looks, seed=1))
+    check_events = CheckEvents(folder / "kept" / "check_events.jsonl", chosen.keep_days)
+    room = Classroom(ClassTutors(Material(lessons), chosen, check_events, seed=1))
     try:
         yield room
     finally:

@@ -9,11 +9,11 @@ import torch
 from classroom_lab import COURSE, classroom_of
 from traitlets.config import Config
 
-from nbjudge.classroom import asking
+from nbjudge.classroom import request_handler
 from nbjudge.classroom.board_page import as_csv
+from nbjudge.classroom.check_events import CheckEvent, CheckEvents
+from nbjudge.classroom.hub_users import HubUsers
 from nbjudge.classroom.limits import REQUESTS_PER_CHECK, Limits, Refused
-from nbjudge.classroom.looks import LookRecord, Looks
-from nbjudge.classroom.people import HubPeople
 from nbjudge.course.configuration import check_settings
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
@@ -83,13 +83,13 @@ def test_a_solution_is_earned_with_tries_that_the_service_has_counted(classroom)
 
 
 def test_the_board_is_computed_once_for_all_pages_until_something_changes(classroom, monkeypatch):
-    computed, compute = [], classroom.room._compute_board
+    computed, compute = [], classroom.state._compute_board
     monkeypatch.setattr(
-        classroom.room,
+        classroom.state,
         "_compute_board",
         lambda: computed.append(threading.current_thread().name) or compute(),
     )
-    monkeypatch.setattr(asking, "BOARD_SECONDS", 1000)
+    monkeypatch.setattr(request_handler, "BOARD_SECONDS", 1000)
     for _ in range(5):
         assert on_the_board(classroom) == {}
     classroom.check("ada", "score", right("score"), DOT)
@@ -123,7 +123,7 @@ def test_without_the_setting_no_name_leaves_the_service_and_with_it_learners_are
     assert "lovelace" not in classroom.get("prof", "/board/table.json")[1]
     with classroom_of(tmp_path / "named", names=True) as named:
         reply = named.check("ada lovelace", "softmax", mistakes("softmax")[0].answer, DOT)
-        assert "sees by name on a board" in reply["remark"]
+        assert "see by name on a board" in reply["remark"]
         board = on_the_board(named)["softmax"]
         assert board["who"]["working"] == ["ada lovelace"]
         assert board["mistakes"][0]["who"] == ["ada lovelace"]
@@ -208,9 +208,9 @@ def test_a_lie_hurts_no_one_but_its_owner(classroom):
 def test_names_with_spaces_quotes_and_accents_are_names(tmp_path, name):
     with classroom_of(tmp_path, names=True) as room:
         room.tutors.reply(name, "check", {"exercise": "score", "folder": DOT})
-        room.tutors.looks.add(LookRecord(1e12, name, DOT, "score", "c", False, "m", "t"))
-    again = Looks(tmp_path / "kept" / "looks.jsonl", 30)
-    assert [look.learner for look in again.all] == [name]
+        room.tutors.check_events.add(CheckEvent(1e12, name, DOT, "score", "c", False, "m", "t"))
+    again = CheckEvents(tmp_path / "kept" / "check_events.jsonl", 30)
+    assert [event.learner for event in again.all] == [name]
 
 
 def test_after_a_restart_the_board_is_as_it_was(tmp_path):
@@ -223,27 +223,27 @@ def test_after_a_restart_the_board_is_as_it_was(tmp_path):
             "ada", "help", {"exercise": "softmax", "step": "help", "given": 0, "tries": 1, "folder": DOT}
         )
         assert "Run the cell with check('softmax') again first" in helped["said"]
-    file = tmp_path / "kept" / "looks.jsonl"
+    file = tmp_path / "kept" / "check_events.jsonl"
     assert file.stat().st_mode & 0o077 == 0
 
 
 def test_what_is_old_is_forgotten_and_off_keeps_nothing(tmp_path):
-    file = tmp_path / "kept" / "looks.jsonl"
+    file = tmp_path / "kept" / "check_events.jsonl"
     now = 1_000_000.0
-    looks = Looks(file, 2, clock=lambda: now)
+    check_events = CheckEvents(file, 2, clock=lambda: now)
     for age in (3, 1):
-        looks.add(LookRecord(now - age * 86_400, "ada", DOT, "score", "", True))
+        check_events.add(CheckEvent(now - age * 86_400, "ada", DOT, "score", "", True))
     file.write_text(file.read_text() + '{"time": 1, "learner"')  # the disk was full
-    assert len(Looks(file, 2, clock=lambda: now).all) == 1
+    assert len(CheckEvents(file, 2, clock=lambda: now).all) == 1
     assert len(file.read_text().splitlines()) == 1
-    Looks(file, 0)
+    CheckEvents(file, 0)
     assert not file.exists()
 
 
 def test_a_disk_that_cannot_be_written_is_said_when_the_service_starts(tmp_path):
     (tmp_path / "kept").write_text("a file where the folder is to be")
-    with pytest.raises(CourseError, match=r"looks\.jsonl.*cannot be written"):
-        Looks(tmp_path / "kept" / "looks.jsonl", 30)
+    with pytest.raises(CourseError, match=r"check_events\.jsonl.*cannot be written"):
+        CheckEvents(tmp_path / "kept" / "check_events.jsonl", 30)
 
 
 def test_the_rate_is_over_a_minute():
@@ -289,8 +289,8 @@ def test_every_request_counts_whatever_it_asks_for():
     ],
 )
 def test_who_teaches_is_the_hubs_word_or_the_courses(model, teaches):
-    people = HubPeople(ClassroomSettings(instructors=("grace",)))
-    assert people.person(model).instructor == teaches
+    people = HubUsers(ClassroomSettings(instructors=("grace",)))
+    assert people.user(model).instructor == teaches
 
 
 @pytest.mark.parametrize(

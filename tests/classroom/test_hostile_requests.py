@@ -10,9 +10,9 @@ from classroom_lab import PREFIX, classroom_of
 
 from attention_lab.tutor import signatures
 from nbjudge.classroom import connections
-from nbjudge.classroom.asking import LARGEST_BODY
-from nbjudge.classroom.looks import LookRecord, Looks
+from nbjudge.classroom.check_events import CheckEvent, CheckEvents
 from nbjudge.classroom.origins import refusal
+from nbjudge.classroom.request_handler import LARGEST_BODY
 from nbjudge.classroom.signatures import SECONDS, Keys
 from nbjudge.tutor import conversation, wire
 from nbjudge.tutor.conversation import Conversation
@@ -78,7 +78,7 @@ def test_a_learner_has_one_body_at_a_time_and_the_others_are_answered(classroom)
     body = MANY_LISTS
     first = Raw(classroom, "eve", "answer", {"Content-Length": str(len(body))}, body)
     first.send(body[: MB // 2])  # and waits
-    until(lambda: "eve" in classroom.room.limits._busy)
+    until(lambda: "eve" in classroom.state.limits._busy)
     for _ in range(3):
         assert Raw(classroom, "eve", "answer", {"Content-Length": str(15 * MB)}).status() == 429
     assert is_answered(classroom, "ada")
@@ -89,9 +89,9 @@ def test_a_learner_has_one_body_at_a_time_and_the_others_are_answered(classroom)
 
 def test_a_connection_that_ends_in_the_middle_of_a_body_leaves_nothing_behind(classroom):
     broken = Raw(classroom, "dan", "answer", {"Content-Length": "1000000"})
-    until(lambda: "dan" in classroom.room.limits._busy)
+    until(lambda: "dan" in classroom.state.limits._busy)
     broken.close()
-    until(lambda: "dan" not in classroom.room.limits._busy)
+    until(lambda: "dan" not in classroom.state.limits._busy)
     assert is_answered(classroom, "dan")
 
 
@@ -113,7 +113,7 @@ def test_a_length_that_is_none_or_too_large_is_refused_and_the_next_request_answ
         for _ in range(17):
             request.send(bytes(MB))
     assert request.status() == status
-    until(lambda: "gil" not in classroom.room.limits._busy)
+    until(lambda: "gil" not in classroom.state.limits._busy)
     assert is_answered(classroom, "gil")
 
 
@@ -257,7 +257,7 @@ def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monk
             said = {"conversation": asked["conversation"], "said": f"late {number}"}
             status, reply = room.post(name, "answer", said)
             assert status == 200 and "This check is over" in reply["said"]
-        assert not room.room.limits._busy
+        assert not room.state.limits._busy
         assert is_answered(room, "ada") and is_answered(room, "eve")
 
 
@@ -268,7 +268,7 @@ def test_idle_connections_of_strangers_keep_no_one_out_and_are_one_line_of_the_l
     with classroom_of(tmp_path) as room, caplog.at_level(logging.WARNING):
         body = MANY_LISTS
         busy = Raw(room, "ada", "answer", {"Content-Length": str(len(body))}, body)
-        until(lambda: "ada" in room.room.limits._busy)
+        until(lambda: "ada" in room.state.limits._busy)
         idle = [socket.create_connection(("127.0.0.1", room.port)) for _ in range(60)]
         until(lambda: room.server.closed >= 41)
         assert is_answered(room, "bob")
@@ -293,13 +293,13 @@ def test_half_a_character_is_replaced_and_the_answer_judged(tmp_path, code):
             assert reply["points"] < reply["max_points"]
         for table in ("table.json", "table.csv"):
             assert room.get("prof", f"/board/{table}")[0] == 200
-        room.tutors.looks._write_all()
-        assert len(Looks(tmp_path / "kept" / "looks.jsonl", 30).all) == 2
+        room.tutors.check_events._write_all()
+        assert len(CheckEvents(tmp_path / "kept" / "check_events.jsonl", 30).all) == 2
 
 
 def test_lines_of_the_looks_that_are_none_are_left_out(tmp_path):
-    file = tmp_path / "looks.jsonl"
-    Looks(file, 30).add(LookRecord(time.time(), "ada", DOT, "score", "c", True))
+    file = tmp_path / "check_events.jsonl"
+    CheckEvents(file, 30).add(CheckEvent(time.time(), "ada", DOT, "score", "c", True))
     good = file.read_bytes()
     bad = [
         b"\xff\xfe",
@@ -309,4 +309,4 @@ def test_lines_of_the_looks_that_are_none_are_left_out(tmp_path):
         b'{"time": "x"}',
     ]
     file.write_bytes(b"\n".join([*bad, good]))
-    assert [look.learner for look in Looks(file, 30).all] == ["ada"]
+    assert [event.learner for event in CheckEvents(file, 30).all] == ["ada"]

@@ -1,4 +1,4 @@
-"""What the class is misunderstanding now: how many stand where, and the mistakes that are in the room."""
+"""The board: how many learners are working, stuck or done with each exercise, and their current mistakes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from nbjudge.classroom.looks import LookRecord
+from nbjudge.classroom.check_events import CheckEvent
 from nbjudge.settings import ClassroomSettings
 
 
 @dataclass(frozen=True)
-class MistakeInTheRoom:
-    """A named mistake that somebody has now: the check's sentence, and one learner's own numbers."""
+class CurrentMistake:
+    """A named mistake that learners have now: its sentence, and one learner's measurements as an example."""
 
     name: str
     learners: int
@@ -31,12 +31,12 @@ class ExerciseOnTheBoard:
     working: int
     stuck: int
     done: int
-    mistakes: tuple[MistakeInTheRoom, ...]
+    mistakes: tuple[CurrentMistake, ...]
     who: Mapping[str, tuple[str, ...]]  # names by "working", "stuck" and "done", where the course shows them
 
 
 def board(
-    looks: Iterable[LookRecord],
+    check_events: Iterable[CheckEvent],
     order: Sequence[tuple[str, str]],
     sentence_of: Callable[[str, str, str], str],
     settings: ClassroomSettings,
@@ -46,9 +46,9 @@ def board(
 
     `sentence_of` gives what a mistake's name stands for, by assignment, exercise and name.
     """
-    by_exercise: dict[tuple[str, str], dict[str, list[LookRecord]]] = defaultdict(lambda: defaultdict(list))
-    for look in looks:
-        by_exercise[look.assignment, look.exercise][look.learner].append(look)
+    by_exercise: dict[tuple[str, str], dict[str, list[CheckEvent]]] = defaultdict(lambda: defaultdict(list))
+    for event in check_events:
+        by_exercise[event.assignment, event.exercise][event.learner].append(event)
     return [
         _exercise(assignment, exercise, by_exercise[assignment, exercise], sentence_of, settings, now)
         for assignment, exercise in order
@@ -56,9 +56,9 @@ def board(
     ]
 
 
-def tries(looks: Sequence[LookRecord]) -> int:
-    """How often one learner's answer has changed from look to look, and the first."""
-    return sum(not before or look.code != before[-1].code for before, look in _with_before(looks))
+def tries(check_events: Sequence[CheckEvent]) -> int:
+    """Count the tries of one learner: the first check, and each check after a change of the answer."""
+    return sum(not before or event.code != before[-1].code for before, event in _with_before(check_events))
 
 
 def as_data(exercises: Iterable[ExerciseOnTheBoard]) -> list[dict[str, object]]:
@@ -69,17 +69,17 @@ def as_data(exercises: Iterable[ExerciseOnTheBoard]) -> list[dict[str, object]]:
 def _exercise(
     assignment: str,
     exercise: str,
-    learners: Mapping[str, Sequence[LookRecord]],
+    learners: Mapping[str, Sequence[CheckEvent]],
     sentence_of: Callable[[str, str, str], str],
     settings: ClassroomSettings,
     now: float,
 ) -> ExerciseOnTheBoard:
     stands: dict[str, list[str]] = {"working": [], "stuck": [], "done": []}
-    mistaken: dict[str, list[LookRecord]] = defaultdict(list)
-    for learner, looks in learners.items():
-        stands[_stand(looks, settings, now)].append(learner)
-        if looks[-1].mistake and not looks[-1].right:
-            mistaken[looks[-1].mistake].append(looks[-1])
+    mistaken: dict[str, list[CheckEvent]] = defaultdict(list)
+    for learner, check_events in learners.items():
+        stands[_stand(check_events, settings, now)].append(learner)
+        if check_events[-1].mistake and not check_events[-1].right:
+            mistaken[check_events[-1].mistake].append(check_events[-1])
     counted = Counter({name: len(found) for name, found in mistaken.items()})
     shown = {stand: tuple(sorted(who)) if settings.names else () for stand, who in stands.items()}
     return ExerciseOnTheBoard(
@@ -90,12 +90,12 @@ def _exercise(
         stuck=len(stands["stuck"]),
         done=len(stands["done"]),
         mistakes=tuple(
-            MistakeInTheRoom(
+            CurrentMistake(
                 name,
                 count,
                 sentence_of(assignment, exercise, name),
                 mistaken[name][-1].told,
-                tuple(sorted(look.learner for look in mistaken[name])) if settings.names else (),
+                tuple(sorted(event.learner for event in mistaken[name])) if settings.names else (),
             )
             for name, count in counted.most_common()
         ),
@@ -103,13 +103,13 @@ def _exercise(
     )
 
 
-def _stand(looks: Sequence[LookRecord], settings: ClassroomSettings, now: float) -> str:
-    if looks[-1].right:
+def _stand(check_events: Sequence[CheckEvent], settings: ClassroomSettings, now: float) -> str:
+    if check_events[-1].right:
         return "done"
-    minutes = (now - looks[0].time) / 60
-    stuck = tries(looks) >= settings.stuck_tries or minutes >= settings.stuck_minutes
+    minutes = (now - check_events[0].time) / 60
+    stuck = tries(check_events) >= settings.stuck_tries or minutes >= settings.stuck_minutes
     return "stuck" if stuck else "working"
 
 
-def _with_before(looks: Sequence[LookRecord]) -> Iterable[tuple[Sequence[LookRecord], LookRecord]]:
-    return ((looks[max(0, place - 1) : place], look) for place, look in enumerate(looks))
+def _with_before(check_events: Sequence[CheckEvent]) -> Iterable[tuple[Sequence[CheckEvent], CheckEvent]]:
+    return ((check_events[max(0, place - 1) : place], event) for place, event in enumerate(check_events))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, RequestHandler, authenticated
 
-from nbjudge.classroom.asking import Room
+from nbjudge.classroom.request_handler import AppState
 from nbjudge.csv_files import CsvFormat
 
 HEARTBEAT = 15.0  # seconds after which a page on whose board nothing happens hears that the service lives
@@ -34,8 +34,8 @@ class ForInstructors(RequestHandler):
 
     headers_of_all: ClassVar[dict[str, str]] = SAFE
 
-    def initialize(self, room: Room) -> None:
-        self.room = room
+    def initialize(self, state: AppState) -> None:
+        self.state = state
 
     def set_default_headers(self) -> None:
         for name, value in self.headers_of_all.items():
@@ -43,7 +43,7 @@ class ForInstructors(RequestHandler):
 
     def must_teach(self) -> None:
         """Raises HTTPError 403 for everybody else."""
-        if not self.room.people.person(self.current_user).instructor:
+        if not self.state.users.user(self.current_user).instructor:
             raise HTTPError(403)
         self.application.verified.add(self.request.connection.stream)  # type: ignore[attr-defined,union-attr]
 
@@ -72,8 +72,8 @@ class BoardEvents(ForInstructors):
         self.set_header("Content-Type", "text/event-stream")
         try:
             while True:
-                changed = self.room.changed
-                self.write(f"data: {json.dumps(await self.room.board())}\n\n")
+                changed = self.state.changed
+                self.write(f"data: {json.dumps(await self.state.board())}\n\n")
                 await self.flush()
                 try:
                     # What is stuck depends on the time, too: the heartbeat is the board as it stands then.
@@ -90,14 +90,14 @@ class BoardTable(ForInstructors):
     @authenticated
     async def get(self, name: str) -> None:
         self.must_teach()
-        rows = await self.room.board()
+        rows = await self.state.board()
         self.set_header("Content-Disposition", f'attachment; filename="{name}"')
         if name.endswith(".json"):
             self.set_header("Content-Type", "application/json")
             self.finish(json.dumps(rows, ensure_ascii=False, indent=1))
             return
         self.set_header("Content-Type", "text/csv; charset=utf-8")
-        self.finish(as_csv(rows, self.room.csv_format))
+        self.finish(as_csv(rows, self.state.csv_format))
 
 
 def as_csv(rows: list[dict[str, Any]], csv_format: CsvFormat) -> str:

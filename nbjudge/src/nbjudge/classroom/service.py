@@ -19,12 +19,12 @@ from urllib.parse import urlsplit
 
 from tornado.web import Application
 
-from nbjudge.classroom.asking import SERVER_LIMITS, AskHandler, Room
 from nbjudge.classroom.board_page import BoardEvents, BoardPage, BoardTable
+from nbjudge.classroom.check_events import CheckEvents
 from nbjudge.classroom.connections import BoundedServer, raise_file_limit
-from nbjudge.classroom.looks import Looks
+from nbjudge.classroom.hub_users import HubUsers
 from nbjudge.classroom.origins import OwnOrigins
-from nbjudge.classroom.people import HubPeople
+from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState, TutorRequestHandler
 from nbjudge.classroom.signatures import Keys
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.configuration import read_config
@@ -36,7 +36,7 @@ from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import material_of
 from nbjudge.tutor.service import ACTIONS
 
-KEPT = Path(".classroom") / "looks.jsonl"  # in the course's folder
+KEPT = Path(".classroom") / "check_events.jsonl"  # in the course's folder
 NO_HUB = (
     "This is a service of a JupyterHub's: let the hub start it (docs/jupyterhub.md has the lines for its "
     "configuration). Its environment lacks {missing}."
@@ -59,29 +59,29 @@ def run(course_folder: Path) -> None:
     course = find_course(course_folder)
     configuration = read_config(course.root)
     settings, csv_format = ClassroomSettings(config=configuration), CsvFormat.of(configuration)
-    looks = Looks(course.root / KEPT, settings.keep_days)
-    tutors = ClassTutors(material_of(course, default=Disclosure.MEASURED), settings, looks)
+    check_events = CheckEvents(course.root / KEPT, settings.keep_days)
+    tutors = ClassTutors(material_of(course, default=Disclosure.MEASURED), settings, check_events)
     threading.Thread(target=warm_up, args=(tutors,), daemon=True).start()
     asyncio.run(_serve(tutors, settings, csv_format))
 
 
 def application(
-    room: Room, prefix: str, login: type, hosts: Collection[str] = (), **settings: Any
+    state: AppState, prefix: str, login: type, hosts: Collection[str] = (), **settings: Any
 ) -> Application:
     """The service under a path (`/services/tutor/`); `login` is the mixin that says who looks at a page."""
-    shared = {"room": room}
+    shared = {"state": state}
 
     def behind_login(handler: type) -> type:
         return type(handler.__name__, (login, handler), {})
 
     return OwnOrigins(
         [
-            (f"{prefix}({'|'.join(ACTIONS)})", AskHandler, shared),
+            (f"{prefix}({'|'.join(ACTIONS)})", TutorRequestHandler, shared),
             (f"{prefix}board", behind_login(BoardPage), shared),
             (f"{prefix}board/events", behind_login(BoardEvents), shared),
             (f"{prefix}board/(table\\.csv|table\\.json)", behind_login(BoardTable), shared),
         ],
-        {*room.tutors.settings.hosts, *hosts},
+        {*state.tutors.settings.hosts, *hosts},
         **settings,
     )
 
@@ -92,10 +92,10 @@ async def _serve(tutors: ClassTutors, settings: ClassroomSettings, csv_format: C
         HubOAuthenticated,
     )
 
-    room = Room(tutors, HubPeople(settings), Keys(os.environ["JUPYTERHUB_API_TOKEN"]), csv_format)
+    state = AppState(tutors, HubUsers(settings), Keys(os.environ["JUPYTERHUB_API_TOKEN"]), csv_format)
     prefix = os.environ["JUPYTERHUB_SERVICE_PREFIX"]
     hosts = {urlsplit(os.environ.get(name, "")).hostname or "" for name in ADDRESSES}
-    app = application(room, prefix, HubOAuthenticated, hosts - {""}, cookie_secret=os.urandom(32))
+    app = application(state, prefix, HubOAuthenticated, hosts - {""}, cookie_secret=os.urandom(32))
     app.add_handlers(r".*", [(f"{prefix}oauth_callback", HubOAuthCallbackHandler)])
     address = urlsplit(os.environ["JUPYTERHUB_SERVICE_URL"])
     raise_file_limit()

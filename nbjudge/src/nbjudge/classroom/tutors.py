@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from nbjudge.classroom.board import tries
-from nbjudge.classroom.looks import LookRecord, Looks
+from nbjudge.classroom.check_events import CheckEvent, CheckEvents
 from nbjudge.classroom.transcripts import Transcripts
 from nbjudge.judge.batched_calls import join_calls
 from nbjudge.judge.drawn_group import DrawnGroup
@@ -24,8 +24,8 @@ from nbjudge.tutor.tutor import Reply, Tutor, for_learner
 LONGEST_NAME = 200  # characters of a folder's name that is kept
 LONGEST_TOLD = 600  # characters of an example on the board
 ON_THE_BOARD = (
-    "Whoever teaches this class sees {what} on a board which exercises are begun, stuck and done, and which "
-    "mistakes were met. It is no part of your grade."
+    "The instructors of this class see {what} on a board which exercises are begun, stuck and done, and "
+    "which mistakes were made. The board does not affect your grade."
 )
 
 
@@ -37,11 +37,15 @@ class ClassTutors:
     """
 
     def __init__(
-        self, material: Material, settings: ClassroomSettings, looks: Looks, seed: int | None = None
+        self,
+        material: Material,
+        settings: ClassroomSettings,
+        check_events: CheckEvents,
+        seed: int | None = None,
     ) -> None:
         assignments = {name: _DrawnOnce(assignment) for name, assignment in material.assignments.items()}
         self._material = Material(assignments, material.disclosure)
-        self.settings, self.looks = settings, looks
+        self.settings, self.check_events = settings, check_events
         self._seed = seed if seed is not None else time.time_ns() % 2**48
         self._tutors: dict[str, Tutor] = {}
         self._asked: dict[str, tuple[str, str]] = {}  # folder and code of a learner's last check
@@ -64,7 +68,7 @@ class ClassTutors:
         return next((each.message for each in checks.mistakes if each.name == mistake), "")
 
     def when_changed(self, call: Callable[[], object]) -> None:
-        """Call this after every look, from whichever thread it came."""
+        """Call this after every check event, in the thread of the check."""
         self._changed.append(call)
 
     def reply(self, learner: str, action: str, message: Mapping[str, Any]) -> Reply:
@@ -107,8 +111,8 @@ class ClassTutors:
         folder, code = self._asked.get(learner, ("", ""))
         named = next((finding for finding in reply["findings"] if finding["mistake"]), None)
         told = named or next(iter(reply["findings"]), None) or {"said": "", "evidence": ""}
-        self.looks.add(
-            LookRecord(
+        self.check_events.add(
+            CheckEvent(
                 time=time.time(),
                 learner=learner,
                 assignment=self._assignment_of(reply["exercise"], folder),
@@ -126,14 +130,14 @@ class ClassTutors:
     def _tries(self, learner: str, exercise: str) -> int:
         """How often a learner has tried an exercise, counted here whatever the kernel says."""
         return tries(
-            [each for each in self.looks.all if (each.learner, each.exercise) == (learner, exercise)]
+            [each for each in self.check_events.all if (each.learner, each.exercise) == (learner, exercise)]
         )
 
     def _assignment_of(self, exercise: str, folder: str) -> str:
         return self._material.find(exercise, folder).folder
 
     def _said_once(self, learner: str) -> str:
-        """That there is a board, with a learner's first look."""
+        """Return the notice that there is a board, with a learner's first check."""
         if learner in self._told:
             return ""
         self._told.add(learner)

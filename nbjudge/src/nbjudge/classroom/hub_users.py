@@ -1,4 +1,4 @@
-"""Who looks at the board: the hub says who they are, the course's settings say who teaches."""
+"""Users of the board: the hub identifies them, the course's settings say which of them are instructors."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ NOT_KNOWN = (
 
 
 @dataclass(frozen=True)
-class Person:
+class User:
     """A learner, or an instructor, who may see the board."""
 
     name: str
     instructor: bool = False
 
 
-class People(Protocol):
+class UserDirectory(Protocol):
     """Says who somebody is."""
 
-    def person(self, model: dict[str, Any]) -> Person:
+    def user(self, model: dict[str, Any]) -> User:
         """Somebody as the hub describes them."""
 
 
-class HubPeople:
+class HubUsers:
     """Those of a hub."""
 
     def __init__(self, settings: ClassroomSettings) -> None:
         self._settings = settings
 
-    def person(self, model: dict[str, Any]) -> Person:
+    def user(self, model: dict[str, Any]) -> User:
         """Somebody as the hub describes them."""
         chosen, groups = self._settings.instructors, set(model.get("groups") or ())
         teaches = bool(model.get("admin")) or model["name"] in chosen
-        return Person(model["name"], teaches or bool(groups & set(self._settings.instructor_groups)))
+        return User(model["name"], teaches or bool(groups & set(self._settings.instructor_groups)))

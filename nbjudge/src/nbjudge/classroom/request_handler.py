@@ -18,9 +18,9 @@ from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler, stream_request_body
 
 from nbjudge.classroom.board import as_data, board
+from nbjudge.classroom.hub_users import NOT_KNOWN, UserDirectory
 from nbjudge.classroom.limits import TOO_LARGE, Limits, Refused
 from nbjudge.classroom.memory import keep_what_is_freed
-from nbjudge.classroom.people import NOT_KNOWN, People
 from nbjudge.classroom.signatures import REPLY_SIGNATURE, Keys, SignedRequest
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.csv_files import CsvFormat
@@ -51,13 +51,13 @@ NOT_READ = "The tutor cannot read this request ({error})."
 OWN_FAULT = "The tutor itself failed: please tell whoever teaches this class."
 
 
-class Room:
+class AppState:
     """What all handlers share."""
 
     def __init__(
-        self, tutors: ClassTutors, people: People, keys: Keys, csv_format: CsvFormat | None = None
+        self, tutors: ClassTutors, users: UserDirectory, keys: Keys, csv_format: CsvFormat | None = None
     ) -> None:
-        self.tutors, self.people, self.keys = tutors, people, keys
+        self.tutors, self.users, self.keys = tutors, users, keys
         self.csv_format = csv_format or CsvFormat()
         self.limits = Limits(tutors.settings.checks_a_minute)
         sys.setswitchinterval(SWITCH_SECONDS)
@@ -86,10 +86,10 @@ class Room:
             return self._board
 
     def _compute_board(self) -> list[dict[str, Any]]:
-        self.tutors.looks.forget_old()
+        self.tutors.check_events.forget_old()
         tutors = self.tutors
-        looks = list(tutors.looks.all)  # others add to it meanwhile
-        return as_data(board(looks, tutors.order, tutors.sentence_of, tutors.settings, time.time()))
+        check_events = list(tutors.check_events.all)  # others add to it meanwhile
+        return as_data(board(check_events, tutors.order, tutors.sentence_of, tutors.settings, time.time()))
 
     def _announce(self) -> None:
         """Wake everybody who waits; the next change has an event of its own."""
@@ -98,13 +98,13 @@ class Room:
 
 
 @stream_request_body
-class AskHandler(RequestHandler):
+class TutorRequestHandler(RequestHandler):
     """A learner's kernel asks: a message in, a message out, errors as sentences."""
 
     SUPPORTED_METHODS = ("POST",)
 
-    def initialize(self, room: Room) -> None:
-        self.room = room
+    def initialize(self, state: AppState) -> None:
+        self.state = state
         self._signed: SignedRequest | None = None
         self._has_turn = self._is_answering = False
         self._refusal: tuple[int, str] | None = None
@@ -117,7 +117,7 @@ class AskHandler(RequestHandler):
         """Decide from the headers alone who asks, and whether the body is read."""
         action = self.path_args[0]
         length = self.request.headers.get("Content-Length", "")
-        self._signed = self.room.keys.verify(self.request.headers.get("Authorization", ""), action)
+        self._signed = self.state.keys.verify(self.request.headers.get("Authorization", ""), action)
         if self._signed is not None:
             self.application.verified.add(self.request.connection.stream)  # type: ignore[attr-defined,union-attr]
         if self._signed is None:
@@ -134,14 +134,14 @@ class AskHandler(RequestHandler):
 
     def _begin(self, signed: SignedRequest, action: str, length: int) -> None:
         try:
-            self.room.limits.begin(signed.learner, action)
+            self.state.limits.begin(signed.learner, action)
         except Refused as refused:
             self.set_header("Retry-After", str(refused.seconds))
             self._refusal = 429, str(refused)
             return
         self._has_turn = True
-        self.room.keys.remember(signed)
-        most = self.room.tutors.settings.largest_megabytes
+        self.state.keys.remember(signed)
+        most = self.state.tutors.settings.largest_megabytes
         if length > most * 2**20:
             self._refusal = 413, TOO_LARGE.format(most=most)
 
@@ -156,7 +156,7 @@ class AskHandler(RequestHandler):
             if self._refusal is not None:
                 await self._send(*self._refused())
                 return
-            work = self.room.loop.run_in_executor(self.room.workers, self._reply, action)
+            work = self.state.loop.run_in_executor(self.state.workers, self._reply, action)
             await self._send(*await work)
         finally:
             self._end_turn()
@@ -170,7 +170,7 @@ class AskHandler(RequestHandler):
 
     def _end_turn(self) -> None:
         if self._has_turn and self._signed is not None:
-            self.room.limits.end(self._signed.learner)
+            self.state.limits.end(self._signed.learner)
         self._has_turn = False
 
     def _reply(self, action: str) -> tuple[int, tuple[bytes, ...], str]:
@@ -185,7 +185,7 @@ class AskHandler(RequestHandler):
         try:
             if not signed.has(body):
                 raise ValueError("it is not what was signed")
-            return 200, self.room.tutors.reply(signed.learner, action, wire.read(body))
+            return 200, self.state.tutors.reply(signed.learner, action, wire.read(body))
         except CourseError as error:
             return 200, {"error": str(error)}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -205,7 +205,7 @@ class AskHandler(RequestHandler):
     def _count_check(self, learner: str) -> tuple[int, dict[str, Any]] | None:
         """Count what failed as a check, which bounds the lines of the log as well; a refusal, or None."""
         try:
-            self.room.limits.count_check(learner)
+            self.state.limits.count_check(learner)
         except Refused as refused:
             self.set_header("Retry-After", str(refused.seconds))
             return 429, {"error": str(refused)}

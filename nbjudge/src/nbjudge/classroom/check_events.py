@@ -1,4 +1,4 @@
-"""What happened in the class: every look at an answer, a line of a file, for as long as the course wants."""
+"""The check events of a class: one line of a file per check, kept for as long as the course sets."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ DAY = 86_400.0  # seconds
 
 
 @dataclass(frozen=True)
-class LookRecord:
-    """One look at one learner's answer. `code` is a digest of it, by which another try is known."""
+class CheckEvent:
+    """One check of one learner's answer. `code` is a digest of the answer: a new one is another try."""
 
     time: float
     learner: str
@@ -31,38 +31,38 @@ class LookRecord:
     told: str = ""  # what was measured, with the learner's own numbers
 
 
-class Looks:
-    """All of them, in memory and in a file; nothing older than `keep_days`, and no file where that is 0."""
+class CheckEvents:
+    """All check events, in memory and in a file; none older than `keep_days`, and no file if that is 0."""
 
     def __init__(self, file: Path | None, keep_days: int, clock: Callable[[], float] = time.time) -> None:
         self._file, self._seconds, self._clock = (file if keep_days else None), keep_days * DAY, clock
-        self.all: list[LookRecord] = []
+        self.all: list[CheckEvent] = []
         self._alone = threading.Lock()  # the judge adds, and the board forgets
         if self._file is not None:
-            self.all = [look for look in _read(self._file) if clock() - look.time < self._seconds]
+            self.all = [event for event in _read(self._file) if clock() - event.time < self._seconds]
             self._write_all()
         elif file is not None:
             with suppress(OSError):  # of a time when something was kept
                 file.unlink()
 
-    def add(self, look: LookRecord) -> None:
-        """Remember a look, and write it to the file if there is one."""
-        line = _line(look)
+    def add(self, event: CheckEvent) -> None:
+        """Add an event, and write it to the file if there is one."""
+        line = _line(event)
         with self._alone:
-            self.all.append(look)
+            self.all.append(event)
             if self._file is None:
                 return
             try:
                 with self._file.open("a", encoding="utf-8") as file:
                     file.write(line)
-            except OSError:  # a full disk is no reason to leave a class without its tutor
+            except OSError:  # the tutor goes on without its file when the disk is full
                 self._file = None
 
     def forget_old(self) -> None:
-        """Let go of what is older than the course keeps it."""
+        """Delete events that are older than the course keeps them."""
         with self._alone:
             oldest = self._clock() - (self._seconds or DAY)
-            kept = [look for look in self.all if look.time > oldest]
+            kept = [event for event in self.all if event.time > oldest]
             if len(kept) != len(self.all):
                 self.all = kept
                 self._write_all()
@@ -84,16 +84,16 @@ class Looks:
             ) from error
 
 
-def _line(look: LookRecord) -> str:
+def _line(event: CheckEvent) -> str:
     """In ASCII: half a character, which no encoding has, is an escape there."""
-    return json.dumps(asdict(look)) + "\n"
+    return json.dumps(asdict(event)) + "\n"
 
 
-def _read(file: Path) -> list[LookRecord]:
+def _read(file: Path) -> list[CheckEvent]:
     """What was kept; lines that are none, such as one that was cut off, are left out."""
     kinds: dict[str, Any] = {
         each.name: {"float": (int, float), "bool": bool}.get(str(each.type), str)
-        for each in fields(LookRecord)
+        for each in fields(CheckEvent)
     }
     found = []
     with suppress(OSError):
@@ -102,5 +102,5 @@ def _read(file: Path) -> list[LookRecord]:
                 said: dict[str, Any] = json.loads(line)
                 known = {name: value for name, value in said.items() if name in kinds}
                 if all(isinstance(value, kinds[name]) for name, value in known.items()):
-                    found.append(LookRecord(**known))
+                    found.append(CheckEvent(**known))
     return found
