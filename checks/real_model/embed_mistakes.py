@@ -1,0 +1,188 @@
+"""The mistakes that the grader can name in the steps of `embed`."""
+
+import torch
+import torch.nn as nn
+
+from .embed import embed, encode, pool, run
+
+
+@embed.mistake(
+    "A text has another vector beside longer ones than alone: the blocks attend to padding. Hand each the "
+    "tokenizer's attention mask."
+)
+def attends_to_padding(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, hide=False)
+
+
+@embed.mistake(
+    "Padding is in the mean: the blocks get the mask, the mean does not. Leave the padding out there as well."
+)
+def padding_in_the_mean(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, pooling=lambda x, mask: x.mean(dim=1))
+
+
+@embed.mistake(
+    "The padding is neither hidden from the blocks nor left out of the mean. Use the tokenizer's attention "
+    "mask in both places."
+)
+def no_mask_at_all(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, hide=False, pooling=lambda x, mask: x.mean(dim=1))
+
+
+@embed.mistake(
+    "The mask is upside down: the blocks see the padding and nothing else. attention_mask is 1 where there "
+    "is a token, and True = may attend."
+)
+def mask_inverted(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, lift=lambda mask: ~mask.unsqueeze(1))
+
+
+@embed.mistake("The blocks get a mask (B, T). They expect (B, 1, T): an axis for the queries is missing.")
+def mask_without_query_axis(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, lift=lambda mask: mask)
+
+
+@embed.mistake("The blocks get a mask of whole numbers. The course's masks are boolean: convert it once.")
+def mask_of_integers(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, lift=lambda mask: mask.unsqueeze(1).long())
+
+
+@embed.mistake(
+    "This is the vector of [CLS]. The encoder was trained with the mean over all tokens of the text."
+)
+def cls_instead_of_mean(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, pooling=lambda x, mask: x[:, 0])
+
+
+@embed.mistake(
+    "The largest number of each column instead of the mean: use `mean_pool` on what the last block returns."
+)
+def max_pooling(texts, tokenizer, embeddings, blocks):
+    largest = lambda x, mask: x.masked_fill(~mask[..., None], -torch.inf).amax(dim=1)  # noqa: E731
+    return run(texts, tokenizer, embeddings, blocks, pooling=largest)
+
+
+@embed.mistake(
+    "The rows do not have length 1: divide each by its L2 norm in the end, or a dot product is no cosine."
+)
+def not_normalised(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, unit=lambda row: row)
+
+
+@embed.mistake(
+    "The norm is taken over the batch: the columns have length 1, the rows do not, and a text's vector "
+    "depends on the others. Divide each row by its own norm."
+)
+def norm_over_the_batch(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, unit=lambda row: nn.functional.normalize(row, dim=0))
+
+
+@embed.mistake("The rows are divided by the sum of their absolute values. The L2 norm was asked for.")
+def by_the_l1_norm(texts, tokenizer, embeddings, blocks):
+    return run(
+        texts, tokenizer, embeddings, blocks, unit=lambda row: nn.functional.normalize(row, p=1, dim=-1)
+    )
+
+
+@embed.mistake(
+    "A row of zeros gives NaN: it is divided by its norm, 0. Such a row stays zero; keep the divisor above 0."
+)
+def nan_for_a_zero_row(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, unit=lambda row: row / row.norm(dim=-1, keepdim=True))
+
+
+@embed.mistake(
+    "A short row comes out shorter than 1: something like 1e-3 is added to its norm. Guard against 0 without "
+    "changing the other norms."
+)
+def large_epsilon(texts, tokenizer, embeddings, blocks):
+    return run(
+        texts, tokenizer, embeddings, blocks, unit=lambda row: row / (row.norm(dim=-1, keepdim=True) + 1e-3)
+    )
+
+
+@embed.mistake(
+    "Every token is divided by its norm before the mean. Take the mean first, then divide by its norm."
+)
+def normalised_before_the_mean(texts, tokenizer, embeddings, blocks):
+    first = lambda x, mask: pool(nn.functional.normalize(x, dim=-1), mask)  # noqa: E731
+    return run(texts, tokenizer, embeddings, blocks, pooling=first)
+
+
+@embed.mistake(
+    "[CLS] and [SEP] are missing: the model was trained with them at both ends. Let the tokenizer add its "
+    "special tokens."
+)
+def no_special_tokens(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, special=False)
+
+
+@embed.mistake(
+    "[CLS] and [SEP] are left out of the mean. The mean runs over all tokens with attention_mask 1, these "
+    "two as well."
+)
+def special_tokens_out_of_the_mean(texts, tokenizer, embeddings, blocks):
+    def words_only(x, mask):
+        words = mask.clone()
+        words[:, 0] = False
+        words[torch.arange(len(mask)), mask.sum(dim=1) - 1] = False
+        return pool(x, words)
+
+    return run(texts, tokenizer, embeddings, blocks, pooling=words_only)
+
+
+@embed.mistake("The blocks are not used: this is the mean of the embeddings alone.")
+def no_blocks(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, [])
+
+
+@embed.mistake(
+    "Every block is given the embeddings, so only the last one counts. Each block's input is the output of "
+    "the one before."
+)
+def only_the_last_block(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, list(blocks)[-1:])
+
+
+@embed.mistake("Only the first block is used. A text goes through all of them, in their order.")
+def only_the_first_block(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, list(blocks)[:1])
+
+
+@embed.mistake("The blocks are applied from the last to the first. Block 0 reads the embeddings.")
+def in_reverse(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, list(blocks)[::-1])
+
+
+@embed.mistake(
+    "The answer is float32 for embeddings in float64. Its dtype is that of the embeddings: convert the mask, "
+    "not the tokens."
+)
+def always_float32(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks).float()
+
+
+@embed.mistake("One number divides all rows: the norm of the whole batch. Each row has a norm of its own.")
+def one_norm_for_all(texts, tokenizer, embeddings, blocks):
+    return run(texts, tokenizer, embeddings, blocks, unit=lambda row: row / row.norm().clamp(min=1e-12))
+
+
+@embed.mistake(
+    "The blocks are counted or indexed: with blocks that can be read only once (an iterator) that raises an "
+    "error or finds nothing left. Go through them once, with `for block in blocks`."
+)
+def indexes_the_blocks(texts, tokenizer, embeddings, blocks):
+    with torch.no_grad():
+        ids, mask = encode(texts, tokenizer)
+        x = embeddings(ids)
+        for layer in range(len(blocks)):
+            x = blocks[layer](x, mask=mask.unsqueeze(1))
+        return nn.functional.normalize(pool(x, mask), dim=-1)
+
+
+@embed.mistake(
+    "Blocks that can be read only once are used up by the first text: the others go through none. Run all "
+    "texts as one batch, or make a list of the blocks first."
+)
+def blocks_used_up(texts, tokenizer, embeddings, blocks):
+    return torch.cat([run([text], tokenizer, embeddings, blocks) for text in texts])

@@ -1,0 +1,180 @@
+"""The mistakes that the grader can name in `load_block`."""
+
+import torch
+
+from .load_block import PARTS, load, load_block
+
+
+def _exchanged(one, other):
+    """The names with two of BERT's changed over."""
+    return PARTS | {one: PARTS[other], other: PARTS[one]}
+
+
+@load_block.mistake(
+    "Query and key have changed places. The scores of a text with itself only turn over, which no shape "
+    "shows: load each under its own name."
+)
+def query_and_key_exchanged(weights, layer):
+    return load(weights, layer, _exchanged("attention.query", "attention.key"))
+
+
+@load_block.mistake(
+    "Key and value have changed places. Both have the same shape, so nothing raises an error."
+)
+def key_and_value_exchanged(weights, layer):
+    return load(weights, layer, _exchanged("attention.key", "attention.value"))
+
+
+@load_block.mistake(
+    "The two norms have changed places: `attention.output.LayerNorm` is the one after the attention, `norm1`."
+)
+def norms_exchanged(weights, layer):
+    return load(weights, layer, _exchanged("norm1", "norm2"))
+
+
+@load_block.mistake(
+    "`attention.output` and `linear2` have changed places: `attention.output.dense` mixes the heads, "
+    "`output.dense` is the second feed-forward layer."
+)
+def outputs_exchanged(weights, layer):
+    return load(weights, layer, _exchanged("attention.output", "linear2"))
+
+
+@load_block.mistake(
+    "The feed-forward layers have changed places: `intermediate.dense` leads from E to hidden_dim and is "
+    "`linear1`."
+)
+def linears_exchanged(weights, layer):
+    return load(weights, layer, _exchanged("linear1", "linear2"))
+
+
+@load_block.mistake(
+    "The weights are transposed. BERT's checkpoints hold (out, in), as `nn.Linear` does: take them as they "
+    "are. (GPT-2's are the ones to turn.)"
+)
+def transposed(weights, layer):
+    return {name: tensor.mT if tensor.dim() == 2 else tensor for name, tensor in load(weights, layer).items()}
+
+
+@load_block.mistake(
+    "For layer 1 entries of layer 10, 11 or 21 came along: the number is looked for without the points "
+    "around it. The prefix is `encoder.layer.1.`, with its last point."
+)
+def prefix_match(weights, layer):
+    state = load(weights, layer)
+    for entry, tensor in weights.items():
+        if entry.startswith(f"encoder.layer.{layer}"):
+            name, _, kind = entry.rpartition(".")
+            for ours, theirs in PARTS.items():
+                if name.split(".", 3)[-1] == theirs:
+                    state[f"{ours}.{kind}"] = tensor
+    return state
+
+
+@load_block.mistake(
+    "`attention.output` holds what belongs to `linear2`: a name that *ends* in `output.dense` fits two "
+    "entries. Compare the whole name."
+)
+def suffix_match(weights, layer):
+    return load(weights, layer, PARTS | {"attention.output": "output.dense"})
+
+
+@load_block.mistake(
+    "`norm1` holds what belongs to `norm2`: a name that *ends* in `output.LayerNorm` fits two entries. "
+    "Compare the whole name."
+)
+def norm_suffix_match(weights, layer):
+    return load(weights, layer, PARTS | {"norm1": "output.LayerNorm"})
+
+
+@load_block.mistake("It is always layer 0: the number is not used. It belongs into the name of every entry.")
+def always_layer_zero(weights, layer):
+    return load(weights, 0)
+
+
+@load_block.mistake("This is the layer before: layers are counted from 0, in the names as well.")
+def counted_from_one(weights, layer):
+    return load(weights, layer - 1)
+
+
+@load_block.mistake(
+    "The entries are taken by their place in the dict. Their order means nothing: find each by its name."
+)
+def by_order(weights, layer):
+    mine = [tensor for entry, tensor in weights.items() if entry.startswith(f"encoder.layer.{layer}.")]
+    return dict(zip(load(weights, layer), mine))
+
+
+@load_block.mistake(
+    "The biases are missing: each of the eight parts has a weight and a bias, sixteen entries altogether."
+)
+def no_biases(weights, layer):
+    return {name: tensor for name, tensor in load(weights, layer).items() if name.endswith("weight")}
+
+
+@load_block.mistake(
+    "The norms are missing: `norm1` and `norm2` have a weight and a bias as well, and they are not 1 and 0."
+)
+def no_norms(weights, layer):
+    return {name: tensor for name, tensor in load(weights, layer).items() if not name.startswith("norm")}
+
+
+@load_block.mistake(
+    "Right where all entries are there. One that is missing is left out silently, and a block would keep "
+    "random numbers there: raise a KeyError that says its full name."
+)
+def skips_what_is_missing(weights, layer):
+    names = {f"{ours}.{kind}": f"encoder.layer.{layer}.{theirs}.{kind}" for ours, theirs in PARTS.items()
+             for kind in ("weight", "bias")}  # fmt: skip
+    return {name: weights[entry] for name, entry in names.items() if entry in weights}
+
+
+@load_block.mistake(
+    "A missing entry raises a KeyError with a short name only. The full one, from `encoder.layer.` on, tells "
+    "which layer is incomplete."
+)
+def short_name_in_the_error(weights, layer):
+    start = f"encoder.layer.{layer}."
+    own = {entry.removeprefix(start): tensor for entry, tensor in weights.items() if entry.startswith(start)}
+    return load(own, layer, prefix="")
+
+
+@load_block.mistake(
+    "Unknown entries under the layer's prefix come along or raise an error. Ask for the sixteen that you "
+    "need; the others are ignored."
+)
+def refuses_unknown_entries(weights, layer):
+    known = {f"{theirs}.{kind}" for theirs in PARTS.values() for kind in ("weight", "bias")}
+    start = f"encoder.layer.{layer}."
+    for entry in weights:
+        if entry.startswith(start) and entry.removeprefix(start) not in known:
+            raise ValueError(f"what is {entry}?")
+    return load(weights, layer)
+
+
+@load_block.mistake(
+    "These are BERT's own names. `load_state_dict` of your class expects the class's: "
+    "`attention.query.weight` and so on."
+)
+def berts_own_names(weights, layer):
+    start = f"encoder.layer.{layer}."
+    return {name.removeprefix(start): tensor for name, tensor in weights.items() if name.startswith(start)}
+
+
+@load_block.mistake(
+    "The tensors of a float64 checkpoint come back as float32. Take them as they are; `load_state_dict` "
+    "converts."
+)
+def always_float32(weights, layer):
+    return {name: tensor.to(torch.float32) for name, tensor in load(weights, layer).items()}
+
+
+@load_block.mistake(
+    "The entries are taken out of `weights`, so a second call no longer finds them. Read them and leave the "
+    "dict as it is."
+)
+def takes_them_out(weights, layer):
+    state = load(weights, layer)
+    for entry in [entry for entry in weights if entry.startswith(f"encoder.layer.{layer}.")]:
+        del weights[entry]
+    return state
