@@ -7,15 +7,19 @@ from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from attention_lab.authoring import FLOATS, Exercise, ask
-from attention_lab.authoring.not_asked import FIXED_AXES, TABLE
+from attention_lab.authoring import FLOATS, Exercise, case
+from attention_lab.authoring.not_asked import FIXED_AXES
 
 embed = Exercise(
     "embed",
     results=("vectors",),
     axes=(("texts", "embedding"),),
     mistakes_from=("embed_mistakes", "embed_mistakes_in_the_surroundings"),
-    not_asked={"leading axes": FIXED_AXES, "large values": "rows have length 1", "gradients": TABLE},
+    not_asked={
+        "leading axes": FIXED_AXES,
+        "large values": "rows have length 1",
+        "gradients": "the contract switches them off",
+    },
 )
 
 WORDS = [one + other for one in ("ba", "de", "ki", "lo", "mu", "sa") for other in ("na", "re", "ti", "vo")]
@@ -103,7 +107,7 @@ def _case(draw, lengths, dtype=torch.float32, blocks=2, size=1.0, recording=True
     table = draw.normal(VOCABULARY, width, dtype=dtype)
     layers = [[draw.normal(width, width, dtype=dtype) / 4 for _ in range(2)] for _ in range(blocks)]
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS]
-    return ask(texts, vocabulary, table, layers, size, recording, training, only_once, list(look),
+    return case(texts, vocabulary, table, layers, size, recording, training, only_once, list(look),
                through=watching)  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, LayerDraw, ask
+from attention_lab.authoring import Exercise, LayerDraw, case
 from attention_lab.authoring.not_asked import COPIES, FIXED_AXES
 
 load_block = Exercise(
@@ -55,29 +55,29 @@ def _weights(draw, layers, dtype=torch.float32, sizes=None, others=True):
 
 @load_block.group("one layer", points=2)
 def one_layer(draw):
-    yield ask(_weights(draw, (0,), others=False), 0)
-    yield ask(_weights(draw, (0,)), 0)
+    yield case(_weights(draw, (0,), others=False), 0)
+    yield case(_weights(draw, (0,)), 0)
 
 
 @load_block.group("a layer among others", points=2)
 def among_others(draw):
     layers = draw.shuffled((0, 1, 2, 3))
-    yield ask(_weights(draw, layers), layers[0])
-    yield ask(_weights(draw, layers), layers[1])
+    yield case(_weights(draw, layers), layers[0])
+    yield case(_weights(draw, layers), layers[1])
 
 
 @load_block.group("layer 1 beside layers 10, 11 and 21", points=1)
 def beside_ten(draw):
     layers = draw.shuffled((1, 10, 11, 21))
-    yield ask(_weights(draw, layers, sizes=(7, 9)), 1)
-    yield ask(_weights(draw, layers, sizes=(7, 9)), 11)
+    yield case(_weights(draw, layers, sizes=(7, 9)), 1)
+    yield case(_weights(draw, layers, sizes=(7, 9)), 11)
 
 
 @load_block.group("float64; as wide inside as outside", points=1)
 def edges(draw):
-    yield ask(_weights(draw, (0, 1), torch.float64), 1)
+    yield case(_weights(draw, (0, 1), torch.float64), 1)
     (size,) = draw.sizes(1)
-    yield ask(_weights(draw, (0, 1), sizes=(size, size)), 0)
+    yield case(_weights(draw, (0, 1), sizes=(size, size)), 0)
 
 
 @load_block.group("unknown entries under the layer's own prefix", points=1)
@@ -85,7 +85,7 @@ def unknown_entries(draw):
     weights = _weights(draw, (2, 3), sizes=(9, 7))
     for name in ("attention.self.distance.weight", "attention.output.adapter.dense.weight", "output.scale"):
         weights[f"encoder.layer.2.{name}"] = draw.normal(9)
-    yield ask({name: weights[name] for name in draw.shuffled(tuple(weights))}, 2)
+    yield case({name: weights[name] for name in draw.shuffled(tuple(weights))}, 2)
 
 
 def telling(answer):
@@ -110,10 +110,10 @@ def missing(draw):
         weights = _weights(draw, (1, 2), sizes=(7, 9))
         entry = f"encoder.layer.1.{name}.{draw.shuffled(('weight', 'bias'))[0]}"
         del weights[entry]
-        yield ask(weights, 1, [entry], through=telling)
+        yield case(weights, 1, [entry], through=telling)
     weights = _weights(draw, (1, 12), sizes=(7, 9))
     absent = [f"encoder.layer.2.{name}.{kind}" for name in PARTS.values() for kind in ("weight", "bias")]
-    yield ask(weights, 2, absent, through=telling)
+    yield case(weights, 2, absent, through=telling)
 
 
 def load(weights, layer, parts=None, prefix="encoder.layer.{}."):

@@ -2,7 +2,7 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, ask
+from attention_lab.authoring import FLOATS, Exercise, case
 from attention_lab.authoring.not_asked import FIXED_AXES, LINEAR
 
 mean_pool = Exercise(
@@ -25,7 +25,7 @@ def _padded(draw, batch, length):
 def padded(draw):
     for dtype in FLOATS:
         batch, length, width = draw.sizes(3)
-        yield ask(draw.normal(batch, length, width, dtype=dtype) + 1, _padded(draw, batch, length))
+        yield case(draw.normal(batch, length, width, dtype=dtype) + 1, _padded(draw, batch, length))
 
 
 @mean_pool.group("masks with holes", points=1)
@@ -34,15 +34,15 @@ def holes(draw):
         batch, length, width = draw.sizes(3)
         mask = draw.mask(batch, length)
         mask[0, 0], mask[0, 1], mask[1, 0] = False, True, True
-        yield ask(draw.normal(batch, length, width, dtype=dtype), mask)
+        yield case(draw.normal(batch, length, width, dtype=dtype), mask)
 
 
 @mean_pool.group("equal sizes, one token, nothing hidden", points=1)
 def edges(draw):
     size, batch, width = draw.sizes(3)
-    yield ask(draw.normal(size, size, size), draw.mask(size, size))
-    yield ask(draw.normal(batch, 1, width), torch.ones(batch, 1, dtype=torch.bool))
-    yield ask(draw.normal(batch, size, width), torch.ones(batch, size, dtype=torch.bool))
+    yield case(draw.normal(size, size, size), draw.mask(size, size))
+    yield case(draw.normal(batch, 1, width), torch.ones(batch, 1, dtype=torch.bool))
+    yield case(draw.normal(batch, size, width), torch.ones(batch, size, dtype=torch.bool))
 
 
 def _with_an_empty_text(draw, dtype):
@@ -55,15 +55,15 @@ def _with_an_empty_text(draw, dtype):
 @mean_pool.group("a text without any token", points=1)
 def empty(draw):
     for dtype in FLOATS:
-        yield ask(*_with_an_empty_text(draw, dtype))
+        yield case(*_with_an_empty_text(draw, dtype))
 
 
 @mean_pool.group("gradients, also of a text without any token", points=1)
 def gradients(draw):
     for dtype in FLOATS:
         batch, length, width = draw.sizes(3)
-        yield ask(draw.normal(batch, length, width, dtype=dtype), draw.mask(batch, length), gradients=True)
-        yield ask(*_with_an_empty_text(draw, dtype), gradients=True)
+        yield case(draw.normal(batch, length, width, dtype=dtype), draw.mask(batch, length), gradients=True)
+        yield case(*_with_an_empty_text(draw, dtype), gradients=True)
 
 
 @mean_pool.also_right(

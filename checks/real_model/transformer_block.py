@@ -7,7 +7,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, LayerDraw, ask, build
+from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, LayerDraw, build, case
 from attention_lab.authoring.not_asked import FIXED_AXES
 
 transformer_block = Exercise(
@@ -48,7 +48,7 @@ def _case(draw, mask=False, double=False, eval=False, change=None, size=1.0, gra
     made = build(embed_dim, heads, hidden_dim, state=state, double=double, eval=eval)
     x = draw.normal(batch, length, embed_dim, dtype=dtype) * size
     given = {"mask": draw.mask(batch, 1, length)} if mask else {}
-    return ask(x, build=made, gradients=gradients, **given)
+    return case(x, build=made, gradients=gradients, **given)
 
 
 @transformer_block.group("without a mask", points=2)
@@ -64,7 +64,7 @@ def with_mask(draw):
     embed_dim = heads * head_size
     for shape in ((length, length), (batch, length, length)):
         made = build(embed_dim, heads, hidden_dim, state=_state(draw, embed_dim, hidden_dim))
-        yield ask(draw.normal(batch, length, embed_dim), draw.mask(*shape), build=made)
+        yield case(draw.normal(batch, length, embed_dim), draw.mask(*shape), build=made)
 
 
 @transformer_block.group("equal sizes, one token, one head", points=1)
@@ -72,16 +72,16 @@ def equal_sizes(draw):
     (size,) = draw.sizes(1)
     for heads, hidden_dim, shape in ((1, size, (size, size, size)), (size, 7, (2, 1, size))):
         made = build(size, heads, hidden_dim, state=_state(draw, size, hidden_dim))
-        yield ask(draw.normal(*shape), build=made)
+        yield case(draw.normal(*shape), build=made)
     made = build(4 * size, 4, 4 * size, state=_state(draw, 4 * size, 4 * size))
-    yield ask(draw.normal(size, size, 4 * size), mask=draw.mask(size, 1, size), build=made)
+    yield case(draw.normal(size, size, 4 * size), mask=draw.mask(size, 1, size), build=made)
 
 
 def _the_same_in_both_modes(cases, values):
     """Training mode twice, evaluation mode once: None, a mistake's name or a sentence."""
-    for case, value in zip(cases, values, strict=True):
-        if not isinstance(value, torch.Tensor) or value.shape != case.args[0].shape:
-            return f"`TransformerBlock` does not return one tensor of shape {tuple(case.args[0].shape)}."
+    for each, value in zip(cases, values, strict=True):
+        if not isinstance(value, torch.Tensor) or value.shape != each.args[0].shape:
+            return f"`TransformerBlock` does not return one tensor of shape {tuple(each.args[0].shape)}."
     training, again, evaluation = values
     if not torch.allclose(training, again, rtol=1e-6, atol=1e-9):
         return "DropoutActive"
@@ -91,13 +91,13 @@ def _the_same_in_both_modes(cases, values):
 
 
 @transformer_block.group(
-    "training and evaluation mode agree", points=1, verify=_the_same_in_both_modes, needs_values=True
+    "training and evaluation mode agree", points=1, verify=_the_same_in_both_modes, withhold_points=True
 )
 def both_modes(draw):
-    case = _case(draw, double=True)
-    yield case
-    yield case
-    yield ask(*case.args, build=replace(case.build, eval=True))
+    training = _case(draw, double=True)
+    yield training
+    yield training
+    yield case(*training.args, build=replace(training.build, eval=True))
 
 
 def _small_first(state):
@@ -132,13 +132,13 @@ def _case_with_an_empty_text(draw):
     state = _state(draw, embed_dim, hidden_dim, torch.float64)
     made = build(embed_dim, heads, hidden_dim, state=state, double=True)
     x = draw.normal(batch, length, embed_dim, dtype=torch.float64)
-    return ask(x, mask=mask, build=made, gradients=True)
+    return case(x, mask=mask, build=made, gradients=True)
 
 
 @transformer_block.group("its sixteen parameters", points=0.5)
 def parameters(draw):
     heads, head_size, hidden_dim = draw.heads(1)
-    yield ask(build=build(heads * head_size, heads, hidden_dim, look=("parameters", "buffers")))
+    yield case(build=build(heads * head_size, heads, hidden_dim, look=("parameters", "buffers")))
 
 
 @transformer_block.group("with the weights it draws itself", points=0.5, fresh=True)
@@ -146,7 +146,7 @@ def own_weights(draw):
     heads, head_size, batch, length, hidden_dim = draw.heads(3)
     embed_dim = heads * head_size
     fresh = build(embed_dim, heads, hidden_dim, look=("result", "state"))
-    yield ask(draw.normal(batch, length, embed_dim), build=fresh)
+    yield case(draw.normal(batch, length, embed_dim), build=fresh)
 
 
 class Attention(nn.Module):
