@@ -13,6 +13,8 @@ from attention_lab.characters import CharacterModel, Text, own_answers, train, w
 from attention_lab.characters.own_answers import NoAnswerYet
 from attention_lab.characters.training import WINDOW
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).parents[1]
 PARTS = ("09_kv_cache/kv_cache.ipynb", "10_rotary/rotary.ipynb")
 

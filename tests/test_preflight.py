@@ -135,6 +135,7 @@ def test_an_unknown_name_is_told_the_known_ones(course, name, answer, sentence):
     assert str(caught.value) == sentence
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("command", ["nbjudge", "attention-lab"])
 def test_it_is_typed_in_the_courses_folder(course, command):
     program = Path(sys.executable).with_name(command)

@@ -11,6 +11,8 @@ from attention_lab.start.exercises import Outcome, State, read_lessons
 from attention_lab.start.progress import MEMORY, Progress
 from attention_lab.start.visible_tests import run_visible_tests
 
+pytestmark = pytest.mark.integration
+
 STUB = "def {name}(x):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
 TEST = "answer = {name}(3)\nprint(answer)\nassert answer == 6, 'twice three is six'"
 NAMES = ("double", "twin", "triple")

@@ -20,6 +20,8 @@ from attention_lab.positions import encoding_slider
 from attention_lab.start import set_up
 from attention_lab.start.pictures import batch_picture
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = sorted(path.parent.name for path in ROOT.glob("release/*/*.ipynb"))
 # Modules of students that must load and work where none of these is; the command that starts them, too.

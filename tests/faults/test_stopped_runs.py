@@ -28,7 +28,11 @@ from nbjudge.grading.job import (
 from nbjudge.judge.verdict import GroupVerdict, Verdict
 from nbjudge.record.graded_cell import write_verdict
 
-pytestmark = [pytest.mark.fault, pytest.mark.filterwarnings("default")]  # nbgrader's own
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.fault,
+    pytest.mark.filterwarnings("default"),
+]  # nbgrader's own
 STOPS = [
     BrokenAssignmentError("A cell stops."),
     NoKernelError("No kernel."),

@@ -52,6 +52,7 @@ def test_threads_that_go_on_are_told():
     assert "left 1 thread running" in done.notes[0]
 
 
+@pytest.mark.integration
 def test_what_ends_python_ends_it():
     """A tutor cannot prevent that; the next check says so, see test_check.py."""
     code = "import os; from attention_lab.tutor.answering import answer; answer(lambda: os._exit(3))"

@@ -18,6 +18,8 @@ from nbjudge.kernel.process import KernelEnvironment, refuse_other_languages, st
 from nbjudge.nbgrader_hooks import RunAndJudge
 from nbjudge.settings import SECTIONS, Limits
 
+pytestmark = pytest.mark.integration
+
 
 def limits(**sections) -> Limits:
     return RunAndJudge(config=Config(sections)).limits

@@ -14,7 +14,10 @@ from nbjudge.exports.moodle import MoodleExporter
 from nbjudge.exports.spreadsheet import SpreadsheetExporter
 
 # nbgrader's gradebook links a submission before it adds it.
-pytestmark = pytest.mark.filterwarnings("ignore:Object of type <Submitted:sqlalchemy.exc.SAWarning")
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.filterwarnings("ignore:Object of type <Submitted:sqlalchemy.exc.SAWarning"),
+]
 
 STUDENTS = {
     "ada": {

@@ -16,6 +16,8 @@ from nbjudge.errors import CourseError
 from nbjudge.sandbox import bubblewrap, exposed_modules
 from nbjudge.sandbox.exposed_paths import SYSTEM, exposed_paths, readable
 
+pytestmark = pytest.mark.integration
+
 PACKAGES = Path(__file__).parents[3] / "nbjudge" / "src"
 STDLIB = Path(sysconfig.get_path("stdlib", vars={"base": sys.base_prefix}))
 WALLS = """
