@@ -78,6 +78,7 @@ def test_another_seed_gives_other_news(news):
     assert other.pairs.texts != news.pairs.texts
 
 
+@pytest.mark.integration
 def test_hash_seed_and_process_make_no_difference(news):
     printed = subprocess.run(
         [sys.executable, "-c", FINGERPRINT],

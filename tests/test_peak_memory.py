@@ -33,6 +33,7 @@ def test_with_gradients_what_the_backward_pass_needs_stays():
         assert recorded > 1.5 * peak_bytes(lambda: x.clone().exp().exp().exp().sum())
 
 
+@pytest.mark.integration
 def test_nothing_is_printed():
     program = "import torch\nfrom attention_lab.memory import peak_bytes\npeak_bytes(torch.ones, 3)"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -52,6 +52,7 @@ def test_the_same_texts_give_the_same_vocabulary():
     assert all(train_tokenizer(NEWS.train.texts).to_str() == TOKENIZER.to_str() for _ in range(4))
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("parallel", ["true", "false"])
 def test_another_process_learns_the_same_vocabulary(parallel):
     printed = subprocess.run(

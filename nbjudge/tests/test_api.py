@@ -78,6 +78,7 @@ def test_public_names_are_there_and_others_are_not():
         _ = nbjudge.grade_notebok
 
 
+@pytest.mark.integration
 def test_importing_nbjudge_is_light():
     program = f"import sys, nbjudge\nprint(sorted({HEAVY!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -59,6 +59,7 @@ def test_a_helper_is_the_students_although_a_given_cell_has_used_its_name(kernel
     assert answer_of(kernel, written(HELPED), given("weights = [0.5, 0.5]")).value == 8
 
 
+@pytest.mark.integration
 def test_a_helper_that_a_given_cell_has_removed_is_there(kernel):
     assert answer_of(kernel, written(HELPED), given("del weights")).value == 8
 
@@ -95,6 +96,7 @@ def test_without_cell_ids_a_helper_is_the_students_if_the_merge_says_so(kernel, 
     assert answer.status == status
 
 
+@pytest.mark.integration
 def test_helpers_of_a_cell_that_stops_later_on_are_kept(kernel):
     assert answer_of(kernel, written(HELPED + "\n1 / 0"), given("weights = 0")).value == 8
 
@@ -167,6 +169,7 @@ def with_helpers(source: str, name: str, reference: object, names: list[str]) ->
 
 @pytest.mark.lesson
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+@pytest.mark.integration
 def test_no_right_answer_is_refused_because_of_its_helpers_names(lesson, tmp_path):
     """Every answer calls a helper under each name that a given cell or a test uses for something else.
 

@@ -132,6 +132,7 @@ def test_what_cannot_be_planned_is_said_in_one_sentence(folders):
         find_root(Path("/usr"))
 
 
+@pytest.mark.integration
 def test_where_nothing_is_to_be_done_nothing_slow_is_imported(folders):
     (folders.root / "nbgrader_config.py").write_text("c = get_config()")
     hand_in(folders, "ada")

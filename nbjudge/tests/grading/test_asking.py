@@ -2,8 +2,9 @@
 
 import pytest
 import torch
+from torch_exercise import Exercise
 
-from nbjudge.authoring import Exercise, case
+from nbjudge.authoring import case
 from nbjudge.judge.batched_calls import call_groups
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.judge import judge_exercise

@@ -7,8 +7,9 @@ from functools import partial
 import pytest
 import torch
 from torch import nn
+from torch_exercise import Exercise
 
-from nbjudge.authoring import Exercise, MadeInKernel, case, made_by
+from nbjudge.authoring import MadeInKernel, case, made_by
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import calls_for, read_reply

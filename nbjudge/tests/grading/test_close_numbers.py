@@ -4,8 +4,9 @@ import re
 
 import pytest
 import torch
+from torch_exercise import Exercise
 
-from nbjudge.authoring import Exercise, case
+from nbjudge.authoring import case
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond

@@ -125,6 +125,7 @@ def test_a_class_is_made_and_its_methods_are_called():
     assert verdict.points == 0 and re.search(r"gives \d+, and \d+ is right", verdict.message)
 
 
+@pytest.mark.integration
 def test_a_table_crosses_the_sandbox(tmp_path):
     source = (
         "import pandas as pd\ndef mean_by_city(table):\n"

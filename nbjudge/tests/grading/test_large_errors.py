@@ -117,6 +117,7 @@ ERRORS = {
 }
 
 
+@pytest.mark.integration
 def test_a_kernel_replies_to_large_errors_and_is_not_started_again(tmp_path):
     """The limits are those of a class, and no reply and no cell exceeds one."""
     with open_kernel(tmp_path, KernelEnvironment(limits=Limits())) as kernel:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 import torch
+from torch_exercise import Exercise
 
-from nbjudge.authoring import Exercise, case
+from nbjudge.authoring import case
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import calls_for, read_reply
 from nbjudge.probe import respond

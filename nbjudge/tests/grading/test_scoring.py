@@ -2,8 +2,9 @@
 
 import pytest
 import torch
+from torch_exercise import Exercise
 
-from nbjudge.authoring import Exercise, case
+from nbjudge.authoring import case
 from nbjudge.judge.drawn_group import draw_group
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply

@@ -29,6 +29,7 @@ def a_bwrap_that(does: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
 
 
+@pytest.mark.integration
 def test_on_this_machine_a_sandbox_can_be_made():
     assert bubblewrap.refusal() is None
 
@@ -67,6 +68,7 @@ def test_where_bubblewrap_may_not_start_its_reason_and_the_permission_are_named(
     assert "kernel.apparmor_restrict_unprivileged_userns=0" in refusal
 
 
+@pytest.mark.integration
 def test_where_user_namespaces_are_off_the_real_bubblewrap_is_refused(tmp_path, monkeypatch):
     """In a user namespace that may have no further ones, as on a machine where they are off."""
     off = "echo 0 > /proc/sys/user/max_user_namespaces"
@@ -88,6 +90,7 @@ def test_nothing_is_started_where_it_is_refused(tmp_path, monkeypatch):
         ForkServer(())
 
 
+@pytest.mark.integration
 def test_a_refusal_is_one_sentence(tmp_path, monkeypatch):
     a_bwrap_that(
         "for n in 1 2 3; do echo 'bwrap: line '$n' '$(seq 200) >&2; done; exit 1", tmp_path, monkeypatch

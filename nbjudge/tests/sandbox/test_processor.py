@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import psutil
+import pytest
 
 from nbjudge.sandbox.processor import ANY, claimed_processor
 
@@ -23,6 +24,7 @@ def claimers(many: int) -> list[subprocess.Popen[str]]:
     return [subprocess.Popen([sys.executable, "-c", CLAIM], **pipes) for _ in range(many)]
 
 
+@pytest.mark.integration
 def test_no_two_processes_claim_the_same_and_anyone_who_ends_sets_it_free():
     processors = sorted(map(str, os.sched_getaffinity(0)))
     for _ in range(2):
@@ -36,6 +38,7 @@ def test_no_two_processes_claim_the_same_and_anyone_who_ends_sets_it_free():
         assert ANY in said
 
 
+@pytest.mark.integration
 def test_a_process_claims_once_and_a_fork_of_it_something_else():
     claimed = claimed_processor()
     assert claimed == claimed_processor()

@@ -28,7 +28,7 @@ from wrong_attention import (
     with_gradients,
 )
 
-from nbjudge.authoring import Exercise, case
+from attention_lab.authoring import Exercise, case
 from nbjudge.judge.compare import is_right
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.judge import judge_exercise

@@ -6,7 +6,7 @@ import pytest
 import torch
 from wrong_attention import finding, put, spoilt, unequal
 
-from nbjudge.authoring import Exercise, case, made_by
+from attention_lab.authoring import Exercise, case, made_by
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import Answer, Reply, read_reply
 from nbjudge.probe import respond
