@@ -13,7 +13,7 @@ __all__ = ["check"]
 
 
 def __getattr__(name: str) -> object:
-    """`check`, when somebody asks for it: most of the package has no use for it."""
+    """Import `check` when it is first used: most of the package does not need it."""
     if name == "check":
         from attention_lab.tutor.checking import check, notebook_begins
 

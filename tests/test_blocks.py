@@ -23,8 +23,9 @@ PNG = b"\x89PNG"
 
 @pytest.fixture(autouse=True)
 def pyplot_knows_no_figure():
+    open_before = plt.get_fignums()
     yield
-    assert plt.get_fignums() == []
+    assert plt.get_fignums() == open_before
 
 
 def real_tensor(length, num_heads, width=3):

@@ -157,7 +157,7 @@ def test_the_lesson_is_folded_away_but_not_what_was_asked_what_stopped_or_the_st
     made = page(*cells)
     folded = [Seen(part.split("</details>")[0]).text for part in made.split('<details class="section">')[1:]]
     assert [part.split()[:3] for part in folded] == [
-        ["The", "lesson:", title] for title in ("Lesson", "Farewell")
+        ["The", "assignment:", title] for title in ("Lesson", "Farewell")
     ]
     assert "given = 1" in folded[0] and "Farewell" in folded[1]
     for shown in ("it = stops", "mine = 1", "## Asked", "def f()"):

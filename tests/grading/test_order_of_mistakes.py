@@ -37,5 +37,5 @@ def test_the_files_are_taken_in_the_order_that_is_given(tmp_path, order):
 
 @pytest.mark.parametrize("listed", ["", ", mistakes_from=('b',)"])
 def test_an_author_who_gives_no_order_is_asked_for_one(tmp_path, listed):
-    with pytest.raises(CourseError, match=re.escape("The mistakes of `ones` stand in a, b")):
+    with pytest.raises(CourseError, match=re.escape("The mistakes of `ones` are in a, b")):
         mistakes(tmp_path, listed)

@@ -60,9 +60,8 @@ def test_what_was_never_graded_is_new_and_what_was_is_left_alone(folders):
         '{"cells": [], "metadata"',
         "",
         {"cells": [], "metadata": {"nbjudge": {"status": "unfinished", "version": 2}}},
-        {"cells": [], "metadata": {"nbjudge": {"half_graded": True}}},
     ],
-    ids=["cut off", "empty", "unfinished", "unfinished, of version 1"],
+    ids=["cut off", "empty", "unfinished"],
 )
 def test_what_a_run_left_unfinished_is_graded_as_if_it_were_new(folders, left):
     hand_in(folders, "ada")
@@ -70,7 +69,7 @@ def test_what_a_run_left_unfinished_is_graded_as_if_it_were_new(folders, left):
     assert make_plan(folders, LESSON).todo == {"ada": "new"}
 
 
-@pytest.mark.parametrize("written", ["half_graded", '"unfinished"'])
+@pytest.mark.parametrize("written", ['"unfinished"', '"status": "unfinished"'])
 def test_a_student_who_writes_of_unfinished_work_is_graded_once(folders, written):
     hand_in(folders, "ada")
     grade(folders, "ada", GRADED | {"cells": [{"source": written}]})

@@ -42,6 +42,7 @@ def test_without_bubblewrap_the_package_to_install_is_named(tmp_path, monkeypatc
     assert "dnf install bubblewrap" in refusal
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("does", "reason"),
     [

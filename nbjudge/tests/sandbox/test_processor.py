@@ -52,6 +52,7 @@ def test_a_process_claims_once_and_a_fork_of_it_something_else():
     assert of_the_fork == ANY or of_the_fork != claimed
 
 
+@pytest.mark.integration
 def test_a_kernel_and_all_it_starts_runs_where_it_was_told_to_and_its_supervisor_anywhere(start, tmp_path):
     claimed = claimed_processor()
     wanted = {*os.sched_getaffinity(0)} if claimed == ANY else {int(claimed)}
