@@ -103,7 +103,7 @@ def test_every_setting_is_there_with_its_default_and_its_help(pages):
     assert {name for name in shown if "RunAndJudge" in name} == {
         f"confval-c.RunAndJudge.{name}" for name in own
     }
-    assert any("CanvasExporter.columns" in name for name in shown)
+    assert any("PlatformExporter.columns" in name for name in shown)
     for name in own:
         trait, said = RunAndJudge.class_traits()[name], entry(page, f"confval-c.RunAndJudge.{name}")
         assert repr(trait.default()) in said

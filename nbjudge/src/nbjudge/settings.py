@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from traitlets import Bool, Dict, Enum, Float, Integer, List, Unicode
 from traitlets.config import Configurable
+from traitlets.config.loader import DeferredConfigString
 
 MEBIBYTE = 2**20
 
@@ -291,6 +292,7 @@ SECTIONS: tuple[type[Section], ...] = (
 )
 
 # nbgrader's `Execute`, which nbjudge replaces, and the bases that traitlets reads its options from.
+NUMBER_OR_NONE = Float(allow_none=True)
 EXECUTE_SECTIONS = ("Execute", "ExecutePreprocessor", "NotebookClient")
 # Options that change a grade under stock nbgrader and have no counterpart here.
 IGNORED_EXECUTE_OPTIONS = (
@@ -363,5 +365,8 @@ def execute_option(config: Mapping[str, Any], option: str) -> tuple[str, Any]:
     """Find an option of `Execute`: its full name and its value; an empty name where it is not set."""
     for section in EXECUTE_SECTIONS:
         if section in config and option in config[section]:
-            return f"c.{section}.{option}", config[section][option]
+            value = config[section][option]
+            if isinstance(value, DeferredConfigString):  # from the command line
+                value = value.get_value(Unicode() if option in IGNORED_EXECUTE_OPTIONS else NUMBER_OR_NONE)
+            return f"c.{section}.{option}", value
     return "", None
