@@ -18,7 +18,7 @@ def records_gradients(texts, tokenizer, embeddings, blocks):
 
 
 @embed.mistake(
-    "Gradients are off for good after the call. `torch.no_grad()`, as a with block or as a decorator, puts "
+    "Gradients are off for good after the call. `torch.no_grad`, as a with block or as a decorator, puts "
     "them back as they were."
 )
 def gradients_off_for_good(texts, tokenizer, embeddings, blocks):

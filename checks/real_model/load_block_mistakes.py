@@ -50,7 +50,7 @@ def linears_exchanged(weights, layer):
 
 @load_block.mistake(
     "The weights are transposed. BERT's checkpoints hold (out, in), as `nn.Linear` does: take them as they "
-    "are. (GPT-2's are the ones to turn.)"
+    "are. Only GPT-2's need turning."
 )
 def transposed(weights, layer):
     return {name: tensor.mT if tensor.dim() == 2 else tensor for name, tensor in load(weights, layer).items()}
