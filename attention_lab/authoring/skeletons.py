@@ -90,7 +90,7 @@ FORM = Form(
     layer=_in_this_course(
         GENERIC.layer,
         LAYERS_EXAMPLES,
-        imports="from attention_lab.authoring import FLOATS, Exercise, LayerDraw, case, build",
+        imports="from attention_lab.authoring import FLOATS, Exercise, LayerDraw, build, case",
         draw="\n    draw=LayerDraw,",
         weights="draw.linear(width, width, dtype=dtype)",
         floats="FLOATS",

@@ -104,7 +104,7 @@ def telling(answer):
     return told
 
 
-@load_block.group("a missing entry raises a KeyError with its name", points=1)
+@load_block.group("a missing entry raises a KeyError with its name", points=1, withhold_points=True)
 def missing(draw):
     for name in draw.shuffled(tuple(PARTS.values()))[:3]:
         weights = _weights(draw, (1, 2), sizes=(7, 9))

@@ -8,7 +8,6 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, LayerDraw, build, case
-from attention_lab.authoring.not_asked import FIXED_AXES
 
 transformer_block = Exercise(
     "TransformerBlock",
@@ -17,7 +16,7 @@ transformer_block = Exercise(
     tolerance=SUMS_OF_PRODUCTS,
     draw=LayerDraw,
     mistakes_from=("transformer_block_mistakes", "transformer_block_mistakes_in_the_sums"),
-    not_asked={"leading axes": FIXED_AXES, "large values": "the scores are those of lesson 6's given layer"},
+    not_asked={"large values": "the scores are those of lesson 6's given layer"},
 )
 
 PROJECTIONS = ("query", "key", "value", "output")

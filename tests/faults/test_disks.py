@@ -85,7 +85,7 @@ def test_a_full_disk_stops_the_class_with_one_sentence_and_loses_no_grade(half_a
     sentence = the_one_sentence(said)
     assert str(course / place) in sentence or (place == "." and "the gradebook" in sentence)
     assert any(words in sentence for words in ("full", "No space left", "gradebook cannot be written"))
-    assert "What was graded before is kept" in sentence
+    assert "The grades so far are kept" in sentence
     assert database_is_sound(course)
     assert grades(course, ["ada"]) == {"ada": FULL}
     if meanwhile == FILL_LATER:

@@ -34,7 +34,10 @@ def requires_computation(group: Group, cases: Sequence[Case], expected: Sequence
         if case.refuses is not None or answer.status != "value":
             continue
         arguments = list(_leaves([case.args, case.kwargs]))
-        for leaf in _leaves(_returned(case, answer.value)):
+        returned = _returned(case, answer.value)
+        if _selects_entries(returned, case):
+            return True
+        for leaf in _leaves(returned):
             if _is_computed(leaf, arguments):
                 return True
             if isinstance(leaf, int):
@@ -47,6 +50,14 @@ def _returned(case: Case, value: Any) -> Any:
     if case.build is None or case.build.look == ("result",):
         return value
     return {side: each for side, each in value.items() if side in RESULTS or side not in SIDES}
+
+
+def _selects_entries(value: Any, case: Case) -> bool:
+    """Whether a result is a dict that holds entries of an argument under other names."""
+    given = [each for each in (*case.args, *case.kwargs.values()) if isinstance(each, dict)]
+    return (
+        isinstance(value, dict) and len(value) > 1 and any(not value.keys() & each.keys() for each in given)
+    )
 
 
 def _leaves(value: Any) -> Iterator[Any]:

@@ -35,7 +35,9 @@ def score_groups(results: Sequence[GroupResult]) -> tuple[GroupVerdict, ...]:
         as a sentence for the student.
     """
     computed = [result for result in results if result.drawn.requires_computation]
-    computed = computed or [result for result in results if not result.only_raises]
+    computed = computed or [
+        result for result in results if not result.only_raises and not result.group.withhold_points
+    ]
     any_passed = any(result.passed for result in computed)
     all_passed = all(result.passed for result in computed)
     scores = []
