@@ -212,7 +212,7 @@ WARNING = "The solution loses points in “plain_test”, too"
 
 
 def test_a_cluster_says_it_as_well(monkeypatch):
-    answers = ("tcp://a-worker", "lesson fails", b"its own cell stops")
+    answers = ("tcp://a-worker", "assignment fails", b"its own cell stops")
     monkeypatch.setattr(ClusterWorkers, "_ask_somebody", lambda *asked: answers)
     workers = object.__new__(ClusterWorkers)
     workers._archive = None

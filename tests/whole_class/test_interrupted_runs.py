@@ -61,13 +61,13 @@ def points(course: Path) -> dict[str, dict[str, float]]:
 
 
 def a_worker_of(run) -> psutil.Process:
-    """The process that has started a sandbox is one."""
+    """A child of multiprocessing's fork server, which is a child of the run, is one."""
     while run.poll() is None:
-        with suppress(psutil.NoSuchProcess):  # a kernel that was just done
-            for process in psutil.Process(run.pid).children(recursive=True):
-                parent = process.parent()
-                if process.name() == "bwrap" and parent is not None and parent.name() != "bwrap":
-                    return parent
+        with suppress(psutil.NoSuchProcess):  # one that has just ended
+            for process in psutil.Process(run.pid).children():
+                if "multiprocessing.forkserver" in " ".join(process.cmdline()):
+                    for worker in process.children():
+                        return worker
         time.sleep(0.05)
     raise AssertionError("the run was over before it began")
 

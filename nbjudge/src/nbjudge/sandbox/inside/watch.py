@@ -43,6 +43,7 @@ class LimitEnforcer:
         Returns the exceeded limit, in words; empty if the kernel ended by itself.
         """
         self._started = 0
+        self._seen: set[str] = set()  # the processes of the last check, by their folders in /proc
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # the end of the kernel ends a pause
         suspected = ""
         while True:
@@ -51,7 +52,6 @@ class LimitEnforcer:
                 return ""
             began = time.monotonic()
             reason = self._exceeded_limit()
-            # A process that is about to run another program has its parent's memory for a moment.
             if reason and reason == suspected:
                 os.kill(kernel, signal.SIGKILL)  # this ends everything in its process namespace
                 os.waitpid(kernel, 0)
@@ -69,10 +69,14 @@ class LimitEnforcer:
         if any(is_too_deep(process.folder) for process in processes):
             return DEPTH
         memory_left = self._limits["memory"] - self._memory_in_sockets()
-        if sum(process.held for process in processes) <= memory_left:
+        # A process that is about to run another program has its parent's memory for a moment. A notebook that
+        # starts many has one at nearly every check, but never the same one.
+        lasting = [process for process in processes if process.folder in self._seen]
+        self._seen = {process.folder for process in processes}
+        if sum(process.held for process in lasting) <= memory_left:
             return ""
         # That sum counts shared memory once per process.
-        exact = sum(process.proportional for process in processes)
+        exact = sum(process.proportional for process in lasting)
         return MEMORY if exact - self._shared > memory_left else ""
 
     def _has_started_too_many(self, processes: list[Process]) -> bool:
