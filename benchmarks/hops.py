@@ -123,9 +123,9 @@ def walk_of_check(lesson: Assignment, exercise: str) -> Walk:
         reply = act(tutor, "check", {"exercise": exercise, "folder": lesson.folder})
     while "question" in reply:
         question = reply["question"]
-        said = respond(question if isinstance(question, str) else question.decode(), names)
+        raw_reply = respond(question if isinstance(question, str) else question.decode(), names)
         with walk.noting(new_threads=False):  # those would prepare the next exercises
-            reply = act(tutor, "answer", {"conversation": reply["conversation"], "said": said})
+            reply = act(tutor, "answer", {"conversation": reply["conversation"], "said": raw_reply})
     if reply.get("points") != reply.get("max_points"):
         raise SystemExit(f"The tutor did not accept the solution of {exercise}: {reply}")
     return walk

