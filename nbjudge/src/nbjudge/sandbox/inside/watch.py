@@ -13,6 +13,7 @@ CONFIRM_INTERVAL = 0.01  # seconds after which an exceeded limit is checked agai
 PAUSE_FACTOR = 4  # a pause is at least so many times as long as the last check, which may take a while
 UNCOUNTED_SOCKETS = 64  # a kernel has about thirty of its own
 MAX_STARTS_FACTOR = 64  # a kernel may start so many times as many processes as may run at a time
+MAX_EXCESSES = 10
 PROCESSES = "more processes and threads than are allowed"
 MEMORY = "more memory than is allowed"
 DEPTH = "a working folder whose path is longer than any program can use"
@@ -43,6 +44,7 @@ class LimitEnforcer:
         Returns the exceeded limit, in words; empty if the kernel ended by itself.
         """
         self._started = 0
+        self._excesses = 0  # checks in a row in which all processes together used too much
         self._seen: set[str] = set()  # the processes of the last check, by their folders in /proc
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])  # the end of the kernel ends a pause
         suspected = ""
@@ -73,11 +75,17 @@ class LimitEnforcer:
         # starts many has one at nearly every check, but never the same one.
         lasting = [process for process in processes if process.folder in self._seen]
         self._seen = {process.folder for process in processes}
-        if sum(process.held for process in lasting) <= memory_left:
-            return ""
+        if self._uses_more(memory_left, lasting):
+            return MEMORY
+        # Processes that replace each other hold memory all the time, although none of them lasts.
+        self._excesses = self._excesses + 1 if self._uses_more(memory_left, processes) else 0
+        return MEMORY if self._excesses >= MAX_EXCESSES else ""
+
+    def _uses_more(self, memory_left: int, processes: list[Process]) -> bool:
+        if sum(process.held for process in processes) <= memory_left:
+            return False
         # That sum counts shared memory once per process.
-        exact = sum(process.proportional for process in lasting)
-        return MEMORY if exact - self._shared > memory_left else ""
+        return sum(process.proportional for process in processes) - self._shared > memory_left
 
     def _has_started_too_many(self, processes: list[Process]) -> bool:
         """Whether the kernel has started too many processes, also those that ended between two checks.
