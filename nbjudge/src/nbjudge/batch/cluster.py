@@ -60,7 +60,7 @@ class ClusterWorkers:
 
     def run(self, job: GradingJob) -> GradingResult:
         """Do one job. Raises WorkerDiedError where it takes workers along again and again, GradingFailed
-        where a worker says what went wrong, GradingStoppedError where nobody can do any.
+        where a worker says what went wrong, GradingStoppedError if no worker can do any.
         """
         work, died_on = pickle.dumps((self._archive, job)), list[str]()
         while len(died_on) < MAX_TRIES:

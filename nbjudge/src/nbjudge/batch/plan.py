@@ -37,7 +37,7 @@ def make_plan(
 ) -> Plan:
     """Which of the students that match the pattern, or are named in a collection, are to be graded.
 
-    Raises CourseError where the assignment is missing, nobody handed it in, or nobody matches.
+    Raises CourseError where the assignment is missing, no student handed it in, or none matches.
     """
     known = folders.assignments()
     if assignment not in known:

@@ -42,7 +42,7 @@ def board(
     settings: ClassroomSettings,
     now: float,
 ) -> list[ExerciseOnTheBoard]:
-    """The exercises that somebody has begun; `order` has assignment and exercise as the course has them.
+    """The exercises that a learner has begun; `order` has assignment and exercise as the course has them.
 
     `sentence_of` gives what a mistake's name stands for, by assignment, exercise and name.
     """

@@ -18,7 +18,7 @@ LEAST = 0.85  # of the mistakes, in every exercise
 
 
 def show_visible(course: Course, assignment: str, console: Console) -> int:
-    """Print a table of the assignments that are chosen, and what is to be mended; the command's exit status.
+    """Print a table of the assignments that are chosen, and what is to be fixed; the command's exit status.
 
     Raises CourseError where there is no such assignment, or a notebook does not run.
     """

@@ -56,7 +56,7 @@ def _material(folder: Path) -> Material:
 
 
 def _warm_up(tutor: Tutor, material: Material, folder: str) -> None:
-    """Load the libraries and the assignment's first exercise before somebody waits for them."""
+    """Load the libraries and the assignment's first exercise before a learner waits for them."""
     assignment = material.assignments.get(folder)
     with suppress(CourseError):  # the check itself will say so
         if assignment is not None:

@@ -62,7 +62,7 @@ def which_mistake(examination: Judgement, disclosure: Disclosure) -> list[Part]:
 
 
 def one_page(assignment: AssignmentMaterial, disclosure: Disclosure, right: Collection[str]) -> list[Part]:
-    """All the code of an assignment, for whoever has written it; `right` names their right answers."""
+    """All the code of an assignment, for a learner who has written it; `right` names their right answers."""
     if disclosure != Disclosure.FULL or not assignment.one_page:
         return [Part("text", NO_PAGE)]
     still_open = [name for name in assignment.coded if name not in right]

@@ -126,7 +126,7 @@ def _import_kind(module: str) -> None:
 
 
 class _Recordings(Mapping[str, AssignmentMaterial]):
-    """The assignments of a folder, each read when somebody asks for it."""
+    """The assignments of a folder, each read when it is first used."""
 
     def __init__(self, folder: Path) -> None:
         self._files = {file.name.removesuffix(SUFFIX): file for file in sorted(folder.glob(f"*{SUFFIX}"))}

@@ -116,7 +116,7 @@ class Tutor:
         return self._begin(name, Conversation(lambda ask: smallest_case(assignment, current, ask)), finish)
 
     def one_page(self, folder: str, right: Collection[str]) -> Reply:
-        """All the code of an assignment, for whoever has these exercises of it right. The reply has "parts".
+        """All the code of an assignment, for a learner who has these exercises right. The reply has "parts".
 
         CourseError where the course has no such assignment.
         """
