@@ -20,6 +20,8 @@ FACTS_LINE = re.compile(
     r"^Difficulty ●{1,3}○{0,2} · Importance ●{1,3}○{0,2} · about \d+ minutes$", re.MULTILINE
 )
 DETAILS = re.compile(r"<details>\s*<summary>(.+?)</summary>(.*?)</details>", re.DOTALL)
+FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]*\$", re.DOTALL)
+LONGEST_WARM_UP = 60  # words of an exercise without hints
 SHOWS = re.compile(r"\bplt\.show\(\)|^\w+_(slider|stepper)\(", re.MULTILINE)
 READ = "read “The notebook” in docs/writing-a-lesson.md"
 LESSON_LINK = re.compile(r"\]\(\.\./((\d\d)_\w+)/(\w+)\.ipynb\)")
@@ -47,7 +49,7 @@ def test_headings_are_one_title_and_no_skipped_level(lesson):
 
 
 @every_lesson
-def test_every_exercise_is_announced_with_its_effort_and_two_hints(lesson):
+def test_every_exercise_is_announced_with_its_effort_and_has_hints_unless_it_is_a_warm_up(lesson):
     notebook = read_notebook(lesson.source_path)
     announced = []
     for position, cell in enumerate(notebook.cells):
@@ -63,7 +65,18 @@ def test_every_exercise_is_announced_with_its_effort_and_two_hints(lesson):
                 f"· about 6 minutes”: {READ}."
             )
             hints = DETAILS.findall(text)
-            assert len(hints) >= 2, f"`{name}` has {len(hints)} hints, and two are the least: {READ}."
+            if not hints and "Difficulty ●○○" in text:
+                statement = FORMULA.sub(" ", FACTS_LINE.split(text)[1])
+                length = len(re.findall(r"[\w’']+", statement))
+                assert length <= LONGEST_WARM_UP, (
+                    f"`{name}` has no hints, so it is a warm-up, of {LONGEST_WARM_UP} words at most. It has "
+                    f"{length}: shorten it, or give it hints; {READ}."
+                )
+            else:
+                assert len(hints) >= 2, (
+                    f"`{name}` has {len(hints)} hints and needs two, or none if it is a warm-up (Difficulty "
+                    f"●○○): {READ}."
+                )
             assert all("Hint" in summary and body.strip() for summary, body in hints), (
                 f"Each <details> of `{name}` is a hint, “Hint 1 · a nudge”, with words in it: {READ}."
             )
