@@ -47,9 +47,9 @@ def styles(module):
     return sys.modules[module.Family.__module__]
 
 
-def callable_of(made):
+def callable_of(function):
     """The function as the student's process gets it: from the compiled code that was sent."""
-    return respond.make(unpack(pack(made), with_code=True))
+    return respond.make(unpack(pack(function), with_code=True))
 
 
 def points_in_lesson_3(function):
@@ -73,8 +73,8 @@ def test_the_reference_answers_what_the_labels_say(lesson, module, family):
     is_correct = lesson.reference_answer("is_correct")
     for seed in range(5):
         for candidate in module.drawn_candidates(Draw(seed), family):
-            said = is_correct(callable_of(candidate.made))
-            assert said is candidate.right, f"seed {seed}: {candidate.kind}\n{candidate.made.code}"
+            label = is_correct(callable_of(candidate.made))
+            assert label is candidate.right, f"seed {seed}: {candidate.kind}\n{candidate.made.code}"
 
 
 def test_right_functions_are_right_in_lesson_3(styles):
@@ -82,17 +82,17 @@ def test_right_functions_are_right_in_lesson_3(styles):
     bodies = [plain | {name: way} for name, ways in styles.STEPS.items() for way in ways]
     family = styles.Family(Draw(0), {})
     of_another_make = [family.of_another_make(which) for which in range(len(styles.WHOLE))]
-    for made in [*map(family.in_steps, bodies), *of_another_make]:
-        points, most = points_in_lesson_3(callable_of(made))
-        assert points == most, made.code
+    for function in [*map(family.in_steps, bodies), *of_another_make]:
+        points, max_points = points_in_lesson_3(callable_of(function))
+        assert points == max_points, function.code
 
 
 @every_family
 def test_broken_functions_are_broken_in_lesson_3(module, family):
     functions = module.Family(Draw(1), module.FAMILIES[family])
     for broken in functions.broken_ones():
-        points, most = points_in_lesson_3(callable_of(broken.made))
-        assert points < most, broken.kind
+        points, max_points = points_in_lesson_3(callable_of(broken.made))
+        assert points < max_points, broken.kind
 
 
 # ---- no guessing, no telling ----------------------------------------------------------------------
@@ -148,8 +148,10 @@ def test_no_name_and_no_text_in_a_function_tells_its_label(module):
 
 
 def test_a_name_that_tells_would_be_found():
-    made = MadeInKernel("def attention(query):\n    unscaled = query\n    return unscaled\nmade = attention")
-    assert telling(respond.make(made).__code__) == {"unscaled"}
+    function = MadeInKernel(
+        "def attention(query):\n    unscaled = query\n    return unscaled\nmade = attention"
+    )
+    assert telling(respond.make(function).__code__) == {"unscaled"}
 
 
 @every_family

@@ -100,17 +100,17 @@ def attention_lab(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["attention-lab", *arguments])
         with pytest.raises(SystemExit) as exit:
             cli.main()
-        said = capsys.readouterr()
-        assert "Traceback" not in said.out + said.err
-        return exit.value.code, re.sub(r"\s+", " ", said.out + said.err)
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.out + captured.err
+        return exit.value.code, re.sub(r"\s+", " ", captured.out + captured.err)
 
     return run
 
 
 def test_a_built_course_is_up_to_date(course, attention_lab):
-    code, said = attention_lab("build", "--check")
+    code, output = attention_lab("build", "--check")
     assert code == 0
-    assert "release and solutions are what the sources make" in said
+    assert "release and solutions are what the sources make" in output
     assert build_lesson(lesson_of(course)) == []
     printed = [o.text for c in nbformat.read(SOLUTION, as_version=4).cells for o in c.get("outputs", [])]
     assert printed == ["6\n"]
@@ -152,21 +152,23 @@ SPOILT = {
 }
 
 
-@pytest.mark.parametrize(("path", "old", "new", "said"), SPOILT.values(), ids=SPOILT)
-def test_check_names_what_is_stale_and_changes_nothing(course, attention_lab, path, old, new, said):
+@pytest.mark.parametrize(("path", "old", "new", "message"), SPOILT.values(), ids=SPOILT)
+def test_check_names_what_is_stale_and_changes_nothing(course, attention_lab, path, old, new, message):
     edit(course / path, old, new)
     before = {file: file.read_bytes() for file in course.rglob("*.ipynb")}
     code, sentences = attention_lab("build", "--check")
     assert code == 1
-    assert said in sentences
+    assert message in sentences
     assert "Run `make build`" in sentences
     assert before == {file: file.read_bytes() for file in course.rglob("*.ipynb")}
 
 
-@pytest.mark.parametrize("made", [RELEASE, SOLUTION], ids=lambda path: path.parts[0])
-def test_a_file_that_is_no_longer_given_is_stale(course, made):
+@pytest.mark.parametrize("stale_file", [RELEASE, SOLUTION], ids=lambda path: path.parts[0])
+def test_a_file_that_is_no_longer_given_is_stale(course, stale_file):
     (course / SOURCE.parent / "given.py").unlink()
-    assert any(f"The {made.parts[0].removesuffix('s')} of" in problem for problem in stale(lesson_of(course)))
+    assert any(
+        f"The {stale_file.parts[0].removesuffix('s')} of" in problem for problem in stale(lesson_of(course))
+    )
 
 
 def test_an_error_in_a_stored_output_is_a_problem(course):
@@ -181,18 +183,18 @@ def test_an_error_in_a_stored_output_is_a_problem(course):
 
 def test_a_changed_lesson_is_built_again_and_nothing_else_is(course, attention_lab):
     edit(course / SOURCE, "A tiny lesson", "A small lesson")
-    code, said = attention_lab("build", "tiny")
+    code, output = attention_lab("build", "tiny")
     assert code == 0
-    assert "made the release, made and ran the solution" in said
+    assert "made the release, made and ran the solution" in output
     assert "A small lesson" in RELEASE.read_text() and "A small lesson" in SOLUTION.read_text()
     assert attention_lab("build", "01_tiny") == (0, "01_tiny: up to date ")
 
 
 def test_a_solution_that_does_not_run_is_refused(course, attention_lab):
     edit(course / SOURCE, "x + x", "x + y")
-    code, said = attention_lab("build")
+    code, output = attention_lab("build")
     assert code == 1
-    assert "The solution of 01_tiny does not run: cell 'test_double' stops with NameError" in said
+    assert "The solution of 01_tiny does not run: cell 'test_double' stops with NameError" in output
 
 
 BROKEN = {
@@ -202,12 +204,12 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(("path", "old", "new", "said"), BROKEN.values(), ids=BROKEN)
-def test_broken_checks_are_said_in_a_sentence(course, attention_lab, path, old, new, said):
+@pytest.mark.parametrize(("path", "old", "new", "message"), BROKEN.values(), ids=BROKEN)
+def test_broken_checks_are_said_in_a_sentence(course, attention_lab, path, old, new, message):
     edit(course / path, old, new)
     code, sentences = attention_lab("build", "--check")
     assert code == 1
-    assert said in sentences
+    assert message in sentences
 
 
 def test_a_lesson_without_checks_is_said_in_a_sentence(course, attention_lab):
@@ -218,20 +220,20 @@ def test_a_lesson_without_checks_is_said_in_a_sentence(course, attention_lab):
 
 def test_a_source_that_is_no_notebook_is_said_in_a_sentence(course, attention_lab):
     (course / SOURCE).write_text("<<<<<<< HEAD\n")
-    code, said = attention_lab("build", "--check")
-    assert code == 1 and "tiny.ipynb" in said
+    code, output = attention_lab("build", "--check")
+    assert code == 1 and "tiny.ipynb" in output
 
 
 def test_an_unknown_lesson_is_answered_with_those_there_are(course, attention_lab):
-    code, said = attention_lab("build", "02_huge")
-    assert code == 1 and "There is no assignment '02_huge'. There are: 01_tiny." in said
+    code, output = attention_lab("build", "02_huge")
+    assert code == 1 and "There is no assignment '02_huge'. There are: 01_tiny." in output
 
 
 def test_outside_a_course_the_command_says_where_to_go(tmp_path, monkeypatch, attention_lab):
     monkeypatch.chdir(tmp_path)
-    code, said = attention_lab("build")
+    code, output = attention_lab("build")
     assert code == 1
-    assert "is not inside a course" in said and "Run this from the course's own folder" in said
+    assert "is not inside a course" in output and "Run this from the course's own folder" in output
 
 
 def test_the_canonical_form_is_its_own_canonical_form():

@@ -11,24 +11,24 @@ TOKENS = ["the", "cat", "sat", "on", "the", "mat"]
 
 @pytest.mark.parametrize("prompt", [1, 3, 5])
 def test_the_keys_made_are_those_of_a_loop_that_counts(prompt):
-    made = {True: 0, False: 0}
+    keys_computed = {True: 0, False: 0}
     cache: set[int] = set()
     for step in range(1, len(TOKENS) - prompt + 1):
         seen = set(range(prompt + step - 1))
-        made[True] += len(seen - cache)
-        made[False] += len(seen)
-        kept, new = cache_steps.keys_of(step, prompt, cached=True)
-        assert (kept, new) == (len(seen & cache), len(seen - cache))
+        keys_computed[True] += len(seen - cache)
+        keys_computed[False] += len(seen)
+        from_cache, new = cache_steps.keys_of(step, prompt, cached=True)
+        assert (from_cache, new) == (len(seen & cache), len(seen - cache))
         cache = seen
-        said = cache_steps.cache_step_figure(step, TOKENS, prompt=prompt).get_label()
-        assert f"makes '{TOKENS[prompt + step - 1]}'" in said
-        assert f"{made[True]} with a cache, {made[False]} without" in said
+        label = cache_steps.cache_step_figure(step, TOKENS, prompt=prompt).get_label()
+        assert f"makes '{TOKENS[prompt + step - 1]}'" in label
+        assert f"{keys_computed[True]} with a cache, {keys_computed[False]} without" in label
 
 
 def test_the_blocks_say_which_key_is_kept_and_which_is_made():
     figure = cache_steps.cache_step_figure(2, TOKENS, prompt=3)
-    said = [text.get_text() for text in figure.axes[0].texts]
-    assert said.count("kept") == 3 and said.count("new") == 1 + 4
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert texts.count("kept") == 3 and texts.count("new") == 1 + 4
 
 
 @pytest.mark.parametrize("prompt", [0, 6])

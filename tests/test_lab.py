@@ -48,14 +48,14 @@ def copy(course: Course, folder: Path) -> str:
 
 
 def test_students_get_the_lessons_and_nothing_else(course, tmp_path):
-    said = copy(course, tmp_path / "new/lab")
+    output = copy(course, tmp_path / "new/lab")
     assert files_in(tmp_path / "new/lab") == {
         "01_first/first.ipynb": "release of first",
         SECOND: "release of second",
         "02_second/layers.py": "given = True",
     }
-    assert "Added" in said and "01_first, 02_second" in said
-    assert "Kept" not in said
+    assert "Added" in output and "01_first, 02_second" in output
+    assert "Kept" not in output
 
 
 def test_work_that_is_there_is_kept_and_only_missing_lessons_are_added(course, tmp_path):
@@ -66,15 +66,15 @@ def test_work_that_is_there_is_kept_and_only_missing_lessons_are_added(course, t
     (lab / "02_second/notes.txt").write_text("mine")
     shutil.rmtree(lab / "01_first")
 
-    said = copy(course, lab)
+    output = copy(course, lab)
     assert files_in(lab / "02_second") == {
         "second.ipynb": "three evenings of work",
         "notes.txt": "mine",
     }
     assert files_in(lab / "01_first") == {"first.ipynb": "release of first"}
-    added, kept = said.splitlines()
-    assert "01_first" in added and "02_second" not in added
-    assert "02_second" in kept and "01_first" not in kept
+    added_line, kept_line = output.splitlines()
+    assert "01_first" in added_line and "02_second" not in added_line
+    assert "02_second" in kept_line and "01_first" not in kept_line
 
 
 def test_a_lesson_that_was_renamed_comes_afresh(course, tmp_path):

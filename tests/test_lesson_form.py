@@ -35,10 +35,10 @@ def test_the_first_paragraph_promises_and_the_last_sections_keep(lesson):
         f"The last headings are {', '.join(CLOSING)}: {READ}."
     )
     questions, _, answers = text.split("## Test yourself")[1].partition("<details>")
-    asked = re.findall(r"^(\d)\. ", questions, re.MULTILINE)
+    question_numbers = re.findall(r"^(\d)\. ", questions, re.MULTILINE)
     answered = re.findall(r"<summary>(Answer \d)</summary>", answers)
-    said = f"“Test yourself” has three numbered questions, and below them Answer 1 to 3, folded: {READ}."
-    assert asked == ["1", "2", "3"] and answered == [f"Answer {n}" for n in (1, 2, 3)], said
+    message = f"“Test yourself” has three numbered questions, and below them Answer 1 to 3, folded: {READ}."
+    assert question_numbers == ["1", "2", "3"] and answered == [f"Answer {n}" for n in (1, 2, 3)], message
 
 
 @every_lesson
@@ -110,18 +110,20 @@ def test_the_minutes_are_those_of_its_words_exercises_and_figures(lesson):
             f"begin with a number that is at most {OFF} off, and end a quarter to a half above it."
         )
         return
-    said, counted = said_minutes(notebook), minutes(notebook)
-    assert abs(said - counted) <= OFF, (
-        f"The first cell says {said} minutes, and {counted:.0f} are counted (words, exercises, figures, "
-        f"written questions; tests/lesson_lengths.py): say a number that is at most {OFF} off."
+    stated_minutes, counted = said_minutes(notebook), minutes(notebook)
+    assert abs(stated_minutes - counted) <= OFF, (
+        f"The first cell says {stated_minutes} minutes, and {counted:.0f} are counted (words, exercises, "
+        f"figures, written questions; tests/lesson_lengths.py): say a number that is at most {OFF} off."
     )
 
 
 def said_minutes(notebook):
     """What the first cell says the lesson takes."""
-    said = re.findall(r"(\d+)\s+minutes", notebook.cells[0].source)
-    assert len(said) == 1, f"The first cell says once how many minutes it takes, “About N minutes”: {READ}."
-    return int(said[0])
+    matches = re.findall(r"(\d+)\s+minutes", notebook.cells[0].source)
+    assert len(matches) == 1, (
+        f"The first cell says once how many minutes it takes, “About N minutes”: {READ}."
+    )
+    return int(matches[0])
 
 
 @every_lesson
@@ -151,8 +153,10 @@ def test_no_one_sits_for_more_than_an_hour_and_two_sittings_are_announced(lesson
         f"longer ones an excursion or a second sitting: {READ}."
     )
     if not says_a_range(notebook):
-        said = said_minutes(notebook)
-        assert 20 <= said <= 60 * len(each), f"The first cell says {said} minutes: {READ}."
+        stated_minutes = said_minutes(notebook)
+        assert 20 <= stated_minutes <= 60 * len(each), (
+            f"The first cell says {stated_minutes} minutes: {READ}."
+        )
 
 
 @every_lesson

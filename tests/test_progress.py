@@ -22,9 +22,9 @@ RIGHT = "def {name}(x):\n    return 2 * x"
 def cell(name, source, **marks):
     marks = {"grade": False, "locked": False, "solution": False} | marks
     marks |= {"grade_id": name, "schema_version": 3, "task": False, "cell_type": "code"}
-    made = nbformat.v4.new_code_cell(source, id=name, metadata={"nbgrader": marks})
-    made.metadata.nbgrader["checksum"] = compute_checksum(made)
-    return made
+    new_cell = nbformat.v4.new_code_cell(source, id=name, metadata={"nbgrader": marks})
+    new_cell.metadata.nbgrader["checksum"] = compute_checksum(new_cell)
+    return new_cell
 
 
 @pytest.fixture
@@ -132,12 +132,12 @@ def test_only_what_was_changed_is_run_and_what_was_found_is_remembered(write, tm
     look_at_changed(progress)
     look_at_changed(progress)
     assert counted.lessons == ["01_one"]
-    again = Progress(tmp_path, counted)
-    assert states(again)["01_one"] == ["passes"] * 3
+    reopened = Progress(tmp_path, counted)
+    assert states(reopened)["01_one"] == ["passes"] * 3
 
     (tmp_path / "01_one/helper.py").write_text("x = 1")  # what it imports is part of it
-    assert states(again)["01_one"][0] == "not looked at"
-    look_at_changed(again)
+    assert states(reopened)["01_one"][0] == "not looked at"
+    look_at_changed(reopened)
     assert counted.lessons == ["01_one", "01_one"]
     assert len(json.loads((tmp_path / MEMORY).read_text())) == 1  # nothing is kept of what is no more
 

@@ -47,8 +47,8 @@ def root(tmp_path_factory):
     root = tmp_path_factory.mktemp("course") / "tiny"
     make_course(root)
     assert f"Next: nbjudge new-exercise {LESSON} NAME" in typed(root, "new-lesson", LESSON)
-    said = typed(root, "new-exercise", LESSON, NAME)
-    assert f"generate_solution --force {LESSON}, then nbjudge try {NAME}" in said
+    output = typed(root, "new-exercise", LESSON, NAME)
+    assert f"generate_solution --force {LESSON}, then nbjudge try {NAME}" in output
     typed(root, "new-exercise", "more", "twice")
     typed(root, "new-exercise", "more", LAYER)
     succeed(root, "generate_assignment", LESSON)
@@ -71,8 +71,8 @@ def test_the_exercises_are_in_their_order_before_the_last_section(root):
 
 
 def test_its_checks_are_sound(root):
-    said = typed(root, "try", "more")
-    assert "Right answers get full marks, and each mistake is named." in said
+    output = typed(root, "try", "more")
+    assert "Right answers get full marks, and each mistake is named." in output
     lesson = open_course(root).assignments["more"]
     assert lesson.problems() == [] and set(lesson.exercises) == {NAME, "twice", LAYER}
 
@@ -148,7 +148,7 @@ def grown(tmp_path_factory):
     root = tmp_path_factory.mktemp("grown") / "course"
     shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(*NOT_OF_THE_COURSE))
     program = Path(sys.executable).with_name("attention-lab")
-    said = [
+    outputs = [
         run_in(root, program, *words)
         for words in (
             ("new-lesson", FRESH),
@@ -157,7 +157,7 @@ def grown(tmp_path_factory):
             ("build", FRESH),
         )
     ]
-    return root, said
+    return root, outputs
 
 
 @pytest.mark.timeout(900)
@@ -176,8 +176,8 @@ def test_this_courses_skeletons_have_this_courses_form(grown):
         *files,
         "tests/tutor/test_one_page.py",
     )
-    said = run_in(root, sys.executable, "-m", "pytest", *words)
-    assert int(re.search(r"(\d+) passed", said).group(1)) > 40, said
+    output = run_in(root, sys.executable, "-m", "pytest", *words)
+    assert int(re.search(r"(\d+) passed", output).group(1)) > 40, output
 
 
 def test_this_courses_commands_say_what_comes_next(grown):
@@ -189,9 +189,9 @@ def test_this_courses_commands_say_what_comes_next(grown):
 
 def test_this_courses_skeletons_are_laid_out_as_its_code_is(grown):
     root, _ = grown
-    made = (f"checks/{STEM}", f"source/{FRESH}")
-    run_in(root, sys.executable, "-m", "ruff", "check", *made)
-    run_in(root, sys.executable, "-m", "ruff", "format", "--check", *made)
+    paths = (f"checks/{STEM}", f"source/{FRESH}")
+    run_in(root, sys.executable, "-m", "ruff", "check", *paths)
+    run_in(root, sys.executable, "-m", "ruff", "format", "--check", *paths)
 
 
 def test_a_layer_is_asked_as_this_course_asks_layers(grown):

@@ -33,14 +33,14 @@ from pathlib import Path
 import jupyterlab.labapp
 from attention_lab import cli
 
-class Stand_in:
+class FakeLabApp:
     @staticmethod
     def launch_instance(options):
         settings = Path(os.environ["JUPYTER_CONFIG_PATH"].partition(os.pathsep)[0])
         seen = {"options": options, "folder": os.getcwd(), "settings": sorted(os.listdir(settings))}
         Path(os.environ["SEEN"]).write_text(json.dumps(seen))
 
-jupyterlab.labapp.LabApp = Stand_in
+jupyterlab.labapp.LabApp = FakeLabApp
 sys.argv = ["attention-lab", "start", *sys.argv[1:]]
 cli.main()
 """
@@ -127,10 +127,10 @@ def test_a_wheel_brings_the_tutor_and_all_that_it_asks_with(wheel, tmp_path):
         [sys.executable, "-S", "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
     )
     assert run.returncode == 0, run.stderr
-    said = json.loads(seen.read_text())
-    assert "5 of 6 kinds of question agree" in said["said"]
-    assert "exp overflows to inf" in said["mistake"]
-    assert "after 3 tries" in said["solution"]
+    replies = json.loads(seen.read_text())
+    assert "5 of 6 kinds of question agree" in replies["said"]
+    assert "exp overflows to inf" in replies["mistake"]
+    assert "after 3 tries" in replies["solution"]
 
 
 def test_every_module_that_students_have_loads_and_starts_on_windows(tmp_path):
@@ -172,9 +172,9 @@ def test_a_package_that_does_not_fit_is_named_with_the_command_that_fixes_it(mon
     assert torch in project["dependencies"]
     monkeypatch.setattr(metadata, "requires", lambda name: [torch, "safetensors; extra == 'grading'"])
     monkeypatch.setattr(metadata, "version", lambda name: "2.9.1" if name == "torch" else real(name))
-    said = unfit(set_up.set_up_findings(tmp_path))
-    assert said.startswith("✗ torch is 2.9.1; the course needs ==2.13.0.")
-    assert f'{sys.executable} -m pip install "torch==2.13.0"' in said
+    message = unfit(set_up.set_up_findings(tmp_path))
+    assert message.startswith("✗ torch is 2.9.1; the course needs ==2.13.0.")
+    assert f'{sys.executable} -m pip install "torch==2.13.0"' in message
 
     def missing(name):
         raise metadata.PackageNotFoundError(name)
@@ -189,8 +189,8 @@ def test_a_torch_that_is_broken_or_draws_other_numbers_is_told_apart(monkeypatch
     monkeypatch.setattr(torch, "rand", lambda *sizes, generator: torch.zeros(*sizes))
     assert "numbers in the text, no more" in unfit(set_up.set_up_findings(tmp_path))
     monkeypatch.setitem(sys.modules, "torch", None)  # importing it is then an error
-    said = unfit(set_up.set_up_findings(tmp_path))
-    assert "torch does not work (ModuleNotFoundError" in said and "pip install" in said
+    message = unfit(set_up.set_up_findings(tmp_path))
+    assert "torch does not work (ModuleNotFoundError" in message and "pip install" in message
 
 
 def test_a_folder_that_takes_no_files_is_said_in_a_sentence(monkeypatch, tmp_path):
@@ -198,9 +198,10 @@ def test_a_folder_that_takes_no_files_is_said_in_a_sentence(monkeypatch, tmp_pat
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(tempfile, "NamedTemporaryFile", refused)
-    said = unfit(set_up.set_up_findings(tmp_path))
+    message = unfit(set_up.set_up_findings(tmp_path))
     assert (
-        f"Nothing can be saved in {tmp_path} (Permission denied)." in said and "folder that is yours" in said
+        f"Nothing can be saved in {tmp_path} (Permission denied)." in message
+        and "folder that is yours" in message
     )
 
 

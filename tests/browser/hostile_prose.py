@@ -106,7 +106,7 @@ PROSE = [*LINKS, *AUTOLINKS, *DEFINED, *ELEMENTS, *FORMULAS]
 HONEST_LINKS = [
     "[the web](https://example.com/page)",
     "[the old web](http://example.com/page)",
-    "[a letter](mailto:somebody@example.com)",
+    "[a letter](mailto:someone@example.com)",
     "[defined][there]\n\n[there]: https://example.com/there",
     "https://example.com/bare",
 ]

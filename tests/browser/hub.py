@@ -122,12 +122,14 @@ class Hub:
         """A token of someone's with which the board may be asked for."""
         with suppress(HTTPError):  # who is there already
             self._post(f"/hub/api/users/{quote(name)}", {})
-        said = {"scopes": ["access:services!service=tutor"]}
-        return str(self._post(f"/hub/api/users/{quote(name)}/tokens", said)["token"])
+        body = {"scopes": ["access:services!service=tutor"]}
+        return str(self._post(f"/hub/api/users/{quote(name)}/tokens", body)["token"])
 
-    def ask(self, name: str, action: str, said: dict[str, Any], key: str = "") -> tuple[int, dict[str, Any]]:
+    def ask(
+        self, name: str, action: str, message: dict[str, Any], key: str = ""
+    ) -> tuple[int, dict[str, Any]]:
         """What a learner's kernel asks the tutor, with the learner's key."""
-        body = b"".join(wire.write(said, wire.SAID))
+        body = b"".join(wire.write(message, wire.SAID))
         header, _ = authorization(name, key or self.keys.key_of(name), action, body)
         request = Request(f"{self.address}/services/tutor/{action}", body)
         request.add_header("Authorization", header)
@@ -163,8 +165,8 @@ class Hub:
                     found.append(process)
         return found
 
-    def _post(self, path: str, said: object) -> dict[str, Any]:
-        request = Request(f"{self.address}{path}", json.dumps(said).encode())
+    def _post(self, path: str, content: object) -> dict[str, Any]:
+        request = Request(f"{self.address}{path}", json.dumps(content).encode())
         request.add_header("Authorization", f"token {self._token}")
         with urlopen(request, timeout=30) as response:
             return dict(json.loads(response.read()))
@@ -179,5 +181,5 @@ def _read(request: Request) -> tuple[int, Any]:
     except OSError as error:
         if not hasattr(error, "code"):
             raise
-        said = error.read().decode()
-        return error.code, json.loads(said) if said.startswith("{") else {"error": said}
+        text = error.read().decode()
+        return error.code, json.loads(text) if text.startswith("{") else {"error": text}

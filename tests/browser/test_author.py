@@ -55,9 +55,9 @@ def test_an_edited_source_is_built_and_an_exercise_without_checks_is_named(tmp_p
         lesson.save()
         picture(page, "author-edited")
 
-        code, said = build(course)
-        assert code == 0, said
-        assert "made the release, made and ran the solution" in said
+        code, output = build(course)
+        assert code == 0, output
+        assert "made the release, made and ran the solution" in output
         source, release, solution = (read(course, form) for form in ("source", "release", "solutions"))
         assert not [cell for cell in source.cells if cell.get("outputs")]
         assert "twice." in cell_of(release, "double").source
@@ -66,14 +66,14 @@ def test_an_edited_source_is_built_and_an_exercise_without_checks_is_named(tmp_p
         )
         assert "platypus" in cell_of(solution, "double").source
         assert "tensor([2., 2., 2.])" in str(cell_of(solution, "shown").outputs)
-        for made in (release, solution):
-            assert cell_of(made, "end").source == "That was all, dear reader."
+        for notebook in (release, solution):
+            assert cell_of(notebook, "end").source == "That was all, dear reader."
 
         page.reload()  # the build changed the file
         lesson = LessonPage(page, author, f"source/{FOLDER}/{NAME}.ipynb")
         lesson.write("test_biggest", NEW_EXERCISE)
         lesson.save()
-        code, said = build(course)
+        code, output = build(course)
     assert code == 1
-    assert "'test_biggest'" in said and "calls check('smallest')" in said
-    assert f"checks/{NAME} has no such exercise" in said and "Traceback" not in said
+    assert "'test_biggest'" in output and "calls check('smallest')" in output
+    assert f"checks/{NAME} has no such exercise" in output and "Traceback" not in output

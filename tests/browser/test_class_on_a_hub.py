@@ -66,8 +66,8 @@ def check(hub, learner, exercise, answer, code):
     while "question" in reply:
         with _answers:
             setattr(sys.modules["__main__"], exercise, answer)
-            said = respond(requests.program(), reply["question"].decode(), vars(sys.modules["__main__"]))
-        answered = {"conversation": reply["conversation"], "said": said, "folder": DOT}
+            result = respond(requests.program(), reply["question"].decode(), vars(sys.modules["__main__"]))
+        answered = {"conversation": reply["conversation"], "said": result, "folder": DOT}
         _, reply = hub.ask(learner, "answer", answered)
     return reply
 
@@ -109,8 +109,8 @@ def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page
         assert all("points" in reply for reply in replies), replies
         for exercise in exercises:
             tried = scripted(number, exercise)
-            said = [reply for reply in replies if reply["exercise"] == exercise.name]
-            assert (said[-1]["points"] == said[-1]["max_points"]) == (number % 5 < 2)
+            own_replies = [reply for reply in replies if reply["exercise"] == exercise.name]
+            assert (own_replies[-1]["points"] == own_replies[-1]["max_points"]) == (number % 5 < 2)
             sent[exercise.name]["begun"] += 1
             sent[exercise.name]["done"] += number % 5 < 2
             sent[exercise.name]["stuck"] += len(tried) >= 4
@@ -120,7 +120,7 @@ def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page
 
     board = {row["exercise"]: row for row in hub.board(hub.token_of("prof"))}
     for name, counts in sent.items():
-        assert {stand: board[name][stand] for stand in counts} == counts
+        assert {state: board[name][state] for state in counts} == counts
         assert {each["name"]: each["learners"] for each in board[name]["mistakes"]} == mistakes[name]
     assert "learner-" not in str(board)
 
@@ -133,7 +133,7 @@ def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page
     expect(first.locator("p.said")).to_be_visible()
     readme_picture(page, "board", clip={"x": 0, "y": 0, "width": 1340, "height": 730})
     # A change comes by itself, and what was opened stays open.
-    check(hub, "learner-02", "score", scripted(0, exercises[0])[0], "mended")
+    check(hub, "learner-02", "score", scripted(0, exercises[0])[0], "fixed")
     expect(page.get_by_role("img", name=f"{sent['score']['done'] + 1} done")).to_be_visible()
     expect(page.locator(f"details[data-key='{opened}']")).to_have_attribute("open", "")
     page.emulate_media(color_scheme="dark")
@@ -173,8 +173,8 @@ def test_a_learner_in_jupyterlab_asks_the_class_tutor(hub, page):
 
 
 def test_another_learners_key_another_page_and_a_name_of_no_one_are_refused(hub, page):
-    status, said = hub.ask("mallory", "check", {"exercise": "score", "folder": DOT}, hub.keys.key_of("ada"))
-    assert status == 403 and "does not know who is asking" in said["error"]
+    status, reply = hub.ask("mallory", "check", {"exercise": "score", "folder": DOT}, hub.keys.key_of("ada"))
+    assert status == 403 and "does not know who is asking" in reply["error"]
     login(page, hub, "mallory")
     shown = page.goto(f"{hub.address}/services/tutor/board")
     assert shown.status == 403 and "for those who teach" in page.content()
@@ -197,7 +197,7 @@ def test_a_hub_that_is_silent_keeps_no_one_from_the_tutor(hub):
     """The proxy and the service live on while the hub is started again."""
     os.kill(hub.process.pid, signal.SIGSTOP)
     try:
-        status, said = hub.ask("late", "check", {"exercise": "score", "folder": DOT})
-        assert status == 200 and "question" in said
+        status, reply = hub.ask("late", "check", {"exercise": "score", "folder": DOT})
+        assert status == 200 and "question" in reply
     finally:
         os.kill(hub.process.pid, signal.SIGCONT)

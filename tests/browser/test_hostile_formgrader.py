@@ -82,8 +82,8 @@ class Traps:
     """A page that remembers what ran in it and what it asked for."""
 
     def __init__(self, page: Page, teacher: Teacher) -> None:
-        self.page, self.teacher, self.asked = page, teacher, list[str]()
-        page.on("request", lambda request: self.asked.append(request.url))
+        self.page, self.teacher, self.requested_urls = page, teacher, list[str]()
+        page.on("request", lambda request: self.requested_urls.append(request.url))
         page.on("dialog", lambda dialog: dialog.dismiss())
         page.add_init_script("window.hit = () => { window.top.sprung = true }")
         page.goto(teacher.url("login"))  # which makes the token a cookie, for what the pages ask for later
@@ -109,7 +109,9 @@ class Traps:
 
     @property
     def elsewhere(self) -> list[str]:
-        return [url for url in self.asked if not url.startswith((HERE, MATHJAX, "data:image/", "blob:"))]
+        return [
+            url for url in self.requested_urls if not url.startswith((HERE, MATHJAX, "data:image/", "blob:"))
+        ]
 
 
 @pytest.fixture
@@ -129,7 +131,7 @@ def test_a_submissions_page_runs_nothing_and_holds_nothing_but_nbgraders_own(tra
     traps.open_submission("honest")
     own = traps.seen(ACTIVE, TYPES)
     styles, places = set(traps.seen("*", STYLES)), traps.seen("[id]", IDS)
-    traps.asked.clear()
+    traps.requested_urls.clear()
     traps.open_submission(student)
     assert not traps.sprung
     assert traps.elsewhere == []
@@ -154,7 +156,7 @@ def test_every_link_of_a_students_leads_to_the_web_and_runs_nothing(traps):
 def test_honest_links_are_links(traps):
     traps.open_submission("honest")
     addresses = traps.seen("a", ADDRESSES)
-    for address in ("https://example.com/page", "http://example.com/page", "mailto:somebody@example.com"):
+    for address in ("https://example.com/page", "http://example.com/page", "mailto:someone@example.com"):
         assert address in addresses
     assert {"https://example.com/there", "https://example.com/bare"} <= set(addresses)
 
@@ -166,8 +168,8 @@ def test_names_and_errors_can_be_read(traps):
         "broken": "cannot be converted",
     }.items():
         traps.open_submission(student)
-        said = traps.page.locator("#notebook-container").first.inner_text()
-        assert "From the grader:" in said and words in said, said[:1000]
+        text = traps.page.locator("#notebook-container").first.inner_text()
+        assert "From the grader:" in text and words in text, text[:1000]
 
 
 @pytest.mark.parametrize(
@@ -191,10 +193,10 @@ def test_what_autograding_says_is_text(traps):
     for student in ("misnamed", "broken"):
         row = traps.page.locator("#main-table tr", has_text=student)
         row.locator(".autograde a").click()
-        said = traps.page.locator("#success-modal, #error-modal")
-        said.wait_for()
-        assert "img src=x" in said.inner_text() or "old notebook format" in said.inner_text()
-        assert said.locator("img").count() == 0
-        said.get_by_role("button", name="OK").click()
-        said.wait_for(state="detached")
+        modal = traps.page.locator("#success-modal, #error-modal")
+        modal.wait_for()
+        assert "img src=x" in modal.inner_text() or "old notebook format" in modal.inner_text()
+        assert modal.locator("img").count() == 0
+        modal.get_by_role("button", name="OK").click()
+        modal.wait_for(state="detached")
     assert not traps.sprung and traps.elsewhere == []

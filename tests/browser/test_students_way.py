@@ -74,11 +74,11 @@ def test_a_slider_moves_by_keyboard_and_picture_and_words_follow(start_lab, page
     shown = lesson.show("sharpening").locator(".jp-OutputArea-output")
     words, image = shown.get_by_role("status"), shown.locator("img")
     expect(words).to_contain_text("Sharpening factor 1:")
-    before, said = image.get_attribute("src"), words.text_content()
+    before, first_words = image.get_attribute("src"), words.text_content()
     press_right(page, shown, times=4)
     expect(words).to_contain_text("Sharpening factor 3:")
     expect(image).not_to_have_attribute("src", before)
-    assert largest_weight(words.text_content()) > largest_weight(said)
+    assert largest_weight(words.text_content()) > largest_weight(first_words)
 
     # The picture that is shown has loaded, and is the new one.
     shown = lesson.show("width_by_hand").locator(".jp-OutputArea-output")
@@ -107,27 +107,27 @@ def test_a_mistake_is_named_fixed_and_the_lesson_earns_full_marks(
     assert wrong != answers["scaled_scores"]
 
     lesson.write("scaled_scores", wrong)
-    said = lesson.validate()
+    message = lesson.validate()
     picture(page, "validate-a-mistake")
-    assert "width 4, by hand" in said and "is right, not [[2.5, 1.0, 0.5]" in said
+    assert "width 4, by hand" in message and "is right, not [[2.5, 1.0, 0.5]" in message
     lesson.close_dialog()
     hand_in(course, "mistaken", lesson.path.read_bytes())
 
     for cell_id, answer in answers.items():
         lesson.write(cell_id, answer)
-    said = lesson.validate()
+    message = lesson.validate()
     picture(page, "validate-success")
-    assert "Success" in said
+    assert "Success" in message
     lesson.close_dialog()
     lesson.save()
-    hand_in(course, "mended", lesson.path.read_bytes())
+    hand_in(course, "fixed", lesson.path.read_bytes())
 
     nbgrader(course, "autograde", "02_scaling")
     with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as gradebook:
-        mended = gradebook.find_submission("02_scaling", "mended")
-        assert mended.max_code_score > 0
-        assert mended.code_score == mended.max_code_score
-        assert gradebook.find_submission("02_scaling", "mistaken").code_score < mended.code_score
+        fixed = gradebook.find_submission("02_scaling", "fixed")
+        assert fixed.max_code_score > 0
+        assert fixed.code_score == fixed.max_code_score
+        assert gradebook.find_submission("02_scaling", "mistaken").code_score < fixed.code_score
 
     nbgrader(course, "generate_feedback", "02_scaling", "--student=mistaken")
     feedback = open_feedback(page, course / "feedback/mistaken/02_scaling/scaling.html")

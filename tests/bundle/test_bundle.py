@@ -34,14 +34,14 @@ pytestmark = pytest.mark.integration
 
 
 def test_the_zip_holds_the_lessons_their_wheel_and_how_to_begin_and_no_leak(school, members):
-    course, made = school
+    course, bundle = school
     wheel = wheel_in(members)
     lessons = {NOTEBOOK, f"attention-lab/lessons/{FOLDER}/given.py"}
     plain = {
         f"attention-lab/{name}" for name in ("README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml")
     }
     assert set(members) == {wheel, *lessons, *plain}
-    assert leaks(made, course) == []
+    assert leaks(bundle, course) == []
     for text in (members["attention-lab/README.md"], members["attention-lab/environment.yml"]):
         assert Path(wheel).name in text.decode()
     environment = members["attention-lab/environment.yml"].decode()
@@ -56,14 +56,14 @@ def test_the_zip_holds_the_lessons_their_wheel_and_how_to_begin_and_no_leak(scho
 
 
 def test_the_same_course_makes_the_same_zip_to_the_byte(school, tmp_path):
-    course, made = school
+    course, bundle = school
     copied = tmp_path / "elsewhere"
     shutil.copytree(course.root, copied)
     for file in copied.rglob("*"):
         os.utime(file, (1_700_000_000, 1_700_000_000))
         file.chmod(0o700)
-    again = make_bundle(Course(copied), tmp_path, Console(quiet=True))
-    assert again.read_bytes() == made.read_bytes()
+    second_bundle = make_bundle(Course(copied), tmp_path, Console(quiet=True))
+    assert second_bundle.read_bytes() == bundle.read_bytes()
 
 
 def test_a_release_that_was_never_made_is_said_in_a_sentence(school, tmp_path, monkeypatch, capsys):
@@ -73,16 +73,16 @@ def test_a_release_that_was_never_made_is_said_in_a_sentence(school, tmp_path, m
     monkeypatch.setattr(sys, "argv", ["attention-lab", "bundle"])
     with pytest.raises(SystemExit) as exit:
         cli.main()
-    said = capsys.readouterr().out
-    assert exit.value.code == 1 and "make build" in said and "Traceback" not in said
+    output = capsys.readouterr().out
+    assert exit.value.code == 1 and "make build" in output and "Traceback" not in output
     assert not (root / "dist").exists()
 
 
 @pytest.mark.lesson
 def test_the_courses_own_zip_has_no_leak_and_its_package_works_alone(tmp_path):
     course = find_course(ROOT)
-    made = make_bundle(course, tmp_path, Console(width=1000))  # a failed test shows what it says
-    members = read_zip(made.read_bytes())
+    bundle = make_bundle(course, tmp_path, Console(width=1000))  # a failed test shows what it says
+    members = read_zip(bundle.read_bytes())
     package = tmp_path / "package"
     with zipfile.ZipFile(io.BytesIO(members[wheel_in(members)])) as wheel:
         wheel.extractall(package)

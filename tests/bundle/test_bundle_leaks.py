@@ -129,18 +129,18 @@ def test_the_gate_refuses(school, members, tmp_path, leak):
 
 
 def test_the_gate_looks_at_links_twins_and_what_is_no_zip(school, members, tmp_path):
-    made = tmp_path / "made.zip"
-    made.write_bytes(b"no zip")
-    assert "cannot be read as a zip" in leaks(made, school[0])[0]
-    with zipfile.ZipFile(made, "w") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+    bundle = tmp_path / "made.zip"
+    bundle.write_bytes(b"no zip")
+    assert "cannot be read as a zip" in leaks(bundle, school[0])[0]
+    with zipfile.ZipFile(bundle, "w") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         for name, data in members.items():
             archive.writestr(name, data)
         archive.writestr(NOTEBOOK, members[NOTEBOOK])
         link = zipfile.ZipInfo("attention-lab/lessons/link")
         link.external_attr = 0o120777 << 16
         archive.writestr(link, "/etc/passwd")
-    said = leaks(made, school[0])
-    assert len(said) == 2 and "twice" in said[0] and "link" in said[1], said
+    problems = leaks(bundle, school[0])
+    assert len(problems) == 2 and "twice" in problems[0] and "link" in problems[1], problems
 
 
 def test_a_course_that_hides_nothing_makes_no_zip(school, tmp_path):
@@ -153,10 +153,10 @@ def test_a_course_that_hides_nothing_makes_no_zip(school, tmp_path):
     source = nbformat.read(root / "source" / FOLDER / f"{NAME}.ipynb", as_version=4)
     given_away = released(source, read_config(root))
     nbformat.write(given_away, root / "release" / FOLDER / f"{NAME}.ipynb")
-    said = io.StringIO()
+    log = io.StringIO()
     with pytest.raises(CourseError, match="No zip was made"):
-        make_bundle(Course(root), tmp_path / "dist", Console(file=said, width=10_000))
+        make_bundle(Course(root), tmp_path / "dist", Console(file=log, width=10_000))
     assert not (tmp_path / "dist").exists()
     for words in ("a solution", "a hidden test", "a mark scheme"):
-        assert words in said.getvalue()
-    assert "'why'" in said.getvalue()
+        assert words in log.getvalue()
+    assert "'why'" in log.getvalue()

@@ -59,8 +59,8 @@ class Classroom:
         assert ready.wait(20)
         self.address = f"http://127.0.0.1:{self.port}{PREFIX.rstrip('/')}"
 
-    def post(self, name: str, action: str, said: dict[str, Any] | bytes) -> tuple[int, dict[str, Any]]:
-        data = b"".join(wire.write(said, wire.SAID)) if isinstance(said, dict) else said
+    def post(self, name: str, action: str, message: dict[str, Any] | bytes) -> tuple[int, dict[str, Any]]:
+        data = b"".join(wire.write(message, wire.SAID)) if isinstance(message, dict) else message
         header, _ = authorization(name, self.keys.key_of(name), action, data)
         return self.send(f"/{action}", data, Authorization=header)
 
@@ -80,8 +80,8 @@ class Classroom:
 
     def check(self, name: str, exercise: str, answer: object, folder: str, code: str = "") -> dict[str, Any]:
         """All of a check, as a kernel of this learner's does it."""
-        said = {"exercise": exercise, "folder": folder, "code": code or repr(answer)}
-        _, reply = self.post(name, "check", said)
+        request = {"exercise": exercise, "folder": folder, "code": code or repr(answer)}
+        _, reply = self.post(name, "check", request)
         while "question" in reply:
             with _answers:
                 setattr(sys.modules["__main__"], exercise, answer)
@@ -138,8 +138,8 @@ def classroom_of(folder: Path, **settings: Any) -> Iterator[Classroom]:
         if lesson.name in ("dot_product", "mask")
     }
     check_events = CheckEvents(folder / "kept" / "check_events.jsonl", chosen.keep_days)
-    room = Classroom(ClassTutors(Material(lessons), chosen, check_events, seed=1))
+    service = Classroom(ClassTutors(Material(lessons), chosen, check_events, seed=1))
     try:
-        yield room
+        yield service
     finally:
-        room.close()
+        service.close()

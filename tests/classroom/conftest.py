@@ -4,5 +4,5 @@ from classroom_lab import classroom_of
 
 @pytest.fixture
 def classroom(tmp_path):
-    with classroom_of(tmp_path) as room:
-        yield room
+    with classroom_of(tmp_path) as service:
+        yield service

@@ -38,8 +38,8 @@ def mistakes(exercise, lesson="dot_product"):
     return COURSE.assignments[lesson].exercises[exercise].mistakes
 
 
-def on_the_board(room):
-    _, text, _ = room.get("prof", "/board/table.json")
+def on_the_board(service):
+    _, text, _ = service.get("prof", "/board/table.json")
     return {row["exercise"]: row for row in json.loads(text)}
 
 
@@ -64,21 +64,21 @@ def test_a_learner_is_answered_as_by_a_tutor_of_their_own(classroom):
 @pytest.mark.parametrize(("level", "is_named"), [("full", True), ("measured", False)])
 def test_below_full_no_name_of_a_mistake_leaves_the_tutor_and_the_board_has_it(tmp_path, level, is_named):
     wrong = mistakes("softmax")[0]
-    with classroom_of(tmp_path) as room:
+    with classroom_of(tmp_path) as service:
         disclosure = DisclosureSettings(Disclosure(level))
-        room.tutors._material = replace(room.tutors._material, disclosure=disclosure)
-        reply = room.check("ada", "softmax", wrong.answer, DOT)
+        service.tutors._material = replace(service.tutors._material, disclosure=disclosure)
+        reply = service.check("ada", "softmax", wrong.answer, DOT)
         assert reply["points"] < reply["max_points"] and reply["findings"][0]["said"]
         assert (wrong.name in json.dumps(reply)) is is_named and wrong.message not in json.dumps(reply)
-        assert [each["name"] for each in on_the_board(room)["softmax"]["mistakes"]] == [wrong.name]
+        assert [each["name"] for each in on_the_board(service)["softmax"]["mistakes"]] == [wrong.name]
 
 
 def test_a_solution_is_earned_with_tries_that_the_service_has_counted(classroom):
-    asked = {"exercise": "softmax", "step": "solution", "given": 0, "tries": 99, "folder": DOT}
+    request = {"exercise": "softmax", "step": "solution", "given": 0, "tries": 99, "folder": DOT}
     for number in range(3):
         classroom.check("ada", "softmax", mistakes("softmax")[0].answer, DOT, code=f"try {number}")
         classroom.check("ada", "softmax", mistakes("softmax")[0].answer, DOT, code=f"try {number}")
-        _, helped = classroom.post("ada", "help", asked)
+        _, helped = classroom.post("ada", "help", request)
         assert (helped["parts"][0]["kind"] == "code") is (number == 2)
 
 
@@ -108,14 +108,14 @@ def test_the_board_counts_who_has_begun_is_at_it_stuck_and_done(classroom):
     classroom.check("dora", "causal_mask", right("causal_mask", "mask"), MASK)
     board = on_the_board(classroom)
     assert list(board) == ["softmax", "causal_mask"]
-    assert [board["softmax"][stand] for stand in ("begun", "working", "stuck", "done")] == [4, 2, 1, 1]
+    assert [board["softmax"][state] for state in ("begun", "working", "stuck", "done")] == [4, 2, 1, 1]
     assert {each["name"]: each["learners"] for each in board["softmax"]["mistakes"]} == {
         first.name: 2,
         second.name: 1,
     }
     assert all(each["example"] for each in board["softmax"]["mistakes"])
     assert {each["sentence"] for each in board["softmax"]["mistakes"]} == {first.message, second.message}
-    assert [board["causal_mask"][stand] for stand in ("begun", "done")] == [1, 1]
+    assert [board["causal_mask"][state] for state in ("begun", "done")] == [1, 1]
 
 
 def test_without_the_setting_no_name_leaves_the_service_and_with_it_learners_are_told(classroom, tmp_path):
@@ -131,18 +131,18 @@ def test_without_the_setting_no_name_leaves_the_service_and_with_it_learners_are
 
 def test_the_board_is_for_instructors_and_a_token_for_its_owner(classroom):
     for path in ("/board", "/board/events", "/board/table.csv"):
-        status, said, _ = classroom.get("ada", path)
-        assert status == 403 and "for those who teach" in said
-    status, said = classroom.send("/check", b"{}")
-    assert status == 403 and "does not know who is asking" in said["error"]
+        status, body, _ = classroom.get("ada", path)
+        assert status == 403 and "for those who teach" in body
+    status, body = classroom.send("/check", b"{}")
+    assert status == 403 and "does not know who is asking" in body["error"]
     status, page, headers = classroom.get("prof", "/board")
     assert status == 200 and "<title>The class, now</title>" in page
     assert "default-src 'none'" in headers["Content-Security-Policy"]
 
 
 def test_one_learner_cannot_answer_for_another_or_hear_what_was_said(classroom):
-    _, asked = classroom.post("ada", "check", {"exercise": "softmax", "folder": DOT})
-    _, reply = classroom.post("eve", "answer", {"conversation": asked["conversation"], "said": "x"})
+    _, check_reply = classroom.post("ada", "check", {"exercise": "softmax", "folder": DOT})
+    _, reply = classroom.post("eve", "answer", {"conversation": check_reply["conversation"], "said": "x"})
     assert "This check is over" in reply["said"]
     _, helped = classroom.post(
         "eve", "help", {"exercise": "softmax", "step": "mistake", "given": 0, "tries": 1, "folder": DOT}
@@ -164,39 +164,39 @@ def test_the_board_is_told_of_a_change_at_once(classroom):
 
 
 def test_who_asks_too_often_waits_and_the_others_do_not(tmp_path):
-    with classroom_of(tmp_path, checks_a_minute=3) as room:
+    with classroom_of(tmp_path, checks_a_minute=3) as service:
         for _ in range(3):
-            assert room.check("eve", "score", right("score"), DOT)["points"]
-        status, said = room.post("eve", "check", {"exercise": "score", "folder": DOT})
+            assert service.check("eve", "score", right("score"), DOT)["points"]
+        status, reply = service.post("eve", "check", {"exercise": "score", "folder": DOT})
         assert (
             status == 429
-            and "3 times in the last minute" in said["error"]
-            and "Run this cell again in" in said["error"]
+            and "3 times in the last minute" in reply["error"]
+            and "Run this cell again in" in reply["error"]
         )
-        assert room.check("ada", "score", right("score"), DOT)["points"]
+        assert service.check("ada", "score", right("score"), DOT)["points"]
 
 
 def test_an_answer_that_is_too_large_is_refused_in_a_sentence(tmp_path):
-    with classroom_of(tmp_path, largest_megabytes=1) as room:
-        _, asked = room.post("eve", "check", {"exercise": "score", "folder": DOT})
-        large = {"conversation": asked["conversation"], "said": "x" * 2**20}
-        status, said = room.post("eve", "answer", large)
-        assert status == 413 and "larger than the 1 MB" in said["error"]
+    with classroom_of(tmp_path, largest_megabytes=1) as service:
+        _, check_reply = service.post("eve", "check", {"exercise": "score", "folder": DOT})
+        large = {"conversation": check_reply["conversation"], "said": "x" * 2**20}
+        status, reply = service.post("eve", "answer", large)
+        assert status == 413 and "larger than the 1 MB" in reply["error"]
 
 
 @pytest.mark.parametrize(
-    "said", [b"no json", b"[]", b"{}", b'{"exercise": 5}', b'{"exercise": "softmax\\u0000", "folder": null}']
+    "body", [b"no json", b"[]", b"{}", b'{"exercise": 5}', b'{"exercise": "softmax\\u0000", "folder": null}']
 )
-def test_what_is_no_request_gets_a_sentence_and_the_next_one_its_answer(classroom, said):
-    status, reply = classroom.post("eve", "check", said)
+def test_what_is_no_request_gets_a_sentence_and_the_next_one_its_answer(classroom, body):
+    status, reply = classroom.post("eve", "check", body)
     assert status in (200, 400) and reply["error"]
     assert classroom.check("eve", "score", right("score"), DOT)["points"]
 
 
 def test_a_lie_hurts_no_one_but_its_owner(classroom):
-    _, asked = classroom.post("eve", "check", {"exercise": "score", "folder": DOT})
+    _, check_reply = classroom.post("eve", "check", {"exercise": "score", "folder": DOT})
     _, reply = classroom.post(
-        "eve", "answer", {"conversation": asked["conversation"], "said": "!" * 1000, "folder": DOT}
+        "eve", "answer", {"conversation": check_reply["conversation"], "said": "!" * 1000, "folder": DOT}
     )
     while "question" in reply:
         _, reply = classroom.post("eve", "answer", {"conversation": reply["conversation"], "said": "{}"})
@@ -206,20 +206,20 @@ def test_a_lie_hurts_no_one_but_its_owner(classroom):
 
 @pytest.mark.parametrize("name", ["anna maria", "o'neil", '"quoted"', "zoë", "<b>x</b>", "a;b", "../up"])
 def test_names_with_spaces_quotes_and_accents_are_names(tmp_path, name):
-    with classroom_of(tmp_path, names=True) as room:
-        room.tutors.reply(name, "check", {"exercise": "score", "folder": DOT})
-        room.tutors.check_events.add(CheckEvent(1e12, name, DOT, "score", "c", False, "m", "t"))
-    again = CheckEvents(tmp_path / "kept" / "check_events.jsonl", 30)
-    assert [event.learner for event in again.all] == [name]
+    with classroom_of(tmp_path, names=True) as service:
+        service.tutors.reply(name, "check", {"exercise": "score", "folder": DOT})
+        service.tutors.check_events.add(CheckEvent(1e12, name, DOT, "score", "c", False, "m", "t"))
+    reopened = CheckEvents(tmp_path / "kept" / "check_events.jsonl", 30)
+    assert [event.learner for event in reopened.all] == [name]
 
 
 def test_after_a_restart_the_board_is_as_it_was(tmp_path):
-    with classroom_of(tmp_path) as room:
-        room.check("ada", "softmax", mistakes("softmax")[0].answer, DOT)
-        before = on_the_board(room)
-    with classroom_of(tmp_path) as room:
-        assert on_the_board(room) == before
-        _, helped = room.post(
+    with classroom_of(tmp_path) as service:
+        service.check("ada", "softmax", mistakes("softmax")[0].answer, DOT)
+        before = on_the_board(service)
+    with classroom_of(tmp_path) as service:
+        assert on_the_board(service) == before
+        _, helped = service.post(
             "ada", "help", {"exercise": "softmax", "step": "help", "given": 0, "tries": 1, "folder": DOT}
         )
         assert "Run the cell with check('softmax') again first" in helped["said"]
@@ -294,7 +294,7 @@ def test_who_teaches_is_the_hubs_word_or_the_courses(model, teaches):
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("options", "message"),
     [
         ({"stuck_minuts": 3}, "no option c.Classroom.stuck_minuts .* Did you mean stuck_minutes"),
         ({"keep_days": "30"}, "Classroom.keep_days is '30'"),
@@ -302,9 +302,9 @@ def test_who_teaches_is_the_hubs_word_or_the_courses(model, teaches):
         ({"names": "yes"}, "Classroom.names is 'yes'"),
     ],
 )
-def test_a_setting_that_does_not_fit_is_refused_in_a_sentence(said, message):
+def test_a_setting_that_does_not_fit_is_refused_in_a_sentence(options, message):
     with pytest.raises(CourseError, match=message):
-        check_settings(Config({"Classroom": said}))
+        check_settings(Config({"Classroom": options}))
 
 
 def test_a_table_for_a_spreadsheet_has_no_formulas():

@@ -26,19 +26,19 @@ MB = 2**20
 
 @pytest.fixture(scope="module")
 def classroom(tmp_path_factory):
-    with classroom_of(tmp_path_factory.mktemp("class")) as room:
-        yield room
+    with classroom_of(tmp_path_factory.mktemp("class")) as service:
+        yield service
 
 
 class Raw:
     """A connection on which a request's parts are sent one by one."""
 
-    def __init__(self, room, name, action, headers, signed=b""):
-        self._socket = socket.create_connection(("127.0.0.1", room.port), timeout=30)
+    def __init__(self, service, name, action, headers, signed=b""):
+        self._socket = socket.create_connection(("127.0.0.1", service.port), timeout=30)
         if name:
-            header, _ = signatures.authorization(name, room.keys.key_of(name), action, signed)
+            header, _ = signatures.authorization(name, service.keys.key_of(name), action, signed)
             headers = {"Authorization": header} | headers
-        headers = {"Host": f"127.0.0.1:{room.port}"} | headers
+        headers = {"Host": f"127.0.0.1:{service.port}"} | headers
         lines = [f"POST {PREFIX}{action} HTTP/1.1", *(f"{key}: {value}" for key, value in headers.items())]
         self.send("\r\n".join([*lines, "", ""]).encode("utf-8"))
 
@@ -54,9 +54,9 @@ class Raw:
         self._socket.close()
 
 
-def is_answered(room, name):
+def is_answered(service, name):
     """Whether a check of this learner's is begun."""
-    status, reply = room.post(name, "check", {"exercise": "score", "folder": DOT})
+    status, reply = service.post(name, "check", {"exercise": "score", "folder": DOT})
     return status == 200 and "question" in reply
 
 
@@ -128,10 +128,10 @@ def test_a_line_that_would_become_something_large_is_not_parsed(monkeypatch, bod
 
 
 def test_what_cannot_be_read_counts_and_is_a_line_of_the_log(tmp_path, caplog):
-    with classroom_of(tmp_path, checks_a_minute=3) as room, caplog.at_level(logging.WARNING):
-        statuses = [room.post("eve", "answer", b"{")[0] for _ in range(5)]
-        assert statuses == [400, 400, 400, 429, 429] and room.last_headers["Retry-After"]
-        assert is_answered(room, "ada")
+    with classroom_of(tmp_path, checks_a_minute=3) as service, caplog.at_level(logging.WARNING):
+        statuses = [service.post("eve", "answer", b"{")[0] for _ in range(5)]
+        assert statuses == [400, 400, 400, 429, 429] and service.last_headers["Retry-After"]
+        assert is_answered(service, "ada")
     lines = [record for record in caplog.records if "not understood" in record.getMessage()]
     assert len(lines) == 3 and not any(record.exc_info for record in lines)
 
@@ -139,19 +139,19 @@ def test_what_cannot_be_read_counts_and_is_a_line_of_the_log(tmp_path, caplog):
 @pytest.mark.parametrize("given", ["Infinity", "1e999", "NaN", "-1", "1.5", '"2"', "true", "[]"])
 def test_a_number_that_is_no_count_counts_as_a_check(tmp_path, caplog, given):
     body = b'{"exercise": "softmax", "step": "help", "given": %s, "tries": 1, "folder": "01_dot_product"}'
-    with classroom_of(tmp_path, checks_a_minute=2) as room, caplog.at_level(logging.WARNING):
-        statuses = [room.post("eve", "help", body % given.encode())[0] for _ in range(4)]
+    with classroom_of(tmp_path, checks_a_minute=2) as service, caplog.at_level(logging.WARNING):
+        statuses = [service.post("eve", "help", body % given.encode())[0] for _ in range(4)]
         assert statuses == [400, 400, 429, 429]
-        status, reply = room.post("ada", "help", body % b"0")
+        status, reply = service.post("ada", "help", body % b"0")
         assert status == 200 and "has not seen it" in reply["said"]
     assert not any(record.exc_info for record in caplog.records)
 
 
 def test_a_fault_of_the_tutors_own_counts_as_a_check(tmp_path, monkeypatch, caplog):
-    with classroom_of(tmp_path, checks_a_minute=2) as room, caplog.at_level(logging.ERROR):
-        monkeypatch.setattr(room.tutors, "reply", lambda *_: 1 / 0)
-        assert [room.post("eve", "program", {})[0] for _ in range(4)] == [500, 500, 429, 429]
-        assert room.post("ada", "program", {})[0] == 500
+    with classroom_of(tmp_path, checks_a_minute=2) as service, caplog.at_level(logging.ERROR):
+        monkeypatch.setattr(service.tutors, "reply", lambda *_: 1 / 0)
+        assert [service.post("eve", "program", {})[0] for _ in range(4)] == [500, 500, 429, 429]
+        assert service.post("ada", "program", {})[0] == 500
     assert sum(record.exc_info is not None for record in caplog.records) == 3
 
 
@@ -215,8 +215,8 @@ def test_a_reply_is_signed_for_its_request_alone(classroom):
 )
 def test_another_name_and_another_page_are_refused_everywhere(classroom, path, headers, sentence):
     data = b"{}" if path == "/check" else None
-    status, said = classroom.send(path.replace(" ", "%20"), data, **{"X-Name": "prof"}, **headers)
-    assert status == 403 and sentence in said["error"]
+    status, reply = classroom.send(path.replace(" ", "%20"), data, **{"X-Name": "prof"}, **headers)
+    assert status == 403 and sentence in reply["error"]
 
 
 @pytest.mark.parametrize(
@@ -247,37 +247,37 @@ def test_the_boards_own_page_is_answered(classroom):
 
 def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monkeypatch):
     monkeypatch.setattr(conversation, "PATIENCE", 0.1)
-    with classroom_of(tmp_path) as room:
+    with classroom_of(tmp_path) as service:
         for number, name in enumerate(("eve", "mal")):  # as many as the judge has threads
-            _, asked = room.post(name, "check", {"exercise": "softmax", "folder": DOT})
-            talk = room.tutors._tutors[name]._open[asked["conversation"]][1]
+            _, check_reply = service.post(name, "check", {"exercise": "softmax", "folder": DOT})
+            talk = service.tutors._tutors[name]._open[check_reply["conversation"]][1]
             talk._own = Conversation(lambda ask: ask("softmax", [], {}))  # one that waits for no one else
             talk.next()
             until(lambda waiting=talk._own: not waiting._out.empty())
-            said = {"conversation": asked["conversation"], "said": f"late {number}"}
-            status, reply = room.post(name, "answer", said)
+            message = {"conversation": check_reply["conversation"], "said": f"late {number}"}
+            status, reply = service.post(name, "answer", message)
             assert status == 200 and "This check is over" in reply["said"]
-        assert not room.state.limits._busy
-        assert is_answered(room, "ada") and is_answered(room, "eve")
+        assert not service.state.limits._busy
+        assert is_answered(service, "ada") and is_answered(service, "eve")
 
 
 def test_idle_connections_of_strangers_keep_no_one_out_and_are_one_line_of_the_log(
     tmp_path, monkeypatch, caplog
 ):
     monkeypatch.setattr(connections, "MOST_OPEN", 20)
-    with classroom_of(tmp_path) as room, caplog.at_level(logging.WARNING):
+    with classroom_of(tmp_path) as service, caplog.at_level(logging.WARNING):
         body = MANY_LISTS
-        busy = Raw(room, "ada", "answer", {"Content-Length": str(len(body))}, body)
-        until(lambda: "ada" in room.state.limits._busy)
-        idle = [socket.create_connection(("127.0.0.1", room.port)) for _ in range(60)]
-        until(lambda: room.server.closed >= 41)
-        assert is_answered(room, "bob")
-        assert len(room.server._open) <= 20
+        busy = Raw(service, "ada", "answer", {"Content-Length": str(len(body))}, body)
+        until(lambda: "ada" in service.state.limits._busy)
+        idle = [socket.create_connection(("127.0.0.1", service.port)) for _ in range(60)]
+        until(lambda: service.server.closed >= 41)
+        assert is_answered(service, "bob")
+        assert len(service.server._open) <= 20
         busy.send(body)  # its connection, older than all others, was left open
         assert busy.status() == 400
         for each in idle:
             each.close()
-        until(lambda: not room.server._open)
+        until(lambda: not service.server._open)
     lines = [record for record in caplog.records if "connections are open" in record.getMessage()]
     assert len(lines) == 1
 
@@ -287,13 +287,13 @@ def test_half_a_character_is_replaced_and_the_answer_judged(tmp_path, code):
     def score(*args):
         raise ValueError(f"{code}!")
 
-    with classroom_of(tmp_path) as room:
+    with classroom_of(tmp_path) as service:
         for learner in ("eve", "ada"):
-            reply = room.check(learner, "score", score, DOT, code=code)
+            reply = service.check(learner, "score", score, DOT, code=code)
             assert reply["points"] < reply["max_points"]
         for table in ("table.json", "table.csv"):
-            assert room.get("prof", f"/board/{table}")[0] == 200
-        room.tutors.check_events._write_all()
+            assert service.get("prof", f"/board/{table}")[0] == 200
+        service.tutors.check_events._write_all()
         assert len(CheckEvents(tmp_path / "kept" / "check_events.jsonl", 30).all) == 2
 
 

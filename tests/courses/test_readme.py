@@ -71,8 +71,8 @@ def quickstart(tmp_path_factory) -> Path:
     """nbgrader's quickstart course after `nbjudge init`: two notebooks without cell ids, no checks."""
     folder = tmp_path_factory.mktemp("courses")
     typed(folder, "nbgrader", "quickstart", "quick")
-    said = typed(folder / "quick", "nbjudge", "init")
-    assert "Next: nbjudge grade ps1" in said and f"Before that: The gradebook {NOT_YET}" in said
+    output = typed(folder / "quick", "nbjudge", "init")
+    assert "Next: nbjudge grade ps1" in output and f"Before that: The gradebook {NOT_YET}" in output
     return folder / "quick"
 
 
@@ -86,12 +86,12 @@ def test_an_assignment_that_was_never_generated_is_said_once_before_any_work(qui
 def test_commands_say_which_notebook_and_what_is_missing(quickstart):
     for command in ("try", "visible"):
         assert "There is nothing to try: no file under" in typed(quickstart, "nbjudge", command, status=1)
-    said = typed(quickstart, "nbjudge", "new-exercise", "ps1", "median", status=1)
-    assert "'ps1' has 2 notebooks: name one of ps1/problem1, ps1/problem2." in said
-    said = typed(quickstart, "nbjudge", "report", "ps9", status=1)
-    assert "There is no assignment 'ps9'. There are: ps1/problem1, ps1/problem2." in said
-    said = typed(quickstart, "nbjudge", "regrade", "mean", "ada", "--reason", "why", status=1)
-    assert "has an exercise called 'mean'. Without checks, points are changed in the formgrader." in said
+    output = typed(quickstart, "nbjudge", "new-exercise", "ps1", "median", status=1)
+    assert "'ps1' has 2 notebooks: name one of ps1/problem1, ps1/problem2." in output
+    output = typed(quickstart, "nbjudge", "report", "ps9", status=1)
+    assert "There is no assignment 'ps9'. There are: ps1/problem1, ps1/problem2." in output
+    output = typed(quickstart, "nbjudge", "regrade", "mean", "ada", "--reason", "why", status=1)
+    assert "has an exercise called 'mean'. Without checks, points are changed in the formgrader." in output
 
 
 @pytest.mark.parametrize("old_checks", [False, True])
@@ -112,5 +112,5 @@ def test_this_courses_own_command_is_named():
     folders = CourseFolders(ROOT)
     config = read_config(ROOT)
     config.CourseDirectory.db_url = "sqlite:////nowhere/gradebook.db"
-    said = not_generated_reason(folders, "01_dot_product", config)
-    assert said is not None and "the assignment '01_dot_product' yet: run `make build`" in said
+    reason = not_generated_reason(folders, "01_dot_product", config)
+    assert reason is not None and "the assignment '01_dot_product' yet: run `make build`" in reason

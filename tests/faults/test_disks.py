@@ -12,11 +12,11 @@ from tiny_course import FULL, after, answered, hand_in
 pytestmark = [pytest.mark.integration, pytest.mark.fault, pytest.mark.timeout(600)]
 # A folder is put on a small disk for the run and brought back afterwards, whatever came of it.
 ON_A_SMALL_DISK = """
-cp -r {kept}/. {place}
+cp -r {original}/. {place}
 {meanwhile}
 "$@"; status=$?
 rm -f {place}/filler
-cp -rf {place}/. {kept}
+cp -rf {place}/. {original}
 exit $status
 """
 FILL = "dd if=/dev/zero of={place}/filler bs=64k >/dev/null 2>&1"
@@ -27,20 +27,20 @@ FILL_LATER = f"({WHEN_BEN_IS_BEGUN}; {FILL}) &"
 
 
 def run_on_a_small_disk(course: Path, place: Path, meanwhile: str) -> tuple[int, str]:
-    kept = place.rename(course.parent / "kept")
+    original = place.rename(course.parent / "kept")
     place.mkdir()
     disk = ["--size", str(48 * 2**20), "--tmpfs", str(place)]
-    script = ON_A_SMALL_DISK.format(kept=kept, place=place, meanwhile=meanwhile)
+    script = ON_A_SMALL_DISK.format(original=original, place=place, meanwhile=meanwhile)
     outcome = finish_where(course, disk, script.format(root=course, place=place))
     place.rmdir()
-    kept.rename(place)
+    original.rename(place)
     return outcome
 
 
-def the_one_sentence(said: str) -> str:
-    assert "Traceback" not in said, said
+def the_one_sentence(output: str) -> str:
+    assert "Traceback" not in output, output
     (line,) = [
-        line for line in said.splitlines() if line.startswith(("Nothing was graded", "Grading stopped"))
+        line for line in output.splitlines() if line.startswith(("Nothing was graded", "Grading stopped"))
     ]
     return line
 
@@ -65,8 +65,8 @@ def half_a_class(course: Path, half_graded: Path) -> Path:
 
 
 def everybody_can_be_graded_afterwards(course: Path) -> bool:
-    status, said = finish(course)
-    assert status == 0, said
+    status, output = finish(course)
+    assert status == 0, output
     return grades(course, ["ada", "ben", "cyd"]) == {"ada": FULL, "ben": FULL, "cyd": FULL}
 
 
@@ -75,14 +75,14 @@ def everybody_can_be_graded_afterwards(course: Path) -> bool:
     [
         pytest.param(".", FILL, id="full before", marks=pytest.mark.long),
         pytest.param(".", FILL_LATER, id="fills up on the way"),
-        pytest.param("autograded", FILL_LATER, id="no room for the notebooks only", marks=pytest.mark.long),
+        pytest.param("autograded", FILL_LATER, id="no space for the notebooks only", marks=pytest.mark.long),
     ],
 )
 def test_a_full_disk_stops_the_class_with_one_sentence_and_loses_no_grade(half_a_class, place, meanwhile):
     course = half_a_class
-    status, said = run_on_a_small_disk(course, course / place, meanwhile)
+    status, output = run_on_a_small_disk(course, course / place, meanwhile)
     assert status != 0
-    sentence = the_one_sentence(said)
+    sentence = the_one_sentence(output)
     assert str(course / place) in sentence or (place == "." and "the gradebook" in sentence)
     assert any(words in sentence for words in ("full", "No space left", "gradebook cannot be written"))
     assert "The grades so far are kept" in sentence
@@ -96,10 +96,10 @@ def test_a_full_disk_stops_the_class_with_one_sentence_and_loses_no_grade(half_a
 @pytest.mark.parametrize("place", ["autograded", "gradebook.db"])
 def test_what_cannot_be_written_is_said_before_anybody_is_graded(half_a_class, place):
     course = half_a_class
-    status, said = finish_where(course, ["--ro-bind", str(course / place), str(course / place)])
+    status, output = finish_where(course, ["--ro-bind", str(course / place), str(course / place)])
     assert status != 0
-    sentence = the_one_sentence(said)
+    sentence = the_one_sentence(output)
     assert f"{course / place} cannot be written to" in sentence
     assert "Nothing was graded" in sentence
-    assert "Sanitizing" not in said
+    assert "Sanitizing" not in output
     assert grades(course, ["ada"]) == {"ada": FULL}

@@ -32,8 +32,8 @@ def code(source, *outputs, cell_id=None, **marks):
     return marked(cell, marks.pop("name"), **marks) if marks else cell
 
 
-def printed(said):
-    return nbformat.v4.new_output("stream", name="stdout", text=said)
+def printed(content):
+    return nbformat.v4.new_output("stream", name="stdout", text=content)
 
 
 def answer(name, source="def f(): pass", *outputs, **marks):
@@ -59,44 +59,49 @@ def page(*cells, config=None, about=ABOUT, **metadata):
     """The page of these cells, as `GetGrades` would have them."""
     notebook = nbformat.v4.new_notebook(cells=list(cells), metadata=metadata)
     marks = [cell.metadata.get("nbgrader", {}) for cell in cells]
-    score, most = (sum(mark.get(name, 0) for mark in marks) for name in ("score", "points"))
-    about = {"score": score, "max_score": most} | about
+    score, max_score = (sum(mark.get(name, 0) for mark in marks) for name in ("score", "points"))
+    about = {"score": score, "max_score": max_score} | about
     exporter = FeedbackExporter(config=config or Config(), preprocessors=[])
-    made, _ = exporter.from_notebook_node(notebook, {"nbgrader": about, "metadata": {"path": ""}})
-    assert Seen(made).harm(FRAME) == []
-    return made
+    html, _ = exporter.from_notebook_node(notebook, {"nbgrader": about, "metadata": {"path": ""}})
+    assert Seen(html).harm(FRAME) == []
+    return html
 
 
-def sections(made):
+def sections(html):
     """The text of each panel, by the exercise that a link of the table leads to."""
-    parts = made.split(' id="exercise-')[1:]
+    parts = html.split(' id="exercise-')[1:]
     return [Seen("<p " + part.split("</section>")[0]).text for part in parts]
 
 
-def table(made):
-    rows = made.split('<table class="exercises">')[1].split("</table>")[0].split("<tr")[2:]
+def table(html):
+    rows = html.split('<table class="exercises">')[1].split("</table>")[0].split("<tr")[2:]
     return [Seen("<tr" + row).text for row in rows]
 
 
 def test_the_table_has_the_points_and_one_sentence_of_each_exercise_and_a_link_to_it():
-    made = page(
+    html = page(
         text("# Lesson\n\n## Exercise 1 · `softmax`"),
         answer("softmax"),
         judged(half_right()),
         judged(Verdict("score", 7, (GroupVerdict("all", 4, True),))),
     )
-    assert table(made) == ["Exercise 1 · softmax 1 of 3 exp overflows.", "score 4 of 4 Right in every case."]
-    seen = Seen(made)
+    assert table(html) == ["Exercise 1 · softmax 1 of 3 exp overflows.", "score 4 of 4 Right in every case."]
+    seen = Seen(html)
     links = {given["href"][1:] for tag, given in seen.elements if tag == "a"} - {"top"}
     assert links == {given["id"] for _, given in seen.elements if "id" in given} - {"top"}
-    assert "<title>Lesson: 5 of 7 points</title>" in made
+    assert "<title>Lesson: 5 of 7 points</title>" in html
 
 
 def test_a_verdict_shows_every_finding_the_own_numbers_and_the_groups_with_their_points():
     (panel,) = sections(page(answer("softmax"), judged(half_right(), printed("a print of mine"))))
     assert "softmax: 1 of 3 points" in panel
-    for said in ("exp overflows.", "yours begins [nan, nan].", "Rows do not sum to 1.", "a print of mine"):
-        assert said in panel
+    for expected in (
+        "exp overflows.",
+        "yours begins [nan, nan].",
+        "Rows do not sum to 1.",
+        "a print of mine",
+    ):
+        assert expected in panel
     assert "✗ large scores 0 of 2 ✓ one row 1 of 1" in panel
     assert "overflow " not in panel.replace("overflows", "")  # the mistake's own name is the grader's
 
@@ -112,32 +117,32 @@ def test_a_written_answer_shows_its_comment_its_mark_scheme_and_whether_it_is_ma
     scheme = "### BEGIN MARK SCHEME\n- 1 point for the reason\n### END MARK SCHEME"
     question = f"## Question · why?\n\n{scheme}\n\nSay it."
     marks = {"grade": True, "solution": True, "points": 3}
-    made = page(
+    html = page(
         text(question, name="ask", locked=True),
         text("# Because\n\nof $x^2$.", name="why", score=2, comment="Well *put*.", **marks),
         text("", name="other", score=0, needs_marking=True, **marks),
     )
-    assert table(made) == [
+    assert table(html) == [
         "Question · why? 2 of 3 Well *put*.",
         "Question · why? ? of 3 Not marked yet: a person reads this one.",
     ]
-    first, second = sections(made)
-    assert "Comment Well put." in first and "<math" in made
+    first, second = sections(html)
+    assert "Comment Well put." in first and "<math" in html
     assert "Nothing was written here." in second
-    assert "1 answer is not marked yet" in Seen(made).text
-    scheme = made.split('<details class="scheme">')[1].split("</details>")[0]
-    assert "1 point for the reason" in scheme and made.count("1 point for the reason") == 1
-    assert "MARK SCHEME" not in made
+    assert "1 answer is not marked yet" in Seen(html).text
+    scheme = html.split('<details class="scheme">')[1].split("</details>")[0]
+    assert "1 point for the reason" in scheme and html.count("1 point for the reason") == 1
+    assert "MARK SCHEME" not in html
 
 
 def test_a_late_penalty_and_a_word_of_the_grader_are_on_top():
-    made = page(
+    html = page(
         judged(half_right()),
         about=ABOUT | {"late_penalty": 1.5},
         nbjudge={"reason": "", "note": "The file '<b>x</b>.ipynb' was taken for it."},
     )
-    assert table(made)[-1] == "Handed in late −1.5 Taken off the sum."
-    assert "From the grader: The file '<b>x</b>.ipynb' was taken for it." in Seen(made).text
+    assert table(html)[-1] == "Handed in late −1.5 Taken off the sum."
+    assert "From the grader: The file '<b>x</b>.ipynb' was taken for it." in Seen(html).text
 
 
 def test_the_lesson_is_folded_away_but_not_what_was_asked_what_stopped_or_the_students_own():
@@ -154,16 +159,16 @@ def test_the_lesson_is_folded_away_but_not_what_was_asked_what_stopped_or_the_st
         judged(half_right()),
         text("## Farewell"),
     )
-    made = page(*cells)
-    folded = [Seen(part.split("</details>")[0]).text for part in made.split('<details class="section">')[1:]]
+    html = page(*cells)
+    folded = [Seen(part.split("</details>")[0]).text for part in html.split('<details class="section">')[1:]]
     assert [part.split()[:3] for part in folded] == [
         ["The", "assignment:", title] for title in ("Lesson", "Farewell")
     ]
     assert "given = 1" in folded[0] and "Farewell" in folded[1]
     for shown in ("it = stops", "mine = 1", "## Asked", "def f()"):
         assert shown not in " ".join(folded)
-    assert "Traceback E: v" in Seen(made).text
-    assert "\x1b" not in made
+    assert "Traceback E: v" in Seen(html).text
+    assert "\x1b" not in html
     assert 'class="section"' not in page(
         *cells, config=Config({"FeedbackExporter": {"fold_assignment": False}})
     )
@@ -176,17 +181,17 @@ def test_hidden_tests_of_a_course_without_checks_are_cut_out_with_the_lines_of_t
     failed = nbformat.v4.new_output(
         "error", ename="AssertionError", evalue="one was asked for", traceback=lines
     )
-    made = page(code(source, failed, name="test_x", grade=True, locked=True, points=2, score=0))
-    (panel,) = sections(made)
-    assert SECRET not in made and "HIDDEN" not in made
+    html = page(code(source, failed, name="test_x", grade=True, locked=True, points=2, score=0))
+    (panel,) = sections(html)
+    assert SECRET not in html and "HIDDEN" not in html
     assert "assert seen()" in panel and "AssertionError: one was asked for" in panel
 
 
 def test_another_marking_of_hidden_tests_is_known_from_the_configuration():
     config = Config({"ClearHiddenTests": {"begin_test_delimeter": "#<", "end_test_delimeter": "#>"}})
     source = f"a = 1\n#< secret\n{SECRET}\n#>\nb = 2"
-    made = page(code(source, name="t", grade=True, locked=True, points=1, score=1), config=config)
-    assert SECRET not in made and ">a<" in made and ">b<" in made
+    html = page(code(source, name="t", grade=True, locked=True, points=1, score=1), config=config)
+    assert SECRET not in html and ">a<" in html and ">b<" in html
 
 
 @pytest.mark.parametrize("attack", ALL)
@@ -214,13 +219,13 @@ def test_nothing_that_a_student_controls_becomes_markup(attack):
     cells += [answer(attack, attack, printed(attack), comment=attack), judged(verdict), judged(evil)]
     cells += [text(attack, name=attack, grade=True, solution=True, points=1, score=0, comment=attack)]
     about = dict.fromkeys(("notebook", "assignment", "student"), attack) | {"late_penalty": 0}
-    made = page(
+    html = page(
         *cells,
         about=about,
         nbjudge={"note": attack},
         language_info={"name": attack, "pygments_lexer": attack},
     )
-    assert "ran" in made or "stranger" in made  # it is there to read
+    assert "ran" in html or "stranger" in html  # it is there to read
 
 
 def test_a_verdict_that_another_version_wrote_is_passed_over():
@@ -230,17 +235,17 @@ def test_a_verdict_that_another_version_wrote_is_passed_over():
 
 
 def test_what_a_cell_printed_is_shortened_and_a_progress_bar_shows_its_end():
-    made = page(code("x", printed("1%\r50%\r100%\r\nthe end" + "y" * 2 * LONGEST_TEXT + "\ud800")))
-    assert "100% the end" in Seen(made).text and "50%" not in Seen(made).text
-    assert "more characters are left out" in made
-    assert made.count("y") < 1.2 * LONGEST_TEXT
+    html = page(code("x", printed("1%\r50%\r100%\r\nthe end" + "y" * 2 * LONGEST_TEXT + "\ud800")))
+    assert "100% the end" in Seen(html).text and "50%" not in Seen(html).text
+    assert "more characters are left out" in html
+    assert html.count("y") < 1.2 * LONGEST_TEXT
 
 
 def test_the_page_may_load_nothing_and_its_style_is_the_only_one():
-    made = page(judged(half_right()))
+    html = page(judged(half_right()))
     (policy,) = [
-        given["content"] for tag, given in Seen(made).elements if "Security" in given.get("http-equiv", "")
+        given["content"] for tag, given in Seen(html).elements if "Security" in given.get("http-equiv", "")
     ]
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "unsafe" not in policy and "http" not in policy
-    assert "<script" not in made
+    assert "<script" not in html

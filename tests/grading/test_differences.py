@@ -132,9 +132,9 @@ SENTENCES = {
 
 @pytest.mark.parametrize(("cases", "answer", "sentence"), SENTENCES.values(), ids=SENTENCES)
 def test_the_sentence_says_what_was_measured(cases, answer, sentence):
-    said = finding(answer, cases).sentence
-    assert re.search(sentence, said), said
-    assert re.search(r"[^.][.?]$", said), said
+    message = finding(answer, cases).sentence
+    assert re.search(sentence, message), message
+    assert re.search(r"[^.][.?]$", message), message
 
 
 @pytest.mark.parametrize(
@@ -185,15 +185,15 @@ def two_texts(draw):
 
 def test_constants_in_place_of_arguments_are_told():
     constants = attend(torch.ones(5, 6), torch.ones(7, 6), torch.ones(7, 6))
-    said = finding(lambda query, key, value: constants, two_texts).sentence
-    assert said.startswith("`attend` gives one and the same answer to 2 calls that differ")
+    sentence = finding(lambda query, key, value: constants, two_texts).sentence
+    assert sentence.startswith("`attend` gives one and the same answer to 2 calls that differ")
 
 
 def test_what_is_nan_in_every_call_is_told_as_that():
-    said = finding(
+    sentence = finding(
         spoilt(lambda output, weights: (output * math.nan, weights * math.nan)), two_texts
     ).sentence
-    assert "NaN" in said
+    assert "NaN" in sentence
 
 
 def cached(token):
@@ -202,15 +202,18 @@ def cached(token):
 
 
 CACHES = {
-    "one too many": (lambda token, kept: (token, (*kept, token)), "cache is a tuple of 3, and a tuple of 2"),
-    "another shape": (lambda token, kept: (token, (kept[0], kept[1][:1])), "entry 1 of cache has shape"),
-    "changed places": (lambda token, kept: (token, kept[::-1]), "entry 0 of cache is 2 times|2 times what"),
+    "one too many": (
+        lambda token, cache: (token, (*cache, token)),
+        "cache is a tuple of 3, and a tuple of 2",
+    ),
+    "another shape": (lambda token, cache: (token, (cache[0], cache[1][:1])), "entry 1 of cache has shape"),
+    "changed places": (lambda token, cache: (token, cache[::-1]), "entry 0 of cache is 2 times|2 times what"),
     "a list in it": (
-        lambda token, kept: (token, (kept[0].tolist(), kept[1])),
+        lambda token, cache: (token, (cache[0].tolist(), cache[1])),
         "entry 0 of cache is a list of",
     ),
     "one number": (
-        lambda token, kept: (token, (kept[0], put(kept[1], (1, 0), 99.0))),
+        lambda token, cache: (token, (cache[0], put(cache[1], (1, 0), 99.0))),
         r"entry 1 of cache .*at \[1, 0\] yours is 99, and",
     ),
 }
@@ -233,9 +236,9 @@ def test_of_a_result_that_holds_arrays_the_one_that_differs_is_named(name):
 
 @pytest.mark.parametrize("sentence", ["5 is odd", "10 / 2 is odd"])
 def test_other_numbers_may_say_as_much(sentence):
-    said = Answer("raised", error="ValueError", message=sentence)
+    error_answer = Answer("raised", error="ValueError", message=sentence)
     exercise = Exercise("attend", results=("output",))
-    assert is_right(exercise, case(refuses=(5,), or_naming=(10, 2)), said, said)
+    assert is_right(exercise, case(refuses=(5,), or_naming=(10, 2)), error_answer, error_answer)
 
 
 def test_an_empty_row_divided_by_the_smallest_number_has_a_gradient():
@@ -252,19 +255,19 @@ def test_an_empty_row_divided_by_the_smallest_number_has_a_gradient():
         return x * 0 / total.clamp(min=torch.finfo(x.dtype).tiny)
 
     for seed in range(20):
-        (asked,) = draw_groups(exercise, shares, seed)
-        (gradient,) = asked.expected[0].gradients.values()
+        (drawn_group,) = draw_groups(exercise, shares, seed)
+        (gradient,) = drawn_group.expected[0].gradients.values()
         assert gradient.isfinite().all()
 
 
 def test_nothing_in_every_call_is_told_as_a_missing_return():
-    said = finding(lambda query, key, value: None, two_texts).sentence
-    assert said.endswith("is the `return` line missing?")
+    sentence = finding(lambda query, key, value: None, two_texts).sentence
+    assert sentence.endswith("is the `return` line missing?")
 
 
 def test_an_error_whose_first_line_only_announces_it_is_told_with_the_next():
     def stops(query, key, value):
         raise RuntimeError('Error(s) in loading Layer:\n\tMissing key(s) in state_dict: "mask". ')
 
-    said = finding(stops, two_texts).sentence
-    assert 'Error(s) in loading Layer: Missing key(s) in state_dict: "mask".' in said
+    sentence = finding(stops, two_texts).sentence
+    assert 'Error(s) in loading Layer: Missing key(s) in state_dict: "mask".' in sentence

@@ -32,11 +32,11 @@ def verdict_on(exercise, reference, answer, seed=5):
 def counter(words):
     class Counter:
         def __init__(self, known):
-            self.known, self.asked = {"numbers": known}, 0
+            self.known, self.calls = {"numbers": known}, 0
             self.mean = torch.zeros(2)
 
         def count(self, word):
-            self.asked += 1
+            self.calls += 1
             return self.known["numbers"].get(word, 0)
 
     return Counter(words)
@@ -95,21 +95,21 @@ def test_what_is_handed_over_and_changed_costs_the_points(change, named):
 
 def tables(setting):
     """An exercise that is given a table, in three groups of which one only refuses."""
-    made = Exercise("shares", results=("shares",), changed_arguments=setting)
+    table_exercise = Exercise("shares", results=("shares",), changed_arguments=setting)
 
-    @made.group("one table", points=2)
+    @table_exercise.group("one table", points=2)
     def one(draw):
         yield case(pd.DataFrame({"size": [draw.integer(20, 40) * 0.7, 3.1]}))
 
-    @made.group("more rows", points=3)
+    @table_exercise.group("more rows", points=3)
     def more(draw):
         yield case(pd.DataFrame({"size": [draw.integer(20, 40) * 0.7, 2.5, 4.1]}))
 
-    @made.group("no row", points=1)
+    @table_exercise.group("no row", points=1)
     def none(draw):
         yield case(pd.DataFrame({"size": [1.5] * 0}), refuses=(0,))
 
-    return made
+    return table_exercise
 
 
 def shares(table):
@@ -212,9 +212,9 @@ def test_a_second_result_is_asked_for_with_arguments_of_its_own():
             return x.mul_(2)
 
     layer = Exercise("layer", results=("x",), changed_arguments="one group")
-    made = build(look=("result", "result again"))
-    layer.group("twice", points=1)(lambda draw: [case(draw.normal(7), build=made)])
-    layer.group("gradients", points=1)(lambda draw: [case(draw.normal(7), build=made, gradients=True)])
+    build_call = build(look=("result", "result again"))
+    layer.group("twice", points=1)(lambda draw: [case(draw.normal(7), build=build_call)])
+    layer.group("gradients", points=1)(lambda draw: [case(draw.normal(7), build=build_call, gradients=True)])
     verdict = verdict_on(layer, Doubles, InPlace)
     assert [group.agrees for group in verdict.groups] == [False, True]
 

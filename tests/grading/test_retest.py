@@ -34,26 +34,26 @@ def reference(name):
 
 def by_shape(right):
     """Keeps its result for each shape."""
-    kept = {}
+    results = {}
 
     def answer(*args, **kwargs):
         shapes = tuple(getattr(value, "shape", value) for value in (*args, *kwargs.values()))
-        if shapes not in kept:
-            kept[shapes] = right(*args, **kwargs)
-        return kept[shapes]
+        if shapes not in results:
+            results[shapes] = right(*args, **kwargs)
+        return results[shapes]
 
     return answer
 
 
 def last_mask(right):
     """Goes on with the mask of an earlier call where none is given."""
-    kept = []
+    masks = []
 
     def answer(query, key=None, value=None, mask=None):
         result = right(query, key, value, mask)
         if mask is not None:
-            kept.append(mask)
-        for old in kept:
+            masks.append(mask)
+        for old in masks:
             if mask is None and old.shape[-2:] == result[1].shape[-2:]:
                 return right(query, key, value, old)
         return result
@@ -83,9 +83,9 @@ def test_what_is_right_by_luck_is_not_called_kept():
 
     verdict = judge_exercise(exercise, lambda x: 2 * x, put, seed=5)
     assert verdict.points == 0
-    said = [finding.sentence for finding in verdict.findings]
-    assert "“large numbers” came out right on the numbers that were drawn" in said[-1]
-    assert len(said) == 2 and "keeps something" not in " ".join(said)
+    sentences = [finding.sentence for finding in verdict.findings]
+    assert "“large numbers” came out right on the numbers that were drawn" in sentences[-1]
+    assert len(sentences) == 2 and "keeps something" not in " ".join(sentences)
 
 
 def test_numbers_that_cannot_come_up_are_not_asked():
@@ -124,9 +124,9 @@ class Kept:
     def first_result(right):
         class Layer(right):
             def forward(self, *args, **kwargs):
-                if not hasattr(self, "kept"):
-                    self.kept = super().forward(*args, **kwargs)
-                return self.kept
+                if not hasattr(self, "saved_result"):
+                    self.saved_result = super().forward(*args, **kwargs)
+                return self.saved_result
 
         return Layer
 
@@ -135,9 +135,11 @@ class Kept:
         class Layer(right):
             def forward(self, *args, **kwargs):
                 if self.training:
-                    self.kept = super().forward(*args, **kwargs)
-                    return self.kept
-                return self.kept if hasattr(self, "kept") else super().forward(*args, **kwargs)
+                    self.saved_result = super().forward(*args, **kwargs)
+                    return self.saved_result
+                return (
+                    self.saved_result if hasattr(self, "saved_result") else super().forward(*args, **kwargs)
+                )
 
         return Layer
 
@@ -159,21 +161,21 @@ LAYERS = ["AttentionHead", "CausalSelfAttention", "MultiHeadAttention", "Efficie
 
 
 @pytest.mark.parametrize("name", [*LAYERS, "PositionalEncoding"])
-@pytest.mark.parametrize("kept", [Kept.first_result, Kept.result_of_training, Kept.mask_of_the_first_length])
-def test_a_layer_that_keeps_something_of_an_earlier_call_is_seen(name, kept):
-    verdict = verdict_on(name, kept(reference(name)))
+@pytest.mark.parametrize("wrap", [Kept.first_result, Kept.result_of_training, Kept.mask_of_the_first_length])
+def test_a_layer_that_keeps_something_of_an_earlier_call_is_seen(name, wrap):
+    verdict = verdict_on(name, wrap(reference(name)))
     assert verdict.points < verdict.max_points
     assert "an object of it" in verdict.message
 
 
 def test_what_is_kept_and_right_costs_nothing():
-    right, kept = reference("softmax"), {}
+    right, cache = reference("softmax"), {}
 
     def answer(scores):
         key = (scores.shape, scores.dtype, tuple(scores.detach().reshape(-1).tolist()))
-        if key not in kept or scores.requires_grad:
-            kept[key] = right(scores)
-        return kept[key].clone()
+        if key not in cache or scores.requires_grad:
+            cache[key] = right(scores)
+        return cache[key].clone()
 
     verdict = verdict_on("softmax", answer)
     assert verdict.points == verdict.max_points, verdict.message

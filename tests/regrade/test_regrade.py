@@ -144,10 +144,10 @@ def test_a_grade_given_by_hand_is_above_it(graded, decide):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("treble", "ada", None, REASON), "has an exercise called 'treble'"),
-        (("double", "nobody", None, REASON), "no graded answer of nobody to double"),
+        (("double", "zoe", None, REASON), "no graded answer of zoe to double"),
         (("double", "../ada", None, REASON), "no graded answer of ../ada to double"),
         (("double", "ada", None, ""), "Say why, with --reason"),
         (("double", "ada", None, "  "), "Say why, with --reason"),
@@ -155,9 +155,9 @@ def test_a_grade_given_by_hand_is_above_it(graded, decide):
         (("double", "ada", float("nan"), REASON), "worth 0 to 2 points, not nan"),
     ],
 )
-def test_what_cannot_be_decided_is_said_and_nothing_is_written(graded, arguments, said):
+def test_what_cannot_be_decided_is_said_and_nothing_is_written(graded, arguments, message):
     before = {path: path.read_bytes() for path in (graded / "regrades").glob("*")}
-    with pytest.raises(CourseError, match=re.escape(said)):
+    with pytest.raises(CourseError, match=re.escape(message)):
         regrade(open_course(graded), *arguments, Console(quiet=True))
     assert {path: path.read_bytes() for path in (graded / "regrades").glob("*")} == before
 
@@ -173,15 +173,15 @@ def test_a_broken_file_of_decisions_is_said_with_its_place(tmp_path, text):
 
 def test_a_broken_file_of_decisions_stops_the_grading_and_what_was_graded_is_kept(graded):
     file = graded / "regrades" / f"{FOLDER}.json"
-    kept = file.read_bytes() if file.exists() else None
+    backup = file.read_bytes() if file.exists() else None
     file.parent.mkdir(exist_ok=True)
     file.write_text("{")
     try:
-        said = Console(file=io.StringIO(), width=500)
-        assert grade_class(read_folders(graded), FOLDER, Options("eve", force=True), said) == 1
-        assert f"The regrades in {file} cannot be read" in said.file.getvalue()
+        console = Console(file=io.StringIO(), width=500)
+        assert grade_class(read_folders(graded), FOLDER, Options("eve", force=True), console) == 1
+        assert f"The regrades in {file} cannot be read" in console.file.getvalue()
     finally:
-        file.unlink() if kept is None else file.write_bytes(kept)
+        file.unlink() if backup is None else file.write_bytes(backup)
     assert doubles(graded)["eve"] == 2
 
 
@@ -384,8 +384,8 @@ def test_decisions_of_an_earlier_version_have_to_be_made_again(tmp_path):
 
 def test_an_answer_that_an_earlier_version_graded_is_graded_again_first(graded):
     file = graded / "autograded" / "ben" / FOLDER / f"{NAME}.ipynb"
-    kept, mode = file.read_bytes(), file.stat().st_mode
-    content = json.loads(kept)
+    backup, mode = file.read_bytes(), file.stat().st_mode
+    content = json.loads(backup)
     for cell in content["cells"]:
         cell["metadata"].get("nbjudge", {}).pop("answer", None)
     file.chmod(0o644)
@@ -394,13 +394,13 @@ def test_an_answer_that_an_earlier_version_graded_is_graded_again_first(graded):
         with pytest.raises(CourseError, match=f"run `nbjudge grade {FOLDER} --force` first"):
             regrade(open_course(graded), "double", "ben", None, REASON, Console(quiet=True))
     finally:
-        file.write_bytes(kept)
+        file.write_bytes(backup)
         file.chmod(mode)
 
 
 def test_the_course_has_the_command_too():
     from attention_lab.cli import app as course_app
 
-    said = CliRunner().invoke(course_app, ["regrade", "--help"])
-    assert said.exit_code == 0 and "--withdraw" in said.output
+    result = CliRunner().invoke(course_app, ["regrade", "--help"])
+    assert result.exit_code == 0 and "--withdraw" in result.output
     assert (ROOT / "docs" / "instructors.md").read_text().count("attention-lab regrade")

@@ -36,14 +36,14 @@ def notebook_of(root: Path, student: str) -> Path:
 
 
 def test_the_first_sentence_says_it_all(written):
-    _, said = written
+    _, report_data = written
     # ada 4.5, beryl 4 - 1, three without `double`'s 2 (of these one without `row_sums`' 2), edith 0
-    assert said["summary"][0] == (
+    assert report_data["summary"][0] == (
         "7 handed in, 1 failed to run, median 3 of 5 points; what the class misunderstood most: "
         "3 of 5 made the mistake `unchanged` in `double`."
     )
-    assert "1 submission has no grade yet." in said["summary"]
-    assert "1 of the 8 students on the list handed in nothing." in said["summary"]
+    assert "1 submission has no grade yet." in report_data["summary"]
+    assert "1 of the 8 students on the list handed in nothing." in report_data["summary"]
 
 
 def test_points_are_those_that_nbgrader_exports(graded_class, written):
@@ -59,8 +59,8 @@ def test_points_are_those_that_nbgrader_exports(graded_class, written):
 
 
 def test_exercises_groups_and_mistakes_count_each_student_once(written):
-    _, said = written
-    tables = said["tables"]
+    _, report_data = written
+    tables = report_data["tables"]
     exercises = {row["exercise"]: (row["full"], row["part"], row["none"]) for row in tables["exercises"]}
     assert exercises == {"double": (1, 1, 4), "row_sums": (4, 0, 2), "biggest": (3, 0, 2)}
     groups = {(row["exercise"], row["group"]): (row["agree"], row["of"]) for row in tables["groups"]}
@@ -74,8 +74,8 @@ def test_exercises_groups_and_mistakes_count_each_student_once(written):
 
 
 def test_who_failed_and_who_waits_is_listed_with_the_reason(written):
-    _, said = written
-    tables = said["tables"]
+    _, report_data = written
+    tables = report_data["tables"]
     failures = {row["who"][0]: (row["what"], row["why"]) for row in tables["failures"]}
     assert set(failures) == {LATE, BROKEN}
     assert failures[LATE] == ("stops with BerylsError", "Beryl was here <b>")
@@ -89,14 +89,14 @@ def test_who_failed_and_who_waits_is_listed_with_the_reason(written):
 
 
 def test_remarks_on_what_was_handed_in_are_listed_in_page_table_and_json(written):
-    folder, said = written
-    remarks = {row["who"][0]: row["remark"] for row in said["tables"]["remarks"]}
+    folder, report_data = written
+    remarks = {row["who"][0]: row["remark"] for row in report_data["tables"]["remarks"]}
     assert set(remarks) == {"ada", FORMULA, COMMA}  # and no one else
     assert f"handed in as {RENAMED!r}" in remarks[COMMA]
     assert remarks[FORMULA] == "'helper.py' is a hard link to a file of the student ada."
     assert FORMULA in remarks["ada"]
     assert [row["remark"] for row in rows(folder, "remarks")] == [
-        row["remark"] for row in said["tables"]["remarks"]
+        row["remark"] for row in report_data["tables"]["remarks"]
     ]
     page = (folder / "index.html").read_text(encoding="utf-8")
     assert "Remarks on submissions" in page and "Chloë &lt;b&gt;2.ipynb" in page and RENAMED not in page
@@ -125,13 +125,13 @@ def test_a_separator_that_is_not_known_is_refused_before_anything_is_written(gra
 
 
 def test_a_spreadsheet_takes_no_field_for_a_formula(written):
-    folder, said = written
-    for table in said["tables"]:
+    folder, report_data = written
+    for table in report_data["tables"]:
         raw = (folder / f"{table}.csv").read_text(encoding="utf-8-sig")
         assert not [line for line in raw.splitlines() if line.startswith(('"=', "="))]
     students = [row["student"] for row in rows(folder, "students")]
     assert f"'{FORMULA}" in students and COMMA in students
-    assert FORMULA in [row["student"] for row in said["tables"]["students"]]
+    assert FORMULA in [row["student"] for row in report_data["tables"]["students"]]
     assert next(row["name"] for row in rows(folder, "students") if row["student"] == TAG) == f"Dora {MARKUP}"
 
 
@@ -151,7 +151,7 @@ class Page(HTMLParser):
 
 
 def test_names_and_messages_become_no_markup(written):
-    folder, said = written
+    folder, report_data = written
     page = Page((folder / "index.html").read_text())
     assert len(page.all("script")) == 1 and page.all("b") == []
     assert page.all("img", "image", "style") == [{}] and page.all("foreignobject") == []
@@ -159,9 +159,9 @@ def test_names_and_messages_become_no_markup(written):
     # The page's policy lets nothing but its own style sheet dress it.
     assert not [attributes for _, attributes in page.elements if "style" in attributes]
     links = [link["href"] for link in page.all("a", "link")]
-    beside = {path.name for path in folder.iterdir()}
-    assert all(link.startswith("#") or link == "data:," or link in beside for link in links)
-    assert beside == {"index.html", "report.json", "students.csv", *(f"{name}.csv" for name in TABLES)}
+    files = {path.name for path in folder.iterdir()}
+    assert all(link.startswith("#") or link == "data:," or link in files for link in links)
+    assert files == {"index.html", "report.json", "students.csv", *(f"{name}.csv" for name in TABLES)}
 
 
 def test_pictures_have_words_and_no_id_is_there_twice(written):
@@ -211,9 +211,12 @@ def test_what_was_left_unfinished_is_not_graded(class_copy, report):
     path.chmod(0o644)
     path.write_text(json.dumps(notebook))
     assert report(class_copy, FOLDER).exit_code == 0
-    said = json.loads((class_copy / "reports" / FOLDER / "report.json").read_text())
-    assert said["tables"]["not_graded"][0] == {"who": ["ada"], "why": "its grading was ended on the way"}
-    assert said["counts"]["graded"] == 5
+    report_data = json.loads((class_copy / "reports" / FOLDER / "report.json").read_text())
+    assert report_data["tables"]["not_graded"][0] == {
+        "who": ["ada"],
+        "why": "its grading was ended on the way",
+    }
+    assert report_data["counts"]["graded"] == 5
 
 
 RUBBISH = [
@@ -245,10 +248,10 @@ def test_a_graded_notebook_of_another_grader_may_hold_anything(class_copy, repor
         path.chmod(0o644)
         path.write_text("" if rubbish is None else json.dumps(rubbish))
     assert report(class_copy, FOLDER).exit_code == 0
-    said = json.loads((class_copy / "reports" / FOLDER / "report.json").read_text())
+    report_data = json.loads((class_copy / "reports" / FOLDER / "report.json").read_text())
     # What the gradebook says stays.
-    assert said["counts"]["graded"] == 6 and said["tables"]["mistakes"] == []
-    assert {row["exercise"] for row in said["tables"]["exercises"]} == {
+    assert report_data["counts"]["graded"] == 6 and report_data["tables"]["mistakes"] == []
+    assert {row["exercise"] for row in report_data["tables"]["exercises"]} == {
         "test_double",
         "test_row_sums",
         "test_biggest",

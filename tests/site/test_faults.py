@@ -64,12 +64,15 @@ def test_a_fault_in_a_page_or_a_docstring_is_said_in_a_plain_sentence(tmp_path):
     (tmp_path / "pages/index.md").write_text("# Lessons\n\nBegin with [the first](nowhere.md).\n")
     with pytest.raises(CourseError) as raised:
         run_sphinx(tmp_path)
-    said = str(raised.value)
-    assert said.startswith("Sphinx finds a fault in a page: index.md:3: WARNING: ") and "nowhere.md" in said
-    assert said.endswith(
+    message = str(raised.value)
+    assert (
+        message.startswith("Sphinx finds a fault in a page: index.md:3: WARNING: ")
+        and "nowhere.md" in message
+    )
+    assert message.endswith(
         ". Mend the lesson's source and run `make build`; or, where one is named, the docstring."
     )
-    assert said.isprintable()
+    assert message.isprintable()
 
 
 def test_only_the_cells_that_a_slider_needs_are_run(tmp_path):
@@ -106,5 +109,5 @@ def test_a_corner_without_a_word_heads_nothing():
 def test_the_arguments_of_a_function_are_a_list_and_its_description_stays_one():
     entry = '<dl class="py"><dt>f(\n{}\n)</dt><dd>Says.</dd></dl>'
     written = '<dl>\n<dd><em class="sig-param">x</em>,</dd>\n</dl>'
-    mended = '<ul class="arguments">\n<li><em class="sig-param">x</em>,</li>\n</ul>'
-    assert mend(entry.format(written)) == entry.format(mended)
+    fixed = '<ul class="arguments">\n<li><em class="sig-param">x</em>,</li>\n</ul>'
+    assert mend(entry.format(written)) == entry.format(fixed)

@@ -58,11 +58,11 @@ def numbers_in(value):
     return None
 
 
-def assert_six_digits(ours, theirs, what):
-    expected = torch.tensor(theirs, dtype=torch.float64)
+def assert_six_digits(ours, reference, what):
+    expected = torch.tensor(reference, dtype=torch.float64)
     found = torch.tensor(ours, dtype=torch.float64)
     torch.testing.assert_close(
-        found, expected, rtol=1e-6, atol=1e-6, equal_nan=True, msg=lambda said: f"{what}: {said}"
+        found, expected, rtol=1e-6, atol=1e-6, equal_nan=True, msg=lambda message: f"{what}: {message}"
     )
 
 
@@ -173,16 +173,16 @@ def functions():
 @every_lesson
 def test_answers_in_r_are_those_of_the_reference(lesson, tmp_path):
     torch.manual_seed(11)
-    asked = [case for case in functions() if case[0] in lesson.exercises]
-    assert {name for name, _, _ in asked} | {"score_variance"} >= set(lesson.exercises)
+    cases = [case for case in functions() if case[0] in lesson.exercises]
+    assert {name for name, _, _ in cases} | {"score_variance"} >= set(lesson.exercises)
     calls = [
         f"# cell: {number}\nanswer <- {name}({', '.join(map(in_r, arguments))})\n"
-        for number, (name, arguments, _) in enumerate(asked)
+        for number, (name, arguments, _) in enumerate(cases)
     ]
     file = tmp_path / "asked.R"
     file.write_text(file_of(lesson).read_text() + "\n" + "\n".join(calls))
     answers = values_of(file)
-    for number, (name, arguments, expected) in enumerate(asked):
+    for number, (name, arguments, expected) in enumerate(cases):
         if expected is None:
             expected = lesson.reference_answer(name)(*arguments)
         parts = expected if isinstance(expected, tuple) else (expected,)
@@ -196,8 +196,8 @@ def test_a_variance_drawn_by_r_is_near_the_width_and_the_same_again(tmp_path):
     file = tmp_path / "asked.R"
     calls = "# cell: asked\nfirst <- score_variance(24)\nagain <- score_variance(24)\n"
     file.write_text(file_of(COURSE.assignments["scaling"]).read_text() + calls)
-    asked = values_of(file)["asked"]
-    assert asked["first"] == asked["again"] and asked["first"][0] == pytest.approx(24, rel=0.08)
+    values = values_of(file)["asked"]
+    assert values["first"] == values["again"] and values["first"][0] == pytest.approx(24, rel=0.08)
 
 
 @every_lesson
@@ -216,13 +216,13 @@ def test_a_page_has_both_languages_in_tabs_and_an_answer_in_r_folded(pages, less
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("# cell: nowhere\nx <- 1\n", "translates a cell 'nowhere', which 01_dot_product does not have"),
         ("# cell: score\nx <- 1\n# cell: score\ny <- 2\n", "translates the cell 'score' twice"),
     ],
 )
-def test_a_section_for_no_cell_or_for_one_twice_is_refused(monkeypatch, text, said):
+def test_a_section_for_no_cell_or_for_one_twice_is_refused(monkeypatch, text, message):
     monkeypatch.setattr(Path, "read_text", lambda path, **_: text)
-    with pytest.raises(CourseError, match=said):
+    with pytest.raises(CourseError, match=message):
         r_cells(COURSE.assignments["dot_product"])

@@ -63,17 +63,17 @@ def notebook(tmp_path):
 
 
 def test_a_mistake_is_measured_then_named_then_shown_small_and_fixed(notebook):
-    said = notebook.run(f"{UNSHIFTED}\nlook = check('softmax')\nlook")
-    assert "5 of 6 kinds of question agree" in said and "✗ large scores" in said
-    assert "is NaN" in said and "overflow" not in said  # measured, not named yet
+    output = notebook.run(f"{UNSHIFTED}\nlook = check('softmax')\nlook")
+    assert "5 of 6 kinds of question agree" in output and "✗ large scores" in output
+    assert "is NaN" in output and "overflow" not in output  # measured, not named yet
     assert "exp overflows to inf" in notebook.run("look.mistake()")
     smallest = notebook.run("look.help()")
     assert re.search(r"scores = \[\[?-?\d+", smallest) and "# yours" in smallest and "nan" in smallest
     assert "Hint 1" in notebook.run("look.help()")
     assert "after 3 tries" in notebook.run("look.solution()")
 
-    said = notebook.run(f"{RIGHT}\nlook = check('softmax')\nlook")
-    assert "6 of 6 kinds of question agree" in said and "Right in every kind" in said
+    output = notebook.run(f"{RIGHT}\nlook = check('softmax')\nlook")
+    assert "6 of 6 kinds of question agree" in output and "Right in every kind" in output
     solution = notebook.run("look.solution()")
     assert "def softmax(scores)" in solution and "Way 2" in solution and "Way 3" in solution
     assert "SOLUTION" not in solution
@@ -90,8 +90,8 @@ def test_the_panel_says_the_same_in_html_with_signs_and_a_label(notebook):
 def test_an_answer_that_never_ends_is_stopped_and_the_next_check_works(notebook):
     notebook.run("from attention_lab.tutor import answering\nanswering.SECONDS = 1")
     notebook.run("answering.answer.__defaults__ = (1.0,)")
-    said = notebook.run("def softmax(scores):\n    while True:\n        pass\ncheck('softmax')")
-    assert "did not answer in time" in said
+    output = notebook.run("def softmax(scores):\n    while True:\n        pass\ncheck('softmax')")
+    assert "did not answer in time" in output
     assert "6 of 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
 
 
@@ -115,20 +115,20 @@ def test_an_answer_that_ends_the_kernel_is_told_of_in_the_next_one(tmp_path):
             first.run("def softmax(scores):\n    os._exit(1)\ncheck('softmax')")
     with Notebook(tmp_path) as second:
         second.run(SET_UP)
-        said = second.run(f"{RIGHT}\ncheck('softmax')")
-        assert "6 of 6" in said and "The last check, of `softmax`, ended together with the kernel" in said
+        output = second.run(f"{RIGHT}\ncheck('softmax')")
+        assert "6 of 6" in output and "The last check, of `softmax`, ended together with the kernel" in output
 
 
 @pytest.mark.parametrize("body", ["raise SystemExit", "print('x' * 1_000_000)", "time.no_such_thing()"])
 def test_what_an_answer_does_meanwhile_costs_only_itself(notebook, body):
-    said = notebook.run(f"def softmax(scores):\n    {body}\ncheck('softmax')")
-    assert "0 of 6" in said and "x" * 100 not in said
+    output = notebook.run(f"def softmax(scores):\n    {body}\ncheck('softmax')")
+    assert "0 of 6" in output and "x" * 100 not in output
     assert "6 of 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
 
 
 def test_the_names_that_a_learner_takes_are_given_back(notebook):
-    said = notebook.run("def check(x):\n    return x")
-    assert "The name `check` is the tutor's again" in said and "my_check_1" in said
+    output = notebook.run("def check(x):\n    return x")
+    assert "The name `check` is the tutor's again" in output and "my_check_1" in output
     assert "6 of 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
     assert "3" in notebook.run("my_check_1(3)")
     notebook.run("answer = converse = eval = print = open = Look = None")
@@ -142,8 +142,8 @@ def test_a_tutor_that_dies_is_started_again(notebook):
 
 
 def test_what_is_not_there_is_said_in_a_sentence(notebook):
-    said = notebook.run("check('sofmax')")
-    assert "There is no exercise 'sofmax'. The exercises are: score, softmax" in said
+    output = notebook.run("check('sofmax')")
+    assert "There is no exercise 'sofmax'. The exercises are: score, softmax" in output
     assert "There is no `score`" in notebook.run("check('score')")
 
 
@@ -151,7 +151,7 @@ KEY = {"ATTENTION_LAB_TUTOR_KEY": "0123", "JUPYTERHUB_USER": "ada"}
 
 
 @pytest.mark.parametrize(
-    ("environment", "said"),
+    ("environment", "message"),
     [
         ({"ATTENTION_LAB_TUTOR": "off"}, "comes without the tutor"),
         ({"ATTENTION_LAB_TUTOR": "http://127.0.0.1:9"} | KEY, "The tutor has stopped answering"),
@@ -159,18 +159,20 @@ KEY = {"ATTENTION_LAB_TUTOR_KEY": "0123", "JUPYTERHUB_USER": "ada"}
         ({"ATTENTION_LAB_TUTOR": "somewhere"}, "has to begin with http"),
     ],
 )
-def test_without_a_tutor_a_sentence_says_where_to_look(tmp_path, environment, said):
+def test_without_a_tutor_a_sentence_says_where_to_look(tmp_path, environment, message):
     with Notebook(tmp_path, **environment) as notebook:
         notebook.run(SET_UP)
-        assert said in notebook.run(f"{RIGHT}\ncheck('softmax')")
-        assert said in notebook.run("check('softmax').points")  # an error: 0 would be a grade
+        assert message in notebook.run(f"{RIGHT}\ncheck('softmax')")
+        assert message in notebook.run("check('softmax').points")  # an error: 0 would be a grade
 
 
 def test_tries_and_mistakes_are_remembered_beside_the_lessons(notebook):
     notebook.run(f"{UNSHIFTED}\nlook = check('softmax')\nlook.mistake()\ncheck('softmax')")
     notebook.run(f"{RIGHT}\ncheck('softmax')")
-    kept = (notebook.folder.parent / ".attention-lab" / "exercises.json").read_text()
-    assert '"tries": 2' in kept and "nothing_subtracted" in kept and '"right_at": "20' in kept
+    saved_text = (notebook.folder.parent / ".attention-lab" / "exercises.json").read_text()
+    assert (
+        '"tries": 2' in saved_text and "nothing_subtracted" in saved_text and '"right_at": "20' in saved_text
+    )
 
 
 def test_an_answer_that_is_a_class_is_known_again_in_the_saved_notebook(notebook):
@@ -182,9 +184,9 @@ def test_an_answer_that_is_a_class_is_known_again_in_the_saved_notebook(notebook
     for cell in (wrong, wrong, right):
         notebook.run(cell)
         notebook.run("check('AttentionHead')")
-    kept = Memory(notebook.folder.parent).of("AttentionHead")
-    assert kept.tries == 2  # the same once more is no other try
-    assert [kept.code] == list(digests(right, "AttentionHead"))
+    memory = Memory(notebook.folder.parent).of("AttentionHead")
+    assert memory.tries == 2  # the same once more is no other try
+    assert [memory.code] == list(digests(right, "AttentionHead"))
 
 
 def test_the_files_beside_a_notebook_are_nothing_to_the_tutor(notebook):

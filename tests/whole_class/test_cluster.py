@@ -84,16 +84,16 @@ def test_hosts_without_the_courses_disk_give_the_same_grades_while_one_dies_and_
     lab.hosts["scheduler"].start_worker("bare", lab.scheduler, hidden, path=PROGRAMS)
     first = lab.hosts["first"].start_worker("first", lab.scheduler, hidden)
     grading = lab.grade(course)
-    wait_until(lambda: (lab.who_graded() - before)["first"], "the first worker has graded somebody")
+    wait_until(lambda: (lab.who_graded() - before)["first"], "the first worker has graded a student")
     first.tell_all(signal.SIGSTOP)  # it holds what it has in hand
     second = lab.hosts["second"].start_worker("second", lab.scheduler, hidden, threads=2)
-    wait_until(lambda: (lab.who_graded() - before)["second"], "the second worker has graded somebody")
+    wait_until(lambda: (lab.who_graded() - before)["second"], "the second worker has graded a student")
     first.tell_all(signal.SIGKILL)
 
-    status, said = grading.finish()
-    assert status == 0, said
-    assert said.count("The worker bare (tcp://") == 1
-    assert "is refused. The sandbox needs bubblewrap, and there is no `bwrap` on this machine" in said
+    status, output = grading.finish()
+    assert status == 0, output
+    assert output.count("The worker bare (tcp://") == 1
+    assert "is refused. The sandbox needs bubblewrap, and there is no `bwrap` on this machine" in output
     graded = lab.who_graded() - before
     assert set(graded) == {"first", "second"}
     assert in_gradebook(course) == in_gradebook(graded_one_by_one)
@@ -115,20 +115,20 @@ def test_what_is_in_work_ends_when_the_run_is_interrupted_or_killed(lab, copy_of
         grading = lab.grade(course, "--students", "ada")
         wait_until(lambda: running(*forever), "the endless cell runs")
         grading.process.send_signal(number)
-        assert grading.finish()[0] == status, grading.said
-        assert "Traceback" not in grading.said
+        assert grading.finish()[0] == status, grading.output
+        assert "Traceback" not in grading.output
         wait_until(lambda: not running(*forever), "the endless cell was ended")
-    assert "Stopped: 1 to go" in lab.hosts["teacher"].programs[-2].said
+    assert "Stopped: 1 to go" in lab.hosts["teacher"].programs[-2].output
 
 
 def test_where_every_worker_is_refused_nothing_is_graded_and_the_reason_is_given(lab, copy_of_class):
     lab.hosts["scheduler"].start_worker("only", lab.scheduler, copy_of_class.parent, path=PROGRAMS)
-    status, said = lab.grade(copy_of_class).finish()
+    status, output = lab.grade(copy_of_class).finish()
     assert status == 1
-    assert "Traceback" not in said
+    assert "Traceback" not in output
     assert (
         "The only worker of the scheduler cannot grade. only was refused: The sandbox needs bubblewrap"
-        in said
+        in output
     )
     assert not list((copy_of_class / "autograded").rglob("*.ipynb"))
 

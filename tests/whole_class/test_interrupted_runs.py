@@ -81,19 +81,19 @@ def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(course):
     wait_for_the_first_grade(course, run)
     family = psutil.Process(run.pid).children(recursive=True)
     run.send_signal(signal.SIGINT)
-    said, _ = run.communicate(timeout=120)
-    assert run.returncode == 130, said
-    assert "Stopped" in said
-    assert "Traceback" not in said
+    output, _ = run.communicate(timeout=120)
+    assert run.returncode == 130, output
+    assert "Stopped" in output
+    assert "Traceback" not in output
     assert soon_gone(family)
     done = graded_files(course)
     # nbgrader takes back what it had begun.
     assert len(list((course / "autograded").glob("*/*/*.ipynb"))) == len(done) >= 1
 
-    again = attention_lab(course, "grade", FOLDER, "--workers", "1")
-    assert again.returncode == 0, again.stdout
-    assert f"{len(CLASS) - len(done)} graded" in again.stdout
-    assert f"{len(done)} unchanged" in again.stdout
+    second_run = attention_lab(course, "grade", FOLDER, "--workers", "1")
+    assert second_run.returncode == 0, second_run.stdout
+    assert f"{len(CLASS) - len(done)} graded" in second_run.stdout
+    assert f"{len(done)} unchanged" in second_run.stdout
     assert done.items() <= graded_files(course).items()
     assert points(course) == EXPECTED
 
@@ -118,8 +118,8 @@ def test_a_worker_that_is_killed_costs_no_one_anything(course):
     run = attention_lab(course, "grade", FOLDER, "--workers", "2", wait=False)
     wait_for_the_first_grade(course, run)
     a_worker_of(run).kill()
-    said, _ = run.communicate(timeout=300)
-    assert run.returncode == 0, said
+    output, _ = run.communicate(timeout=300)
+    assert run.returncode == 0, output
     assert points(course) == EXPECTED
 
 

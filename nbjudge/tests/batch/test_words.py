@@ -49,15 +49,15 @@ def closing_words(console: Console, *results: GradedSubmission) -> str:
     ids=["not graded", "no points", "problem"],
 )
 def test_the_closing_words_show_names_and_errors_as_text(console, graded):
-    said = closing_words(console, graded)
-    assert SHOWN in said and ":smile:" in said
-    assert "\x1b[2J" not in said and "\x1b]8" not in said and "\u202e" not in said
-    assert "01_[bold]tiny: " in said
+    output = closing_words(console, graded)
+    assert SHOWN in output and ":smile:" in output
+    assert "\x1b[2J" not in output and "\x1b]8" not in output and "\u202e" not in output
+    assert "01_[bold]tiny: " in output
 
 
 def test_the_bar_shows_names_as_text(console):
     run = SimpleNamespace(in_progress=[HOSTILE], workers=SimpleNamespace(obstacle=lambda: ""))
     with progress_bar(console, 2) as bar:
         bar.show(run, None)  # type: ignore[arg-type]
-    said = said_by(console)
-    assert SHOWN in said and "\x1b[2J" not in said and "\x1b]8" not in said
+    output = said_by(console)
+    assert SHOWN in output and "\x1b[2J" not in output and "\x1b]8" not in output

@@ -37,79 +37,79 @@ def talked(conversation, *answers):
 
 
 def test_the_same_words_are_judged_once(work, judged):
-    kept = Transcripts()
-    first = talked(kept.conversation("ada", ABOUT, work), "a", "b")
-    assert talked(kept.conversation("ada", ABOUT, work), "a", "b") is first
+    store = Transcripts()
+    first = talked(store.conversation("ada", ABOUT, work), "a", "b")
+    assert talked(store.conversation("ada", ABOUT, work), "a", "b") is first
     assert len(judged) == 1
 
 
 @pytest.mark.parametrize("answers", [("a", "c"), ("c", "b"), ("ab", ""), ("", "ab")])
 def test_other_words_are_judged_again(work, judged, answers):
-    kept = Transcripts()
-    talked(kept.conversation("ada", ABOUT, work), "a", "b")
-    assert talked(kept.conversation("ada", ABOUT, work), *answers) == "result 2"
+    store = Transcripts()
+    talked(store.conversation("ada", ABOUT, work), "a", "b")
+    assert talked(store.conversation("ada", ABOUT, work), *answers) == "result 2"
 
 
 def test_the_same_words_about_something_else_are_judged_again(work, judged):
-    kept = Transcripts()
+    store = Transcripts()
     for about in (ABOUT, ("01_dot_product", "score"), ("02_scaling", "softmax")):
-        talked(kept.conversation("ada", about, work), "a", "b")
+        talked(store.conversation("ada", about, work), "a", "b")
     assert len(judged) == 3
 
 
 @pytest.mark.parametrize("lost", ["late", "died"])
 def test_what_was_lost_holds_for_no_one_else(work, judged, lost):
-    kept = Transcripts()
-    assert talked(kept.conversation("ada", ABOUT, work), "a", Lost(lost)) == "result 1"
-    assert talked(kept.conversation("ada", ABOUT, work), "a", Lost(lost)) == "result 2"
-    assert talked(kept.conversation("ada", ABOUT, work), Lost(lost), "b") == "result 3"
-    assert talked(kept.conversation("ada", ABOUT, work), Lost(lost), "b") == "result 4"
+    store = Transcripts()
+    assert talked(store.conversation("ada", ABOUT, work), "a", Lost(lost)) == "result 1"
+    assert talked(store.conversation("ada", ABOUT, work), "a", Lost(lost)) == "result 2"
+    assert talked(store.conversation("ada", ABOUT, work), Lost(lost), "b") == "result 3"
+    assert talked(store.conversation("ada", ABOUT, work), Lost(lost), "b") == "result 4"
     assert judged[1][1].answers == [Answer("died" if lost == "died" else "timeout")]
 
 
 def test_a_judge_that_fails_is_asked_again():
-    kept = Transcripts()
+    store = Transcripts()
 
     def fail(ask):
         raise ValueError("no such lesson")
 
     for _ in range(2):
         with pytest.raises(ValueError, match="no such lesson"):
-            kept.conversation("ada", ABOUT, fail).next()
+            store.conversation("ada", ABOUT, fail).next()
 
 
 def test_what_was_met_longest_ago_is_forgotten_first(monkeypatch, work, judged):
     monkeypatch.setattr(
         transcripts, "MOST", 5
     )  # a conversation has three places, of which all share the first
-    kept = Transcripts()
+    store = Transcripts()
     for answers in ("ab", "cd", "ab", "ef"):
-        talked(kept.conversation("ada", ABOUT, work), *answers)
+        talked(store.conversation("ada", ABOUT, work), *answers)
     assert len(judged) == 3
-    talked(kept.conversation("ada", ABOUT, work), *"ab")
+    talked(store.conversation("ada", ABOUT, work), *"ab")
     assert len(judged) == 3
-    talked(kept.conversation("ada", ABOUT, work), *"cd")
+    talked(store.conversation("ada", ABOUT, work), *"cd")
     assert len(judged) == 4
 
 
 def test_a_learner_who_says_much_pushes_out_what_is_theirs(monkeypatch, work, judged):
     monkeypatch.setattr(transcripts, "MOST_OF_ONE", 4)
-    kept = Transcripts()
-    talked(kept.conversation("ada", ABOUT, work), "a", "b")
+    store = Transcripts()
+    talked(store.conversation("ada", ABOUT, work), "a", "b")
     for number in range(10):
-        talked(kept.conversation("eve", ABOUT, work), f"{number}", "x")
-    assert sum(who == "eve" for who, _ in kept._kept.values()) == 4 == kept._held["eve"]
-    assert talked(kept.conversation("bob", ABOUT, work), "a", "b") == "result 1"
+        talked(store.conversation("eve", ABOUT, work), f"{number}", "x")
+    assert sum(who == "eve" for who, _ in store._kept.values()) == 4 == store._held["eve"]
+    assert talked(store.conversation("bob", ABOUT, work), "a", "b") == "result 1"
 
 
 def test_questions_are_kept_within_a_number_of_bytes_and_shared_ones_counted_once(monkeypatch):
     monkeypatch.setattr(transcripts, "MOST_BYTES", 1000)
-    kept, shared = Transcripts(), Asked(bytes(600))
+    store, shared = Transcripts(), Asked(bytes(600))
     for number in range(5):
-        kept.keep("ada", b"%d" % number, shared)
-    assert (len(kept._kept), kept._bytes) == (5, 600)
-    kept.keep("eve", b"another", Asked(bytes(700)))
-    assert (list(kept._kept), kept._bytes) == ([b"another"], 700)
-    kept.keep("eve", b"a result", "result")
-    kept.keep("eve", b"too large", Asked(bytes(1100)))
-    assert not kept._kept and not kept._bytes and not kept._shared and not kept._held
+        store.keep("ada", b"%d" % number, shared)
+    assert (len(store._kept), store._bytes) == (5, 600)
+    store.keep("eve", b"another", Asked(bytes(700)))
+    assert (list(store._kept), store._bytes) == ([b"another"], 700)
+    store.keep("eve", b"a result", "result")
+    store.keep("eve", b"too large", Asked(bytes(1100)))
+    assert not store._kept and not store._bytes and not store._shared and not store._held

@@ -35,11 +35,11 @@ class Kernel:
 
     def __init__(self, width=None, status="timeout", keeps=True, calls_in_time=100):
         self.width, self.status, self.keeps, self.calls_in_time = width, status, keeps, calls_in_time
-        self.asked = []
+        self.requested_widths = []
 
     def __call__(self, name, calls, watch):
         assert name == "double" and watch == {}
-        self.asked.append(sorted({len(call["args"][0]) for call in calls}))
+        self.requested_widths.append(sorted({len(call["args"][0]) for call in calls}))
         answers = []
         for call in calls[: self.calls_in_time]:
             (x,) = call["args"]
@@ -54,8 +54,8 @@ class Kernel:
 def statuses(kernel):
     answered = call_groups(exercise, QUESTIONS, kernel)
     assert [len(answers) for answers in answered] == list(SIZES.values())
-    for asked, answers in zip(QUESTIONS, answered, strict=True):
-        for call, answer in zip(asked.calls, answers, strict=True):
+    for group, answers in zip(QUESTIONS, answered, strict=True):
+        for call, answer in zip(group.calls, answers, strict=True):
             assert answer.status != "value" or torch.equal(answer.value, double(*call["args"]))
     return [answers[0].status for answers in answered]
 
@@ -63,28 +63,28 @@ def statuses(kernel):
 def test_a_whole_exercise_is_one_question():
     kernel = Kernel()
     assert statuses(kernel) == ["value"] * 4
-    assert kernel.asked == [[1, 2, 3, 4]]
+    assert kernel.requested_widths == [[1, 2, 3, 4]]
 
 
 @pytest.mark.parametrize("status", ["timeout", "died"])
 def test_what_came_before_a_hung_or_dead_answer_counts_and_what_comes_after_is_not_asked(status):
-    kept, lost = Kernel(3), Kernel(3, status, keeps=False)
-    assert statuses(kept) == ["value", "value", "timeout", "timeout"]
-    assert kept.asked == [[1, 2, 3, 4], [3, 4]]
+    alive, lost = Kernel(3), Kernel(3, status, keeps=False)
+    assert statuses(alive) == ["value", "value", "timeout", "timeout"]
+    assert alive.requested_widths == [[1, 2, 3, 4], [3, 4]]
     assert statuses(lost) == ["value", "value", status, status]
-    assert lost.asked == [[1, 2, 3, 4], [1], [2], [3]]
+    assert lost.requested_widths == [[1, 2, 3, 4], [1], [2], [3]]
 
 
 def test_anyone_who_loses_the_kernel_at_once_is_asked_again_once():
     kernel = Kernel(1, "died", keeps=False)
     assert statuses(kernel) == ["died"] * 4
-    assert kernel.asked == [[1, 2, 3, 4], [1]]
+    assert kernel.requested_widths == [[1, 2, 3, 4], [1]]
 
 
 def test_an_answer_that_hangs_at_once_is_waited_for_once():
     kernel = Kernel(1)
     assert statuses(kernel) == ["timeout"] * 4
-    assert kernel.asked == [[1, 2, 3, 4]]
+    assert kernel.requested_widths == [[1, 2, 3, 4]]
 
 
 def test_an_unreadable_answer_spoils_its_own_group_only():
@@ -101,14 +101,14 @@ def test_after_two_replies_lost_alone_no_group_is_asked():
 
     kernel = Unreadable()
     assert statuses(kernel) == ["unreadable"] * 4
-    assert kernel.asked == [[1, 2, 3, 4], [1], [2]]
+    assert kernel.requested_widths == [[1, 2, 3, 4], [1], [2]]
 
 
 def test_every_group_has_the_time_of_a_group():
     """Nothing hangs, but there is time for four answers only: the groups behind are asked again."""
     kernel = Kernel(calls_in_time=4)
     assert statuses(kernel) == ["value"] * 4
-    assert kernel.asked == [[1, 2, 3, 4], [3, 4], [4]]
+    assert kernel.requested_widths == [[1, 2, 3, 4], [3, 4], [4]]
 
 
 def test_the_program_that_runs_in_a_kernel_compiles_and_imports_nothing_of_the_grader():

@@ -31,14 +31,14 @@ def chance_of_all(x):
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def call_answer(monkeypatch):
     """As a kernel is asked: by the expression, against the names of `__main__`."""
 
-    def asked(answer, *cases):
+    def call_answer(answer, *cases):
         monkeypatch.setattr(sys.modules["__main__"], "answer", answer, raising=False)
         return unpack(eval(expression("answer", calls_for(cases, [None] * len(cases)), {}), {}))
 
-    return asked
+    return call_answer
 
 
 def fresh_layers(*widths):
@@ -49,22 +49,22 @@ def weights(answer):
     return answer["value"]["state"]["linear.weight"]
 
 
-def test_a_module_draws_the_same_weights_whenever_the_same_is_asked(asked):
-    first, second = asked(Layer, *fresh_layers(5)), asked(Layer, *fresh_layers(5))
+def test_a_module_draws_the_same_weights_whenever_the_same_is_asked(call_answer):
+    first, second = call_answer(Layer, *fresh_layers(5)), call_answer(Layer, *fresh_layers(5))
     assert torch.equal(weights(first[0]), weights(second[0]))
 
 
-def test_two_modules_of_one_question_draw_different_weights(asked):
-    one, other = asked(Layer, *fresh_layers(5, 5))
+def test_two_modules_of_one_question_draw_different_weights(call_answer):
+    one, other = call_answer(Layer, *fresh_layers(5, 5))
     assert not torch.equal(weights(one), weights(other))
 
 
-def test_another_question_draws_other_weights(asked):
-    first, second = asked(Layer, *fresh_layers(5)), asked(Layer, *fresh_layers(5, 6))
+def test_another_question_draws_other_weights(call_answer):
+    first, second = call_answer(Layer, *fresh_layers(5)), call_answer(Layer, *fresh_layers(5, 6))
     assert not torch.equal(weights(first[0]), weights(second[0]))
 
 
-def test_what_is_drawn_afterwards_is_what_would_have_been_drawn(asked):
+def test_what_is_drawn_afterwards_is_what_would_have_been_drawn(call_answer):
     def next_numbers():
         return random.random(), np.random.rand(), torch.rand(3).tolist()
 
@@ -73,12 +73,12 @@ def test_what_is_drawn_afterwards_is_what_would_have_been_drawn(asked):
     random.setstate(states[0])
     np.random.set_state(states[1])
     torch.set_rng_state(states[2])
-    asked(Layer, *fresh_layers(5))
-    asked(chance_of_all, case(torch.ones(3)))
+    call_answer(Layer, *fresh_layers(5))
+    call_answer(chance_of_all, case(torch.ones(3)))
     assert next_numbers() == expected
 
 
-def test_an_answer_that_draws_by_chance_is_asked_with_the_same_chance(asked):
-    first, second = (asked(chance_of_all, case(torch.ones(3)), case(torch.ones(3))) for _ in range(2))
+def test_an_answer_that_draws_by_chance_is_asked_with_the_same_chance(call_answer):
+    first, second = (call_answer(chance_of_all, case(torch.ones(3)), case(torch.ones(3))) for _ in range(2))
     assert torch.equal(first[0]["value"], second[0]["value"])
     assert not torch.equal(first[0]["value"], first[1]["value"])

@@ -40,33 +40,35 @@ def message(exercise, reference, answer):
 
 @pytest.mark.parametrize("narrow", [torch.float16, torch.bfloat16])
 def test_a_narrow_dtype_inside_is_said(narrow):
-    said = message(tensors, shares, lambda x: shares(x.to(narrow)).to(x.dtype))
-    assert f"something is computed in {str(narrow).removeprefix('torch.')}." in said
+    sentence = message(tensors, shares, lambda x: shares(x.to(narrow)).to(x.dtype))
+    assert f"something is computed in {str(narrow).removeprefix('torch.')}." in sentence
 
 
 def test_a_narrow_dtype_inside_is_said_of_arrays():
-    said = message(arrays, shares_of_array, lambda x: shares_of_array(x.astype("float16")).astype("float32"))
-    assert "something is computed in float16." in said
+    sentence = message(
+        arrays, shares_of_array, lambda x: shares_of_array(x.astype("float16")).astype("float32")
+    )
+    assert "something is computed in float16." in sentence
 
 
 def test_a_difference_of_half_s_size_is_asked_about():
-    said = message(tensors, shares, lambda x: shares(x.half().to(x.dtype)))
-    assert "the size of float16's rounding" in said
+    sentence = message(tensors, shares, lambda x: shares(x.half().to(x.dtype)))
+    assert "the size of float16's rounding" in sentence
 
 
 @pytest.mark.parametrize(
     "answer", [lambda x: shares(x) * 1.01, lambda x: shares(x) + 3e-5, lambda x: (shares(x) * 8).round() / 8]
 )
 def test_other_differences_are_not_taken_for_rounding(answer):
-    said = message(tensors, shares, answer)
-    assert "float16" not in said and "half" not in said
+    sentence = message(tensors, shares, answer)
+    assert "float16" not in sentence and "half" not in sentence
 
 
 def test_code_that_asks_for_a_gpu_is_told_to_use_the_device_of_the_input():
     if torch.cuda.is_available():
         pytest.skip("this machine has one")
-    said = message(tensors, shares, lambda x: shares(x) + torch.zeros(1, device="cuda"))
-    assert "make tensors on the device of the input" in said
+    sentence = message(tensors, shares, lambda x: shares(x) + torch.zeros(1, device="cuda"))
+    assert "make tensors on the device of the input" in sentence
 
 
 def test_a_cell_that_waits_for_input_is_told_to_remove_it():

@@ -86,28 +86,28 @@ def test_numbers_may_be_off_by_the_tolerance_of_their_dtype_and_no_more(row, dty
     place = data.draw(st.integers(0, len(row) - 1))
     allowed = atol + rtol * abs(row[place])
     for off, same in ((0.5 * allowed, True), (2 * allowed, False)):
-        mine = right.clone()
-        mine[place] += off
-        assert same_value(mine, right, COURSE) == same
+        actual = right.clone()
+        actual[place] += off
+        assert same_value(actual, right, COURSE) == same
 
 
 @many
 @given(rows, st.data())
 def test_nan_is_like_nothing_unless_both_are_compared_as_behaviour(row, data):
     right = torch.tensor(row)
-    mine = right.clone()
-    mine[data.draw(st.integers(0, len(row) - 1))] = math.nan
-    assert not same_value(mine, right, COURSE)
-    assert not same_value(mine, right, COURSE, equal_nan=True)
-    assert not same_value(mine, mine.clone(), COURSE)
-    assert same_value(mine, mine.clone(), COURSE, equal_nan=True)
+    actual = right.clone()
+    actual[data.draw(st.integers(0, len(row) - 1))] = math.nan
+    assert not same_value(actual, right, COURSE)
+    assert not same_value(actual, right, COURSE, equal_nan=True)
+    assert not same_value(actual, actual.clone(), COURSE)
+    assert same_value(actual, actual.clone(), COURSE, equal_nan=True)
 
 
 def test_infinities_are_the_same_only_with_the_same_sign():
-    mine = torch.tensor([math.inf, 1.0])
-    assert same_value(mine, mine.clone(), COURSE)
-    assert not same_value(mine, -mine, COURSE)
-    assert not same_value(mine, torch.tensor([1e30, 1.0]), COURSE)
+    actual = torch.tensor([math.inf, 1.0])
+    assert same_value(actual, actual.clone(), COURSE)
+    assert not same_value(actual, -actual, COURSE)
+    assert not same_value(actual, torch.tensor([1e30, 1.0]), COURSE)
 
 
 @pytest.mark.parametrize("one", [1, 1.0, True, "1", None, torch.tensor(1.0), torch.tensor(1), [1], {"1": 1}])
@@ -143,7 +143,7 @@ NOT_A_NUMBER = torch.tensor([0.0, math.nan])
 
 
 @pytest.mark.parametrize(
-    ("mine", "right", "same"),
+    ("actual", "right", "same"),
     [
         (NONE, NONE, True),
         (NONE, ZERO, True),
@@ -158,8 +158,8 @@ NOT_A_NUMBER = torch.tensor([0.0, math.nan])
         (ONE + 5e-3, ONE, False),
     ],
 )
-def test_no_gradient_is_the_same_as_zeros_and_as_nothing_else(mine, right, same):
-    answers = [Answer("value", 0, gradients={"/args/0": gradient}) for gradient in (mine, right)]
+def test_no_gradient_is_the_same_as_zeros_and_as_nothing_else(actual, right, same):
+    answers = [Answer("value", 0, gradients={"/args/0": gradient}) for gradient in (actual, right)]
     assert same_gradients(*answers, COURSE) == same
 
 

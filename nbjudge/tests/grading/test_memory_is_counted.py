@@ -15,7 +15,7 @@ from nbjudge.values import packing
 LENGTH, WIDTH = 200, 4
 MATRIX = 4 * LENGTH**2  # bytes
 table = Exercise("table", results=("sums",))
-kept = []
+saved = []
 
 
 @table.group("the numbers", points=1)
@@ -24,7 +24,7 @@ def the_numbers(draw):
 
 
 def report(cases, reports):
-    kept[:] = reports
+    saved[:] = reports
     return None if reports[0]["largest"] < MATRIX else "too large"
 
 
@@ -59,7 +59,7 @@ def in_numpy(rows, columns):
     return torch.from_numpy((rows.numpy() @ columns.numpy().T).sum(axis=-1))
 
 
-def asked(answer):
+def grade_answer(answer):
     """The points, and what was counted, by way of text as to a kernel."""
 
     def asking(name, calls, watch):
@@ -67,33 +67,33 @@ def asked(answer):
         return read_reply(packing.unpack(respond.respond(request, {name: answer})), len(calls))
 
     verdict = judge_exercise(table, row_by_row, asking, seed=5)
-    return verdict, dict(kept[0]) if kept else {}
+    return verdict, dict(saved[0]) if saved else {}
 
 
 def test_a_call_that_is_measured_twice_is_handed_the_same_numbers_again():
     def answer(numbers):
-        kept.append(numbers.tolist())
+        saved.append(numbers.tolist())
         return numbers.add_(1)  # changes what it is given, and returns it
 
     def twice(call):
         return call(), call().tolist()
 
     drawn_case = case(torch.zeros(2), measure=twice)
-    kept.clear()
+    saved.clear()
     (given,) = respond.answer_calls(answer, calls_for([drawn_case], [None]))
-    assert kept == [[0, 0], [0, 0]]
+    assert saved == [[0, 0], [0, 0]]
     assert given["value"].tolist() == given["measured"] == [1, 1]
     assert given["changed"] == ["/args/0"]
 
 
 @pytest.mark.parametrize(
-    ("answer", "largest", "most", "elsewhere"),
+    ("answer", "largest", "peak", "elsewhere"),
     [(at_once, 1, 1, 0), (row_by_row, 0, 0, 0), (all_rows_kept, 0, 1, 0), (in_numpy, 0, 0, 1)],
 )
-def test_matrices_made_at_once_or_bit_by_bit_or_beside_torch(answer, largest, most, elsewhere):
-    verdict, told = asked(answer)
+def test_matrices_made_at_once_or_bit_by_bit_or_beside_torch(answer, largest, peak, elsewhere):
+    verdict, told = grade_answer(answer)
     counted_matrices = [told[name] // (0.95 * MATRIX) for name in ("largest", "most", "elsewhere")]
-    assert counted_matrices == [largest, most, elsewhere]
+    assert counted_matrices == [largest, peak, elsewhere]
     assert verdict.points == (2 if largest else 3)
 
 
@@ -106,7 +106,7 @@ def test_products_of_matrices_are_counted_exactly(answer, products):
 
 
 def test_a_small_answer_that_is_wrong_earns_nothing():
-    verdict, _ = asked(lambda rows, columns: rows.sum(dim=-1))
+    verdict, _ = grade_answer(lambda rows, columns: rows.sum(dim=-1))
     assert verdict.points == 0
 
 
@@ -118,15 +118,15 @@ def test_an_answer_that_saves_the_work_where_it_is_measured_earns_the_other_poin
     def honest(rows, columns):  # the neighbour: two ways to compute it, both right
         return at_once(rows, columns) if torch.is_grad_enabled() else row_by_row(rows, columns)
 
-    assert asked(when_gradients_are_off)[0].points == 1
-    assert asked(honest)[0].points == 3
+    assert grade_answer(when_gradients_are_off)[0].points == 1
+    assert grade_answer(honest)[0].points == 3
 
 
 def test_what_is_measured_is_said_behind_what_is_wrong_with_values():
     def too_large_and_wrong_otherwise(rows, columns):
         return at_once(rows, columns) if not torch.is_grad_enabled() else rows.sum(dim=-1)
 
-    verdict, _ = asked(too_large_and_wrong_otherwise)
+    verdict, _ = grade_answer(too_large_and_wrong_otherwise)
     assert verdict.points == 1  # for its multiplications
     assert [finding.sentence for finding in verdict.findings][-1] == "too large"
     assert len(verdict.findings) == 2
@@ -150,6 +150,6 @@ def test_without_gradients_a_value_is_compared_like_any_other():
 
 
 def test_nothing_is_said_on_the_way(capfd):
-    asked(at_once)
+    grade_answer(at_once)
     assert capfd.readouterr() == ("", "")
-    assert np.isfinite(kept[0]["most"])
+    assert np.isfinite(saved[0]["most"])

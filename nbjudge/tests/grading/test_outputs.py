@@ -24,7 +24,7 @@ from nbjudge.sandbox.inside.outputs import (
 )
 from nbjudge.sandbox.inside.pictures import is_modest
 
-ROOM = 2**20
+CAPACITY = 2**20
 many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 json_values = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
@@ -38,8 +38,8 @@ displays = st.fixed_dictionaries({"data": data, "transient": st.just({"display_i
 kinds = st.sampled_from([*SHOWING, "clear_output", "comm_open", "comm_msg", "comm_close", "status", "x"])
 
 
-def shown(*messages: tuple[str, dict], room: int = ROOM) -> list[dict]:
-    cell = CellOutputs(room)
+def shown(*messages: tuple[str, dict], capacity: int = CAPACITY) -> list[dict]:
+    cell = CellOutputs(capacity)
     for kind, content in messages:
         if cell.has_room_for(len(json.dumps(content))):
             with suppress(Exception):  # as the reader passes over nonsense
@@ -62,20 +62,20 @@ def plain(outputs: list[dict]) -> list[str]:
 @many
 @given(st.lists(st.tuples(kinds, contents | displays), max_size=8))
 def test_whatever_is_sent_the_outputs_are_a_notebooks_and_hold_texts_and_pictures_only(messages):
-    made = [nbformat.from_dict(output) for output in shown(*messages)]
-    cell = nbformat.v4.new_code_cell(outputs=made)
+    shown_outputs = [nbformat.from_dict(output) for output in shown(*messages)]
+    cell = nbformat.v4.new_code_cell(outputs=shown_outputs)
     nbformat.validate(nbformat.v4.new_notebook(cells=[cell]))
-    for output in made:
+    for output in shown_outputs:
         assert set(output.get("data", {})) <= set(SHOWABLE)
         assert not output.get("metadata")
         assert "transient" not in output
 
 
 def test_what_was_printed_in_one_go_is_one_output():
-    said = [("stdout", "a\n"), ("stdout", "b\n"), ("stderr", "c\n"), ("stdout", "d\n")]
-    pieces = [stream(text, name) for name, text in said]
-    made = shown(*pieces, display("picture"), pieces[0], pieces[1])
-    assert [(output.get("name"), output.get("text")) for output in made] == [
+    texts = [("stdout", "a\n"), ("stdout", "b\n"), ("stderr", "c\n"), ("stdout", "d\n")]
+    pieces = [stream(text, name) for name, text in texts]
+    shown_outputs = shown(*pieces, display("picture"), pieces[0], pieces[1])
+    assert [(output.get("name"), output.get("text")) for output in shown_outputs] == [
         ("stdout", "a\nb\n"), ("stderr", "c\n"), ("stdout", "d\n"), (None, None), ("stdout", "a\nb\n")
     ]  # fmt: skip
 
@@ -107,7 +107,7 @@ def test_what_is_shown_in_an_output_widget_is_the_widgets():
     assert plain(shown(begin, stream("a"), enter, stream("b", "stderr"), leave, stream("c"))) == ["ac"]
 
 
-def test_beyond_the_room_nothing_is_kept_and_what_comes_is_counted():
+def test_beyond_the_capacity_nothing_is_kept_and_what_comes_is_counted():
     cell = CellOutputs(room=10)
     assert cell.has_room_for(6) and not cell.was_cut
     assert not cell.has_room_for(5) and cell.was_cut
@@ -116,7 +116,7 @@ def test_beyond_the_room_nothing_is_kept_and_what_comes_is_counted():
 
 
 def test_outputs_are_counted_too_and_one_too_many_stops_no_one():
-    cell = CellOutputs(room=16 * ROOM)
+    cell = CellOutputs(room=16 * CAPACITY)
     for _ in range(3 * MOST_OUTPUTS):
         assert cell.has_room_for(50)
         cell.take(*display("x"))
@@ -124,8 +124,8 @@ def test_outputs_are_counted_too_and_one_too_many_stops_no_one():
     assert cell.was_cut and not cell.beyond
 
 
-def test_outputs_that_show_nothing_take_room_as_well():
-    assert len(shown(*[display("")] * MOST_OUTPUTS, room=100 * OUTPUT)) < 100
+def test_outputs_that_show_nothing_take_up_capacity_as_well():
+    assert len(shown(*[display("")] * MOST_OUTPUTS, capacity=100 * OUTPUT)) < 100
 
 
 def test_however_often_something_is_printed_in_one_go_it_is_one_output():
@@ -136,14 +136,14 @@ def test_however_often_something_is_printed_in_one_go_it_is_one_output():
 def test_what_is_shown_in_many_places_at_once_counts_as_often():
     many_times = [display("x", display_id="d")] * 100
     update = display("y" * 5_000, "update_display_data", display_id="d")
-    assert plain(shown(*many_times, update, room=ROOM)) == ["y" * 5_000] * 100
-    assert plain(shown(*many_times, update, room=ROOM // 2)) == ["x"] * 100
+    assert plain(shown(*many_times, update, capacity=CAPACITY)) == ["y" * 5_000] * 100
+    assert plain(shown(*many_times, update, capacity=CAPACITY // 2)) == ["x"] * 100
 
 
 def test_a_long_text_is_shortened():
-    (output,) = shown(stream("x" * 2 * LONGEST_TEXT), room=4 * LONGEST_TEXT)
+    (output,) = shown(stream("x" * 2 * LONGEST_TEXT), capacity=4 * LONGEST_TEXT)
     assert LONGEST_TEXT / 2 < len(output["text"]) < 1.1 * LONGEST_TEXT
-    (joined,) = shown(*[stream("x" * LONGEST_TEXT)] * 3, room=4 * LONGEST_TEXT)
+    (joined,) = shown(*[stream("x" * LONGEST_TEXT)] * 3, capacity=4 * LONGEST_TEXT)
     assert len(joined["text"]) < 1.1 * LONGEST_TEXT
 
 
@@ -158,8 +158,8 @@ def picture(kind: str, width: int, height: int) -> str:
 @pytest.mark.parametrize("kind", ["png", "jpeg"])
 def test_a_picture_is_shown_that_is_one_and_is_not_huge(kind):
     drawn = picture(kind, 640, 480)
-    (made,) = shown(("display_data", {"data": {f"image/{kind}": drawn}}))
-    assert made["data"] == {f"image/{kind}": drawn}
+    (output,) = shown(("display_data", {"data": {f"image/{kind}": drawn}}))
+    assert output["data"] == {f"image/{kind}": drawn}
     for broken in (drawn[:8], "é" + drawn, drawn[40:], "", "A" * 99):
         assert not is_modest(broken)
 

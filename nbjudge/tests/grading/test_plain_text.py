@@ -34,9 +34,9 @@ def test_a_hostile_name_is_one_short_line_that_says_what_kind_of_file_it_is():
 
 @pytest.mark.parametrize("make", [plain_line, plain_lines, as_html])
 def test_no_control_character_is_left(make):
-    made = make(f"before {HOSTILE} after")
-    assert made.isprintable() and "before" in made and "after" in made
-    made.encode()
+    result = make(f"before {HOSTILE} after")
+    assert result.isprintable() and "before" in result and "after" in result
+    result.encode()
 
 
 def test_lines_are_kept_where_they_are_wanted_and_a_line_has_an_end():
@@ -46,9 +46,9 @@ def test_lines_are_kept_where_they_are_wanted_and_a_line_has_an_end():
 
 
 def test_html_of_a_text_is_no_markup_and_no_formula():
-    made = as_html("<b>&lt; $x$ \\(y\\)\n\n*z*")
-    assert "<b>" not in made and "&amp;lt;" in made and "\n" not in made
-    assert "$x$" not in made and "\\(" not in made
+    html = as_html("<b>&lt; $x$ \\(y\\)\n\n*z*")
+    assert "<b>" not in html and "&amp;lt;" in html and "\n" not in html
+    assert "$x$" not in html and "\\(" not in html
 
 
 @pytest.fixture
@@ -69,20 +69,20 @@ def test_a_log_that_is_kept_plain_shows_text_only(log):
         raise ValueError(HOSTILE)
     except ValueError:
         log.exception("it failed")
-    said = stream.getvalue()
-    assert said.replace("\n", "").isprintable()
-    assert "no 100% of it" in said and "ValueError" in said
+    output = stream.getvalue()
+    assert output.replace("\n", "").isprintable()
+    assert "no 100% of it" in output and "ValueError" in output
 
 
 def test_an_error_of_ours_is_its_sentence_and_any_other_keeps_its_traceback(log):
     log, stream = log
-    for error in (CourseError("Mend the course."), ValueError("something")):
+    for error in (CourseError("Fix the course."), ValueError("something")):
         try:
             raise error
         except Exception:
             log.error(traceback.format_exc())
-    said = stream.getvalue()
-    assert said.startswith("Mend the course.\nTraceback") and said.endswith("ValueError: something\n\n")
+    output = stream.getvalue()
+    assert output.startswith("Fix the course.\nTraceback") and output.endswith("ValueError: something\n\n")
     assert words_of_failure("Traceback\n  x\nValueError: something") == "ValueError: something"
 
 

@@ -52,10 +52,10 @@ def verdict(*agree, findings=()):
 
 
 def recorded(agree, left=()):
-    made = verdict(*agree)
-    cell = graded_cell(made.max_points, left)
-    write_verdict(cell, made)
-    return cell, made
+    expected = verdict(*agree)
+    cell = graded_cell(expected.max_points, left)
+    write_verdict(cell, expected)
+    return cell, expected
 
 
 class Page(HTMLParser):
@@ -76,26 +76,28 @@ class Page(HTMLParser):
 
 @pytest.mark.parametrize("agree", [(False, False), (True, False), (False, True), (True, True)])
 def test_nbgrader_reads_exactly_the_points(agree):
-    cell, made = recorded(agree)
-    assert determine_grade(cell) == (made.points, made.max_points)
+    cell, expected = recorded(agree)
+    assert determine_grade(cell) == (expected.points, expected.max_points)
 
 
 @many
 @given(st.tuples(st.booleans(), st.booleans(), st.booleans()), st.lists(outputs, max_size=4))
 def test_whatever_the_student_left_in_the_cell_the_points_are_the_verdicts(agree, left):
-    cell, made = recorded(agree, left)
-    assert determine_grade(cell) == (made.points, made.max_points)
+    cell, expected = recorded(agree, left)
+    assert determine_grade(cell) == (expected.points, expected.max_points)
 
 
 @many
 @given(st.lists(outputs, max_size=4))
 def test_what_the_student_left_is_kept_only_as_text_and_pictures_that_a_notebook_may_hold(left):
     cell, _ = recorded((True,), left)
-    *kept, own = cell.outputs
+    *student_outputs, own = cell.outputs
     assert [
-        output.output_type for output in kept if output.output_type not in ("stream", "display_data")
+        output.output_type
+        for output in student_outputs
+        if output.output_type not in ("stream", "display_data")
     ] == []
-    for output in kept:
+    for output in student_outputs:
         assert output.get("name", "stdout") == "stdout"
         assert set(output.get("data", {})) <= SHOWN
     assert own.output_type == "execute_result"
@@ -120,13 +122,13 @@ def test_an_endless_print_is_shortened():
 @given(st.lists(outputs, max_size=3))
 def test_a_verdict_survives_a_notebook_round_trip(left):
     findings = (Finding("It is `NaN`: é, \u2028, 🙂.", "additive", "Yours begins [nan]."), Finding("No."))
-    made = verdict(True, False, findings=findings)
-    cell = graded_cell(made.max_points, left)
-    write_verdict(cell, made)
+    expected = verdict(True, False, findings=findings)
+    cell = graded_cell(expected.max_points, left)
+    write_verdict(cell, expected)
     text = nbformat.writes(nbformat.v4.new_notebook(cells=[cell]))
     (read,) = nbformat.reads(text, as_version=4).cells
     assert determine_grade(read) == (1, 3)
-    assert read_verdict(read) == made
+    assert read_verdict(read) == expected
 
 
 json_values = st.recursive(
@@ -149,8 +151,8 @@ def test_whatever_is_in_a_verdicts_place_is_a_verdict_or_none(found):
 
 
 def test_nothing_of_an_output_is_read_as_a_verdict():
-    made = verdict(True, True)
-    cell = graded_cell(3, [new("execute_result", data={}, metadata={"nbjudge": made.as_data()})])
+    full_marks = verdict(True, True)
+    cell = graded_cell(3, [new("execute_result", data={}, metadata={"nbjudge": full_marks.as_data()})])
     assert read_verdict(cell) is None
     write_verdict(cell, verdict(True, False))
     assert read_verdict(cell) == verdict(True, False)
@@ -166,13 +168,13 @@ def test_writing_a_verdict_again_leaves_nbgrader_reading_the_new_one():
 @given(st.text(), st.text(), st.text())
 def test_nothing_a_student_wrote_becomes_markup(sentence, evidence, name):
     attack = "<script>alert(1)</script>"
-    made = Verdict(
+    hostile = Verdict(
         name + attack,
         0,
         (GroupVerdict(name + attack, 1, False),),
         (Finding(sentence + attack, evidence=evidence + "`<img src=x onerror=alert(1)>`"),),
     )
-    page = Page(as_html(made))
+    page = Page(as_html(hostile))
     assert page.tags <= TAGS
     assert all(f'{name}="{value}"' in CELL + FRAME for name, value in page.attributes)
     assert page.text.count(attack) == 3
@@ -180,16 +182,16 @@ def test_nothing_a_student_wrote_becomes_markup(sentence, evidence, name):
 
 
 def test_backticks_become_code_and_their_content_stays_text():
-    made = verdict(False, findings=(Finding("`x < y` and `<b>` are meant."),))
-    html = as_html(made)
+    result = verdict(False, findings=(Finding("`x < y` and `<b>` are meant."),))
+    html = as_html(result)
     assert "<code>x &lt; y</code> and <code>&lt;b&gt;</code>" in html
 
 
 def test_the_verdict_says_points_findings_and_groups_in_html_and_in_text():
-    made = verdict(True, False, findings=(Finding("Rows do not sum to 1.", evidence="Yours is 2."),))
-    for said in (Page(as_html(made)).text, as_text(made)):
-        assert "softmax: 1 of 3 points" in said
-        assert "Rows do not sum to 1." in said and "Yours is 2." in said
-        assert "group 0" in said and "group 1" in said
-    assert as_text(made).splitlines()[-2:] == ["  agrees: group 0", "  differs: group 1"]
+    result = verdict(True, False, findings=(Finding("Rows do not sum to 1.", evidence="Yours is 2."),))
+    for text in (Page(as_html(result)).text, as_text(result)):
+        assert "softmax: 1 of 3 points" in text
+        assert "Rows do not sum to 1." in text and "Yours is 2." in text
+        assert "group 0" in text and "group 1" in text
+    assert as_text(result).splitlines()[-2:] == ["  agrees: group 0", "  differs: group 1"]
     assert "Right in every case." in as_html(verdict(True, True))

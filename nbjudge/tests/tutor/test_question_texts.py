@@ -8,24 +8,24 @@ CALLS = [{"args": [1, "ä"], "kwargs": {}}, {"args": [[2.5]], "kwargs": {}}]
 
 
 def test_the_text_is_the_questions_and_made_once(monkeypatch):
-    made = []
-    monkeypatch.setattr(question_texts, "request", lambda *asked: made.append(asked) or request(*asked))
+    texts_built = []
+    monkeypatch.setattr(question_texts, "request", lambda *args: texts_built.append(args) or request(*args))
     texts = QuestionTexts()
     first = texts.text("answer", CALLS, {})
     assert first == request("answer", CALLS, {}).encode()
-    assert texts.text("answer", list(CALLS), {}) == first and len(made) == 1
+    assert texts.text("answer", list(CALLS), {}) == first and len(texts_built) == 1
     for other in (("other", CALLS, {}), ("answer", CALLS[:1], {}), ("answer", CALLS, {"a": "b"})):
         texts.text(*other)
     texts.text("answer", [dict(call) for call in CALLS], {})  # equal, and not the same objects
-    assert len(made) == 5
+    assert len(texts_built) == 5
 
 
 def test_what_was_asked_longest_ago_goes_first(monkeypatch):
-    asked = [[{"args": [number], "kwargs": {}}] for number in range(4)]
-    size = len(request("answer", asked[0], {}))
+    requests = [[{"args": [number], "kwargs": {}}] for number in range(4)]
+    size = len(request("answer", requests[0], {}))
     monkeypatch.setattr(question_texts, "MOST_BYTES", 3 * size)
     texts = QuestionTexts()
-    for calls in (*asked[:3], asked[0], asked[3]):
+    for calls in (*requests[:3], requests[0], requests[3]):
         texts.text("answer", calls, {})
-    kept = [calls for calls, _ in texts._kept.values()]
-    assert kept == [asked[2], asked[0], asked[3]]
+    remaining = [calls for calls, _ in texts._kept.values()]
+    assert remaining == [requests[2], requests[0], requests[3]]
