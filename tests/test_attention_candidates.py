@@ -73,8 +73,8 @@ def test_the_reference_answers_what_the_labels_say(lesson, module, family):
     is_correct = lesson.reference_answer("is_correct")
     for seed in range(5):
         for candidate in module.drawn_candidates(Draw(seed), family):
-            label = is_correct(callable_of(candidate.made))
-            assert label is candidate.right, f"seed {seed}: {candidate.kind}\n{candidate.made.code}"
+            label = is_correct(callable_of(candidate.function))
+            assert label is candidate.right, f"seed {seed}: {candidate.kind}\n{candidate.function.code}"
 
 
 def test_right_functions_are_right_in_lesson_3(styles):
@@ -91,7 +91,7 @@ def test_right_functions_are_right_in_lesson_3(styles):
 def test_broken_functions_are_broken_in_lesson_3(module, family):
     functions = module.Family(Draw(1), module.FAMILIES[family])
     for broken in functions.broken_ones():
-        points, max_points = points_in_lesson_3(callable_of(broken.made))
+        points, max_points = points_in_lesson_3(callable_of(broken.function))
         assert points < max_points, broken.kind
 
 
@@ -136,12 +136,12 @@ def test_no_name_and_no_text_in_a_function_tells_its_label(module):
     for family in FAMILIES:
         for seed in range(3):
             for candidate in module.drawn_candidates(Draw(seed), family):
-                sent = unpack(pack(candidate.made), with_code=True)
+                sent = unpack(pack(candidate.function), with_code=True)
                 assert sent.code == ""
                 function = respond.make(sent)
                 assert function.__doc__ is None
                 assert (function.__name__, function.__qualname__) == ("attention", "attention")
-                assert telling(function.__code__) == set(), candidate.made.code
+                assert telling(function.__code__) == set(), candidate.function.code
                 assert function.__globals__.keys() - {"__builtins__"} <= {
                     *("torch", "nn", "F", "math", "number", "attention", "made", "n")
                 }
@@ -181,7 +181,7 @@ def test_a_table_of_the_code_of_other_draws_earns_nothing(lesson, module):
 
 
 def code_of(candidate) -> CodeType:
-    return callable_of(candidate.made).__code__
+    return callable_of(candidate.function).__code__
 
 
 def telling(code: CodeType) -> set[str]:

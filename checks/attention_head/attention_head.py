@@ -93,9 +93,9 @@ def _with_an_empty_row(draw, mask):
 def _hidden_above(draw):
     batch, queries, keys, embed_dim, head_size = draw.sizes(5)
     query, key, mask = hidden_above(draw, batch, keys, embed_dim, queries=queries)
-    made = _head(draw, embed_dim, head_size)
-    for_large_scores(made.state, head_size)
-    return case(query, key, mask=mask, build=made)
+    layer = _head(draw, embed_dim, head_size)
+    for_large_scores(layer.state, head_size)
+    return case(query, key, mask=mask, build=layer)
 
 
 @attention_head.group("nothing to attend to, and large scores", points=1)
@@ -162,8 +162,8 @@ class TextByText(_Head):
         key = query if key is None else key
         value = self.value(key if value is None else value)
         masks = [mask] * len(query) if mask is None or mask.dim() == 2 else mask
-        asked = zip(self.query(query) / math.sqrt(value.shape[-1]), self.key(key), masks, strict=True)
-        weights = torch.stack([self.weigh(one @ other.T, visible) for one, other, visible in asked])
+        parts = zip(self.query(query) / math.sqrt(value.shape[-1]), self.key(key), masks, strict=True)
+        weights = torch.stack([self.weigh(one @ other.T, visible) for one, other, visible in parts])
         return weights @ value, weights
 
 

@@ -57,14 +57,14 @@ def mask_buffer(draw):
 def _hidden_above(draw):
     """Scores that rise with the key's place, from -1e4 to 1e4: whatever is hidden is above what is seen."""
     batch, length, embed_dim = draw.sizes(3)
-    made = _layer(draw, embed_dim, length)
+    layer = _layer(draw, embed_dim, length)
     x = draw.normal(batch, length, embed_dim)
     x[..., 0], x[..., 1] = torch.linspace(-1, 1, length), 1.0
-    weight, bias = made.state["qkv.weight"], made.state["qkv.bias"]
+    weight, bias = layer.state["qkv.weight"], layer.state["qkv.bias"]
     for row, column in ((0, 1), (embed_dim, 0)):  # the first of the query, and of the key
         weight[row], bias[row] = 0.0, 0.0
         weight[row, column] = math.sqrt(LARGEST_SCORE * math.sqrt(embed_dim))
-    return case(x, build=made)
+    return case(x, build=layer)
 
 
 @causal_self_attention.group("texts as long as the block, twice the same, large scores too", points=1)
@@ -92,8 +92,8 @@ def too_long(draw):
     batch, embed_dim, *lengths = draw.sizes(4)
     (full,) = draw.even_sizes(1)
     for length, block_size in ((max(lengths), min(lengths)), (full + 1, full), (max(lengths), 1)):
-        made = _layer(draw, embed_dim, block_size)
-        yield case(draw.normal(batch, length, embed_dim), build=made, refuses=(length, block_size))
+        layer = _layer(draw, embed_dim, block_size)
+        yield case(draw.normal(batch, length, embed_dim), build=layer, refuses=(length, block_size))
 
 
 @causal_self_attention.group("gradients of the input and of the projection", points=2)

@@ -33,7 +33,7 @@ efficient_multi_head_attention = Exercise(
 )
 
 
-def _made(draw, heads, head_size, bias=False, double=False):
+def _draw_layer(draw, heads, head_size, bias=False, double=False):
     """The layer with weights of the judge's."""
     embed_dim = heads * head_size
     state = {}
@@ -51,7 +51,7 @@ def self_attention(draw):
         heads, head_size, batch, length = draw.heads(2)
         dtype = torch.float64 if double else torch.float32
         x = draw.normal(batch, length, heads * head_size, dtype=dtype)
-        yield case(x, build=_made(draw, heads, head_size, bias, double))
+        yield case(x, build=_draw_layer(draw, heads, head_size, bias, double))
 
 
 @efficient_multi_head_attention.group("other keys and values, unequal lengths", points=1)
@@ -59,10 +59,10 @@ def cross_attention(draw):
     heads, head_size, batch, queries, keys = draw.heads(3)
     embed_dim = heads * head_size
     query, key = draw.normal(batch, queries, embed_dim), draw.normal(batch, keys, embed_dim)
-    yield case(query, key, build=_made(draw, heads, head_size))
+    yield case(query, key, build=_draw_layer(draw, heads, head_size))
     value = draw.normal(batch, keys, embed_dim)
-    yield case(query, key, value, build=_made(draw, heads, head_size, bias=True))
-    yield case(query, value=draw.normal(*query.shape), build=_made(draw, heads, head_size))
+    yield case(query, key, value, build=_draw_layer(draw, heads, head_size, bias=True))
+    yield case(query, value=draw.normal(*query.shape), build=_draw_layer(draw, heads, head_size))
 
 
 @efficient_multi_head_attention.group("masks of all three shapes", points=1)
@@ -72,7 +72,7 @@ def masks(draw):
     query, key = draw.normal(batch, queries, embed_dim), draw.normal(batch, keys, embed_dim)
     query[1], key[1] = query[0], key[0]  # the same text twice, under masks of their own
     for shape in ((queries, keys), (batch, 1, keys), (batch, queries, keys)):
-        yield case(query, key, mask=draw.mask(*shape), build=_made(draw, heads, head_size))
+        yield case(query, key, mask=draw.mask(*shape), build=_draw_layer(draw, heads, head_size))
 
 
 @efficient_multi_head_attention.group("equal sizes: as many sentences as heads, as many tokens", points=1)
@@ -80,18 +80,20 @@ def equal_sizes(draw):
     (size,) = draw.sizes(1)
     for shape in ((4, 1, size), (4, size, size), (size, size)):
         x = draw.normal(4, size, 4 * size)
-        yield case(x, mask=draw.mask(*shape), build=_made(draw, 4, size))  # B = H, T = D
-    yield case(draw.normal(5, 5, 25), mask=draw.mask(5, 5, 5), build=_made(draw, 5, 5, bias=True))
-    yield case(draw.normal(5, 5, 25), mask=draw.mask(5, 5), build=_made(draw, 5, 5))  # B = T, a row per query
-    yield case(draw.normal(2, size, size), build=_made(draw, 1, size))  # one head
+        yield case(x, mask=draw.mask(*shape), build=_draw_layer(draw, 4, size))  # B = H, T = D
+    yield case(draw.normal(5, 5, 25), mask=draw.mask(5, 5, 5), build=_draw_layer(draw, 5, 5, bias=True))
+    yield case(
+        draw.normal(5, 5, 25), mask=draw.mask(5, 5), build=_draw_layer(draw, 5, 5)
+    )  # B = T, a row per query
+    yield case(draw.normal(2, size, size), build=_draw_layer(draw, 1, size))  # one head
 
 
 def _hidden_above(draw):
     heads, head_size, batch, queries, keys = draw.heads(3)
     query, key, mask = hidden_above(draw, batch, keys, heads * head_size, queries=queries)
-    made = _made(draw, heads, head_size)
-    for_large_scores(made.state, head_size)
-    return case(query, key, mask=mask, build=made)
+    layer = _draw_layer(draw, heads, head_size)
+    for_large_scores(layer.state, head_size)
+    return case(query, key, mask=mask, build=layer)
 
 
 @efficient_multi_head_attention.group("nothing to attend to, large scores, gradients", points=2)
@@ -101,10 +103,10 @@ def gradients(draw):
         heads, head_size, batch, length = draw.heads(2)
         x = draw.normal(batch, length, heads * head_size, dtype=torch.float64 if double else torch.float32)
         mask = draw.mask(batch, length, length)
-        yield case(x, mask=mask, build=_made(draw, heads, head_size, double=double), gradients=True)
+        yield case(x, mask=mask, build=_draw_layer(draw, heads, head_size, double=double), gradients=True)
         mask = mask.clone()
         mask[draw.integer(0, batch - 1), draw.integer(0, length - 1)] = False
-        yield case(x, mask=mask, build=_made(draw, heads, head_size, True, double), gradients=True)
+        yield case(x, mask=mask, build=_draw_layer(draw, heads, head_size, True, double), gradients=True)
 
 
 @efficient_multi_head_attention.group("its parameters", points=0.5)

@@ -35,11 +35,11 @@ def a_mask_of_all(query, key, value, block_size, causal=False):
     "together they are the matrix again. Merge each block at once and let go of it."
 )
 def keeps_every_block(query, key, value, block_size, causal=False):
-    kept = []
+    blocks = []
 
     def kept_scores(some_queries, some_keys):
-        kept.append(scores_of(some_queries, some_keys))
-        return kept[-1]
+        blocks.append(scores_of(some_queries, some_keys))
+        return blocks[-1]
 
     return in_blocks(query, key, value, block_size, causal, score=kept_scores)
 

@@ -143,11 +143,11 @@ def the_whole_matrix(query, key, value, output, logsumexp, grad_output, block_si
     "are the matrix again. Add each block's share at once and let go of it."
 )
 def keeps_every_block(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
-    kept = []
+    blocks = []
 
     def kept_scores(some_queries, some_keys):
-        kept.append(scores_of(some_queries, some_keys))
-        return kept[-1]
+        blocks.append(scores_of(some_queries, some_keys))
+        return blocks[-1]
 
     told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
     return backward(*told, score=kept_scores)

@@ -40,25 +40,25 @@ def within(name, length, block_size, arguments, told):
         return f"What `{name}` holds in memory could not be counted.", None
     matrix, row_of_blocks = BYTES * length * length, BYTES * length * block_size
     text = f"For {length} tokens in blocks of {block_size}, `{name}` "
-    beside = (
+    scores = (
         f"the scores of {block_size} queries take {row_of_blocks:,} bytes, those of all of them {matrix:,}"
     )
     given = BYTES * max(each.numel() for each in arguments)
     if told["largest"] > max(LARGEST * row_of_blocks, OF_ARGUMENTS * given):
-        sentence = f"{text}makes a tensor of {told['largest']:,} bytes; {beside}. Work on a block at a time."
+        sentence = f"{text}makes a tensor of {told['largest']:,} bytes; {scores}. Work on a block at a time."
         block = math.ceil(length / block_size)  # of queries, with the scores of as many keys or of all
         if told["largest"] in (BYTES * block * block, BYTES * block * length):
             return sentence, "count"
         return sentence, "largest" if block_size in BLOCKS else None
     if told["most"] > MOST * (row_of_blocks + given):
         sentence = (
-            f"{text}holds {told['most']:,} bytes at once, although none of its tensors is large; {beside}. "
+            f"{text}holds {told['most']:,} bytes at once, although none of its tensors is large; {scores}. "
             "Keep nothing of a block but what the next one needs."
         )
         return sentence, "most"
     if told["elsewhere"] > max(OF_MATRICES * matrix, BESIDE_TORCH):
         sentence = (
-            f"{text}holds {told['elsewhere']:,} bytes beside torch, in NumPy's arrays or in lists; {beside}."
+            f"{text}holds {told['elsewhere']:,} bytes beside torch, in NumPy's arrays or in lists; {scores}."
         )
         return sentence, "elsewhere"
     return None, None

@@ -161,8 +161,8 @@ def another_order(one, other):
 )
 def writes_into_the_first(one, other):
     output, maximum, total = right(one, other)
-    for kept, new in zip(one, (output, maximum, total), strict=True):
-        kept.data.copy_(new)
+    for old, new in zip(one, (output, maximum, total), strict=True):
+        old.data.copy_(new)
     return one
 
 

@@ -50,7 +50,7 @@ def _state(draw, heads, head_size, bias=False, dtype=torch.float32):
     return state
 
 
-def _made(draw, heads, head_size, bias=False, double=False):
+def _draw_layer(draw, heads, head_size, bias=False, double=False):
     given = {"bias": True} if bias else {}
     state = _state(draw, heads, head_size, bias)
     return build(heads * head_size, heads, state=state, double=double, **given)
@@ -66,7 +66,7 @@ def one_pass(draw):
         heads, head_size, batch, length = draw.heads(2)
         dtype = torch.float64 if double else torch.float32
         x = draw.normal(batch, length, heads * head_size, dtype=dtype)
-        yield case(x, build=_made(draw, heads, head_size, bias, double))
+        yield case(x, build=_draw_layer(draw, heads, head_size, bias, double))
 
 
 @cached_attention.group("one new token behind a cache", points=1)
@@ -79,7 +79,7 @@ def one_new_token(draw):
         yield case(
             x,
             list(cache) if double else cache,
-            build=_made(draw, heads, head_size, bias=double, double=double),
+            build=_draw_layer(draw, heads, head_size, bias=double, double=double),
         )
 
 
@@ -88,21 +88,23 @@ def several_new_tokens(draw):
     heads, head_size, batch, past, new = draw.heads(3)
     cache = _cache(draw, batch, heads, past, head_size)
     x = draw.normal(batch, new, heads * head_size)
-    yield case(x, cache=cache, build=_made(draw, heads, head_size))
+    yield case(x, cache=cache, build=_draw_layer(draw, heads, head_size))
     heads, head_size, batch, new = draw.heads(2)  # a short past and a long rest
     cache = _cache(draw, batch, heads, 1, head_size, torch.float64)
     x = draw.normal(batch, new, heads * head_size, dtype=torch.float64)
-    yield case(x, cache, build=_made(draw, heads, head_size, bias=True, double=True))
+    yield case(x, cache, build=_draw_layer(draw, heads, head_size, bias=True, double=True))
 
 
 @cached_attention.group("equal sizes: as many sentences, heads, new and old tokens", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
     x = draw.normal(4, size, 4 * size)
-    yield case(x, build=_made(draw, 4, size))  # B = H, T = D
-    yield case(x, _cache(draw, 4, 4, size, size), build=_made(draw, 4, size))
-    yield case(draw.normal(5, 5, 25), _cache(draw, 5, 5, 5, 5), build=_made(draw, 5, 5, bias=True))
-    yield case(draw.normal(2, 3, size), _cache(draw, 2, 1, 4, size), build=_made(draw, 1, size))  # one head
+    yield case(x, build=_draw_layer(draw, 4, size))  # B = H, T = D
+    yield case(x, _cache(draw, 4, 4, size, size), build=_draw_layer(draw, 4, size))
+    yield case(draw.normal(5, 5, 25), _cache(draw, 5, 5, 5, 5), build=_draw_layer(draw, 5, 5, bias=True))
+    yield case(
+        draw.normal(2, 3, size), _cache(draw, 2, 1, 4, size), build=_draw_layer(draw, 1, size)
+    )  # one head
 
 
 def _in_pieces(draw, lengths, dtype=torch.float32, through=in_pieces, gradients=False):
@@ -132,20 +134,20 @@ def _large_scores(draw, past):
     So whatever is hidden is above what is seen, and in odd heads what is seen is far below 0.
     """
     heads, head_size, batch, new = draw.heads(2)
-    made = _made(draw, heads, head_size)
-    for_large_scores(made.state, head_size)
+    layer = _draw_layer(draw, heads, head_size)
+    for_large_scores(layer.state, head_size)
     for name, sign in (("query", 1), ("key", -1)):
-        odd = made.state[f"{name}.weight"][head_size :: 2 * head_size]
+        odd = layer.state[f"{name}.weight"][head_size :: 2 * head_size]
         odd[:, 1], odd[:, 0] = sign * odd[:, 0], 0.0
     x = draw.normal(batch, new, heads * head_size)
     x[..., 0] = draw.in_steps(torch.linspace(0.5, 1, new))
     x[..., 1] = draw.in_steps(torch.linspace(1, 0.5, past + new)[past:])
     if not past:
-        return case(x, build=made)
+        return case(x, build=layer)
     cache = _cache(draw, batch, heads, past, head_size)
     cache[0][..., 0] = 0.0
-    cache[0][:, 1::2, :, 0] = float(made.state["key.weight"].min())
-    return case(x, cache, build=made)
+    cache[0][:, 1::2, :, 0] = float(layer.state["key.weight"].min())
+    return case(x, cache, build=layer)
 
 
 @cached_attention.group("gradients, also through the cache; large scores", points=2)
@@ -153,10 +155,10 @@ def gradients(draw):
     for behind_a_cache, dtype in zip((False, True), FLOATS, strict=True):
         heads, head_size, batch, past, new = draw.heads(3)
         double = dtype == torch.float64
-        made = _made(draw, heads, head_size, bias=double, double=double)
+        layer = _draw_layer(draw, heads, head_size, bias=double, double=double)
         x = draw.normal(batch, new, heads * head_size, dtype=dtype)
         cache = _cache(draw, batch, heads, past, head_size, dtype) if behind_a_cache else None
-        yield case(x, cache, build=made, gradients=True)
+        yield case(x, cache, build=layer, gradients=True)
         yield _in_pieces(draw, (3, 1, 2), dtype, gradients=True)
     yield _large_scores(draw, past=0)
     yield _large_scores(draw, past=4)
@@ -229,7 +231,7 @@ class Right(nn.Module):
     def finish(self, merged):
         return self.output(merged)
 
-    def kept(self, new, total):
+    def returned_cache(self, new, total):
         """The cache that is returned, of the new keys and values and of all of them."""
         return total
 
@@ -238,4 +240,4 @@ class Right(nn.Module):
         new = key, value
         if cache is not None:
             key, value = self.behind(cache, key, value)
-        return self.finish(self.merge(self.attend(query, key, value))), self.kept(new, (key, value))
+        return self.finish(self.merge(self.attend(query, key, value))), self.returned_cache(new, (key, value))

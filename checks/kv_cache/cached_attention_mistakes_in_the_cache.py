@@ -46,7 +46,7 @@ class IgnoresTheCache(Right):
     "forgotten all before them. Return the joined keys and values."
 )
 class KeepsTheNewOnly(Right):
-    def kept(self, new, total):
+    def returned_cache(self, new, total):
         return new
 
 
@@ -99,7 +99,7 @@ class TokensBeforeHeads(Right):
     " they are after the heads are split off."
 )
 class HeadsMerged(Right):
-    def kept(self, new, total):
+    def returned_cache(self, new, total):
         return tuple(self.merge(each) for each in total)
 
 
@@ -137,7 +137,7 @@ class KeepsTheCacheInItself(Right):
 class OneBufferForAll(Right):
     buffers = None
 
-    def kept(self, new, total):
+    def returned_cache(self, new, total):
         shape = total[0].shape
         if self.buffers is None or self.buffers[0].shape[0] != shape[0] or shape[2] > 64:
             room = shape[0], shape[1], max(shape[2], 64), shape[3]
@@ -153,8 +153,8 @@ class OneBufferForAll(Right):
     "gradients and without."
 )
 class OneBufferWithoutGradients(OneBufferForAll):
-    def kept(self, new, total):
-        return total if torch.is_grad_enabled() else super().kept(new, total)
+    def returned_cache(self, new, total):
+        return total if torch.is_grad_enabled() else super().returned_cache(new, total)
 
 
 @cached_attention.mistake(
@@ -179,7 +179,7 @@ class BufferInFloat32(Right):
     " themselves."
 )
 class Detached(Right):
-    def kept(self, new, total):
+    def returned_cache(self, new, total):
         return tuple(each.detach() for each in total)
 
 

@@ -7,7 +7,7 @@ from .cached_attention import Right, cached_attention
     "Key and value have changed places in the cache that comes back. The pair is (key, value)."
 )
 class ValueFirst(Right):
-    def kept(self, new, total):
+    def returned_cache(self, new, total):
         return total[1], total[0]
 
 
@@ -72,5 +72,5 @@ class OldValuesTwice(Right):
     "paste: the second of the pair holds the values."
 )
 class KeysTwice(Right):
-    def kept(self, new, total):
+    def returned_cache(self, new, total):
         return total[0], total[0]

@@ -33,8 +33,8 @@ class WithWeights(Right):
 )
 class WeightsToo(WithWeights):
     def forward(self, x, cache=None):
-        output, kept = super().forward(x, cache)
-        return output, self.weights, kept
+        output, new_cache = super().forward(x, cache)
+        return output, self.weights, new_cache
 
 
 @cached_attention.mistake(
@@ -43,8 +43,8 @@ class WeightsToo(WithWeights):
 )
 class MeanWeightsToo(WithWeights):
     def forward(self, x, cache=None):
-        output, kept = super().forward(x, cache)
-        return output, self.weights.mean(dim=1), kept
+        output, new_cache = super().forward(x, cache)
+        return output, self.weights.mean(dim=1), new_cache
 
 
 @cached_attention.mistake(
@@ -71,11 +71,11 @@ class MeanWeightsInsteadOfTheCache(WithWeights):
 )
 class KeepsTheQueries(Right):
     def attend(self, query, key, value):
-        self.asked = query
+        self.last_queries = query
         return super().attend(query, key, value)
 
-    def kept(self, new, total):
-        return *total, self.asked
+    def returned_cache(self, new, total):
+        return *total, self.last_queries
 
 
 @cached_attention.mistake(

@@ -77,11 +77,11 @@ def forgets_the_cache(step, tokens, new_tokens):
     "the cache anew at each step."
 )
 def the_first_cache_for_ever(step, tokens, new_tokens):
-    ids, kept = tokens, None
+    ids, first_cache = tokens, None
     with torch.no_grad():
         for number in range(new_tokens):
-            logits, cache = step(ids, kept)
-            kept = cache if number == 0 else kept
+            logits, cache = step(ids, first_cache)
+            first_cache = cache if number == 0 else first_cache
             ids = _largest(logits)
             tokens = torch.cat([tokens, ids], dim=1)
     return tokens
@@ -146,13 +146,13 @@ def without_the_prompt(step, tokens, new_tokens):
     "none."
 )
 def one_step_too_many(step, tokens, new_tokens):
-    made = [tokens]
+    pieces = [tokens]
     with torch.no_grad():
         logits, cache = step(tokens, None)
         for _ in range(new_tokens):
-            made.append(_largest(logits))
-            logits, cache = step(made[-1], cache)
-    return torch.cat(made, dim=1)
+            pieces.append(_largest(logits))
+            logits, cache = step(pieces[-1], cache)
+    return torch.cat(pieces, dim=1)
 
 
 @generate.mistake(
@@ -176,17 +176,17 @@ def one_token_too_few(step, tokens, new_tokens):
     "whole prompt at once; the causal layer computes all its places side by side."
 )
 def the_prompt_token_by_token(step, tokens, new_tokens):
-    cache, made = None, [tokens]
+    cache, pieces = None, [tokens]
     if new_tokens == 0:
         return tokens
     with torch.no_grad():
         for ids in tokens.split(1, dim=1):
             logits, cache = step(ids, cache)
         for number in range(new_tokens):
-            made.append(_largest(logits))
+            pieces.append(_largest(logits))
             if number < new_tokens - 1:
-                logits, cache = step(made[-1], cache)
-    return torch.cat(made, dim=1)
+                logits, cache = step(pieces[-1], cache)
+    return torch.cat(pieces, dim=1)
 
 
 @generate.mistake(

@@ -24,12 +24,12 @@ def with_a_decorator(step, tokens, new_tokens):
     "each step."
 )
 def gathered_in_a_list(step, tokens, new_tokens):
-    made, cache = [tokens], None
+    pieces, cache = [tokens], None
     with torch.inference_mode():
-        while len(made) <= new_tokens:
-            logits, cache = step(made[-1], cache)
-            made.append(torch.max(logits[:, -1, :], dim=1).indices[:, None])
-        return torch.cat(made, dim=1)
+        while len(pieces) <= new_tokens:
+            logits, cache = step(pieces[-1], cache)
+            pieces.append(torch.max(logits[:, -1, :], dim=1).indices[:, None])
+        return torch.cat(pieces, dim=1)
 
 
 @generate.also_right
@@ -57,12 +57,12 @@ def prompt_first_then_a_loop(step, tokens, new_tokens):
     with torch.no_grad():
         logits, cache = step(tokens, None)
         following = logits[:, -1:].argmax(-1)
-        made = [tokens, following]
+        pieces = [tokens, following]
         for _ in range(new_tokens - 1):
             logits, cache = step(following, cache)
             following = logits[:, -1:].argmax(-1)
-            made.append(following)
-    return torch.hstack(made)
+            pieces.append(following)
+    return torch.hstack(pieces)
 
 
 @generate.also_right

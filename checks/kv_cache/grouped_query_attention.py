@@ -34,7 +34,7 @@ def _sizes(draw, count, groups=2):
     return heads, kv_heads, head_size, *[size for size in others if size != heads][:count]
 
 
-def _made(draw, heads, kv_heads, head_size, bias=False, double=False):
+def _draw_layer(draw, heads, kv_heads, head_size, bias=False, double=False):
     """The layer with weights of the judge's."""
     width, kv_width = heads * head_size, kv_heads * head_size
     state = {}
@@ -52,7 +52,7 @@ def fewer(draw):
         heads, kv_heads, head_size, batch, length = _sizes(draw, 2, groups)
         dtype = torch.float64 if double else torch.float32
         x = draw.normal(batch, length, heads * head_size, dtype=dtype)
-        yield case(x, build=_made(draw, heads, kv_heads, head_size, bias, double))
+        yield case(x, build=_draw_layer(draw, heads, kv_heads, head_size, bias, double))
 
 
 @grouped_query_attention.group("as many keys as queries: lesson 6's layer", points=1)
@@ -60,7 +60,7 @@ def multi_head(draw):
     heads, head_size, batch, length = draw.heads(2)
     for bias in (False, True):
         x = draw.normal(batch, length, heads * head_size)
-        yield case(x, build=_made(draw, heads, heads, head_size, bias))
+        yield case(x, build=_draw_layer(draw, heads, heads, head_size, bias))
 
 
 @grouped_query_attention.group("one key/value head for all", points=1)
@@ -68,7 +68,7 @@ def multi_query(draw):
     heads, head_size, batch, length = draw.heads(2)
     for bias in (False, True):
         x = draw.normal(batch, length, heads * head_size)
-        yield case(x, build=_made(draw, heads, 1, head_size, bias))
+        yield case(x, build=_draw_layer(draw, heads, 1, head_size, bias))
 
 
 @grouped_query_attention.group("masks of all three shapes", points=1)
@@ -77,32 +77,34 @@ def masks(draw):
     x = draw.normal(batch, length, heads * head_size)
     x[1] = x[0]  # the same text twice, under masks of their own
     for shape in ((length, length), (batch, 1, length), (batch, length, length)):
-        yield case(x, mask=draw.mask(*shape), build=_made(draw, heads, kv_heads, head_size))
+        yield case(x, mask=draw.mask(*shape), build=_draw_layer(draw, heads, kv_heads, head_size))
 
 
 @grouped_query_attention.group("equal sizes: as many sentences as heads, as many tokens", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
     for shape in ((4, 1, size), (4, size, size), (size, size)):
-        yield case(draw.normal(4, size, 4 * size), draw.mask(*shape), build=_made(draw, 4, 2, size))
-    yield case(draw.normal(2, 4, 16), draw.mask(2, 4, 4), build=_made(draw, 4, 2, 4, bias=True))
-    yield case(draw.normal(5, 5, 12), draw.mask(5, 5), build=_made(draw, 4, 2, 3))  # B = T, a row per query
-    yield case(draw.normal(4, 3, 8 * size), build=_made(draw, 8, 4, size))
-    yield case(draw.normal(2, size, size), build=_made(draw, 1, 1, size))  # one head
+        yield case(draw.normal(4, size, 4 * size), draw.mask(*shape), build=_draw_layer(draw, 4, 2, size))
+    yield case(draw.normal(2, 4, 16), draw.mask(2, 4, 4), build=_draw_layer(draw, 4, 2, 4, bias=True))
+    yield case(
+        draw.normal(5, 5, 12), draw.mask(5, 5), build=_draw_layer(draw, 4, 2, 3)
+    )  # B = T, a row per query
+    yield case(draw.normal(4, 3, 8 * size), build=_draw_layer(draw, 8, 4, size))
+    yield case(draw.normal(2, size, size), build=_draw_layer(draw, 1, 1, size))  # one head
 
 
 def _hidden_above(draw):
     """Scores of ±1e4, the largest where the mask hides; each head's by the first number of its keys."""
     heads, kv_heads, head_size, batch, length = _sizes(draw, 2)
     query, key, mask = hidden_above(draw, batch, length, heads * head_size, queries=length)
-    made = _made(draw, heads, kv_heads, head_size)
+    layer = _draw_layer(draw, heads, kv_heads, head_size)
     root = math.sqrt(1e4 * math.sqrt(head_size))
     for name, column in (("query", 0), ("key", 1)):
-        made.state[f"{name}.weight"][::head_size] = 0.0
-        made.state[f"{name}.weight"][::head_size, column] = root
+        layer.state[f"{name}.weight"][::head_size] = 0.0
+        layer.state[f"{name}.weight"][::head_size, column] = root
     x = query.clone()
     x[..., 1] = key[..., 0]
-    return case(x, mask, build=made)
+    return case(x, mask, build=layer)
 
 
 @grouped_query_attention.group("nothing to attend to, large scores, gradients", points=2)
@@ -114,8 +116,8 @@ def gradients(draw):
         mask = draw.mask(batch, length, length)
         if empty_row:
             mask[draw.integer(0, batch - 1), draw.integer(0, length - 1)] = False
-        made = _made(draw, heads, kv_heads, head_size, bias=empty_row, double=double)
-        yield case(x, mask=mask, build=made, gradients=True)
+        layer = _draw_layer(draw, heads, kv_heads, head_size, bias=empty_row, double=double)
+        yield case(x, mask=mask, build=layer, gradients=True)
 
 
 def state_of(answer):
@@ -150,8 +152,8 @@ def refusals(draw):
     heads, kv_heads = draw.indivisible()
     other = next(size for size in draw.sizes(4) if heads * size % kv_heads)
     for head_size in (other, kv_heads):  # the second width divides by the key/value heads as well
-        made = build(heads * head_size, heads, kv_heads, look=())
-        yield case(build=made, refuses=(heads, kv_heads))
+        layer = build(heads * head_size, heads, kv_heads, look=())
+        yield case(build=layer, refuses=(heads, kv_heads))
 
 
 class Right(nn.Module):

@@ -43,8 +43,10 @@ def _zero_where_hidden(cases, values):
     if not any(objections):
         return None
     for mistake in masked_softmax.mistakes:
-        theirs = [mistake.answer(drawn_case.args[0].clone(), drawn_case.args[1]) for drawn_case in cases]
-        if same_value(values, theirs, EXACTLY, equal_nan=True):
+        mistaken_values = [
+            mistake.answer(drawn_case.args[0].clone(), drawn_case.args[1]) for drawn_case in cases
+        ]
+        if same_value(values, mistaken_values, EXACTLY, equal_nan=True):
             return mistake.name
     return next(filter(None, objections))
 
@@ -55,9 +57,9 @@ def _not_zero(scores, mask, weights):
         scores.dtype,
     ):
         return f"The weights should be a tensor like the scores: {tuple(scores.shape)}, {scores.dtype}."
-    most = weights[~mask.expand_as(scores)].abs().max().item()
-    if most != 0:
-        return f"A hidden key gets weight {most:.2g}. What is hidden must weigh exactly 0, not nearly."
+    largest = weights[~mask.expand_as(scores)].abs().max().item()
+    if largest != 0:
+        return f"A hidden key gets weight {largest:.2g}. What is hidden must weigh exactly 0, not nearly."
     if not torch.allclose(weights.sum(dim=-1), weights.new_ones(()), atol=1e-4):
         return "Hidden keys weigh 0, but the weights of the visible ones do not sum to 1 in every row."
     return None
@@ -258,8 +260,8 @@ def with_a_large_number_and_cleared(scores, mask):
     "raised to 1. Good where NaN may not occur at all, say, while you hunt for one; more to read."
 )
 def by_hand(scores, mask):
-    kept = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    exponentials = torch.exp(kept - kept.amax(dim=-1, keepdim=True)) * mask
+    filled = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    exponentials = torch.exp(filled - filled.amax(dim=-1, keepdim=True)) * mask
     return exponentials / exponentials.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
@@ -274,6 +276,6 @@ def row_by_row(scores, mask):
 
 @masked_softmax.also_right
 def by_logarithms_in_place(scores, mask):
-    kept = scores.clone()
-    kept.masked_fill_(~mask, -torch.inf)
-    return torch.exp(kept - kept.logsumexp(dim=-1, keepdim=True)).masked_fill(~mask, 0.0)
+    filled = scores.clone()
+    filled.masked_fill_(~mask, -torch.inf)
+    return torch.exp(filled - filled.logsumexp(dim=-1, keepdim=True)).masked_fill(~mask, 0.0)

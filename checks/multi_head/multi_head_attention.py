@@ -34,7 +34,7 @@ def _sizes(draw, count):
     return heads * head_size, heads, *others
 
 
-def _made(draw, width, heads, bias=False, dtype=torch.float32):
+def _draw_layer(draw, width, heads, bias=False, dtype=torch.float32):
     """The layer with fresh weights."""
     head_size = width // heads
     names = [f"heads.{head}.{part}" for head in range(heads) for part in ("query", "key", "value")]
@@ -67,23 +67,23 @@ def self_attention(draw):
         width, heads, batch, length = _sizes(draw, 2)
         yield case(
             draw.normal(batch, length, width, dtype=dtype),
-            build=_made(draw, width, heads, dtype=dtype),
+            build=_draw_layer(draw, width, heads, dtype=dtype),
         )
-    yield case(draw.normal(1, 1, width), build=_made(draw, width, 1))
+    yield case(draw.normal(1, 1, width), build=_draw_layer(draw, width, 1))
 
 
 @multi_head_attention.group("with a bias", points=1)
 def with_a_bias(draw):
     width, heads, batch, length = _sizes(draw, 2)
-    yield case(draw.normal(batch, length, width), build=_made(draw, width, heads, bias=True))
+    yield case(draw.normal(batch, length, width), build=_draw_layer(draw, width, heads, bias=True))
 
 
 @multi_head_attention.group("other keys and values, unequal lengths", points=1)
 def other_keys_and_values(draw):
     width, heads, batch, queries, keys = _sizes(draw, 3)
     query, key, value = (draw.normal(batch, length, width) for length in (queries, keys, keys))
-    yield case(query, key, build=_made(draw, width, heads))
-    yield case(query, key, value, draw.mask(queries, keys), build=_made(draw, width, heads))
+    yield case(query, key, build=_draw_layer(draw, width, heads))
+    yield case(query, key, value, draw.mask(queries, keys), build=_draw_layer(draw, width, heads))
 
 
 @multi_head_attention.group("masks of all three shapes, equal sizes too", points=1)
@@ -92,20 +92,20 @@ def masks(draw):
     for shape in ((length, length), (batch, length, length)):  # (batch, 1, length): next group
         x = draw.normal(batch, length, width)
         x[1] = x[0]  # the same text twice, under masks of their own
-        yield case(x, mask=draw.mask(*shape), build=_made(draw, width, heads))
+        yield case(x, mask=draw.mask(*shape), build=_draw_layer(draw, width, heads))
     x = draw.normal(heads, heads, width)
     for shape in ((heads, 1, heads), (heads, heads)):
-        yield case(x, mask=draw.mask(*shape), build=_made(draw, width, heads))
+        yield case(x, mask=draw.mask(*shape), build=_draw_layer(draw, width, heads))
 
 
 def _hidden_above(draw):
     width, heads, batch, queries, keys = _sizes(draw, 3)
     query, key, mask = hidden_above(draw, batch, keys, width, queries=queries)
-    made = _made(draw, width, heads)
+    layer = _draw_layer(draw, width, heads)
     for head in range(heads):
         names = {part: f"heads.{head}.{part}.weight" for part in ("query", "key")}
-        for_large_scores(made.state, width // heads, **names)
-    return case(query, key, mask=mask, build=made)
+        for_large_scores(layer.state, width // heads, **names)
+    return case(query, key, mask=mask, build=layer)
 
 
 @multi_head_attention.group("nothing to attend to, and large scores", points=1)
@@ -114,7 +114,7 @@ def nothing_to_attend_to(draw):
     empty_sentence = draw.mask(batch, 1, length)
     empty_sentence[draw.integer(0, batch - 1)] = False
     x = draw.normal(batch, length, width)
-    yield case(x, mask=empty_sentence, build=_made(draw, width, heads, bias=True))
+    yield case(x, mask=empty_sentence, build=_draw_layer(draw, width, heads, bias=True))
     yield _hidden_above(draw)
 
 
@@ -131,10 +131,10 @@ def gradients(draw):
     query, key, value = (
         draw.normal(batch, length, width, dtype=torch.float64) for length in (queries, keys, keys)
     )
-    made = _made(draw, width, heads, bias=True, dtype=torch.float64)
+    layer = _draw_layer(draw, width, heads, bias=True, dtype=torch.float64)
     mask = draw.mask(queries, keys)
     mask[draw.integer(0, queries - 1)] = False
-    yield case(query, key, value, mask, gradients=True, build=made)
+    yield case(query, key, value, mask, gradients=True, build=layer)
 
 
 class _Layer(nn.Module):

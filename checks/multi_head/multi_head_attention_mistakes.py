@@ -60,8 +60,8 @@ class SlicesTheInput(_Layer):
 
     def attend(self, place, *inputs):
         width = inputs[0].shape[-1] // len(self.heads)
-        mine = slice(place * width, (place + 1) * width)
-        return self.heads[place](*(None if x is None else x[..., mine] for x in inputs[:3]), inputs[3])
+        own_columns = slice(place * width, (place + 1) * width)
+        return self.heads[place](*(None if x is None else x[..., own_columns] for x in inputs[:3]), inputs[3])
 
 
 @multi_head_attention.mistake(

@@ -56,8 +56,8 @@ def _case(draw, obfuscation, way, sizes, permutation=None, dtype=torch.float32, 
         "places": draw.normal(length, width, dtype=dtype) if places is None else places,
     }
     order = _order(draw, length) if permutation is None else permutation
-    made = obfuscation.made({"way": WAYS.index(way)}, given)
-    return case(made, draw.normal(batch, length, width, dtype=dtype), order)
+    attention = obfuscation.draw_function({"way": WAYS.index(way)}, given)
+    return case(attention, draw.normal(batch, length, width, dtype=dtype), order)
 
 
 def _order(draw, length):

@@ -26,17 +26,17 @@ def _table(max_len, embed_dim):
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :embed_dim]  # (max_len, E)
 
 
-def _kept_as_asked(cases, values):
+def _check_buffer(cases, values):
     """A non-persistent buffer `pe` with the table in it, nothing random: None, a mistake or a sentence."""
-    for drawn_case, made in zip(cases, values, strict=True):
+    for drawn_case, report in zip(cases, values, strict=True):
         embed_dim, max_len = drawn_case.build.args
-        if "pe" in made["parameters"]:
+        if "pe" in report["parameters"]:
             return "a_parameter"
-        if "pe" not in made["buffer values"]:
+        if "pe" not in report["buffer values"]:
             return "a_plain_attribute"
-        if made["state"]:
+        if report["state"]:
             return "saved_in_state_dict"
-        pe = made["buffer values"]["pe"]
+        pe = report["buffer values"]["pe"]
         if tuple(pe.shape) not in ((max_len, embed_dim), (1, max_len, embed_dim)):
             return (
                 f"The buffer `pe` has shape {tuple(pe.shape)}; asked for are (max_len, E), here "
@@ -48,7 +48,7 @@ def _kept_as_asked(cases, values):
             return mistake_with(pe, max_len, embed_dim) or (
                 "The buffer `pe` does not hold the table of `sinusoidal_encoding(max_len, embed_dim)`."
             )
-        if _others_vanish(made["result"], made["result again"]):
+        if _others_vanish(report["result"], report["result again"]):
             return "drops_out"
     return None
 
@@ -64,8 +64,8 @@ def shorter(draw):
     for dtype in FLOATS:
         batch, width, *lengths = draw.sizes(4)
         length, max_len = sorted(lengths)
-        made = build(width, max_len, double=dtype == torch.float64, look=("result", "result again"))
-        yield case(draw.normal(batch, length, width, dtype=dtype), build=made)
+        layer = build(width, max_len, double=dtype == torch.float64, look=("result", "result again"))
+        yield case(draw.normal(batch, length, width, dtype=dtype), build=layer)
     batch, width, max_len = draw.sizes(3)
     yield case(draw.normal(batch, 1, width), build=build(width, max_len, eval=True))
 
@@ -81,9 +81,9 @@ def full(draw):
 
 
 @positional_encoding.group(
-    "a buffer that no checkpoint carries, no dropout", points=1, verify=_kept_as_asked, withhold_points=True
+    "a buffer that no checkpoint carries, no dropout", points=1, verify=_check_buffer, withhold_points=True
 )
-def kept(draw):
+def buffer(draw):
     looks = ("parameters", "buffer values", "state", "result", "result again")
     batch, width, *lengths = draw.sizes(4)
     for max_len in lengths:

@@ -55,10 +55,10 @@ def mistake_with(table, *sizes):
     """The name of the mistake that gives this very table, if there is one."""
     for mistake in sinusoidal_encoding.mistakes:
         try:
-            theirs = mistake.answer(*sizes)
+            mistaken_table = mistake.answer(*sizes)
         except RuntimeError:  # one of them fails at odd widths
             continue
-        if theirs.shape == table.shape and not differs(table, theirs, 1e-5):
+        if mistaken_table.shape == table.shape and not differs(table, mistaken_table, 1e-5):
             return mistake.name
     return None
 

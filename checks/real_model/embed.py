@@ -50,13 +50,15 @@ class Block(nn.Module):
 
 
 def tokenizer_of(vocabulary):
-    made = Tokenizer(WordPiece({word: index for index, word in enumerate(vocabulary)}, unk_token="[UNK]"))
-    made.pre_tokenizer = Whitespace()
+    tokenizer = Tokenizer(
+        WordPiece({word: index for index, word in enumerate(vocabulary)}, unk_token="[UNK]")
+    )
+    tokenizer.pre_tokenizer = Whitespace()
     special = [("[CLS]", 2), ("[SEP]", 3)]
-    made.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=special)
-    made.enable_padding(pad_id=0, pad_token="[PAD]")
-    made.enable_truncation(max_length=LONGEST)
-    return made
+    tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=special)
+    tokenizer.enable_padding(pad_id=0, pad_token="[PAD]")
+    tokenizer.enable_truncation(max_length=LONGEST)
+    return tokenizer
 
 
 def watching(answer):
@@ -99,11 +101,11 @@ def _text(draw, length):
 
 
 def _case(draw, lengths, dtype=torch.float32, blocks=2, size=1.0, recording=True, training=False,
-          only_once=False, look=("result",), again=False):  # fmt: skip
+          only_once=False, look=("result",), repeat_first=False):  # fmt: skip
     """Texts of so many words each; `again` appends the first one once more."""
     (width,) = draw.sizes(1)
     texts = [_text(draw, length) for length in lengths]
-    texts += texts[:1] if again else []
+    texts += texts[:1] if repeat_first else []
     table = draw.normal(VOCABULARY, width, dtype=dtype)
     layers = [[draw.normal(width, width, dtype=dtype) / 4 for _ in range(2)] for _ in range(blocks)]
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS]
@@ -125,7 +127,7 @@ def equal_lengths(draw):
 
 @embed.group("texts of unequal length: padding", points=2)
 def unequal_lengths(draw):
-    yield _case(draw, draw.sizes(4), again=True)
+    yield _case(draw, draw.sizes(4), repeat_first=True)
     yield _case(draw, (1, *draw.sizes(2), 1), torch.float64, blocks=3)
 
 

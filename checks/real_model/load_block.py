@@ -121,8 +121,8 @@ def load(weights, layer, parts=None, prefix="encoder.layer.{}."):
     parts = PARTS if parts is None else parts
     start = prefix.format(layer)
     return {
-        f"{ours}.{kind}": weights[f"{start}{theirs}.{kind}"]
-        for ours, theirs in parts.items()
+        f"{part}.{kind}": weights[f"{start}{bert_part}.{kind}"]
+        for part, bert_part in parts.items()
         for kind in ("weight", "bias")
     }
 
@@ -159,16 +159,16 @@ def line_by_line(weights, layer):
     "whether one is missing."
 )
 def by_renaming(weights, layer):
-    start, ours = f"encoder.layer.{layer}.", {theirs: name for name, theirs in PARTS.items()}
+    start, ours = f"encoder.layer.{layer}.", {bert_part: name for name, bert_part in PARTS.items()}
     state = {}
     for entry, tensor in weights.items():
         name, _, kind = entry.removeprefix(start).rpartition(".")
         if entry.startswith(start) and name in ours and kind in ("weight", "bias"):
             state[f"{ours[name]}.{kind}"] = tensor
-    for name, theirs in PARTS.items():
+    for name, bert_part in PARTS.items():
         for kind in ("weight", "bias"):
             if f"{name}.{kind}" not in state:
-                raise KeyError(f"{start}{theirs}.{kind} is not in the checkpoint")
+                raise KeyError(f"{start}{bert_part}.{kind} is not in the checkpoint")
     return state
 
 
@@ -185,10 +185,10 @@ def views(weights, layer):
 @load_block.also_right
 def by_a_loop(weights, layer):
     state = {}
-    for ours, theirs in reversed(PARTS.items()):
+    for part, bert_part in reversed(PARTS.items()):
         for kind in ("bias", "weight"):
-            name = ".".join(("encoder", "layer", str(layer), theirs, kind))
+            name = ".".join(("encoder", "layer", str(layer), bert_part, kind))
             if name not in weights:
                 raise KeyError(name)
-            state[ours + "." + kind] = weights[name]
+            state[part + "." + kind] = weights[name]
     return state

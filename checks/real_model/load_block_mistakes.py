@@ -65,9 +65,9 @@ def prefix_match(weights, layer):
     for entry, tensor in weights.items():
         if entry.startswith(f"encoder.layer.{layer}"):
             name, _, kind = entry.rpartition(".")
-            for ours, theirs in PARTS.items():
-                if name.split(".", 3)[-1] == theirs:
-                    state[f"{ours}.{kind}"] = tensor
+            for part, bert_part in PARTS.items():
+                if name.split(".", 3)[-1] == bert_part:
+                    state[f"{part}.{kind}"] = tensor
     return state
 
 
@@ -101,8 +101,10 @@ def counted_from_one(weights, layer):
     "The entries are taken by their place in the dict. Their order means nothing: find each by its name."
 )
 def by_order(weights, layer):
-    mine = [tensor for entry, tensor in weights.items() if entry.startswith(f"encoder.layer.{layer}.")]
-    return dict(zip(load(weights, layer), mine))
+    block_tensors = [
+        tensor for entry, tensor in weights.items() if entry.startswith(f"encoder.layer.{layer}.")
+    ]
+    return dict(zip(load(weights, layer), block_tensors))
 
 
 @load_block.mistake(
@@ -124,7 +126,7 @@ def no_norms(weights, layer):
     "random numbers there: raise a KeyError that says its full name."
 )
 def skips_what_is_missing(weights, layer):
-    names = {f"{ours}.{kind}": f"encoder.layer.{layer}.{theirs}.{kind}" for ours, theirs in PARTS.items()
+    names = {f"{part}.{kind}": f"encoder.layer.{layer}.{bert}.{kind}" for part, bert in PARTS.items()
              for kind in ("weight", "bias")}  # fmt: skip
     return {name: weights[entry] for name, entry in names.items() if entry in weights}
 
@@ -144,7 +146,7 @@ def short_name_in_the_error(weights, layer):
     "need; the others are ignored."
 )
 def refuses_unknown_entries(weights, layer):
-    known = {f"{theirs}.{kind}" for theirs in PARTS.values() for kind in ("weight", "bias")}
+    known = {f"{bert_part}.{kind}" for bert_part in PARTS.values() for kind in ("weight", "bias")}
     start = f"encoder.layer.{layer}."
     for entry in weights:
         if entry.startswith(start) and entry.removeprefix(start) not in known:

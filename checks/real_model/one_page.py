@@ -66,9 +66,9 @@ PARTS = {
 def load_block(weights, layer):
     """One layer of a BERT checkpoint under the names of `TransformerBlock`."""
     state = {}
-    for ours, theirs in PARTS.items():
+    for part, bert_part in PARTS.items():
         for kind in ("weight", "bias"):
-            state[f"{ours}.{kind}"] = weights[f"encoder.layer.{layer}.{theirs}.{kind}"]
+            state[f"{part}.{kind}"] = weights[f"encoder.layer.{layer}.{bert_part}.{kind}"]
     return state
 
 

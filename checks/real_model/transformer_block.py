@@ -44,10 +44,10 @@ def _case(draw, mask=False, double=False, eval=False, change=None, size=1.0, gra
     state = _state(draw, embed_dim, hidden_dim, dtype)
     if change is not None:
         change(state)
-    made = build(embed_dim, heads, hidden_dim, state=state, double=double, eval=eval)
+    block = build(embed_dim, heads, hidden_dim, state=state, double=double, eval=eval)
     x = draw.normal(batch, length, embed_dim, dtype=dtype) * size
     given = {"mask": draw.mask(batch, 1, length)} if mask else {}
-    return case(x, build=made, gradients=gradients, **given)
+    return case(x, build=block, gradients=gradients, **given)
 
 
 @transformer_block.group("without a mask", points=2)
@@ -62,18 +62,18 @@ def with_mask(draw):
     heads, head_size, batch, length, hidden_dim = draw.heads(3)
     embed_dim = heads * head_size
     for shape in ((length, length), (batch, length, length)):
-        made = build(embed_dim, heads, hidden_dim, state=_state(draw, embed_dim, hidden_dim))
-        yield case(draw.normal(batch, length, embed_dim), draw.mask(*shape), build=made)
+        block = build(embed_dim, heads, hidden_dim, state=_state(draw, embed_dim, hidden_dim))
+        yield case(draw.normal(batch, length, embed_dim), draw.mask(*shape), build=block)
 
 
 @transformer_block.group("equal sizes, one token, one head", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
     for heads, hidden_dim, shape in ((1, size, (size, size, size)), (size, 3 * size, (2, 1, size))):
-        made = build(size, heads, hidden_dim, state=_state(draw, size, hidden_dim))
-        yield case(draw.normal(*shape), build=made)
-    made = build(4 * size, 4, 4 * size, state=_state(draw, 4 * size, 4 * size))
-    yield case(draw.normal(size, size, 4 * size), mask=draw.mask(size, 1, size), build=made)
+        block = build(size, heads, hidden_dim, state=_state(draw, size, hidden_dim))
+        yield case(draw.normal(*shape), build=block)
+    block = build(4 * size, 4, 4 * size, state=_state(draw, 4 * size, 4 * size))
+    yield case(draw.normal(size, size, 4 * size), mask=draw.mask(size, 1, size), build=block)
 
 
 def _the_same_in_both_modes(cases, values):
@@ -81,8 +81,8 @@ def _the_same_in_both_modes(cases, values):
     for each, value in zip(cases, values, strict=True):
         if not isinstance(value, torch.Tensor) or value.shape != each.args[0].shape:
             return f"`TransformerBlock` does not return one tensor of shape {tuple(each.args[0].shape)}."
-    training, again, evaluation = values
-    if not torch.allclose(training, again, rtol=1e-6, atol=1e-9):
+    training, repeated, evaluation = values
+    if not torch.allclose(training, repeated, rtol=1e-6, atol=1e-9):
         return "DropoutActive"
     if not torch.allclose(training, evaluation, rtol=1e-6, atol=1e-9):
         return "`TransformerBlock` gives other results in evaluation mode: it is to be the same in both."
@@ -129,9 +129,9 @@ def _case_with_an_empty_text(draw):
     mask = draw.mask(batch, 1, length)
     mask[draw.integer(0, batch - 1)] = False
     state = _state(draw, embed_dim, hidden_dim, torch.float64)
-    made = build(embed_dim, heads, hidden_dim, state=state, double=True)
+    block = build(embed_dim, heads, hidden_dim, state=state, double=True)
     x = draw.normal(batch, length, embed_dim, dtype=torch.float64)
-    return case(x, mask=mask, build=made, gradients=True)
+    return case(x, mask=mask, build=block, gradients=True)
 
 
 @transformer_block.group("its sixteen parameters", points=0.5)

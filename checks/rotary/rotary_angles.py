@@ -49,8 +49,10 @@ def _right_far_out(cases, values):
         if float(missed.max()) <= TOLERANCE_WHERE_LONG:
             continue
         for mistake in rotary_angles.mistakes:
-            theirs = mistake.answer(*drawn_case.args)
-            if theirs.shape == angles.shape and torch.allclose(angles.double(), theirs.double(), atol=1e-4):
+            mistaken_angles = mistake.answer(*drawn_case.args)
+            if mistaken_angles.shape == angles.shape and torch.allclose(
+                angles.double(), mistaken_angles.double(), atol=1e-4
+            ):
                 return mistake.name
         first = int((missed > TOLERANCE_WHERE_LONG).int().argmax())
         return (

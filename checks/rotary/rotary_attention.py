@@ -36,7 +36,7 @@ def _sizes(draw):
     return heads, 14, batch, length, before
 
 
-def _made(draw, heads, head_size, double=False, **given):
+def _draw_layer(draw, heads, head_size, double=False, **given):
     """The layer with weights of the judge's."""
     width = heads * head_size
     names = ("query", "key", "value", "output")
@@ -44,18 +44,18 @@ def _made(draw, heads, head_size, double=False, **given):
     return build(width, heads, state=state, double=double, **given)
 
 
-def _asked(draw, past=False, hidden=False, double=False, gradients=False, **given):
+def _draw_case(draw, past=False, hidden=False, double=False, gradients=False, **given):
     heads, head_size, batch, length, before = _sizes(draw)
     dtype = torch.float64 if double else torch.float32
     x = draw.normal(batch, length, heads * head_size, dtype=dtype)
-    asked = {}
+    arguments = {}
     if past:
         shape = (batch, heads, before, head_size)
-        asked["cache"] = tuple(draw.normal(*shape, dtype=dtype) for _ in range(2))
+        arguments["cache"] = tuple(draw.normal(*shape, dtype=dtype) for _ in range(2))
     if hidden:
-        asked["mask"] = _causal(length, before if past else 0)
-    made = _made(draw, heads, head_size, double, **given)
-    return case(x, **asked, build=made, gradients=gradients)
+        arguments["mask"] = _causal(length, before if past else 0)
+    layer = _draw_layer(draw, heads, head_size, double, **given)
+    return case(x, **arguments, build=layer, gradients=gradients)
 
 
 def _causal(length, before):
@@ -80,31 +80,31 @@ def own_weights(draw):
 @rotary_attention.group("a text at once, without a mask", points=1)
 def without_a_mask(draw):
     for double in (False, True):
-        yield _asked(draw, double=double)
-    yield case(draw.normal(11, 1, 98), build=_made(draw, 7, 14))
+        yield _draw_case(draw, double=double)
+    yield case(draw.normal(11, 1, 98), build=_draw_layer(draw, 7, 14))
 
 
 @rotary_attention.group("masks of all three shapes", points=1)
 def masks(draw):
-    yield _asked(draw, hidden=True)
+    yield _draw_case(draw, hidden=True)
     heads, head_size, batch, length, _ = _sizes(draw)
     for shape in ((length, length), (batch, 1, length), (batch, length, length)):
         x = draw.normal(batch, length, heads * head_size)
-        yield case(x, mask=draw.mask(*shape), build=_made(draw, heads, head_size))
+        yield case(x, mask=draw.mask(*shape), build=_draw_layer(draw, heads, head_size))
 
 
 @rotary_attention.group("behind a cache", points=2)
 def behind_a_cache(draw):
     for hidden in (True, False):
-        yield _asked(draw, past=True, hidden=hidden)
+        yield _draw_case(draw, past=True, hidden=hidden)
     heads, head_size, batch, _, before = _sizes(draw)
     double = {"dtype": torch.float64}
     cache = [draw.normal(batch, heads, before, head_size, **double) for _ in range(2)]  # a list, this time
     x, mask = draw.normal(batch, 1, heads * head_size, **double), draw.mask(batch, 1, before + 1)
-    yield case(x, mask, cache, build=_made(draw, heads, head_size, double=True))
+    yield case(x, mask, cache, build=_draw_layer(draw, heads, head_size, double=True))
     # Behind more than 256 tokens, where half precision has no room for every position.
     far = tuple(draw.normal(1, 1, 301, head_size) for _ in range(2))
-    yield case(draw.normal(1, 3, head_size) / 4, cache=far, build=_made(draw, 1, head_size))
+    yield case(draw.normal(1, 3, head_size) / 4, cache=far, build=_draw_layer(draw, 1, head_size))
 
 
 @rotary_attention.group("equal sizes: as many texts as heads, as many tokens", points=1)
@@ -112,15 +112,15 @@ def equal_sizes(draw):
     (heads,) = draw.shuffled((7, 9))[:1]
     for shape in ((heads, 1, heads), (heads, heads, heads), (heads, heads)):
         x = draw.normal(heads, heads, 14 * heads)
-        yield case(x, mask=draw.mask(*shape), build=_made(draw, heads, 14))  # B = H = T
+        yield case(x, mask=draw.mask(*shape), build=_draw_layer(draw, heads, 14))  # B = H = T
     x, cache = draw.normal(14, 14, 14), tuple(draw.normal(14, 1, 14, 14) for _ in range(2))
-    yield case(x, mask=_causal(14, 14), cache=cache, build=_made(draw, 1, 14))  # one head
+    yield case(x, mask=_causal(14, 14), cache=cache, build=_draw_layer(draw, 1, 14))  # one head
 
 
 @rotary_attention.group("another base", points=1)
 def another_base(draw):
     for base, past in ((100.0, True), (500.0, False)):
-        yield _asked(draw, past=past, hidden=True, base=base)
+        yield _draw_case(draw, past=past, hidden=True, base=base)
 
 
 @rotary_attention.group("nothing to attend to, and large scores", points=1)
@@ -128,11 +128,13 @@ def nothing_to_attend_to(draw):
     heads, head_size, batch, length, _ = _sizes(draw)
     mask = draw.mask(batch, length, length)
     mask[draw.integer(0, batch - 1), draw.integer(0, length - 1)] = False
-    yield case(draw.normal(batch, length, heads * head_size), mask=mask, build=_made(draw, heads, head_size))
-    made = _made(draw, heads, head_size)
-    for_large_scores(made.state, head_size)
+    yield case(
+        draw.normal(batch, length, heads * head_size), mask=mask, build=_draw_layer(draw, heads, head_size)
+    )
+    layer = _draw_layer(draw, heads, head_size)
+    for_large_scores(layer.state, head_size)
     x = draw.normal(batch, 1, heads * head_size)  # one token: whatever its score, it sees itself
-    yield case(x, mask=torch.ones(1, 1, dtype=torch.bool), build=made)
+    yield case(x, mask=torch.ones(1, 1, dtype=torch.bool), build=layer)
 
 
 @rotary_attention.group("widths and head sizes that cannot be", points=1)
@@ -146,7 +148,7 @@ def refusals(draw):
 @rotary_attention.group("gradients", points=1)
 def gradients(draw):
     for past in (False, True):
-        yield _asked(draw, past=past, hidden=True, double=not past, gradients=True)
+        yield _draw_case(draw, past=past, hidden=True, double=not past, gradients=True)
 
 
 class Right(nn.Module):

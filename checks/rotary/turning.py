@@ -23,13 +23,13 @@ def turning(name):
     return exercise
 
 
-def _turned(draw, *leading, length, dtype=torch.float32, width=None, **asked):
+def _turned(draw, *leading, length, dtype=torch.float32, width=None, **options):
     """x `(*leading, T, D)` and angles `(T, D/2)` all round the circle."""
     width = width or draw.shuffled(WIDTHS)[0]
     return case(
         draw.normal(*leading, length, width, dtype=dtype),
         4 * draw.normal(length, width // 2, dtype=dtype),
-        **asked,
+        **options,
     )
 
 

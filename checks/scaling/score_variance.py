@@ -67,8 +67,8 @@ def one_answer_a_seed(_cases, values):
     wrong_kind = not_floats(values)
     if wrong_kind:
         return wrong_kind
-    first, other, again, *twice = values
-    if not math.isclose(first, again, rel_tol=1e-6) or not math.isclose(*twice[:2], rel_tol=1e-6):
+    first, other, same_seed, *twice = values
+    if not math.isclose(first, same_seed, rel_tol=1e-6) or not math.isclose(*twice[:2], rel_tol=1e-6):
         return "seed_ignored"
     if not math.isclose(*twice[2:], rel_tol=1e-6):
         return "Without `samples` the answer should be the same as with samples=10_000 and the same seed."

@@ -18,18 +18,18 @@ FEW = 10  # pairs of vectors
 NARROW = 2  # their width: single products, which stray twice as far as normal numbers of the same variance
 
 
-def made_up(asked, values, seed) -> str | None:
+def made_up(all_pairs, values, seed) -> str | None:
     """What shows that `values`, one for each (d_k, samples) asked, were not measured, if anything."""
-    kinds = [(samples < FEW, d_k < NARROW) for d_k, samples in asked]
+    kinds = [(samples < FEW, d_k < NARROW) for d_k, samples in all_pairs]
     for kind in dict.fromkeys(kinds):
         chosen = [index for index, each in enumerate(kinds) if each == kind]
-        pairs, theirs = tuple(asked[index] for index in chosen), [values[index] for index in chosen]
-        negative = min(theirs) < -1e-3
-        if negative or not any(map(_spread_evenly, _places(pairs, theirs, seed))):
+        pairs, claimed = tuple(all_pairs[index] for index in chosen), [values[index] for index in chosen]
+        negative = min(claimed) < -1e-3
+        if negative or not any(map(_spread_evenly, _places(pairs, claimed, seed))):
             samples = [samples for _, samples in pairs]
             measured = [about_the_mean[0] for about_the_mean, _ in _measured(pairs, seed)]
             return (
-                f"With {min(samples)} to {max(samples)} samples your answers lie {_distance(pairs, theirs)} "
+                f"With {min(samples)} to {max(samples)} samples your answers lie {_distance(pairs, claimed)} "
                 "from d_k on average; variances that are measured on so many pairs lie "
                 f"{_distance(pairs, measured)} from it, above more rarely and further than below. "
                 "Draw `samples` pairs for each answer, and measure on these."

@@ -101,7 +101,7 @@ c = torch.matmul(b, value)
 class Candidate:
     """One attention function, whether it is right, and what a broken one does, for the judge's eyes only."""
 
-    made: MadeInKernel
+    function: MadeInKernel
     right: bool
     kind: str = field(default="right")
 
@@ -125,11 +125,11 @@ class Family:
         """A function whose steps are drawn from the right ones, but for those that `changed` gives."""
         chosen = {name: self.draw.integer(0, len(ways) - 1) for name, ways in STEPS.items()}
         chosen |= {name: self.ways[name].index(way) for name, way in (changed or {}).items()}
-        return self._made({"whole": len(WHOLE)} | chosen)
+        return self._draw_function({"whole": len(WHOLE)} | chosen)
 
     def of_another_make(self, which: int) -> MadeInKernel:
         """A right function that has no such steps."""
-        return self._made({"whole": which})
+        return self._draw_function({"whole": which})
 
     def right_ones(self, count: int) -> list[Candidate]:
         """The plainest right function, one of quite another make, and `count - 2` whose steps are drawn."""
@@ -143,5 +143,5 @@ class Family:
         """One of each kind."""
         return [Candidate(self.in_steps(changed), False, kind) for kind, changed in self.broken.items()]
 
-    def _made(self, chosen: dict[str, int]) -> MadeInKernel:
-        return self.obfuscation.made(chosen, {"number": self.draw.integer(3, 40) + 0.5})
+    def _draw_function(self, chosen: dict[str, int]) -> MadeInKernel:
+        return self.obfuscation.draw_function(chosen, {"number": self.draw.integer(3, 40) + 0.5})

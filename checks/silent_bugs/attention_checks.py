@@ -93,17 +93,17 @@ def calls(dtypes, sizes, masks, empty, given) -> tuple[Call, ...]:
     generator = torch.Generator().manual_seed(5)
     batch, queries, keys, width, value_width = sizes
     shapes = ((batch, queries, width), (batch, keys, width), (batch, keys, value_width))
-    made = []
+    drawn_calls = []
     for dtype in dtypes:
         tensors = [torch.randn(shape, generator=generator, dtype=dtype) for shape in shapes]
         for count, kind in product(given, masks):
-            most, first = count == given[-1], dtype == dtypes[0]
+            all_given, first = count == given[-1], dtype == dtypes[0]
             # Not everything is tried with everything: a second dtype needs one call to be seen, arguments
             # that are left out need no mask of every kind, and gradients are slow.
-            if (most and kind == masks[-1]) or (first and (most or kind in masks[:2])):
+            if (all_given and kind == masks[-1]) or (first and (all_given or kind in masks[:2])):
                 mask = _mask(kind, batch, queries, keys if count > 1 else queries, empty, generator)
-                made.append(_call(tensors[:count], mask, most and kind in (masks[0], masks[-1])))
-    return tuple(made)
+                drawn_calls.append(_call(tensors[:count], mask, all_given and kind in (masks[0], masks[-1])))
+    return tuple(drawn_calls)
 
 
 def _call(tensors, mask, with_gradients):
@@ -130,11 +130,11 @@ def _loss(results):
     return sum(result.square().sum() for result in results)
 
 
-def _alike(mine, right, same, dtype_matters):
-    if mine.shape != right.shape or (dtype_matters and mine.dtype != right.dtype):
+def _alike(actual, expected, same, dtype_matters):
+    if actual.shape != expected.shape or (dtype_matters and actual.dtype != expected.dtype):
         return False
-    mine = mine.detach().to(right.dtype)
-    return same(mine, right) if same is torch.equal else same(mine, right, rtol=1e-4, atol=1e-5)
+    actual = actual.detach().to(expected.dtype)
+    return same(actual, expected) if same is torch.equal else same(actual, expected, rtol=1e-4, atol=1e-5)
 
 
 def _same_gradients(results, lent, right):

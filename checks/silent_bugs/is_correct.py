@@ -22,7 +22,7 @@ def drawn_candidates(draw, family: str) -> list[Candidate]:
 def _cases(draw, family):
     """The label stays here: what travels is the function alone, as compiled code that all of them share."""
     for candidate in drawn_candidates(draw, family):
-        yield case(candidate.made)
+        yield case(candidate.function)
 
 
 # Every group holds both kinds and stands or falls as a whole, so neither an answer that never changes

@@ -36,10 +36,10 @@ def _survives(attention, given, mask):
     right = formula(*originals, mask=mask)
     sum(tensor.pow(3).sum() for tensor in right).backward()
     try:
-        mine = tuple(attention(**arguments))
-        for tensor, expected in zip(mine, right, strict=True):
+        results = tuple(attention(**arguments))
+        for tensor, expected in zip(results, right, strict=True):
             torch.testing.assert_close(tensor, expected, rtol=1e-4, atol=1e-4)
-        sum(tensor.pow(3).sum() for tensor in mine).backward()
+        sum(tensor.pow(3).sum() for tensor in results).backward()
         for tensor, original in zip(copies, originals):
             torch.testing.assert_close(tensor.grad, original.grad, rtol=1e-3, atol=1e-3)
             assert torch.equal(tensor, original)
@@ -68,7 +68,7 @@ def question_by_question(attention):
             if call.gradients is not None:
                 (output.square().sum() + weights.square().sum()).backward()
                 pairs = zip((query, *others), call.gradients)
-                passed += [torch.allclose(mine.grad, right, rtol=1e-3, atol=1e-4) for mine, right in pairs]
+                passed += [torch.allclose(leaf.grad, right, rtol=1e-3, atol=1e-4) for leaf, right in pairs]
         except Exception:
             passed.append(False)
     return all(passed)

@@ -38,15 +38,16 @@ def against_torch(attention):
             for given, mask in calls:
                 copies = [tensor.detach().clone() for tensor in given]
                 mask_copy = None if mask is None else mask.clone()
-                mine = attention(*given, mask=mask)
+                actual = attention(*given, mask=mask)
                 assert all(map(torch.equal, given, copies))
                 assert mask is None or torch.equal(mask, mask_copy)
                 q, k, v = (*given, given[-1], given[-1])[:3] if len(given) < 3 else given
-                right = [F.scaled_dot_product_attention(q, k, x, mask_copy) for x in (v, _unit(k))]
-                torch.testing.assert_close(mine[0], right[0], rtol=1e-4, atol=1e-5)
-                torch.testing.assert_close(mine[1], right[1], rtol=1e-4, atol=1e-5)
+                expected = [F.scaled_dot_product_attention(q, k, x, mask_copy) for x in (v, _unit(k))]
+                torch.testing.assert_close(actual[0], expected[0], rtol=1e-4, atol=1e-5)
+                torch.testing.assert_close(actual[1], expected[1], rtol=1e-4, atol=1e-5)
                 gradients = [
-                    torch.autograd.grad([(x**2).sum() for x in results], given) for results in (mine, right)
+                    torch.autograd.grad([(x**2).sum() for x in results], given)
+                    for results in (actual, expected)
                 ]
                 torch.testing.assert_close(*gradients, rtol=1e-3, atol=1e-4)
     except Exception:
@@ -86,11 +87,11 @@ def only_what_is_seen(attention):
                 return False
             if not bool(((tensor - other).abs() < 1e-5).all()):
                 return False
-        mine = torch.autograd.grad(results[0].exp().sum() + results[1].exp().sum(), used)
-        theirs = torch.autograd.grad(expected[0].exp().sum() + expected[1].exp().sum(), given)
-        close = all(torch.allclose(a, b, rtol=1e-3, atol=1e-4) for a, b in zip(mine, theirs))
-        kept = all(torch.equal(a, b) for a, b in zip(used, given))
-        return close and kept and (mask is None or torch.equal(mask, mask_used))
+        gradients = torch.autograd.grad(results[0].exp().sum() + results[1].exp().sum(), used)
+        expected_gradients = torch.autograd.grad(expected[0].exp().sum() + expected[1].exp().sum(), given)
+        close = all(torch.allclose(a, b, rtol=1e-3, atol=1e-4) for a, b in zip(gradients, expected_gradients))
+        unchanged = all(torch.equal(a, b) for a, b in zip(used, given))
+        return close and unchanged and (mask is None or torch.equal(mask, mask_used))
 
     for dtype in FLOATS:
         query, key, value = _tensors(dtype)
@@ -146,8 +147,8 @@ def _has_the_properties(attention, dtype):
             return False
     # No key means the query, no value the key.
     for short, long in (((query,), (query, query, query)), ((query, key), (query, key, key))):
-        for mine, full in zip(attention(*short), attention(*long), strict=True):
-            if not torch.allclose(mine, full, **near):
+        for of_short, full in zip(attention(*short), attention(*long), strict=True):
+            if not torch.allclose(of_short, full, **near):
                 return False
     unchanged = all(map(torch.equal, tensors, before)) and all(map(torch.equal, masks, _masks()))
     square = query.detach()

@@ -39,7 +39,7 @@ class _Sizes:
         }
 
 
-def _made(draw, sizes, layer=EFFICIENT, positional=False, double=False, look=("result",)):
+def _draw_layer(draw, sizes, layer=EFFICIENT, positional=False, double=False, look=("result",)):
     """The classifier with weights of the judge's; `layer` None is the layer that nobody knows."""
     if layer is None:
         attending, shapes = unheard_of()
@@ -57,8 +57,8 @@ def _made(draw, sizes, layer=EFFICIENT, positional=False, double=False, look=("r
         projects = len(shape) == 2 and name not in ("embedding.weight", "positional.table")
         state[name] = draw.linear(*shape, dtype=dtype) if projects else draw.normal(*shape, dtype=dtype)
     state["embedding.weight"][0] = 0  # as a padding's embedding is made, and as it stays
-    made = (sizes.vocab_size, sizes.embed_dim, sizes.classes, attending)
-    return build(*made, state=state, double=double, look=look, **more)
+    arguments = (sizes.vocab_size, sizes.embed_dim, sizes.classes, attending)
+    return build(*arguments, state=state, double=double, look=look, **more)
 
 
 def _padded(draw, sizes):
@@ -82,8 +82,8 @@ def parameters(draw):
     sizes = _Sizes(draw)
     attending, _ = attention(EFFICIENT, sizes.embed_dim, sizes.heads)
     places, _ = positions(150 + sizes.length, sizes.embed_dim)
-    made = (sizes.vocab_size, sizes.embed_dim, sizes.classes, attending, places)
-    yield case(build=build(*made, look=("parameters",)))
+    arguments = (sizes.vocab_size, sizes.embed_dim, sizes.classes, attending, places)
+    yield case(build=build(*arguments, look=("parameters",)))
 
 
 @text_classifier.group("logits without a mask", points=2)
@@ -93,7 +93,7 @@ def without_mask(draw):
         # Id 0 as well: nothing is hidden where no mask is given.
         input_ids = _tokens(draw, sizes, lowest=0)
         input_ids[:, 1] = 0
-        yield case(input_ids, build=_made(draw, sizes, layer, double=double))
+        yield case(input_ids, build=_draw_layer(draw, sizes, layer, double=double))
 
 
 @text_classifier.group("logits of a padded batch", points=2)
@@ -101,14 +101,14 @@ def with_mask(draw):
     for layer, double in ((NAIVE, False), (TORCHS, True), (None, False)):
         sizes = _Sizes(draw)
         input_ids, mask = _padded(draw, sizes)
-        yield case(input_ids, mask, build=_made(draw, sizes, layer, double=double))
+        yield case(input_ids, mask, build=_draw_layer(draw, sizes, layer, double=double))
     sizes = _Sizes(draw)
     sizes.heads, sizes.embed_dim, sizes.classes = 7, 49, 11
     sizes.batch = sizes.length = sizes.embed_dim  # as many texts as tokens and dimensions
     hidden = draw.mask(sizes.batch, 1, sizes.length)  # hides words, not padding
     input_ids = _tokens(draw, sizes)
     input_ids[1] = input_ids[0]  # the same text twice, with other words hidden
-    yield case(input_ids, mask=hidden, build=_made(draw, sizes))
+    yield case(input_ids, mask=hidden, build=_draw_layer(draw, sizes))
 
 
 def _the_same_in_any_company(cases, values):
@@ -117,8 +117,8 @@ def _the_same_in_any_company(cases, values):
         shape = (len(drawn_case.args[0]), drawn_case.build.args[2])
         if not isinstance(value, torch.Tensor) or value.shape != shape or not value.is_floating_point():
             return f"`TextClassifier` does not return logits, a tensor of shape {shape}: a row for each text."
-    batch, again, alone = values
-    if not torch.allclose(batch, again, rtol=1e-6, atol=1e-9):
+    batch, repeated, alone = values
+    if not torch.allclose(batch, repeated, rtol=1e-6, atol=1e-9):
         return "DropoutAdded"
     _, mask = cases[0].args
     text = int(mask.sum(dim=-1).argmin())
@@ -137,12 +137,12 @@ def _the_same_in_any_company(cases, values):
 def in_any_company(draw):
     sizes = _Sizes(draw)
     input_ids, mask = _padded(draw, sizes)
-    made = _made(draw, sizes, positional=True, double=True)
+    layer = _draw_layer(draw, sizes, positional=True, double=True)
     text = int(mask.sum(dim=-1).argmin())
     length = int(mask[text].sum())
-    yield case(input_ids, mask, build=made)
-    yield case(input_ids, mask, build=made)
-    yield case(input_ids[text : text + 1, :length], mask[text : text + 1, :, :length], build=made)
+    yield case(input_ids, mask, build=layer)
+    yield case(input_ids, mask, build=layer)
+    yield case(input_ids[text : text + 1, :length], mask[text : text + 1, :, :length], build=layer)
 
 
 @text_classifier.group("with positions", points=2)
@@ -150,7 +150,7 @@ def with_positions(draw):
     for layer, double in ((EFFICIENT, True), (None, False)):
         sizes = _Sizes(draw)
         input_ids, mask = _padded(draw, sizes)
-        yield case(input_ids, mask, build=_made(draw, sizes, layer, positional=True, double=double))
+        yield case(input_ids, mask, build=_draw_layer(draw, sizes, layer, positional=True, double=double))
 
 
 @text_classifier.group("the weights, by `attend`", points=2)
@@ -158,15 +158,15 @@ def weights(draw):
     for layer, positional in ((NAIVE, False), (None, True)):
         sizes = _Sizes(draw)
         input_ids, mask = _padded(draw, sizes)
-        yield case(input_ids, mask, build=_made(draw, sizes, layer, positional, look=("attend",)))
-    yield case(_tokens(draw, sizes), build=_made(draw, sizes, look=("attend",)))
+        yield case(input_ids, mask, build=_draw_layer(draw, sizes, layer, positional, look=("attend",)))
+    yield case(_tokens(draw, sizes), build=_draw_layer(draw, sizes, look=("attend",)))
 
 
 @text_classifier.group("gradients, and none for the padding's embedding", points=2)
 def gradients(draw):
     sizes = _Sizes(draw)
     input_ids, mask = _padded(draw, sizes)
-    yield case(input_ids, mask, build=_made(draw, sizes, positional=True, double=True), gradients=True)
+    yield case(input_ids, mask, build=_draw_layer(draw, sizes, positional=True, double=True), gradients=True)
     # Here the padding is seen, and yet its embedding must not learn.
-    made = _made(draw, sizes, NAIVE, double=True)
-    yield case(input_ids, build=made, gradients=True)
+    layer = _draw_layer(draw, sizes, NAIVE, double=True)
+    yield case(input_ids, build=layer, gradients=True)

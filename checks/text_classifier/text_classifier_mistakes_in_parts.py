@@ -85,10 +85,10 @@ class LayersMadeInForward(_Classifier):
 class AttentionNotRegistered(_Classifier):
     def __init__(self, vocab_size, embed_dim, num_classes, attention, positional=None):
         super().__init__(vocab_size, embed_dim, num_classes, None, positional)
-        self.kept = [attention]
+        self.held = [attention]
 
     def look(self, x, mask):
-        return self.kept[0](x, mask=mask)
+        return self.held[0](x, mask=mask)
 
 
 @text_classifier.mistake(

@@ -56,7 +56,7 @@ def one_epoch(answer, *, weights, data, kind, settings, was_evaluated, left_over
     What is said of them in the call is for the student to read.
     """
 
-    def asked(*, model, batches, optimizer):
+    def run_epoch(*, model, batches, optimizer):
         model = Model(**weights)
         optimizer = getattr(torch.optim, kind)(model.parameters(), **settings)
         model.train(not was_evaluated)
@@ -71,7 +71,7 @@ def one_epoch(answer, *, weights, data, kind, settings, was_evaluated, left_over
         after = [model.final.bias, model.final.weight, model.embedding.weight]
         return loss, torch.cat([parameter.detach().flatten() for parameter in after])
 
-    return asked
+    return run_epoch
 
 
 def _weights(draw):

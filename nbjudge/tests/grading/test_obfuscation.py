@@ -39,7 +39,7 @@ WAYS = list(itertools.product(range(3), range(2), range(3)))
 
 
 def function(obfuscation, first, inner, second):
-    made = obfuscation.made({"first": first, "inner": inner, "second": second}, {"w": 1})
+    made = obfuscation.draw_function({"first": first, "inner": inner, "second": second}, {"w": 1})
     return respond.make(unpack(pack(made), with_code=True))
 
 
@@ -70,7 +70,7 @@ def test_the_same_draw_makes_the_same_function_again():
 
 def test_one_way_taken_twice_is_decided_by_other_numbers():
     obfuscation = Obfuscation(Draw(7), TEMPLATE, CHOICES)
-    numbers = [tuple(obfuscation.made({"first": 0, "second": 0}).given["n"]) for _ in range(5)]
+    numbers = [tuple(obfuscation.draw_function({"first": 0, "second": 0}).given["n"]) for _ in range(5)]
     assert len(set(numbers)) == 5
 
 
@@ -80,4 +80,4 @@ def test_a_name_that_is_given_is_never_the_name_of_something_else():
     for seed in range(60):
         obfuscation = Obfuscation(Draw(seed), "def made(x):\n    <way>\n", choices)
         for way in range(2):
-            assert respond.make(obfuscation.made({"way": way}, {"w": 2.0}))(1.0) == 2.0 + way
+            assert respond.make(obfuscation.draw_function({"way": way}, {"w": 2.0}))(1.0) == 2.0 + way

@@ -48,7 +48,9 @@ class Obfuscation:
             text = PLACE.sub(self._chain, text)
         self.code = self._rewritten(text)
 
-    def made(self, chosen: Mapping[str, int], given: Mapping[str, Any] | None = None) -> MadeInKernel:
+    def draw_function(
+        self, chosen: Mapping[str, int], given: Mapping[str, Any] | None = None
+    ) -> MadeInKernel:
         """The function that goes these ways; any way where none is chosen."""
         ways = {
             name: chosen.get(name, self.draw.integer(0, len(ways) - 1)) for name, ways in self.choices.items()
