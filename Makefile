@@ -94,7 +94,7 @@ $(ready): pyproject.toml nbjudge/pyproject.toml
 	fi; \
 	$(bin)/pip install -qq --disable-pip-version-check "$$torch"
 	@echo "Set-up 3/3: the other packages"
-	@$(bin)/pip install -qq --disable-pip-version-check -e "./nbjudge[torch]" -e ".[grading,bundle,site,test]"
+	@$(bin)/pip install -qq --disable-pip-version-check -e "./nbjudge[grading,torch]" -e ".[grading,bundle,site,test]"
 	@touch $@
 
 # $(call package,PROGRAM,PACKAGE): the system's package for a program, through apt where that can be.

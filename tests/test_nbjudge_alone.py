@@ -82,7 +82,7 @@ def alone(tmp_path_factory) -> tuple[Environment, dict[str, str], float]:
     grader = shutil.copytree(
         ROOT / "nbjudge", folder / "nbjudge", ignore=shutil.ignore_patterns("*.egg-info")
     )
-    environment.install(grader)
+    environment.install(f"{grader}[grading]")
     brought = {name: version for name, version in environment.installed().items() if name not in before}
     return environment, brought, environment.megabytes() - megabytes
 

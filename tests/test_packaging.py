@@ -111,11 +111,13 @@ def test_an_instructors_machine_gets_what_the_course_and_its_checks_import():
 
 
 def test_the_grader_gets_what_it_imports():
-    assert needed(texts(GRADERS)) - LESSONS_OWN <= declared("torch", "cluster", "hub", project=GRADER)
+    assert needed(texts(GRADERS)) - LESSONS_OWN <= declared(
+        "grading", "torch", "cluster", "hub", project=GRADER
+    )
 
 
 def test_the_grader_declares_nothing_that_it_does_not_import():
-    assert declared("torch", project=GRADER) - PROGRAMS <= needed(texts(GRADERS))
+    assert declared("grading", "torch", project=GRADER) - PROGRAMS <= needed(texts(GRADERS))
 
 
 def test_the_site_gets_what_it_imports_and_nothing_else():
@@ -131,7 +133,8 @@ def test_the_tests_get_what_they_import():
 
 def test_nothing_is_installed_that_nothing_imports():
     used = needed([*texts(STUDENTS), *texts(INSTRUCTORS), *map(lesson_code, LESSONS)])
-    assert declared("grading") - declared("torch", project=GRADER) - PROGRAMS - {"nbjudge"} <= used
+    graders = declared("grading", "torch", project=GRADER)
+    assert declared("grading") - graders - PROGRAMS - {"nbjudge"} <= used
 
 
 def test_only_the_grader_needs_the_group_grading():

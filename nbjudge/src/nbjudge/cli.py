@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from nbjudge.errors import CourseError
+from nbjudge.errors import CourseError, without_grading
 from nbjudge.quick_start import skip_address_grammar
 from nbjudge.skeletons.commands import add_commands
 
@@ -46,8 +46,11 @@ def main() -> None:
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     try:
         app()
-    except CourseError as error:
-        console.print(Text.assemble(("nbjudge:", "bold red"), f" {error}"), soft_wrap=True)
+    except (CourseError, ModuleNotFoundError) as error:
+        shown = without_grading(error) if isinstance(error, ModuleNotFoundError) else error
+        if shown is None:
+            raise
+        console.print(Text.assemble(("nbjudge:", "bold red"), f" {shown}"), soft_wrap=True)
         raise SystemExit(1) from None
 
 

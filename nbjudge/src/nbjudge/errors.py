@@ -44,3 +44,35 @@ class GradingStoppedError(NbgraderCommandError):
 
 class ExportError(NbgraderCommandError):
     """`nbgrader export` cannot write the file."""
+
+
+# The modules of the packages that the group `grading` of pyproject.toml installs.
+GRADING_MODULES = frozenset(
+    [
+        "IPython",
+        "ipykernel",
+        "jinja2",
+        "jupyter_client",
+        "latex2mathml",
+        "markupsafe",
+        "nbconvert",
+        "nbformat",
+        "nbgrader",
+        "nh3",
+        "psutil",
+        "pygments",
+        "sqlalchemy",
+        "zmq",
+    ]
+)
+
+
+def without_grading(error: ModuleNotFoundError) -> CourseError | None:
+    """Return the error to show if a package of the group `grading` is not installed, and None otherwise."""
+    package = (error.name or "").partition(".")[0]
+    if package not in GRADING_MODULES:
+        return None
+    return CourseError(
+        f"This command needs {package}, which is not installed. Run `pip install 'nbjudge[grading]'`, or "
+        "`pip install './nbjudge[grading]'` in a clone."
+    )
