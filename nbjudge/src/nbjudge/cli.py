@@ -72,6 +72,9 @@ def grade(
     no_sandbox: Annotated[
         bool, typer.Option("--no-sandbox", help="Run student code as you, without bubblewrap.")
     ] = False,
+    timings: Annotated[
+        bool, typer.Option("--timings", help="Print where the time went, phase by phase.")
+    ] = False,
 ) -> None:
     """Grade what is new or changed of an assignment's submissions, all cores at once.
 
@@ -82,7 +85,7 @@ def grade(
     from nbjudge.course.folders import find_root, read_folders
 
     folders = read_folders(find_root(Path.cwd()))
-    options = Options(students, workers, scheduler, force, sandbox=False if no_sandbox else None)
+    options = Options(students, workers, scheduler, force, False if no_sandbox else None, timings)
     raise typer.Exit(grade_class(folders, assignment, options, console))
 
 

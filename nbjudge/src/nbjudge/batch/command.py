@@ -45,6 +45,7 @@ class Options:
     scheduler: str | None = None
     force: bool = False
     sandbox: bool | None = None  # as `nbgrader_config.py` says
+    timings: bool = False  # print where the time went
 
 
 def grade_class(folders: CourseFolders, assignment: str, options: Options, console: Console) -> int:
@@ -76,7 +77,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
 
     Raises CourseError where nothing can be graded, or nothing more.
     """
-    root = plan.folders.root
+    root, started = plan.folders.root, time.monotonic()
     with exclusive_run(root), ExitStack() as on_end:
         with console.status("Starting …"):
             config = read_config(root)
@@ -95,7 +96,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
                 )
             from nbjudge.batch.autograde import Autograder
             from nbjudge.batch.coordinator import ClassRun
-            from nbjudge.batch.display import progress_bar
+            from nbjudge.batch.display import print_timings, progress_bar
             from nbjudge.course.generated import not_generated_reason
 
             reason = not_generated_reason(plan.folders, plan.assignment)
@@ -111,6 +112,8 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
                         results.append(graded)
                     bar.show(run, graded)
             run.workers.close()
+            if options.timings and run.first_dispatch is not None:
+                print_timings(console, run.costs, run.first_dispatch - started)
         finally:
             for warning in run.warnings:
                 console.print(Text(plain_line(warning, LONGEST_SENTENCE), style="yellow"), soft_wrap=True)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import chdir
 from dataclasses import dataclass, replace
+from functools import partial
 
 from nbjudge.batch.autograde import Autograder
 from nbjudge.batch.plan import Plan
 from nbjudge.batch.workers import Workers
 from nbjudge.errors import CourseError
 from nbjudge.grading.job import GradingJob, GradingResult
+from nbjudge.kernel.costs import Costs
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
 
 MAX_SUBMISSIONS_AT_WORK = 512  # submissions out at work, on however many workers
 NO_RECORD = "nbgrader left no graded notebook; the log says why"
+NBGRADER, WAIT = "nbgrader: read, merge, record", "wait for a worker"  # phases of the coordinator
 POLL_SECONDS = 0.5  # seconds after which it is seen that a worker came or left
 
 
@@ -57,6 +61,8 @@ class ClassRun:
         self._over: SystemExit | None = None  # why nobody else can be graded
         self.in_progress: list[str] = []
         self.warnings: list[str] = []  # of the assignment itself, each once
+        self.costs = Costs()  # of all notebooks that came back
+        self.first_dispatch: float | None = None  # when the first notebook went to a worker
 
     def results(self) -> Iterator[GradedSubmission | None]:
         """Each submission as soon as it is done; None every now and then, to look at the clock.
@@ -93,11 +99,15 @@ class ClassRun:
     def _grade(self, student: str) -> GradedSubmission:
         """In a thread of its own."""
         again = self._plan.todo[student] != "new"
+        costs = Costs()
         with self._nbgrader_lock:
             if self._stopping:
                 return GradedSubmission(student, problem="not begun")
             try:
-                problem = self._autograder.autograde(student, again, self._dispatch)
+                with costs.phase(NBGRADER):
+                    problem = self._autograder.autograde(student, again, partial(self._dispatch, costs))
+                del costs.seconds[WAIT], costs.cpu_seconds[WAIT]
+                self.costs.add(costs)
             except KeyboardInterrupt:
                 return GradedSubmission(student, problem="stopped")
             except SystemExit as error:
@@ -112,13 +122,23 @@ class ClassRun:
         except (OSError, ValueError):
             return GradedSubmission(student, problem=NO_RECORD)
 
-    def _dispatch(self, job: GradingJob) -> GradingResult:
+    def _dispatch(self, costs: Costs, job: GradingJob) -> GradingResult:
         """Hand a notebook over, and let others use nbgrader meanwhile."""
+        with costs.phase(WAIT):
+            result = self._run_elsewhere(job)
+        self.costs.add(result.costs)
+        if result.assignment_warning in self.warnings:  # the log has it
+            return replace(result, assignment_warning="")
+        self.warnings += filter(None, [result.assignment_warning])
+        return result
+
+    def _run_elsewhere(self, job: GradingJob) -> GradingResult:
+        self.first_dispatch = self.first_dispatch or time.monotonic()
         self._nbgrader_lock.release()
         try:
             if self._stopping:
                 raise KeyboardInterrupt
-            result = self.workers.run(job)
+            return self.workers.run(job)
         except BaseException:
             if self._stopping:  # as nbgrader wants to be told
                 raise KeyboardInterrupt from None
@@ -127,10 +147,6 @@ class ClassRun:
             self._nbgrader_lock.acquire()
             # nbgrader sets it for as long as it runs a notebook; another submission's end has removed it.
             os.environ["NBGRADER_EXECUTION"] = "autograde"
-        if result.assignment_warning in self.warnings:  # the log has it
-            return replace(result, assignment_warning="")
-        self.warnings += filter(None, [result.assignment_warning])
-        return result
 
     def _notebooks(self, student: str) -> Iterator[GradedNotebook]:
         folders, assignment = self._plan.folders, self._plan.assignment

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from nbjudge.batch.coordinator import ClassRun, GradedSubmission
 from nbjudge.batch.plan import Plan
+from nbjudge.kernel.costs import Costs
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
 
 MOST_NAMES = 4  # of those in work that are shown at a time
@@ -72,6 +73,23 @@ def print_closing_table(
     if stopped:
         left = len(plan.todo) - len(done)
         console.print(f"[bold]Stopped: {left} to go.[/] The same command goes on from here.")
+
+
+def print_timings(console: Console, costs: Costs, start: float) -> None:
+    """Print where the time of a run went: its start, and the phases of its notebooks."""
+    notebooks = costs.counts["notebooks"]
+    table = Table(box=SIMPLE_HEAD, show_edge=False, title=f"Where the time of {notebooks} notebooks went")
+    table.add_column("phase")
+    for heading in ("seconds per notebook", "processor seconds"):
+        table.add_column(heading, justify="right")
+    for name, seconds in sorted(costs.seconds.items(), key=lambda phase: -phase[1]):
+        table.add_row(name, f"{seconds / notebooks:.3f}", f"{costs.cpu_seconds[name] / notebooks:.3f}")
+    table.add_row("(in the kernel)", "", f"{costs.kernel_cpu_seconds / notebooks:.3f}")
+    console.print(table)
+    names = ("kernels", "messages", "bytes sent")
+    counts = ", ".join(f"{costs.counts[name] / notebooks:,.1f} {name}" for name in names)
+    console.print(f"Start: {start:.1f} s until the first notebook went to a worker.")
+    console.print(f"Per notebook: {counts}.")
 
 
 def _print(console: Console, sentence: str, style: str = "") -> None:

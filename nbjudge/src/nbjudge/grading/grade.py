@@ -15,6 +15,7 @@ from nbjudge.course.loading import in_folder
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.kernel.client import KernelClient, Outcome, open_kernel
+from nbjudge.kernel.costs import Costs
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.replies import Answer, CallAnswer, Reply
 from nbjudge.probe.watching import Watch
@@ -32,7 +33,12 @@ CELL_STATUSES: dict[Outcome, Status] = {
 
 
 def grade(
-    notebook: NotebookNode, assignment: Assignment, folder: Path, seed: int, environment: KernelEnvironment
+    notebook: NotebookNode,
+    assignment: Assignment,
+    folder: Path,
+    seed: int,
+    environment: KernelEnvironment,
+    costs: Costs | None = None,
 ) -> list[Verdict]:
     """Run a notebook in a kernel of its own, judge its exercises, and write the verdicts into its cells.
 
@@ -51,6 +57,8 @@ def grade(
         What the inputs of all exercises are drawn from.
     environment
         Which kernel runs the notebook, and within which limits.
+    costs
+        Takes up what it costs.
 
     Returns
     -------
@@ -64,7 +72,8 @@ def grade(
     """
     judged = list[tuple[NotebookNode, Verdict, Status]]()
     cell_errors = dict[str, NotebookNode]()  # the error that a cell ended with, by the cell's name
-    with open_kernel(folder, environment) as kernel:
+    costs = costs or Costs()
+    with open_kernel(folder, environment, costs) as kernel:
         for cell in notebook.cells:
             if cell.cell_type != "code":
                 continue
@@ -80,7 +89,7 @@ def grade(
                 _refuse_invalid_points(cell)
                 continue
             calls = AnswerCalls(kernel.call, cell_errors.get(name))
-            with in_folder(assignment.source_path.parent):
+            with costs.phase("judge"), in_folder(assignment.source_path.parent):
                 verdict = judge_exercise(
                     assignment.exercises[name], assignment.reference_answer(name), calls, seed
                 )

@@ -22,6 +22,7 @@ from nbjudge.errors import NoKernelError, SandboxError
 from nbjudge.grading.broken_assignment import warn_of_broken_assignment
 from nbjudge.grading.grade import grade, grade_without_running
 from nbjudge.kernel.client import open_kernel
+from nbjudge.kernel.costs import Costs
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.submission.files import copy_plain_files, write_files
 
@@ -50,6 +51,7 @@ class GradingResult:
     seconds: float
     warning: str = ""
     assignment_warning: str = ""  # about the assignment itself: the same for the whole class
+    costs: Costs = field(default_factory=Costs)
 
 
 Executor = Callable[[GradingJob], GradingResult]
@@ -78,14 +80,15 @@ def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:
     BrokenAssignmentError
         If one of the assignment's own cells fails and its solution does not get all points.
     """
-    started = time.monotonic()
-    notebook, warning, assignment_warning = notebook_from_json(job.notebook), "", ""
-    with TemporaryDirectory(prefix="nbjudge-") as folder:
+    started, costs = time.monotonic(), Costs()
+    costs.counts["notebooks"] += 1
+    with costs.phase("copy files, write verdicts"), TemporaryDirectory(prefix="nbjudge-") as folder:
+        notebook, warning, assignment_warning = notebook_from_json(job.notebook), "", ""
         # The assignment's files come first: existing files are not replaced.
         copy_plain_files(assignment.source_path.parent, Path(folder), leave_out=set(job.exclude_overwriting))
         write_files(job.files, Path(folder))
         try:
-            verdicts = grade(notebook, assignment, Path(folder), job.seed, job.environment)
+            verdicts = grade(notebook, assignment, Path(folder), job.seed, job.environment, costs)
             assignment_warning = warn_of_broken_assignment(
                 notebook, assignment, job.seed, job.environment, job.grade_despite_failing_cells
             )
@@ -93,9 +96,10 @@ def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:
             _check_that_kernels_start(job.environment)
             warning = str(error)
             verdicts = grade_without_running(notebook, assignment, f"{NOT_WITH_THESE_FILES} ({error})")
+        graded = notebook_to_json(notebook)
     points = tuple((verdict.exercise, verdict.points, verdict.max_points) for verdict in verdicts)
     seconds = round(time.monotonic() - started, 3)
-    return GradingResult(notebook_to_json(notebook), points, seconds, warning, assignment_warning)
+    return GradingResult(graded, points, seconds, warning, assignment_warning, costs)
 
 
 def notebook_to_json(notebook: NotebookNode) -> str:

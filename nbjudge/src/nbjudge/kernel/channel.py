@@ -9,6 +9,7 @@ from __future__ import annotations
 import select
 import signal
 import socket
+from collections import Counter
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -59,9 +60,12 @@ class Channel:
     ----------
     process
         The kernel and its relay.
+    counts
+        Takes up the number of messages and of bytes sent.
     """
 
-    def __init__(self, process: KernelProcess) -> None:
+    def __init__(self, process: KernelProcess, counts: Counter[str] | None = None) -> None:
+        self._counts = Counter[str]() if counts is None else counts
         self._process, self._socket = process, process.relay
         self._buffer = FrameBuffer(LARGEST_FRAME)
         self._socket.setblocking(False)
@@ -116,6 +120,7 @@ class Channel:
     def send(self, command: Command, deadline: Deadline) -> None:
         """Send a command. Raises ChannelError, or TimeoutError if the relay does not read."""
         left = memoryview(to_frame(msgspec.json.encode(command)))
+        self._counts.update({"messages": 1, "bytes sent": len(left)})
         while left:
             if not select.select([], [self._socket], [], poll_interval(deadline))[1]:
                 continue

@@ -20,7 +20,8 @@ from nbjudge.cell_metadata import is_written_by_student
 from nbjudge.errors import SandboxError
 from nbjudge.kernel import requests
 from nbjudge.kernel.channel import Channel, KernelDiedError, KernelProcess, R
-from nbjudge.kernel.deadlines import Deadline, TimeBudget, WallClockDeadline
+from nbjudge.kernel.costs import Costs
+from nbjudge.kernel.deadlines import Deadline, TimeBudget, WallClockDeadline, read_cpu_time
 from nbjudge.kernel.messages import CellReply, Command, Evaluate, Evaluation, Execute, without_surrogates
 from nbjudge.kernel.process import KernelEnvironment, start_process
 from nbjudge.kernel.replies import Answer, Reply, read_reply
@@ -46,9 +47,12 @@ class KernelClient:
         The kernel's working folder; in the sandbox it gets a copy of the files.
     environment
         Which kernel, and within which limits.
+    costs
+        Takes up what the kernel costs.
     """
 
-    def __init__(self, folder: Path, environment: KernelEnvironment) -> None:
+    def __init__(self, folder: Path, environment: KernelEnvironment, costs: Costs | None = None) -> None:
+        self.costs = costs or Costs()
         self.environment = environment
         self.limits = environment.limits
         self.budget = TimeBudget(environment.limits.notebook)  # starts with the first kernel
@@ -63,17 +67,21 @@ class KernelClient:
 
     def start(self) -> None:
         """Start a kernel. Raises SandboxError if the sandbox cannot start one."""
-        try:
-            self.process = start_process(self._folder, self.environment)
-        except SandboxError:  # for example because the fork server has died: the next start replaces it
-            self.process = start_process(self._folder, self.environment)
-        self._channel = Channel(self.process)
+        self.costs.counts["kernels"] += 1
+        with self.costs.phase("start the kernel"):
+            try:
+                self.process = start_process(self._folder, self.environment)
+            except SandboxError:  # for example because the fork server has died: the next start replaces it
+                self.process = start_process(self._folder, self.environment)
+        self._channel = Channel(self.process, self.costs.counts)
         self.budget.start()
 
     def stop(self) -> None:
         """End the kernel, if one runs, and note in `end_reason` why the sandbox had ended it."""
         if self.process is not None and self._channel is not None:
-            self.process.close()
+            with self.costs.phase("end the kernel"):
+                self.costs.kernel_cpu_seconds += read_cpu_time(self.process.pid)
+                self.process.close()
             overflow = OVERFLOW_REASON if self._channel.overflowed else ""
             self.end_reason = self.process.end_reason or overflow
             self.process = self._channel = None
@@ -98,6 +106,10 @@ class KernelClient:
         """
         if self.budget.is_used_up:
             return "skipped"
+        with self.costs.phase("run cells"):
+            return self._run_cell(cell)
+
+    def _run_cell(self, cell: NotebookNode) -> Outcome:
         seconds = self.budget.cell_seconds(self.limits.cell)
         outcome = self._execute(cell, seconds)
         self._deaths += outcome == "died"
@@ -137,7 +149,8 @@ class KernelClient:
         """
         if self.budget.is_used_up:
             return Reply([Answer("timeout")] * len(calls))
-        reply = self._call(name, calls, watch)
+        with self.costs.phase("call answers"):
+            reply = self._call(name, calls, watch)
         self.budget.count_reply(name, calls, reply)
         return reply
 
@@ -246,9 +259,11 @@ def _error(name: str, message: str) -> NotebookNode:
 
 
 @contextmanager
-def open_kernel(folder: Path, environment: KernelEnvironment) -> Iterator[KernelClient]:
+def open_kernel(
+    folder: Path, environment: KernelEnvironment, costs: Costs | None = None
+) -> Iterator[KernelClient]:
     """Start a kernel for a `with` block and end it afterwards. Raises SandboxError if none can be started."""
-    kernel = KernelClient(folder, environment)
+    kernel = KernelClient(folder, environment, costs)
     try:
         kernel.start()
         yield kernel

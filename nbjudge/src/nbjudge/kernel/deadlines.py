@@ -89,11 +89,7 @@ class CpuTimeDeadline:
         return min(self._left, self._clock_ends - now)
 
     def _read_cpu_time(self) -> float:
-        """User and system time, with that of ended children."""
-        try:
-            return sum(self._process.cpu_times()[:4]) if self._process is not None else 0.0
-        except psutil.Error:
-            return 0.0
+        return _cpu_time(self._process)
 
     def _is_busy(self) -> bool:
         """Whether one of its threads runs, or is ready to run."""
@@ -104,6 +100,22 @@ class CpuTimeDeadline:
             return any(_state(task) in BUSY_STATES for task in tasks)
         except OSError:
             return False
+
+
+def read_cpu_time(pid: int | None) -> float:
+    """Return the processor seconds of a process with its ended children; 0 if it is not known."""
+    try:
+        return _cpu_time(None if pid is None else psutil.Process(pid))
+    except psutil.Error:
+        return 0.0
+
+
+def _cpu_time(process: psutil.Process | None) -> float:
+    """User and system time, with that of ended children."""
+    try:
+        return float(sum(process.cpu_times()[:4])) if process is not None else 0.0
+    except psutil.Error:
+        return 0.0
 
 
 def _state(task: Path) -> str:

@@ -1,0 +1,98 @@
+"""What grading and learning cost, as counts that are the same on every machine: they may not grow unnoticed.
+
+`costs.toml` holds the counts. Where one of them changes for a good reason, write the new value there, in the
+same commit, with the reason in its body.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from traitlets.config import Config
+
+import nbjudge
+from nbjudge import api
+from nbjudge.course.course import find_course
+from nbjudge.judge import drawn_group
+from nbjudge.submission.forms import solved
+
+pytestmark = [pytest.mark.integration, pytest.mark.smoke]
+ROOT = Path(__file__).parents[1]
+EXPECTED = tomllib.loads((ROOT / "tests" / "costs.toml").read_text())
+STEP = 100_000  # bytes: what is sent is counted in such steps, because the inputs are drawn
+HEAVY = {
+    *("IPython", "dask", "jupyter_client", "matplotlib", "nbconvert", "nbformat", "nbgrader", "numpy"),
+    *("pandas", "psutil", "rich", "seaborn", "sqlalchemy", "torch", "tornado", "zmq"),
+}
+
+
+def compare(name: str, measured: dict[str, Any]) -> None:
+    """Fail with the counter's name, its old and its new value."""
+    expected = EXPECTED[name]
+    changed = {
+        counter: f"was {expected.get(counter)}, is {value}"
+        for counter, value in measured.items()
+        if value != expected.get(counter)
+    }
+    assert not changed, f"[{name}] {changed}"
+    assert set(measured) == set(expected)
+
+
+def imports(statement: str) -> dict[str, Any]:
+    """How many of our modules a process imports, and which heavy packages."""
+    program = f"import sys, json; {statement}; print(json.dumps(sorted(sys.modules)))"
+    run = [sys.executable, "-c", program]
+    names = json.loads(subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
+    own = [name for name in names if name.partition(".")[0] in ("nbjudge", "attention_lab")]
+    return {"own modules": len(own), "heavy packages": sorted(HEAVY & set(names))}
+
+
+@pytest.mark.parametrize(
+    ("process", "statement"),
+    [
+        ("coordinator, nothing to do", "import nbjudge.batch.command, nbjudge.batch.plan"),
+        ("worker", "import nbjudge.batch.worker_process"),
+        ("learner's kernel", "from attention_lab import check"),
+    ],
+)
+def test_imports(process, statement):
+    compare(process, imports(statement))
+
+
+def test_grading_the_solution_of_the_example_course(tmp_path, monkeypatch):
+    """Kernels, messages and bytes of one graded notebook, and how often its reference is called."""
+    shutil.copytree(ROOT / "examples" / "statistics", tmp_path / "course")
+    target = find_course(tmp_path / "course").choose_one("spread")
+    submitted = tmp_path / target.source_path.name
+    nbformat.write(solved(nbformat.read(target.source_path, 4), Config()), submitted)
+    results, reference_calls = [], []
+    run_job, answers_of = api.run_job, drawn_group.answers_of
+
+    def observed(*args):
+        results.append(run_job(*args))
+        return results[-1]
+
+    def counted(function, calls):
+        reference_calls.extend(calls)
+        return answers_of(function, calls)
+
+    monkeypatch.setattr(api, "run_job", observed)
+    monkeypatch.setattr(drawn_group, "answers_of", counted)
+    drawn_group.draw_group.cache_clear()
+    graded = nbjudge.grade_notebook(submitted, tmp_path / "course")
+    assert graded.points == graded.max_points > 0
+    (result,) = results
+    counts = {name: result.costs.counts[name] for name in ("kernels", "messages")}
+    counts |= {
+        "100 kB sent": result.costs.counts["bytes sent"] // STEP,
+        "reference calls": len(reference_calls),
+    }
+    compare("examples/statistics", counts)
