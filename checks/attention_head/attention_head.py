@@ -1,4 +1,4 @@
-"""What the grader asks about `AttentionHead`, and the mistakes it can name."""
+"""The exercise `AttentionHead`, and the mistakes it can name."""
 
 import math
 
@@ -119,7 +119,7 @@ def gradients(draw):
 
 
 class _Head(nn.Module):
-    """Right as it stands: most mistakes below change one thing about it."""
+    """A correct layer: most mistakes below change one thing about it."""
 
     registered, bias, layers = NAMES, False, NAMES
     width, power, clear = "head_size", -0.5, True

@@ -1,4 +1,4 @@
-"""What the grader asks about `CausalSelfAttention`, and the mistakes it can name."""
+"""The exercise `CausalSelfAttention`, and the mistakes it can name."""
 
 import math
 
@@ -105,7 +105,7 @@ def gradients(draw):
 
 
 class _Layer(nn.Module):
-    """Right as it stands: most mistakes below change one thing about it."""
+    """A correct layer: most mistakes below change one thing about it."""
 
     thirds, power = (0, 1, 2), -0.5
 

@@ -17,8 +17,8 @@ class mask_is_a_plain_attribute(_Layer):
 
 
 @causal_self_attention.mistake(
-    "`mask` is a parameter: an optimizer is handed it, and a count of the parameters includes it. Nobody "
-    "wants to train it; register it as a buffer."
+    "`mask` is a parameter: an optimizer is handed it, and a count of the parameters includes it. It is "
+    "not to be trained: register it as a buffer."
 )
 class mask_is_a_parameter(_Layer):
     def keep(self, mask):
@@ -96,8 +96,8 @@ class cut_along_time(_Layer):
 
 
 @causal_self_attention.mistake(
-    "The thirds are interleaved: query, key and value take turns at every third number. They stand in three "
-    "blocks behind each other, each `embed_dim` wide."
+    "The thirds are interleaved: query, key and value take turns at every third number. They are three "
+    "blocks, one after the other, each `embed_dim` wide."
 )
 class thirds_interleaved(_Layer):
     def split(self, projected):
@@ -113,7 +113,7 @@ class unscaled(_Layer):
 
 
 @causal_self_attention.mistake(
-    "A text longer than `block_size` is silently cut: it loses its last tokens, and nobody is told. Raise a "
+    "A text longer than `block_size` is silently cut: it loses its last tokens without a word. Raise a "
     "ValueError whose sentence holds both numbers, T and `block_size`."
 )
 class too_long_is_cut(_Layer):

@@ -1,1 +1,1 @@
-"""What the grader asks in lesson 1, one file an exercise."""
+"""The exercises of lesson 1, one file per exercise."""

@@ -1,4 +1,4 @@
-"""What the grader asks about `attention_scores`, and the mistakes it can name."""
+"""The exercise `attention_scores`, and the mistakes it can name."""
 
 import math
 
@@ -79,7 +79,7 @@ def second_and_third_axes(query, key):
 
 @attention_scores.mistake(
     "This works for (B, T, d) and nothing else: the number of axes is built in. One sentence has no batch "
-    "axis and heads bring a second one, so let any number of axes stand in front of the last two."
+    "axis and heads bring a second one, so allow any number of axes before the last two."
 )
 def batches_only(query, key):
     return torch.bmm(query, key.transpose(-2, -1))
@@ -87,7 +87,7 @@ def batches_only(query, key):
 
 @attention_scores.mistake(
     "The table is transposed: your rows are keys and your columns queries. Row i belongs to query i, so the "
-    "query stands on the left of the product."
+    "query is the left factor of the product."
 )
 def keys_by_queries(query, key):
     return key @ query.transpose(-2, -1)
@@ -196,7 +196,7 @@ def table_of_float32(query, key):
 
 
 @attention_scores.also_right(
-    "einsum: the axes have names, so nobody has to remember which comes last, and nothing is "
+    "einsum: the axes have names, so you need not remember which comes last, and nothing is "
     "transposed; its little language has to be learned first."
 )
 def einsum(query, key):
@@ -205,7 +205,7 @@ def einsum(query, key):
 
 @attention_scores.also_right(
     "Every pair laid side by side, then a sum: no matrix product to get the wrong way round; but all "
-    "T_q · T_k · d products stand in memory at once."
+    "T_q · T_k · d products are in memory at once."
 )
 def broadcast_and_sum(query, key):
     # (..., T_q, 1, d) * (..., 1, T_k, d) -> (..., T_q, T_k, d); the sum over d leaves a score a pair.

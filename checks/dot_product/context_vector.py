@@ -1,4 +1,4 @@
-"""What the grader asks about `context_vector`, and the mistakes it can name."""
+"""The exercise `context_vector`, and the mistakes it can name."""
 
 import torch
 
@@ -144,7 +144,7 @@ def loop(weights, value):
 
 
 @context_vector.also_right(
-    "The weighted rows stand there before they are added, so you can look at what each token hands "
+    "The weighted rows exist before they are added, so you can look at what each token hands "
     "over; that costs a table as large as value."
 )
 def broadcast_and_sum(weights, value):

@@ -1,4 +1,4 @@
-"""What the grader asks about `dot_product_attention`, and the mistakes it can name."""
+"""The exercise `dot_product_attention`, and the mistakes it can name."""
 
 import math
 

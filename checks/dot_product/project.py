@@ -1,4 +1,4 @@
-"""What the grader asks about `project`, and the mistakes it can name."""
+"""The exercise `project`, and the mistakes it can name."""
 
 import torch
 import torch.nn.functional as F
@@ -91,7 +91,7 @@ def weights_transposed(x, w_query, w_key, w_value):
 
 @project.mistake(
     "The product is the wrong way round: the last axis of the weight meets the tokens of x. The E of x, its "
-    "last axis, has to meet the E of the weight, its first: x stands on the left."
+    "last axis, has to meet the E of the weight, its first: x is the left factor."
 )
 def weight_on_the_left(x, w_query, w_key, w_value):
     return w_query @ x, w_key @ x, w_value @ x

@@ -1,4 +1,4 @@
-"""What the grader asks about `score`, and the mistakes it can name."""
+"""The exercise `score`, and the mistakes it can name."""
 
 import math
 
@@ -110,7 +110,7 @@ def already_weights(query, key):
 
 
 @score.mistake(
-    "The numbers are right, but they stand in a column, (T, 1). One number per key is the shape (T,): drop "
+    "The numbers are right, but they are a column, (T, 1). One number per key is the shape (T,): drop "
     "the axis that the sum or the product left behind."
 )
 def as_a_column(query, key):
@@ -143,7 +143,7 @@ def loop(query, key):
 
 @score.also_right(
     "Number by number, then a sum: reads like the formula, and the axis that vanishes is named; all the "
-    "products stand in memory before they are added."
+    "products are in memory before they are added."
 )
 def broadcast_and_sum(query, key):
     # (d,) lines up with every row of (T, d); the sum over d leaves (T,).

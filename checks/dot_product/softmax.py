@@ -1,4 +1,4 @@
-"""What the grader asks about `softmax`, and the mistakes it can name."""
+"""The exercise `softmax`, and the mistakes it can name."""
 
 import torch
 
@@ -80,7 +80,7 @@ def over_the_queries(scores):
 
 @softmax.mistake(
     "Dimension 1 is the last one only for a plain table: a single row has none, and in a batch it is the "
-    "queries. Count from the end, so that the last dimension is meant whatever stands before it."
+    "queries. Count from the end, so that the last dimension is meant whatever comes before it."
 )
 def over_dimension_one(scores):
     exponentials = torch.exp(scores - scores.amax(dim=1, keepdim=True))
@@ -227,7 +227,7 @@ def in_place_on_its_own(scores):
 )
 def row_by_row(scores):
     rows = []
-    for row in scores.reshape(-1, scores.shape[-1]):  # whatever stands in front, as one list of rows
+    for row in scores.reshape(-1, scores.shape[-1]):  # all leading axes, as one list of rows
         exponentials = (row - row.max()).exp()
         rows.append(exponentials / exponentials.sum())
     return torch.stack(rows).reshape(scores.shape)

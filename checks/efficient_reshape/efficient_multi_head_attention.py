@@ -1,4 +1,4 @@
-"""What the grader asks about `EfficientMultiHeadAttention`, and the mistakes it can name."""
+"""The exercise `EfficientMultiHeadAttention`, and the mistakes it can name."""
 
 import math
 
@@ -130,7 +130,7 @@ def refusals(draw):
 
 
 class Right(nn.Module):
-    """Right as it stands; each mistake changes one thing about it."""
+    """A correct layer; each mistake changes one thing about it."""
 
     def __init__(self, embed_dim, num_heads, bias=False):
         super().__init__()

@@ -125,8 +125,8 @@ class ValueFallsBackOnTheQuery(Right):
 
 @efficient_multi_head_attention.mistake(
     "Where only a query is given, keys and values are made from the query *after* its projection, so they "
-    "are projected twice. Decide what `key` and `value` are before any of the three names is assigned "
-    "anew."
+    "are projected twice. Decide what `key` and `value` are before you assign any of the three names "
+    "again."
 )
 class KeyIsTheProjectedQuery(Right):
     def forward(self, query, key=None, value=None, mask=None):

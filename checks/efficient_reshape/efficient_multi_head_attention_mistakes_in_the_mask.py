@@ -16,7 +16,7 @@ from .efficient_multi_head_attention import Right, efficient_multi_head_attentio
 
 @efficient_multi_head_attention.mistake(
     "A mask that all sentences share is right, but one with a batch axis meets the heads: shapes are matched "
-    "from the right, so its B stands where H does. Give it an axis of size 1 for the heads, behind B."
+    "from the right, so its B meets H. Give it an axis of size 1 for the heads, behind B."
 )
 class MaskMeetsTheHeads(Right):
     def lift(self, mask):

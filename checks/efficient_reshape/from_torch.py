@@ -1,4 +1,4 @@
-"""What the grader asks about `from_torch`, and the mistakes it can name."""
+"""The exercise `from_torch`, and the mistakes it can name."""
 
 import torch
 import torch.nn as nn
@@ -200,7 +200,7 @@ def by_chunks(mha):
 
 
 @from_torch.also_right(
-    "Cuts by row numbers, so the order query, key, value stands there in figures; clone makes the parts "
+    "Cuts by row numbers, so the order query, key, value is written in figures; clone makes the parts "
     "independent of torch's layer."
 )
 def by_slices(mha):

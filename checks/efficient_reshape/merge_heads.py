@@ -1,4 +1,4 @@
-"""What the grader asks about `merge_heads`, and the mistakes it can name."""
+"""The exercise `merge_heads`, and the mistakes it can name."""
 
 import torch
 
@@ -57,7 +57,7 @@ def gradients(draw):
 
 @merge_heads.mistake(
     "The shape (B, T, H·D) is right, but each row holds one head's numbers for several tokens. The heads "
-    "must stand beside their own token again *before* they are flattened: swap T and H back first, and keep "
+    "must be beside their own token again *before* they are flattened: swap T and H back first, and keep "
     "what `transpose` returns."
 )
 def without_transposing_back(x):
@@ -109,7 +109,7 @@ def swaps_tokens_and_head_size(x):
 
 
 @merge_heads.mistake(
-    "The heads stand one after another in time, (B, H·T, D), as if there were H times as many tokens. They "
+    "The heads follow one another in time, (B, H·T, D), as if there were H times as many tokens. They "
     "belong side by side within each token, on the last axis."
 )
 def along_time(x):
@@ -134,7 +134,7 @@ def transposes_in_place(x):
 
 
 @merge_heads.mistake(
-    "The heads stand in the opposite order: the row of a token begins with its last head. Head 0 comes "
+    "The heads are in the opposite order: the row of a token begins with its last head. Head 0 comes "
     "first, as `split_heads` cut them."
 )
 def last_head_first(x):

@@ -1,4 +1,4 @@
-"""What the grader asks about `split_heads`, and the mistakes it can name."""
+"""The exercise `split_heads`, and the mistakes it can name."""
 
 import torch
 
@@ -16,7 +16,7 @@ split_heads = Exercise(
 
 
 def _numbered(*shape, dtype=torch.float32):
-    """Every number tells where it stood, so that a difference can be traced by eye."""
+    """Numbers in ascending order: each tells its original position, so a difference can be traced by eye."""
     count = torch.Size(shape).numel()
     return torch.arange(count, dtype=dtype).view(shape)
 
@@ -76,7 +76,7 @@ def _size(x, num_heads):
 
 @split_heads.mistake(
     "The shape (B, H, T, D) is right, the numbers are in the wrong places: head 0 holds the first tokens "
-    "whole instead of a part of every token. A view only cuts the numbers in the order they stand in: cut E "
+    "whole instead of a part of every token. A view only cuts the numbers in the order they have: cut E "
     "into (H, D) where it is, then swap two axes."
 )
 def view_without_transpose(x, num_heads):

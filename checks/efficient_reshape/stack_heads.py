@@ -1,4 +1,4 @@
-"""What the grader asks about `stack_heads`, and the mistakes it can name."""
+"""The exercise `stack_heads`, and the mistakes it can name."""
 
 import torch
 
@@ -46,7 +46,7 @@ def gradients(draw):
 
 
 @stack_heads.mistake(
-    "The heads stand beside each other, (D, H·E). A Linear keeps its weight as (out, in): all heads read the "
+    "The heads are beside each other, (D, H·E). A Linear keeps its weight as (out, in): all heads read the "
     "same E inputs, it is the outputs that become more. Stack along the first axis."
 )
 def along_the_inputs(head_weights):
@@ -87,7 +87,7 @@ def interleaved(head_weights):
 
 
 @stack_heads.mistake(
-    "The heads stand in blocks along the diagonal, with zeros elsewhere. That would give each head inputs of "
+    "The heads are blocks along the diagonal, with zeros elsewhere. That would give each head inputs of "
     "its own; here every head reads all of the same E inputs, and the result is (H·D, E)."
 )
 def along_the_diagonal(head_weights):
@@ -95,7 +95,7 @@ def along_the_diagonal(head_weights):
 
 
 @stack_heads.mistake(
-    "The heads stand in the opposite order: the last one is on top. Each further head goes below those that "
+    "The heads are in the opposite order: the last one is on top. Each further head goes below those that "
     "are there already."
 )
 def last_head_on_top(head_weights):

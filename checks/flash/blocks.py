@@ -1,4 +1,4 @@
-"""Attention block by block, right as it stands: mistakes and other ways change one step of it."""
+"""Correct attention block by block: mistakes and accepted alternatives change one step of it."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What the grader asks about `flash_attention`; mistakes and other ways stand in files of their own."""
+"""The exercise `flash_attention`; mistakes and accepted alternatives are in files of their own."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""What the grader asks about `flash_backward`; mistakes and other ways stand in files of their own."""
+"""The exercise `flash_backward`; mistakes and accepted alternatives are in files of their own."""
 
 import math
 
@@ -144,7 +144,7 @@ def backward(
     scaled=(True, True),
     taken_off=lambda weights, of_weights, rows: rows,
 ):
-    """The three gradients, right as it stands: a mistake changes one step.
+    """The three gradients, correctly: a mistake changes one step.
 
     weights_of: the weights of a block again; rows_of: what is taken off in each row of a softmax's gradient.
     scaled: whether the gradients of query and of key are; taken_off: the rows as a block sees them.

@@ -119,7 +119,7 @@ def base_two(query, key, value, output, logsumexp, grad_output, block_size, caus
     return backward(query, key, value, output, logsumexp, grad_output, block_size, causal, weights_of=by_two)
 
 
-@flash_backward.mistake("The three gradients stand in another order: it is that of query, key, value.")
+@flash_backward.mistake("The three gradients are in the wrong order: return those of query, key, value.")
 def another_order(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
     of_query, of_key, of_value = backward(*told)

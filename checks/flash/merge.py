@@ -1,4 +1,4 @@
-"""What the grader asks about `merge`; its mistakes stand in a file of their own."""
+"""The exercise `merge`; its mistakes are in a file of their own."""
 
 import math
 

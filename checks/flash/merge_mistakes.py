@@ -150,7 +150,7 @@ def base_two(one, other):
     return weighed(one, other, first, second, maximum)
 
 
-@merge.mistake("The three results stand in another order: it is output, maximum, total.")
+@merge.mistake("The three results are in the wrong order: return output, maximum, total.")
 def another_order(one, other):
     output, maximum, total = right(one, other)
     return output, total, maximum

@@ -1,4 +1,4 @@
-"""What the grader asks about `part`; its mistakes stand in a file of their own."""
+"""The exercise `part`; its mistakes are in a file of their own."""
 
 import math
 
@@ -79,7 +79,7 @@ def large(draw):
 
 
 def as_logarithm(answer):
-    """Of a part what is the same whoever shifts the scores by what: output, and maximum + log(total)."""
+    """What does not depend on the shift of a part's scores: output, and maximum + log(total)."""
 
     def called(query, key, value, mask=None):
         output, maximum, total = answer(query, key, value, mask)

@@ -112,7 +112,7 @@ def an_axis_too_many(query, key, value, mask=None):
     return output, maximum[..., None], total[..., None]
 
 
-@part.mistake("The three results stand in another order: it is output, maximum, total.")
+@part.mistake("The three results are in the wrong order: return output, maximum, total.")
 def another_order(query, key, value, mask=None):
     output, maximum, total = _part(query, key, value, mask)
     return output, total, maximum

@@ -1,4 +1,4 @@
-"""What the grader asks about `cache_bytes`, and the mistakes it can name."""
+"""The exercise `cache_bytes`, and the mistakes it can name."""
 
 import math
 
@@ -106,7 +106,7 @@ def without_the_head_size(layers, batch, length, num_kv_heads, head_size, bytes_
 
 
 @cache_bytes.mistake(
-    "This grows with the square of `length`: that is the table of weights, which nobody keeps. The cache "
+    "This grows with the square of `length`: that is the table of weights, which is not kept. The cache "
     "holds one key and one value for each token, so it grows with `length` itself."
 )
 def the_square_of_the_length(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
@@ -155,7 +155,7 @@ def from_the_inside_out(layers, batch, length, num_kv_heads, head_size, bytes_pe
     return bytes_of_a_token * length * batch
 
 
-@cache_bytes.also_right("The shapes of the two tensors as they stand in the cache, multiplied out.")
+@cache_bytes.also_right("The shapes of the two tensors as they are in the cache, multiplied out.")
 def by_the_shape(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     shape = (batch, num_kv_heads, length, head_size)
     key = value = math.prod(shape)

@@ -1,4 +1,4 @@
-"""What the grader asks about `CachedAttention`; its mistakes and other ways stand in files of their own."""
+"""The exercise `CachedAttention`; mistakes and accepted alternatives are in files of their own."""
 
 import math
 
@@ -189,7 +189,7 @@ def refusals(draw):
 
 
 class Right(nn.Module):
-    """Right as it stands; each mistake changes one thing about it."""
+    """A correct layer; each mistake changes one thing about it."""
 
     def __init__(self, embed_dim, num_heads, bias=False):
         super().__init__()

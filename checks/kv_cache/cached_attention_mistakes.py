@@ -67,7 +67,7 @@ class NoNewTokensBefore(Right):
 
 
 @cached_attention.mistake(
-    "The past is hidden: new tokens see only each other. Everything in the cache lies before them, so "
+    "The past is hidden: new tokens see only each other. Everything in the cache comes before them, so "
     "each may see all of it."
 )
 class SeesNoPast(Right):
@@ -193,7 +193,7 @@ class BiasAlways(Right):
 
 
 @cached_attention.mistake(
-    "A mask or table stands in the `state_dict`, so weights from elsewhere do not fit. It belongs to no "
+    "A mask or table is in the `state_dict`, so weights from elsewhere do not fit. It belongs to no "
     "checkpoint: make it in `forward`, or register it with `persistent=False`."
 )
 class MaskInTheState(Right):

@@ -24,7 +24,7 @@ class JoinsTheHeads(Right):
 
 
 @cached_attention.mistake(
-    "The new keys and values stand before the old ones. The past comes first, or the mask hides the wrong"
+    "The new keys and values come before the old ones. The past comes first, or the mask hides the wrong"
     " ones."
 )
 class NewOnesFirst(Right):
@@ -104,8 +104,8 @@ class HeadsMerged(Right):
 
 
 @cached_attention.mistake(
-    "The cache that was handed in is changed in place: whoever continues it a second time gets another "
-    "answer. Make new tensors by joining, and leave what comes in as it is."
+    "The cache that was handed in is changed in place: continued a second time, the same cache gives "
+    "another answer. Make new tensors by joining, and leave what comes in as it is."
 )
 class ChangesTheCacheInPlace(Right):
     def forward(self, x, cache=None):
@@ -140,8 +140,8 @@ class OneBufferForAll(Right):
     def returned_cache(self, new, total):
         shape = total[0].shape
         if self.buffers is None or self.buffers[0].shape[0] != shape[0] or shape[2] > 64:
-            room = shape[0], shape[1], max(shape[2], 64), shape[3]
-            self.buffers = [each.new_zeros(room) for each in total]
+            full = shape[0], shape[1], max(shape[2], 64), shape[3]
+            self.buffers = [each.new_zeros(full) for each in total]
         for buffer, each in zip(self.buffers, total):
             buffer[:, :, : shape[2]] = each
         return tuple(buffer[:, :, : shape[2]] for buffer in self.buffers)
@@ -175,8 +175,7 @@ class BufferInFloat32(Right):
 
 @cached_attention.mistake(
     "The numbers are right, but no gradient flows through the cache: it left the graph through "
-    "`.detach()` or `.data`. Turning gradients off is the business of whoever generates; keep the tensors"
-    " themselves."
+    "`.detach()` or `.data`. Code that generates turns gradients off itself; keep the tensors as they are."
 )
 class Detached(Right):
     def returned_cache(self, new, total):

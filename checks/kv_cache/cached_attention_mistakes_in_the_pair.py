@@ -12,8 +12,8 @@ class ValueFirst(Right):
 
 
 @cached_attention.mistake(
-    "Key and value change places as the cache is read: new keys stand behind old values, and new values "
-    "behind old keys. The pair is (key, value): the old keys are its first entry."
+    "Key and value change places as the cache is read: new keys are joined to old values, and new values "
+    "to old keys. The pair is (key, value): the old keys are its first entry."
 )
 class ReadsTheValueFirst(Right):
     def forward(self, x, cache=None):

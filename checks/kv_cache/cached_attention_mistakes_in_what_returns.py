@@ -13,7 +13,7 @@ class ReturnsNothing(Right):
 
 @cached_attention.mistake(
     "Output, key and value come back side by side, three results. Two are asked for, (output, cache): the "
-    "cache is one pair, (key, value), so that whoever calls can hand it on as it is."
+    "cache is one pair, (key, value), so that the caller can hand it on as it is."
 )
 class KeyAndValueApart(Right):
     def forward(self, x, cache=None):
@@ -66,7 +66,7 @@ class MeanWeightsInsteadOfTheCache(WithWeights):
 
 
 @cached_attention.mistake(
-    "The cache that comes back holds the queries as well. No later token asks them, and whoever reads the "
+    "The cache that comes back holds the queries as well. No later token needs them, and code that reads the "
     "cache expects a pair: (key, value)."
 )
 class KeepsTheQueries(Right):

@@ -9,8 +9,8 @@ from .cached_attention import Right, cached_attention
 
 
 @cached_attention.also_right(
-    "The mask by comparing places: query i stands at T_past + i, key j at j, and a token sees what does "
-    "not come after it. The rule stands there as you would say it. (Only this step is shown.)"
+    "The mask by comparing positions: query i is at T_past + i, key j at j, and a token sees what does "
+    "not come after it. The code reads as you would say the rule. (Only this step is shown.)"
 )
 class ByComparedPlaces(Right):
     def mask(self, new, total):

@@ -1,4 +1,4 @@
-"""Ways to call a `CachedAttention`, several times in a row, which stand between the judge and the answer."""
+"""Functions that call a `CachedAttention` several times in a row; the judge calls them with the answer."""
 
 import torch
 
@@ -8,7 +8,7 @@ class WrongParametersError(Exception):
 
 
 def with_weights(answer, embed_dim, heads, state, dtype):
-    """The layer on these weights; what else stands in its state_dict is asked about elsewhere."""
+    """The layer on these weights; other entries of its state_dict are another group's subject."""
     layer = answer(embed_dim, heads).to(dtype)
     own = dict(layer.named_parameters())
     wrong = [name for name in {**state, **own} if name not in own or name not in state]
@@ -73,12 +73,12 @@ def twice(answer):
 
 
 def twice_without_gradients(answer):
-    """The same as whoever generates does it."""
+    """The same without gradients, as in generation."""
     return torch.no_grad()(twice(answer))
 
 
 def state_of(answer):
-    """The shapes in a layer's state_dict in words, after it has been called, and what else stands there."""
+    """The shapes in a layer's state_dict in words, after a call, and whether it holds anything else."""
 
     def named(embed_dim, heads, x, bias):
         layer = answer(embed_dim, heads, bias=True) if bias else answer(embed_dim, heads)
@@ -87,7 +87,7 @@ def state_of(answer):
             layer(x, results[1])
         own, state = dict(layer.named_parameters()), layer.state_dict()
         shapes = {name: f"shape {tuple(entry.shape)}" for name, entry in state.items() if name in own}
-        # A buffer has whatever name somebody gave it.
+        # A buffer can have any name.
         return shapes | {"beside its parameters": "nothing" if len(own) == len(state) else "a buffer"}
 
     return named

@@ -1,4 +1,4 @@
-"""What the grader asks about `generate`; its mistakes and other ways stand in files of their own."""
+"""The exercise `generate`; mistakes and accepted alternatives are in files of their own."""
 
 import torch
 
@@ -87,7 +87,7 @@ GRADIENTS = ("gradients while a step runs", "gradients afterwards", "result")
 
 def _case(draw, batch, length, new_tokens, look=("result",), recording=True, ties=False):
     """A prompt that holds other tokens in each text, and logits that hang on every one of them."""
-    # With few different numbers, the largest stands at several places.
+    # With few different numbers, the largest is at several positions.
     logits = draw.integers(0, 3, STATES, VOCABULARY).float() if ties else draw.normal(STATES, VOCABULARY)
     tokens = draw.integers(0, VOCABULARY - 1, batch, length)
     step = made_by(Stepper, logits=logits)

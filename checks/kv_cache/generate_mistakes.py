@@ -22,9 +22,9 @@ def _loop(step, tokens, new_tokens, choose=_largest):
 
 @generate.mistake(
     "Every step gets the whole text again, and no cache: the tokens are right, and all the work is done "
-    "anew. Hand on the cache that the step returned, and behind the prompt only the newest token."
+    "again. Hand on the cache that the step returned, and behind the prompt only the newest token."
 )
-def everything_anew(step, tokens, new_tokens):
+def everything_at_each_step(step, tokens, new_tokens):
     with torch.no_grad():
         for _ in range(new_tokens):
             logits, _ = step(tokens, None)
@@ -74,7 +74,7 @@ def forgets_the_cache(step, tokens, new_tokens):
 
 @generate.mistake(
     "The cache of the prompt is handed to every later step: the tokens made since are not in it. Assign "
-    "the cache anew at each step."
+    "the cache again at each step."
 )
 def the_first_cache_for_ever(step, tokens, new_tokens):
     ids, first_cache = tokens, None
@@ -113,7 +113,7 @@ def the_last_of_equals(step, tokens, new_tokens):
 
 @generate.mistake(
     "The logits of the first place are read: they say what follows the first token. What comes next "
-    "stands in the last row, `logits[:, -1]`."
+    "is in the last row, `logits[:, -1]`."
 )
 def the_first_row(step, tokens, new_tokens):
     return _loop(step, tokens, new_tokens, lambda logits: logits[:, 0].argmax(dim=-1, keepdim=True))
@@ -211,8 +211,8 @@ def gradients_left_on(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "Gradients stay off when you are done: whoever trains afterwards learns nothing. `torch.no_grad` as a"
-    " context puts back what was there before."
+    "Gradients stay off when you are done: a model that is trained afterwards learns nothing. `torch.no_grad`"
+    " as a context restores the earlier setting."
 )
 def gradients_off_for_good(step, tokens, new_tokens):
     torch.set_grad_enabled(False)

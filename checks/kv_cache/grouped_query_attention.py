@@ -1,4 +1,4 @@
-"""What the grader asks about `GroupedQueryAttention`; its mistakes stand in a file of their own."""
+"""The exercise `GroupedQueryAttention`; its mistakes are in files of their own."""
 
 import math
 
@@ -157,7 +157,7 @@ def refusals(draw):
 
 
 class Right(nn.Module):
-    """Right as it stands; each mistake changes one thing about it."""
+    """A correct layer; each mistake changes one thing about it."""
 
     def __init__(self, embed_dim, num_heads, num_kv_heads, bias=False):
         super().__init__()

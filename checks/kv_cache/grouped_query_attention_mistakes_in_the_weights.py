@@ -84,7 +84,7 @@ class ScaledByTheWholeWidth(Right):
 
 @grouped_query_attention.mistake(
     "The scores are divided by the root of the keys' whole width, H_kv · D. A head's dot product runs "
-    "over D numbers, whoever shares them: divide by the root of D."
+    "over D numbers, however many heads share them: divide by the root of D."
 )
 class ScaledByTheKeysWidth(Right):
     def scale(self, head_size):

@@ -1,4 +1,4 @@
-"""What the grader asks about `repeat_heads`, and the mistakes it can name."""
+"""The exercise `repeat_heads`, and the mistakes it can name."""
 
 import torch
 
@@ -92,7 +92,7 @@ def flattened(x, groups):
 
 @repeat_heads.mistake(
     "Each head is added to its copies or multiplied by their number: the shape is (B, H_kv, T, D) as "
-    "before. Each head should stand there `groups` times, unchanged."
+    "before. Return each head `groups` times, unchanged."
 )
 def multiplied(x, groups):
     return x * groups
@@ -115,7 +115,7 @@ def always_two(x, groups):
 
 @repeat_heads.mistake(
     "The shape is right and the numbers are mixed up: the copies were laid beside the tokens, or behind "
-    "the numbers of a head, and a view cut them anew. Put the new axis right behind the heads before you "
+    "the numbers of a head, and a view cut them again. Put the new axis right behind the heads before you "
     "join it."
 )
 def joined_at_the_wrong_place(x, groups):
@@ -128,7 +128,7 @@ def joined_at_the_wrong_place(x, groups):
     "The shape is right, and single numbers are repeated instead of heads: `repeat_interleave` flattens where"
     " no axis is named, and a reshape cut the row into heads. Name the axis of the heads."
 )
-def flattened_and_cut_anew(x, groups):
+def flattened_and_cut_again(x, groups):
     batch, heads, length, head_size = x.shape
     return x.repeat_interleave(groups).reshape(batch, heads * groups, length, head_size)
 
@@ -145,7 +145,7 @@ def in_float32(x, groups):
 
 
 @repeat_heads.mistake(
-    "The result is not a head repeated but one that stands first and zeros behind it: each of the "
+    "The result is not a head repeated but a head followed by zeros: each of the "
     "`groups` query heads needs the keys. Fill every copy."
 )
 def zeros_between(x, groups):
@@ -180,8 +180,7 @@ def by_expanding(x, groups):
 
 
 @repeat_heads.also_right(
-    "Says which head stands where: the rule h // groups, written as it is. It works for any other rule as"
-    " well."
+    "Says which head goes where: the rule h // groups, written as it is. It works for any other rule as well."
 )
 def by_index(x, groups):
     return x[:, torch.arange(x.shape[1] * groups) // groups]

@@ -1,4 +1,4 @@
-"""What the grader asks about `causal_mask`, and the mistakes it can name."""
+"""The exercise `causal_mask`, and the mistakes it can name."""
 
 import torch
 
@@ -123,8 +123,8 @@ def mirrored(seq_len):
 
 
 @causal_mask.mistake(
-    "Every row is the same: each position is compared with one number instead of with the row it stands "
-    "in. The comparison needs the index of the query down the rows and the index of the key along the "
+    "Every row is the same: each position is compared with one number instead of with its own "
+    "row. The comparison needs the index of the query down the rows and the index of the key along the "
     "columns."
 )
 def one_row_for_all(seq_len):
@@ -132,7 +132,7 @@ def one_row_for_all(seq_len):
 
 
 @causal_mask.mistake(
-    "The mask has a leading dimension of size 1 that nobody asked for: one mask for one sequence length "
+    "The mask has a leading dimension of size 1 that should not be there: one mask for one sequence length "
     "is a plain square, `(T, T)`, and broadcasting adds the rest."
 )
 def extra_dimension(seq_len):
@@ -159,7 +159,7 @@ def by_comparing_positions(seq_len):
 
 @causal_mask.also_right(
     "What papers and many libraries write: the triangle above the diagonal is the future, and it is "
-    "turned round. The diagonal=1 is easily forgotten, and then nobody sees themselves."
+    "turned round. The diagonal=1 is easily forgotten, and then no token sees itself."
 )
 def by_hiding_the_future(seq_len):
     return ~torch.triu(torch.ones(seq_len, seq_len), diagonal=1).bool()

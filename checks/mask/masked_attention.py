@@ -1,4 +1,4 @@
-"""What the grader asks about `masked_attention`, and the mistakes it can name."""
+"""The exercise `masked_attention`, and the mistakes it can name."""
 
 import math
 
@@ -95,7 +95,7 @@ def gradients(draw):
 
 
 @masked_attention.also_right(
-    "einsum names the axes, so nobody has to remember which comes last, and one line serves with and "
+    "einsum names the axes, so you need not remember which comes last, and one line serves with and "
     "without a mask because there always is one. It costs a table of ones."
 )
 def with_where_and_einsum(query, key=None, value=None, mask=None):

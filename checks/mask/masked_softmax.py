@@ -1,4 +1,4 @@
-"""What the grader asks about `masked_softmax`, and the mistakes it can name."""
+"""The exercise `masked_softmax`, and the mistakes it can name."""
 
 import torch
 import torch.nn.functional as F
@@ -204,7 +204,7 @@ def additive_mask(scores, mask):
 
 @masked_softmax.mistake(
     "Exponentials times the mask, divided by their sum, is 0/0 where nothing (or only underflow) is left;"
-    " clearing the NaN afterwards mends the weights, but the gradient stays NaN. Hide the *scores*, "
+    " clearing the NaN afterwards fixes the weights, but the gradient stays NaN. Hide the *scores*, "
     "before any exponential."
 )
 def exponentials_times_mask(scores, mask):

@@ -1,4 +1,4 @@
-"""What the grader asks about `padding_mask`, and the mistakes it can name."""
+"""The exercise `padding_mask`, and the mistakes it can name."""
 
 import torch
 
@@ -130,8 +130,8 @@ def larger_than_pad_id(token_ids, pad_id=0):
 
 
 @padding_mask.mistake(
-    "The tokens of a sentence are counted, and that many True stand at its start: right only while the "
-    "padding is at the end. With padding on the left it hides words; look at each token where it stands."
+    "The tokens of a sentence are counted, and its row starts with that many True: right only while the "
+    "padding is at the end. With padding on the left it hides words; look at each token in its position."
 )
 def counts_from_the_left(token_ids, pad_id=0):
     lengths = (token_ids != pad_id).sum(dim=1)
@@ -164,7 +164,7 @@ def dimension_for_heads(token_ids, pad_id=0):
 
 
 @padding_mask.mistake(
-    "The 1 stands in front: (1, B, T). So the second axis, which belongs to the queries, holds the "
+    "The 1 is in front: (1, B, T). So the second axis, which belongs to the queries, holds the "
     "sentences. The batch stays first, and the 1 goes between B and T."
 )
 def dimension_in_front(token_ids, pad_id=0):

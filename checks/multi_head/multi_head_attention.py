@@ -1,4 +1,4 @@
-"""What the grader asks about `MultiHeadAttention`, and the mistakes it can name."""
+"""The exercise `MultiHeadAttention`, and the mistakes it can name."""
 
 import torch
 import torch.nn as nn
@@ -138,7 +138,7 @@ def gradients(draw):
 
 
 class _Layer(nn.Module):
-    """Right as it stands; each mistake below changes one part of it."""
+    """A correct layer; each mistake below changes one part of it."""
 
     keep = nn.ModuleList
 

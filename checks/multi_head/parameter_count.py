@@ -1,4 +1,4 @@
-"""What the grader asks about `parameter_count`, and the mistakes it can name."""
+"""The exercise `parameter_count`, and the mistakes it can name."""
 
 from attention_lab.authoring import BUILDING_LAYERS, Exercise, case
 

@@ -1,1 +1,1 @@
-"""Lesson 7, positional encoding: telling tokens where they stand."""
+"""Lesson 7, positional encoding: telling tokens their positions."""

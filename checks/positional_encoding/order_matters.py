@@ -1,4 +1,4 @@
-"""What the grader asks about `order_matters`, and the mistakes it can name."""
+"""The exercise `order_matters`, and the mistakes it can name."""
 
 import torch
 
@@ -11,7 +11,7 @@ order_matters = Exercise(
 
 # Each returns (B, T, E) for x (B, T, E), with the tensors that `_case` hands over.
 ATTENTION = "return torch.softmax(x @ w @ x.mT / math.sqrt(x.shape[-1]), dim=-1) @ x"
-# Number by number, so that it is exact: a product rounds a row by where it stands, on some processors.
+# Number by number, so that it is exact: on some processors a product rounds a row by its position.
 WORD_BY_WORD = "return torch.relu(x * w[0])"
 SHARED_MEAN = "return x + x.mean(dim=1, keepdim=True)"
 POSITIONS_ADDED = "return x + places"
@@ -104,7 +104,7 @@ def small_differences(draw):
     obfuscation = _obfuscation(draw)
     batch, length, width = draw.sizes(3)
     order = _order(draw, length)
-    # Neither the first token nor the one that comes to stand first: a look at the first must not see it.
+    # Neither the first token nor the one that becomes the first: a look at the first must not see it.
     place = next(p for p in range(length - 1, 0, -1) if p != int(order[0]))
     bump = torch.zeros(length, width)
     bump[place, width - 1] = 0.05

@@ -1,4 +1,4 @@
-"""What the grader asks about `PositionalEncoding`, and the mistakes it can name."""
+"""The exercise `PositionalEncoding`, and the mistakes it can name."""
 
 import torch
 import torch.nn as nn
@@ -109,7 +109,7 @@ def gradients(draw):
 
 
 class _Encoding(nn.Module):
-    """Right as it stands: most mistakes change one thing about it."""
+    """A correct layer: most mistakes change one thing about it."""
 
     table = staticmethod(_table)
 

@@ -48,7 +48,7 @@ class position_in_the_batch(_Encoding):
 
 
 @positional_encoding.mistake(
-    "A text longer than `max_len` is silently cut: it loses its last tokens, and nobody is told. Raise a "
+    "A text longer than `max_len` is silently cut: it loses its last tokens without a word. Raise a "
     "ValueError whose sentence holds both numbers, T and `max_len`."
 )
 class too_long_is_cut(_Encoding):

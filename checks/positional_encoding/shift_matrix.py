@@ -1,4 +1,4 @@
-"""What the grader asks about `shift_matrix`, and the mistakes it can name."""
+"""The exercise `shift_matrix`, and the mistakes it can name."""
 
 import math
 
@@ -103,7 +103,7 @@ def _blocks(angles, signs=(1, -1)):
 
 @shift_matrix.mistake(
     "It carries each position *back* by `offset` instead of ahead: the sines have the wrong sign. Our pairs "
-    "are (sine, cosine), not (cosine, sine) as in most pictures of a rotation, so the minus stands in the "
+    "are (sine, cosine), not (cosine, sine) as in most pictures of a rotation, so the minus is in the "
     "other corner."
 )
 def turned_the_other_way(offset, embed_dim):

@@ -1,4 +1,4 @@
-"""What the grader asks about `sinusoidal_encoding`, and the mistakes it can name."""
+"""The exercise `sinusoidal_encoding`, and the mistakes it can name."""
 
 import math
 
@@ -135,7 +135,7 @@ def cosine_of_its_own(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
-    "The slow waves are too fast, by the more the further right they stand: they follow a base of 1000. The "
+    "The slow waves are too fast, by the more the further right they are: they follow a base of 1000. The "
     "formula divides by a power of 10000; count the zeros."
 )
 def base_of_a_thousand(max_len, embed_dim):
@@ -223,7 +223,7 @@ def odd_width_fails(max_len, embed_dim):
 
 @sinusoidal_encoding.mistake(
     "The table is right up to some position and rough beyond it: positions were kept in half precision, "
-    "which has no room for every whole number above 256 (or 2048). Count them in float32 or whole numbers."
+    "which cannot hold every whole number above 256 (or 2048). Count them in float32 or whole numbers."
 )
 def positions_in_half_precision(max_len, embed_dim):
     even = torch.arange(0, embed_dim, 2)

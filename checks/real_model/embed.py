@@ -180,7 +180,7 @@ def pool(x, mask):
 
 
 def run(texts, tokenizer, embeddings, blocks, *, special=True, hide=True, pooling=pool, unit=None, lift=None):
-    """Right as it stands; a mistake changes one part."""
+    """A correct answer; a mistake changes one part."""
     with torch.no_grad():
         ids, mask = encode(texts, tokenizer, special)
         x = embeddings(ids)

@@ -117,7 +117,7 @@ def missing(draw):
 
 
 def load(weights, layer, parts=None, prefix="encoder.layer.{}."):
-    """Right as it stands; a mistake changes the names, or what is taken."""
+    """A correct answer; a mistake changes the names, or what is taken."""
     parts = PARTS if parts is None else parts
     start = prefix.format(layer)
     return {

@@ -6,7 +6,7 @@ from .mean_pool import mean_pool
 
 
 def _pool(x, mask, count=None):
-    """Right as it stands; a mistake counts otherwise, or changes what comes in."""
+    """A correct answer; a mistake counts otherwise, or changes what comes in."""
     shown = mask.unsqueeze(-1).to(x.dtype)
     count = shown.sum(dim=1).clamp(min=1) if count is None else count
     return (x * shown).sum(dim=1) / count

@@ -149,7 +149,7 @@ def own_weights(draw):
 
 
 class Attention(nn.Module):
-    """Lesson 6's layer, right as it stands."""
+    """Lesson 6's layer, correct."""
 
     def __init__(self, embed_dim, num_heads, bias=True):
         super().__init__()
@@ -175,7 +175,7 @@ class Attention(nn.Module):
 
 
 class Right(nn.Module):
-    """Right as it stands; each mistake changes one thing about it."""
+    """A correct layer; each mistake changes one thing about it."""
 
     def __init__(self, embed_dim, num_heads, hidden_dim, bias=True, eps=1e-12):
         super().__init__()
@@ -206,7 +206,7 @@ class Right(nn.Module):
 
 @transformer_block.also_right(
     "The error function written out: the exact GELU is x times the share of a standard normal distribution "
-    "that lies below x. (Only this step is shown.)"
+    "below x. (Only this step is shown.)"
 )
 class ByTheErrorFunction(Right):
     def activation(self, x):

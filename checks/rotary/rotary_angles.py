@@ -1,4 +1,4 @@
-"""What the grader asks about `rotary_angles`, and the mistakes it can name."""
+"""The exercise `rotary_angles`, and the mistakes it can name."""
 
 import math
 
@@ -87,7 +87,7 @@ def _even(head_size):
 
 
 def _right(length, head_size, base, first=0, power=2.0, divided_by=None):
-    """Right as it stands; most mistakes below change one thing about it."""
+    """A correct answer; most mistakes below change one thing about it."""
     _even(head_size)
     pair = torch.arange(head_size // 2, dtype=torch.float64)
     rates = base ** (-power * pair / (divided_by or head_size))
@@ -120,8 +120,8 @@ def positions_from_one(length, head_size, base=10000.0):
 
 
 @rotary_angles.mistake(
-    "Right with the usual base, but another one changes nothing: `base` is taken and not used. Put it where "
-    "10000 stands."
+    "Right with the usual base, but another one changes nothing: `base` is taken and not used. Put it in the "
+    "place of 10000."
 )
 def base_ignored(length, head_size, base=10000.0):
     return _right(length, head_size, 10000.0)
@@ -219,7 +219,7 @@ def asserts(length, head_size, base=10000.0):
 
 @rotary_angles.mistake(
     "The angles are right up to some position and rough beyond it: positions were kept in half precision, "
-    "which has no room for every whole number above 256 (or 2048). Count them in float32 or whole numbers."
+    "which cannot hold every whole number above 256 (or 2048). Count them in float32 or whole numbers."
 )
 def positions_in_half_precision(length, head_size, base=10000.0):
     _even(head_size)

@@ -1,4 +1,4 @@
-"""What the grader asks about `RotaryAttention`, and the mistakes it can name."""
+"""The exercise `RotaryAttention`, and the mistakes it can name."""
 
 import math
 
@@ -102,7 +102,7 @@ def behind_a_cache(draw):
     cache = [draw.normal(batch, heads, before, head_size, **double) for _ in range(2)]  # a list, this time
     x, mask = draw.normal(batch, 1, heads * head_size, **double), draw.mask(batch, 1, before + 1)
     yield case(x, mask, cache, build=_draw_layer(draw, heads, head_size, double=True))
-    # Behind more than 256 tokens, where half precision has no room for every position.
+    # Behind more than 256 tokens, where half precision cannot hold every position.
     far = tuple(draw.normal(1, 1, 301, head_size) for _ in range(2))
     yield case(draw.normal(1, 3, head_size) / 4, cache=far, build=_draw_layer(draw, 1, head_size))
 
@@ -152,7 +152,7 @@ def gradients(draw):
 
 
 class Right(nn.Module):
-    """Right as it stands; each mistake changes one thing about it."""
+    """A correct layer; each mistake changes one thing about it."""
 
     def __init__(self, embed_dim, num_heads, base=10000.0):
         super().__init__()

@@ -9,7 +9,7 @@ from .rotary_attention import Right, rotary_attention
 
 @rotary_attention.mistake(
     "The values are turned as well. They are what is handed on, and should say the same wherever the word "
-    "stands: turn queries and keys only."
+    "is: turn queries and keys only."
 )
 class ValuesTurned(Right):
     def project(self, x, past):

@@ -16,8 +16,8 @@ class StartsAgain(Right):
 
 
 @rotary_attention.mistake(
-    "Behind a cache the keys go on, but the queries start at position 0 again. Both stand at the same "
-    "places: turn them by the same angles."
+    "Behind a cache the keys go on, but the queries start at position 0 again. Both have the same "
+    "positions: turn them by the same angles."
 )
 class QueriesStartAgain(Right):
     def project(self, x, past):
@@ -61,7 +61,7 @@ class WritesIntoTheList(Right):
 
 
 @rotary_attention.mistake(
-    "Far behind the beginning positions are rough: they were kept in half precision, which has no room for "
+    "Far behind the beginning positions are rough: they were kept in half precision, which cannot hold "
     "every whole number above 256 (or 2048). Count them in float32 or in whole numbers."
 )
 class PositionsInHalfPrecision(Right):
@@ -81,7 +81,7 @@ class PositionsFromOne(Right):
 
 
 @rotary_attention.mistake(
-    "The first position behind a cache is one too far (or too near): with T_past keys in it, they stand at "
+    "The first position behind a cache is one too far (or too near): with T_past keys in it, they are at "
     "0 to T_past − 1, so the next one is T_past."
 )
 class OneTooFar(Right):
@@ -90,7 +90,7 @@ class OneTooFar(Right):
 
 
 @rotary_attention.mistake(
-    "Behind a cache all new tokens get the same position. They stand behind each other: T_past, T_past + 1 "
+    "Behind a cache all new tokens get the same position. They follow each other: T_past, T_past + 1 "
     "and so on."
 )
 class OnePositionForAllNew(Right):
@@ -109,8 +109,7 @@ class CacheIgnored(Right):
 
 
 @rotary_attention.mistake(
-    "The new keys and values stand before the cached ones. The past comes first: a mask's columns count on "
-    "it."
+    "The new keys and values come before the cached ones. The past comes first: a mask's columns count on it."
 )
 class NewOnesFirst(Right):
     def extend(self, cache, key, value):
@@ -168,7 +167,7 @@ class WithBias(Right):
 
 
 @rotary_attention.mistake(
-    "The speeds stand in the `state_dict`, where only the four projections belong: they are computed, not "
+    "The speeds are in the `state_dict`, where only the four projections belong: they are computed, not "
     "learnt. Register them with `persistent=False`, or compute them when called."
 )
 class SpeedsInTheState(Right):

@@ -1,4 +1,4 @@
-"""What the grader asks about `rotate`: what both layouts share stands in turning.py."""
+"""The exercise `rotate`; what both layouts share is in turning.py."""
 
 import torch
 
@@ -39,8 +39,8 @@ def laid_down_otherwise(x, angles):
 
 
 @rotate.mistake(
-    "Neighbours go together, but their angles stand as for halves: the angles were repeated one whole row "
-    "after the other. Each has to stand twice in a row: `repeat_interleave`, not `repeat` or `cat`."
+    "Neighbours go together, but their angles are laid out for halves: they were repeated one whole row "
+    "after the other. Each has to come twice in a row: `repeat_interleave`, not `repeat` or `cat`."
 )
 def angles_repeated_otherwise(x, angles):
     first, second = _cut(x)

@@ -1,4 +1,4 @@
-"""What the grader asks about `rotate_halves`: what both layouts share stands in turning.py."""
+"""The exercise `rotate_halves`; what both layouts share is in turning.py."""
 
 import torch
 
@@ -40,7 +40,7 @@ def laid_down_otherwise(x, angles):
 
 
 @rotate_halves.mistake(
-    "Halves go together, but their angles stand as for neighbours: each was repeated twice in a row. Put "
+    "Halves go together, but their angles are laid out for neighbours: each was repeated twice in a row. Put "
     "the whole row of angles twice side by side: `cat`, not `repeat_interleave`."
 )
 def angles_repeated_otherwise(x, angles):

@@ -1,4 +1,4 @@
-"""What the grader asks about `to_halves`, and the mistakes it can name."""
+"""The exercise `to_halves`, and the mistakes it can name."""
 
 import torch
 

@@ -87,7 +87,7 @@ def add_mistakes(exercise, cut, join):
 
     @exercise.mistake(
         "The turn goes the wrong way round: the sign of the sine is turned. (a, b) becomes (a cos − b sin, a "
-        "sin + b cos): the minus stands in the first line."
+        "sin + b cos): the minus is in the first line."
     )
     def sign_turned(x, angles):
         return join(*turn(*cut(x), -angles))

@@ -1,1 +1,1 @@
-"""What the grader asks in lesson 2, one file an exercise."""
+"""The exercises of lesson 2, one file per exercise."""

@@ -1,4 +1,4 @@
-"""What the grader asks about `scaled_scores`, and the mistakes it can name."""
+"""The exercise `scaled_scores`, and the mistakes it can name."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What the grader asks about `score_variance`: random, so a verifier judges in place of a comparison."""
+"""The exercise `score_variance`: random, so a verifier judges in place of a comparison."""
 
 import math
 import statistics
@@ -261,10 +261,10 @@ def by_the_definition(d_k, samples=10_000, seed=0):
 )
 def product_by_product(d_k, samples=10_000, seed=0):
     generator = torch.Generator().manual_seed(seed)
-    scores = torch.zeros(samples)  # where each walk stands
+    scores = torch.zeros(samples)  # the position of each walk
     for _ in range(d_k):  # one step of all walks
         scores += torch.randn(samples, generator=generator) * torch.randn(samples, generator=generator)
-    # Divided by `samples`, not by one less: at 10,000 samples nobody sees the difference.
+    # Divided by `samples`, not by one less: at 10,000 samples the difference is invisible.
     return torch.var(scores, correction=0).item()
 
 

@@ -1,4 +1,4 @@
-"""What the grader asks about `sharpen`, and the mistakes it can name."""
+"""The exercise `sharpen`, and the mistakes it can name."""
 
 import math
 

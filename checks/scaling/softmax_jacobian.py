@@ -1,4 +1,4 @@
-"""What the grader asks about `softmax_jacobian`, and the mistakes it can name."""
+"""The exercise `softmax_jacobian`, and the mistakes it can name."""
 
 import torch
 
@@ -80,7 +80,7 @@ def diagonal_forgotten(weights):
 
 
 @softmax_jacobian.mistake(
-    "The diagonal holds 1 - w_i², as if an identity matrix stood in place of diag(w). Put the weights on the "
+    "The diagonal holds 1 - w_i², as if an identity matrix were in place of diag(w). Put the weights on the "
     "diagonal before you subtract."
 )
 def identity_for_the_diagonal(weights):
@@ -167,7 +167,7 @@ def by_matrix_products_in_place(weights):
     "loop, and shapes to take apart and put together."
 )
 def row_by_row(weights):
-    rows = weights.reshape(-1, weights.shape[-1])  # whatever stands in front, as one list of rows
+    rows = weights.reshape(-1, weights.shape[-1])  # all leading axes, as one list of rows
     each = [torch.diag(row) - torch.outer(row, row) for row in rows]
     return torch.stack(each).reshape(*weights.shape, weights.shape[-1])
 

@@ -1,4 +1,4 @@
-"""Right attention functions for `is_correct`, in many styles, put together anew for each draw.
+"""Right attention functions for `is_correct`, in many styles, put together again for each draw.
 
 A function is put together from four steps, each drawn from several ways to write it; a broken one
 has a step of its own in place of a right one. Its code does not tell which: that of all functions of a

@@ -1,4 +1,4 @@
-"""What the grader asks about `is_correct`: right and broken attention functions, told apart."""
+"""The exercise `is_correct`: right and broken attention functions, told apart."""
 
 from attention_lab.authoring import Exercise, case
 
@@ -25,8 +25,8 @@ def _cases(draw, family):
         yield case(candidate.function)
 
 
-# Every group holds both kinds and stands or falls as a whole, so neither an answer that never changes
-# nor one that is thrown with a coin is worth anything.
+# Every group holds both kinds and passes or fails as a whole, so neither an answer that never changes
+# nor one decided by a coin earns anything.
 @is_correct.group("the scale is wrong, or nothing is", points=2)
 def scale(draw):
     yield from _cases(draw, "scale")

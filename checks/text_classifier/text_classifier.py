@@ -1,4 +1,4 @@
-"""What the grader asks about `TextClassifier`, on the given layers and on one of the judge's own."""
+"""The exercise `TextClassifier`, on the given layers and on one of the judge's own."""
 
 import torch
 
@@ -40,7 +40,7 @@ class _Sizes:
 
 
 def _draw_layer(draw, sizes, layer=EFFICIENT, positional=False, double=False, look=("result",)):
-    """The classifier with weights of the judge's; `layer` None is the layer that nobody knows."""
+    """The classifier with the judge's weights; `layer` None is a layer that is in no lesson."""
     if layer is None:
         attending, shapes = unheard_of()
     else:

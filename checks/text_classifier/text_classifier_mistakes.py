@@ -131,7 +131,7 @@ class SoftmaxOnTheLogits(_Classifier):
 
 
 @text_classifier.mistake(
-    "What comes back are logarithms of probabilities: a log-softmax stands at the end. `forward` returns the "
+    "What comes back are logarithms of probabilities: a log-softmax comes last. `forward` returns the "
     "logits as `final` gives them; the cross-entropy does the rest."
 )
 class LogSoftmaxOnTheLogits(_Classifier):

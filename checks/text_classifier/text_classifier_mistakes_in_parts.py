@@ -17,7 +17,7 @@ class NoReLU(_Classifier):
 
 
 @text_classifier.mistake(
-    "The ReLU stands behind `final`: no logit is ever negative, and a class that falls to 0 stops learning. "
+    "The ReLU comes after `final`: no logit is ever negative, and a class that falls to 0 stops learning. "
     "It belongs between `fc1` and `final`."
 )
 class ReLUAtTheEnd(_Classifier):

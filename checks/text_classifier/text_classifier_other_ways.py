@@ -8,7 +8,7 @@ from .text_classifier import text_classifier
 
 
 class _Classifier(nn.Module):
-    """Right as it stands; each mistake, and each right answer, changes a part of it."""
+    """A correct layer; each mistake, and each correct answer, changes a part of it."""
 
     width = 128
     padding_idx = 0
@@ -71,7 +71,7 @@ class AllPlacesThenTheFirst(_Classifier):
 
 
 @text_classifier.also_right(
-    "Keeps the weights of the last call, so that a picture costs no second pass. Convenient at the desk; "
+    "Keeps the weights of the last call, so that a picture costs no second pass. Convenient for a plot; "
     "in a model that is saved or run in parallel, state between calls is trouble."
 )
 class RemembersItsWeights(_Classifier):

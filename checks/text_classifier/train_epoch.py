@@ -1,4 +1,4 @@
-"""What the grader asks about `train_epoch`, and right answers written in other ways."""
+"""The exercise `train_epoch`, and right answers written in other ways."""
 
 from functools import partial
 

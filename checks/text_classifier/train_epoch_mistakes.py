@@ -21,7 +21,7 @@ def _step(optimizer, loss):
 
 
 def _epoch(model, batches, optimizer, loss=_loss, step=_step, training=True):
-    """Right as it stands; each mistake changes one part: the loss of every batch, and its size."""
+    """A correct answer; each mistake changes one part: the loss of every batch, and its size."""
     if training:
         model.train()
     losses, sizes = [], []

@@ -20,7 +20,7 @@ def steps_on_the_sum(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "A softmax stands before the cross-entropy, which takes one itself: the loss can hardly fall and the "
+    "A softmax comes before the cross-entropy, which takes one itself: the loss can hardly fall and the "
     "steps are small. Hand it the logits as the model returns them."
 )
 def softmax_before_the_loss(model, batches, optimizer):

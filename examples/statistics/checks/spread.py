@@ -1,4 +1,4 @@
-"""What the grader asks about `spread.ipynb`, and the mistakes that it can name.
+"""The exercise of `spread.ipynb`, and the mistakes that it can name.
 
 Neither exercise says anything of this in the notebook: `cell` names the graded cell whose points are decided
 here, and the hidden asserts of that cell are not run any more.

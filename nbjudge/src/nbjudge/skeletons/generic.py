@@ -68,7 +68,7 @@ test_$name()
 from nbjudge import check
 check("$name")
 ### END HIDDEN TESTS"""
-CHECKS = '''"""What the grader asks about `$name`, and the mistakes it can name."""
+CHECKS = '''"""The exercise `$name`, and the mistakes it can name."""
 
 $imports
 

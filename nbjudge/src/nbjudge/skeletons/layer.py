@@ -44,7 +44,7 @@ assert returned.tolist() == [[[5.0, 10.0]]], f"1, 4, 9 and 16 in two parts give 
 from nbjudge import check
 check("$name")
 ### END HIDDEN TESTS"""
-CHECKS = '''"""What the grader asks about `$name`, and the mistakes it can name."""
+CHECKS = '''"""The exercise `$name`, and the mistakes it can name."""
 
 import torch
 import torch.nn as nn
