@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from attention_lab.errors import CourseError
+from nbjudge.errors import without_grading
 
 if TYPE_CHECKING:
     from nbjudge.course.course import Assignment, Course
@@ -45,10 +46,9 @@ def attention_lab(
 
 def main() -> None:
     """Run the command; a broken course or a wrong name ends in one sentence, not in a traceback."""
-    with suppress(ImportError):  # students may not have the grader
-        from nbjudge.quick_start import skip_address_grammar
+    from nbjudge.quick_start import skip_address_grammar
 
-        skip_address_grammar()
+    skip_address_grammar()
     # nbgrader calls alembic by its name, which is installed beside the interpreter.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     try:
@@ -57,9 +57,13 @@ def main() -> None:
         console.print(Text.assemble(("attention-lab:", "bold red"), f" {error}"), soft_wrap=True)
         raise SystemExit(1) from None
     except ModuleNotFoundError as error:
-        if not (error.name or "").startswith(("attention_lab.", "nbjudge")):
+        missing = without_grading(error)
+        if missing is not None:
+            console.print(Text.assemble(("attention-lab:", "bold red"), f" {missing}"), soft_wrap=True)
+        elif (error.name or "").startswith("attention_lab."):
+            console.print(ONLY_FOR_INSTRUCTORS, soft_wrap=True)
+        else:
             raise
-        console.print(ONLY_FOR_INSTRUCTORS, soft_wrap=True)
         raise SystemExit(1) from None
 
 
@@ -207,22 +211,15 @@ def _course() -> Course:
 
 
 def _add_the_graders_commands() -> None:
-    """Those of the grader's commands that a course's author and instructor type; students are told so."""
-    try:
-        from nbjudge.cli import (
-            grade,
-            questions,
-            regrade_answer,
-            report,
-            try_checks,
-            visible,
-        )
-        from nbjudge.skeletons.commands import add_commands
-    except ModuleNotFoundError:
+    """Add the grader's commands; in a class's zip, commands that say that they are for instructors."""
+    if importlib.util.find_spec("attention_lab.maintain") is None:
         checking = ("try", "visible", "questions", "new-lesson", "new-exercise")
         for name in ("grade", "regrade", "report", *checking):
             app.command(name, hidden=True, context_settings={"ignore_unknown_options": True})(_not_here)
         return
+    from nbjudge.cli import grade, questions, regrade_answer, report, try_checks, visible
+    from nbjudge.skeletons.commands import add_commands
+
     add_commands(app, _this_courses_form)
     app.command("try")(try_checks)
     app.command()(questions)
@@ -239,7 +236,7 @@ def _this_courses_form() -> Form:
 
 
 def _not_here(arguments: Annotated[list[str] | None, typer.Argument()] = None) -> None:
-    raise ModuleNotFoundError(name="nbjudge")
+    raise ModuleNotFoundError(name="attention_lab.maintain")
 
 
 _add_the_graders_commands()

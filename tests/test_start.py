@@ -69,14 +69,17 @@ def start(code: str, home: Path, *arguments: str, path: str = ""):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The wheel, unpacked: made of a clone's files, without the network and outside the repository."""
+    """The course's wheel and nbjudge's, unpacked: built without the network and outside the repository."""
     tree, site = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("a site")
-    for name in ("attention_lab", "release", "checks", "source", "nbjudge/src"):
+    for name in ("attention_lab", "release", "checks", "source", "nbjudge/src/nbjudge"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "LICENSE"):
+    for name in ("pyproject.toml", "LICENSE", "README.md"):
         shutil.copy(ROOT / name, tree)
+        shutil.copy(ROOT / "nbjudge" / name, tree / "nbjudge")
     pip = [sys.executable, "-m", "pip", "install", "-qq", "--no-index", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "--disable-pip-version-check", "--target", site, tree], check=True)
+    subprocess.run(
+        [*pip, "--disable-pip-version-check", "--target", site, tree, tree / "nbjudge"], check=True
+    )
     return site
 
 
@@ -122,7 +125,7 @@ def test_a_wheel_brings_the_tutor_and_all_that_it_asks_with(wheel, tmp_path):
     seen, packages = tmp_path / "seen.json", sysconfig.get_paths()["purelib"]
     # -S leaves out what is installed for editing, which is how the repository itself comes to be there.
     environment = os.environ | {"SEEN": str(seen), "PYTHONPATH": os.pathsep.join((str(wheel), packages))}
-    code = f"from importlib.util import find_spec\nassert find_spec('nbjudge') is None\n{LEARNER}"
+    code = f"import nbjudge\nassert nbjudge.__file__.startswith({str(wheel)!r})\n{LEARNER}"
     run = subprocess.run(
         [sys.executable, "-S", "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -119,7 +118,10 @@ def start_tutor(folder: str, last_words: Path | None = None) -> LocalTutor:
         raise TutorMissing(NO_TUTOR)
     # What lies beside a notebook (a random.py of the learner's) is nothing to the tutor: -P.
     command = [sys.executable, "-P", "-m", "nbjudge.tutor", str(course), folder, str(last_words or "")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(_python_path()), "OMP_NUM_THREADS": "1"}
+    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    package = Path(attention_lab.__file__).resolve().parent  # checks import it: the same one as here
+    python_path = os.pathsep.join([str(package.parent), *filter(None, known)])
+    environment = os.environ | {"PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"}
     try:
         process = subprocess.Popen(
             command,
@@ -143,25 +145,9 @@ def course_folder() -> Path | None:
     """
     package = Path(attention_lab.__file__).resolve().parent
     recorded = package / "course/recorded"
-    if any(recorded.glob("*.recorded")) and _has_judge():
+    if any(recorded.glob("*.recorded")):
         return recorded
     for folder in (package / "course", package.parent):
-        if any(folder.glob("checks/*/*.py")) and any(folder.glob("source/*/*.ipynb")) and _has_judge():
+        if any(folder.glob("checks/*/*.py")) and any(folder.glob("source/*/*.ipynb")):
             return folder
     return None
-
-
-def _has_judge() -> bool:
-    return importlib.util.find_spec("nbjudge") is not None or (_bundled_judge() / "nbjudge").is_dir()
-
-
-def _bundled_judge() -> Path:
-    """The judge that comes inside the package, for whoever has not installed it by itself."""
-    return Path(attention_lab.__file__).resolve().parent / "course" / "judge"
-
-
-def _python_path() -> list[str]:
-    """Where this very package lies and, after all else, the judge that came with it."""
-    own = [str(Path(attention_lab.__file__).resolve().parent.parent)]
-    known = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    return [*own, *known, str(_bundled_judge())]

@@ -35,8 +35,8 @@ def write_zip(members: Members) -> bytes:
     return content.getvalue()
 
 
-def wheel_in(members: Members) -> str:
-    return next(name for name in members if name.endswith(".whl"))
+def wheel_in(members: Members, package: str = "attention_lab") -> str:
+    return next(name for name in members if name.startswith(f"attention-lab/{package}-"))
 
 
 def make_school(root: Path) -> None:
@@ -44,7 +44,10 @@ def make_school(root: Path) -> None:
     write_course(root)
     unwanted = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "attention_lab", root / "attention_lab", ignore=unwanted)
-    for name in ("LICENSE", "LICENSE-CONTENT", "environment.yml", "pyproject.toml"):
+    shutil.copytree(ROOT / "nbjudge/src/nbjudge", root / "nbjudge/src/nbjudge", ignore=unwanted)
+    for name in ("LICENSE", "README.md", "pyproject.toml"):
+        shutil.copy(ROOT / "nbjudge" / name, root / "nbjudge")
+    for name in ("LICENSE", "LICENSE-CONTENT", "README.md", "environment.yml", "pyproject.toml"):
         shutil.copy(ROOT / name, root)
     (root / "source" / FOLDER / "given.py").write_text("ANSWER = 42\n")
     release = root / "release" / FOLDER

@@ -35,24 +35,27 @@ pytestmark = pytest.mark.integration
 
 def test_the_zip_holds_the_lessons_their_wheel_and_how_to_begin_and_no_leak(school, members):
     course, bundle = school
-    wheel = wheel_in(members)
+    wheel, grader = wheel_in(members), wheel_in(members, "nbjudge")
     lessons = {NOTEBOOK, f"attention-lab/lessons/{FOLDER}/given.py"}
     plain = {
         f"attention-lab/{name}" for name in ("README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml")
     }
-    assert set(members) == {wheel, *lessons, *plain}
+    assert set(members) == {wheel, grader, *lessons, *plain}
     assert leaks(bundle, course) == []
     for text in (members["attention-lab/README.md"], members["attention-lab/environment.yml"]):
-        assert Path(wheel).name in text.decode()
+        assert Path(wheel).name in text.decode() and Path(grader).name in text.decode()
     environment = members["attention-lab/environment.yml"].decode()
     local = [line.strip() for line in environment.splitlines() if "./" in line]
-    assert local == [f"- ./{Path(wheel).name}"]  # and no folder of the instructor's
+    assert local == [
+        f"- ./{Path(each).name}" for each in (grader, wheel)
+    ]  # and no folder of the instructor's
     inside = read_zip(members[wheel])
     assert inside[INSIDE] == members[NOTEBOOK]
     folders = {"/".join(name.split("/")[:2]) for name in inside}
-    assert not folders & {f"attention_lab/{name}" for name in ("grading", "maintain", "report")}
+    assert not folders & {f"attention_lab/{name}" for name in ("authoring", "course", "maintain")}
+    assert {name.partition("/")[0].partition("-")[0] for name in inside} == {"attention_lab"}
     metadata = next(text for name, text in inside.items() if name.endswith("METADATA")).decode()
-    assert "Requires-Dist: torch==" in metadata and "extra ==" not in metadata
+    assert "Requires-Dist: torch==" in metadata and "Requires-Dist: nbjudge>=" in metadata
 
 
 def test_the_same_course_makes_the_same_zip_to_the_byte(school, tmp_path):
@@ -84,8 +87,9 @@ def test_the_courses_own_zip_has_no_leak_and_its_package_works_alone(tmp_path):
     bundle = make_bundle(course, tmp_path, Console(width=1000))  # a failed test shows what it says
     members = read_zip(bundle.read_bytes())
     package = tmp_path / "package"
-    with zipfile.ZipFile(io.BytesIO(members[wheel_in(members)])) as wheel:
-        wheel.extractall(package)
+    for name in ("attention_lab", "nbjudge"):
+        with zipfile.ZipFile(io.BytesIO(members[wheel_in(members, name)])) as wheel:
+            wheel.extractall(package)
     modules = modules_of_ours(members)
     assert len(modules) >= 5
     code = (

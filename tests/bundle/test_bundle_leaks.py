@@ -48,10 +48,11 @@ def in_cell(cell_id: str, text: str) -> Callable[[Members], None]:
     return in_notebook(write)
 
 
-def in_wheel(name: str, text: str) -> Callable[[Members], None]:
+def in_wheel(name: str, text: str, package: str = "attention_lab") -> Callable[[Members], None]:
     def leak(members: Members) -> None:
-        inside = read_zip(members[wheel_in(members)])
-        members[wheel_in(members)] = write_zip({**inside, name: inside.get(name, b"") + text.encode()})
+        wheel = wheel_in(members, package)
+        inside = read_zip(members[wheel])
+        members[wheel] = write_zip({**inside, name: inside.get(name, b"") + text.encode()})
 
     return leak
 
@@ -102,6 +103,22 @@ LEAKS = {
         in_wheel("nbjudge/judge/judge.py", ""),
         ("nbjudge/judge/judge.py", "take it out"),
     ),
+    "checks in the grader's wheel": (
+        in_wheel("nbjudge/checks/tiny.py", ZEBRA, "nbjudge"),
+        ("nbjudge/checks/tiny.py", "take it out"),
+    ),
+    "a changed module of the grader": (
+        in_wheel("nbjudge/errors.py", f"\n{ZEBRA}\n", "nbjudge"),
+        ("nbjudge/errors.py", "make the zip again"),
+    ),
+    "an answer about the grader's wheel": (
+        in_wheel("nbjudge-0.1.0.dist-info/METADATA", f"\n{MODEL_ANSWER}\n", "nbjudge"),
+        ("METADATA", "a solution"),
+    ),
+    "a grader's wheel that is missing": (
+        lambda members: members.pop(wheel_in(members, "nbjudge")),
+        ("not one of each",),
+    ),
     "a changed module": (
         in_wheel("attention_lab/errors.py", "KEY = 1\n"),
         ("errors.py", "make the zip again"),
@@ -112,7 +129,7 @@ LEAKS = {
         ("METADATA", "a solution"),
     ),
     "a lesson that is missing": (lambda members: members.pop(NOTEBOOK), (NAME, "is missing")),
-    "a wheel that is missing": (lambda members: members.pop(wheel_in(members)), ("0 helper packages",)),
+    "a wheel that is missing": (lambda members: members.pop(wheel_in(members)), ("not one of each",)),
 }
 
 

@@ -14,7 +14,7 @@ import attention_lab
 from attention_lab.errors import CourseError
 from attention_lab.maintain.bundle.contents import LESSONS, NAME, lesson_files
 from attention_lab.maintain.bundle.gate import leaks
-from attention_lab.maintain.bundle.wheel import build_wheel
+from attention_lab.maintain.bundle.wheel import build_wheels
 from nbjudge.course.course import Course
 from nbjudge.tutor.recordings import recordings
 
@@ -35,10 +35,10 @@ def make_bundle(course: Course, folder: Path, console: Console, tutor: bool = Fa
     members = _members(course)
     with TemporaryDirectory(prefix="attention-lab-bundle-") as draft:
         recorded = _recorded(course, console) if tutor else {}
-        with console.status("The helper package …"):
-            wheel = build_wheel(course.root, Path(draft), recorded)
+        with console.status("The two packages …"):
+            wheels = build_wheels(course.root, Path(draft), recorded)
         made = Path(draft) / goal.name
-        _write_zip(made, members | _about(course, wheel))
+        _write_zip(made, members | _about(course, *wheels))
         with console.status("Looking for leaks …"):
             found = leaks(made, course, tutor)
         for problem in found:
@@ -70,13 +70,14 @@ def _members(course: Course) -> dict[str, bytes]:
     return lessons | {name: (course.root / name).read_bytes() for name in LICENCES}
 
 
-def _about(course: Course, wheel: Path) -> dict[str, bytes]:
-    """The wheel, and the files that name it."""
+def _about(course: Course, grader: Path, wheel: Path) -> dict[str, bytes]:
+    """The wheels, and the files that name them."""
     environment = (course.root / "environment.yml").read_text()
     return {
+        grader.name: grader.read_bytes(),
         wheel.name: wheel.read_bytes(),
-        "README.md": README.read_text().format(wheel=wheel.name).encode(),
-        "environment.yml": _with_wheel(environment, wheel.name).encode(),
+        "README.md": README.read_text().format(grader=grader.name, wheel=wheel.name).encode(),
+        "environment.yml": _with_wheels(environment, grader.name, wheel.name).encode(),
     }
 
 
@@ -87,17 +88,20 @@ def _released(file: Path) -> bytes:
         raise CourseError(f"{file} cannot be read ({error.strerror}): run `make build` first.") from None
 
 
-def _with_wheel(environment: str, wheel: str) -> str:
-    """The course's conda environment with the wheel in place of the course's own folder."""
-    # The grader, a package beside this one, stays with the instructor.
-    lines = [line for line in environment.splitlines() if not line.lstrip().startswith("- -e ./")]
-    changed = [f"      - ./{wheel}" if line.lstrip().startswith("- -e .[") else line for line in lines]
-    if changed == lines:
+def _with_wheels(environment: str, grader: str, wheel: str) -> str:
+    """The course's conda environment with the wheels in place of the course's own folders."""
+    lines = [line for line in environment.splitlines() if not line.startswith("# The versions")]
+    changed = [_with_wheel(_with_wheel(line, "./nbjudge[", grader), ".[", wheel) for line in lines]
+    if sum(before != after for before, after in zip(lines, changed, strict=True)) != 2:
         raise CourseError(
-            "environment.yml installs the package with no line `- -e .[…]`: "
-            "bring that line back, for the zip puts the wheel in its place."
+            "environment.yml has no lines `- -e ./nbjudge[…]` and `- -e .[…]`: restore them, because the zip "
+            "puts its wheels in their place."
         )
-    return "\n".join(line for line in changed if not line.startswith("# The versions")) + "\n"
+    return "\n".join(changed) + "\n"
+
+
+def _with_wheel(line: str, folder: str, wheel: str) -> str:
+    return f"      - ./{wheel}" if line.lstrip().startswith(f"- -e {folder}") else line
 
 
 def _write_zip(path: Path, members: dict[str, bytes]) -> None:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import nbjudge
 from attention_lab.students import STUDENT_MODULES
 from nbjudge.course.course import Course
 from nbjudge.submission.files import CACHE_FOLDERS
 
 NAME = "attention-lab"
 LESSONS = "lessons"
-# Where the helper package keeps a tutor: the judge's own package, and what it asks with.
-JUDGE = "attention_lab/course/judge"
+# Where the helper package keeps the recordings that a class's tutor works with.
 RECORDED = "attention_lab/course/recorded"
 
 
@@ -26,11 +24,13 @@ def lesson_files(course: Course) -> list[str]:
     )
 
 
-def judge_files() -> dict[str, Path]:
-    """The files of the judge that a tutor needs, by their names under `JUDGE`."""
-    package = Path(nbjudge.__file__).parent
-    files = (file for file in package.rglob("*.py") if not CACHE_FOLDERS & set(file.parts))
-    return {file.relative_to(package.parent).as_posix(): file for file in sorted(files)}
+def grader_files(root: Path) -> dict[str, Path]:
+    """Return the files of the package nbjudge by their names in its wheel, from the course's folder."""
+    source = root / "nbjudge" / "src"
+    files = (file for file in sorted((source / "nbjudge").rglob("*")) if file.is_file())
+    return {
+        file.relative_to(source).as_posix(): file for file in files if not CACHE_FOLDERS & set(file.parts)
+    }
 
 
 def package_files(root: Path) -> list[str]:

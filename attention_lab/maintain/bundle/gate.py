@@ -16,11 +16,10 @@ from nbformat import NotebookNode
 
 from attention_lab.errors import CourseError
 from attention_lab.maintain.bundle.contents import (
-    JUDGE,
     LESSONS,
     NAME,
     RECORDED,
-    judge_files,
+    grader_files,
     lesson_files,
     package_files,
 )
@@ -34,8 +33,9 @@ from nbjudge.tutor.recordings import SETTINGS, SUFFIX, texts_in
 PLAIN = {"README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml"}
 LESSONS_INSIDE = "attention_lab/lessons/"  # of the helper package
 ABOUT_ITSELF = re.compile(
-    r"attention_lab-[\w.]+\.dist-info/(METADATA|RECORD|WHEEL|\w+\.txt|licenses/LICENSE[\w-]*)$"
+    r"(attention_lab|nbjudge)-[\w.]+\.dist-info/(METADATA|RECORD|WHEEL|\w+\.txt|licenses/LICENSE[\w-]*)$"
 )
+WHEELS = ("attention_lab", "nbjudge")
 LINK = 0xA  # the kind of file, where a zip written on a Unix keeps it
 REBUILD = "run `make build` and make the zip again"
 CLEAR = f"clear the notebook's outputs, {REBUILD}"
@@ -47,6 +47,7 @@ class Expected:
 
     lessons: Mapping[str, bytes]  # the files of the lessons, notebooks as their sources have them
     modules: Mapping[str, bytes]  # the files of the helper package
+    grader: Mapping[str, bytes]  # the files of nbjudge
     recorded: Set[str]  # the names of those that a tutor asks with
     settings: Mapping[str, Any]  # the tutor's
     notebooks: Mapping[str, NotebookNode]  # the releases, made from the sources this moment
@@ -63,12 +64,11 @@ class Expected:
             )
             for lesson in lessons
         }
-        judge = {f"{JUDGE}/{name}": file for name, file in judge_files().items()}
-        modules = {name: course.root / name for name in package_files(course.root)}
         recorded = {f"{RECORDED}/{SETTINGS}", *(f"{RECORDED}/{lesson.folder}{SUFFIX}" for lesson in lessons)}
         return cls(
             {name: (source / name).read_bytes() for name in lesson_files(course)},
-            {name: file.read_bytes() for name, file in (modules | (judge if tutor else {})).items()},
+            {name: (course.root / name).read_bytes() for name in package_files(course.root)},
+            {name: file.read_bytes() for name, file in grader_files(course.root).items()},
             recorded if tutor else set(),
             dict(config.get("Tutor", {})),
             notebooks,
@@ -110,22 +110,27 @@ def _in_zip(archive: zipfile.ZipFile, expected: Expected) -> Iterator[str]:
     wanted = {*PLAIN, *(f"{LESSONS}/{lesson}" for lesson in expected.lessons)}
     yield from _missing(wanted, {name.removeprefix(f"{NAME}/") for name in names}, "the zip")
     wheels = [name for name in names if name.endswith(".whl")]
-    if len(wheels) != 1:
-        yield f"There are {len(wheels)} helper packages (.whl) in the zip instead of one: make the zip again."
+    if sorted(name.removeprefix(f"{NAME}/").partition("-")[0] for name in wheels) != list(WHEELS):
+        yield f"The zip has {len(wheels)} packages (.whl), not one of each ({', '.join(WHEELS)}): {REBUILD}."
 
 
 def _in_wheel(wheel: str, content: bytes, expected: Expected) -> Iterator[str]:
-    """What is wrong inside the helper package."""
+    """What is wrong inside a wheel."""
+    if wheel.startswith("nbjudge-"):
+        modules, recorded, lessons = expected.grader, frozenset[str](), frozenset[str]()
+    else:
+        modules, lessons = expected.modules, frozenset(expected.lessons)
+        recorded = frozenset(expected.recorded)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for name in archive.namelist():
             lesson = name.removeprefix(LESSONS_INSIDE)
             shown, found = f"{wheel}: {name}", archive.read(name)
-            if lesson != name and lesson in expected.lessons:
+            if lesson != name and lesson in lessons:
                 yield from _in_lesson(shown, lesson, found, expected)
-            elif name in expected.modules:
-                if found != expected.modules[name]:
+            elif name in modules:
+                if found != modules[name]:
                     yield f"{shown} is not the file in the course's folder: make the zip again."
-            elif name in expected.recorded:
+            elif name in recorded:
                 yield from _in_recorded(shown, found, expected)
             elif ABOUT_ITSELF.match(name):
                 yield from _in_text(shown, found.decode(), expected)
@@ -134,11 +139,7 @@ def _in_wheel(wheel: str, content: bytes, expected: Expected) -> Iterator[str]:
                     f"{shown} is no part of the students' package: take it out, or name its module in "
                     "attention_lab/students.py if lessons need it."
                 )
-        wanted = {
-            *expected.modules,
-            *expected.recorded,
-            *(f"{LESSONS_INSIDE}{lesson}" for lesson in expected.lessons),
-        }
+        wanted = {*modules, *recorded, *(f"{LESSONS_INSIDE}{lesson}" for lesson in lessons)}
         yield from _missing(wanted, set(archive.namelist()), wheel)
 
 
