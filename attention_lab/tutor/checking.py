@@ -67,7 +67,10 @@ def check(exercise: str = "") -> Look | Sentence | Written | OnePage:
         return Sentence(reply.get("error") or reply["said"])
     if reply.get("remark"):
         notes.append(reply["remark"])
-    kept = memory.examined(exercise, lesson.name, code, reply["points"], reply["max_points"])
+    if reply["stopped"]:  # it is not a try: there is no result yet
+        kept = memory.of(exercise)
+    else:
+        kept = memory.examined(exercise, lesson.name, code, reply["points"], reply["max_points"])
     return Look(reply, notes, kept, memory, lesson.name, converse)
 
 

@@ -28,7 +28,7 @@ RIGHT = "Right in every kind of question."
 def panel_html(said: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
     """The first look at an answer: what is wrong, with the learner's own numbers, and which kinds agree."""
     sentences = "".join(_finding_html(finding) for finding in said["findings"]) or f"<p>✓ {RIGHT}</p>"
-    rows = "".join(_group_html(group) for group in said["groups"])
+    rows = "" if said["stopped"] else "".join(_group_html(group) for group in said["groups"])
     title = f"<p><strong><code>{escape(said['exercise'])}</code></strong>: {escape(_score(said))}</p>"
     kinds = f'<ul style="list-style: none; padding-left: 0; margin: 0.3em 0">{rows}</ul>'
     noticed = "".join(f"<p>{escape(note)}</p>" for note in notes)
@@ -41,7 +41,7 @@ def panel_text(said: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
     for finding in said["findings"]:
         lines += [finding["said"], finding["evidence"], ""]
     lines += [RIGHT, ""] if not said["findings"] else []
-    lines += [
+    lines += [] if said["stopped"] else [
         f"  {'✓' if group['agrees'] else '✗'} {group['name']}{_agrees(group)}" for group in said["groups"]
     ]
     return "\n".join([*(line for line in lines if line is not None), *notes])
@@ -72,6 +72,8 @@ def with_code(sentence: str) -> str:
 
 
 def _score(said: Mapping[str, Any]) -> str:
+    if said["stopped"]:
+        return "no result to compare yet"
     agreeing = sum(group["agrees"] for group in said["groups"])
     return f"{agreeing} of {len(said['groups'])} kinds of question agree"
 

@@ -119,10 +119,17 @@ def test_an_answer_that_ends_the_kernel_is_told_of_in_the_next_one(tmp_path):
         assert "6 of 6" in output and "The last check, of `softmax`, ended together with the kernel" in output
 
 
-@pytest.mark.parametrize("body", ["raise SystemExit", "print('x' * 1_000_000)", "time.no_such_thing()"])
-def test_what_an_answer_does_meanwhile_costs_only_itself(notebook, body):
+@pytest.mark.parametrize(
+    ("body", "title"),
+    [
+        ("raise SystemExit", "no result to compare yet"),
+        ("print('x' * 1_000_000)", "0 of 6 kinds"),
+        ("time.no_such_thing()", "no result to compare yet"),
+    ],
+)
+def test_what_an_answer_does_meanwhile_costs_only_itself(notebook, body, title):
     output = notebook.run(f"def softmax(scores):\n    {body}\ncheck('softmax')")
-    assert "0 of 6" in output and "x" * 100 not in output
+    assert f"softmax: {title}" in output and "x" * 100 not in output
     assert "6 of 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
 
 
@@ -145,6 +152,13 @@ def test_what_is_not_there_is_said_in_a_sentence(notebook):
     output = notebook.run("check('sofmax')")
     assert "There is no exercise 'sofmax'. The exercises are: score, softmax" in output
     assert "There is no `score`" in notebook.run("check('score')")
+
+
+def test_an_answer_that_is_missing_or_always_raises_is_one_sentence_and_no_try(notebook):
+    for cell in ("", "def softmax(scores):\n    return score\n"):
+        output = notebook.run(f"{cell}check('softmax')")
+        assert "no result to compare yet" in output and "differs" not in output
+    assert Memory(notebook.folder.parent).of("softmax").tries == 0
 
 
 KEY = {"ATTENTION_LAB_TUTOR_KEY": "0123", "JUPYTERHUB_USER": "ada"}

@@ -206,11 +206,18 @@ def _verdict_reply(examination: Judgement, disclosure: Disclosure) -> Reply:
         "points": verdict.points,
         "max_points": verdict.max_points,
         "disclosure": disclosure,
+        "stopped": _always_stops(examination),
         "groups": [
             {"name": group.name, "agrees": group.agrees, "note": group.note} for group in verdict.groups
         ],
         "findings": [_finding(finding, disclosure) for finding in verdict.findings],
     }
+
+
+def _always_stops(examination: Judgement) -> bool:
+    """Whether there is no answer, or every call of it raised: there is no result to compare yet."""
+    answers = [answer for result in examination.results for answer in result.answers]
+    return examination.verdict.points == 0 and all(a.status in ("missing", "raised") for a in answers)
 
 
 def for_learner(reply: Reply) -> Reply:
