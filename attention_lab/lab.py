@@ -25,7 +25,9 @@ VALIDATE_CONFIG = "c = get_config()\nc.Execute.timeout = 300\n"
 SERVER_PARTS = [
     f"nbgrader.server_extensions.{part}" for part in ("assignment_list", "course_list", "formgrader")
 ]
-BROWSER_PARTS = [
+# JupyterLab would ask whether it may look for news.
+BROWSER_PARTS = ["@jupyterlab/apputils-extension:announcements"]
+BROWSER_PARTS += [
     f"@jupyter/nbgrader:{part}"
     for part in ("menu", "assignment-list", "course-list", "create-assignment", "formgrader")
 ]
@@ -48,11 +50,37 @@ def open_lessons(release: Path, folder: Path, console: Console, options: Sequenc
             f"JupyterLab is not installed beside this Python ({error.name} is missing): "
             f"run `{sys.executable} -m pip install jupyterlab`."
         ) from None
+    _refuse_second_server(folder)
     add_missing_lessons(release, folder, console)
     console.print("JupyterLab starts. Save your work there, and stop it here with Ctrl-C.")
     with chdir(folder), _student_settings():
         LabApp.launch_instance([*_options(), *options])
     console.print(f"JupyterLab has stopped. What you saved is in {folder}.", highlight=False)
+
+
+def _encryption() -> dict[str, str]:
+    """The option that encrypts messages to kernels, where it exists: without it, kernels print a warning."""
+    import zmq
+    from jupyter_client.manager import KernelManager
+
+    return (
+        {"transport_encryption": "auto"}
+        if hasattr(KernelManager, "transport_encryption") and zmq.has("curve")
+        else {}
+    )
+
+
+def _refuse_second_server(folder: Path) -> None:
+    """Raise CourseError if a server runs in the folder already: each would overwrite the other's files."""
+    from jupyter_server.serverapp import list_running_servers
+
+    for server in list_running_servers():
+        if Path(server["root_dir"]).resolve() == folder.resolve():
+            address = f"{server['url']}lab?token={server['token']}"
+            raise CourseError(
+                f"JupyterLab is already running in {folder}: open {address}, or stop it with Ctrl-C in the "
+                "terminal where it was started."
+            )
 
 
 @contextmanager
@@ -63,7 +91,10 @@ def _student_settings() -> Iterator[None]:
         settings = Path(folder)
         (settings / "labconfig").mkdir()
         (settings / "nbgrader_config.py").write_text(VALIDATE_CONFIG)
-        server = {"ServerApp": {"jpserver_extensions": dict.fromkeys(SERVER_PARTS, False)}}
+        server = {
+            "ServerApp": {"jpserver_extensions": dict.fromkeys(SERVER_PARTS, False)},
+            "KernelManager": _encryption(),
+        }
         (settings / "jupyter_server_config.json").write_text(json.dumps(server))
         browser = {"disabledExtensions": dict.fromkeys(BROWSER_PARTS, True)}
         (settings / "labconfig/page_config.json").write_text(json.dumps(browser))

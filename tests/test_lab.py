@@ -2,6 +2,7 @@
 
 import errno
 import io
+import json
 import os
 import shutil
 import sys
@@ -37,7 +38,8 @@ def course(tmp_path):
 
 
 def files_in(folder: Path) -> dict[str, str]:
-    return {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*") if file.is_file()}
+    files = (file for file in folder.rglob("*") if file.is_file() and file.name != "lessons.json")
+    return {str(file.relative_to(folder)): file.read_text() for file in files}
 
 
 def copy(course: Course, folder: Path) -> str:
@@ -85,6 +87,49 @@ def test_a_lesson_that_was_renamed_comes_afresh(course, tmp_path):
     copy(course, lab)
     assert (lab / SECOND).read_text() == "release of second"
     assert (lab / "my second/second.ipynb").read_text() == "work"
+
+
+def test_a_lesson_that_was_released_again_brings_its_text_and_keeps_the_answers(course, tmp_path):
+    def notebook(*cells):
+        return json.dumps({"cells": [cell | {"cell_type": "code"} for cell in cells], "metadata": {}})
+
+    def given(name, source):
+        return {"id": name, "metadata": {}, "source": source}
+
+    answer = {
+        "id": "x",
+        "metadata": {"nbgrader": {"grade_id": "softmax", "solution": True}},
+        "source": "stub",
+    }
+    released, own = course.root / "release" / SECOND, tmp_path / "lab" / SECOND
+    released.write_text(notebook(given("a", "old text"), given("gone", "dropped later"), answer))
+    copy(course, tmp_path / "lab")
+    mine = notebook(
+        given("a", "old text"),
+        given("gone", "dropped later"),
+        answer | {"source": "my work"},
+        given("m", "my own"),
+    )
+    own.write_text(mine)
+    released.write_text(notebook(answer, given("a", "new text")))
+    (course.root / "release/02_second/lesson_tests.py").write_text("new = True")
+
+    output = copy(course, tmp_path / "lab")
+    cells = json.loads(own.read_text())["cells"]
+    assert [cell["source"] for cell in cells] == ["my work", "my own", "new text"]
+    assert (own.parent / "lesson_tests.py").read_text() == "new = True"
+    backup = own.with_name("second (before the update).ipynb")
+    assert backup.read_text() == mine and backup.name in output and "your answers are kept" in output
+    assert "02_second" not in copy(course, tmp_path / "lab").partition("Updated")[2]  # once is enough
+
+
+def test_a_second_server_in_the_same_folder_is_refused(course, tmp_path, monkeypatch):
+    server = {"root_dir": str(tmp_path / "lab"), "url": "http://localhost:8888/", "token": "t"}
+    monkeypatch.setattr("jupyter_server.serverapp.list_running_servers", lambda: [server])
+    with pytest.raises(
+        CourseError, match=r"already running in .*lab: open http://localhost:8888/lab\?token=t"
+    ):
+        open_lab(course, tmp_path / "lab", Console(file=io.StringIO()))
 
 
 def test_a_copy_that_was_interrupted_is_made_again_whole(course, tmp_path, monkeypatch):

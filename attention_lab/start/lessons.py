@@ -9,6 +9,7 @@ from rich.console import Console
 
 import attention_lab
 from attention_lab.errors import CourseError
+from attention_lab.start.updates import describe_release, read_record, update_lesson, write_record
 
 FIRST_PAGE = "00_start_here/start_here.ipynb"
 
@@ -26,9 +27,10 @@ def released_lessons() -> Path:
 
 
 def add_missing_lessons(release: Path, folder: Path, console: Console) -> None:
-    """Copy each lesson of `release` whose folder is not in `folder` yet; what is there is never changed.
+    """Copy each lesson of `release` that is not in `folder`, and update those that were released again.
 
-    Raises CourseError where they cannot be written.
+    A learner's answers and added cells are kept, see `attention_lab.start.updates`. Raises CourseError if the
+    lessons cannot be written.
     """
     if folder.resolve().is_relative_to(release.resolve()):
         raise CourseError(f"{folder} holds the lessons themselves: choose another folder for your work.")
@@ -39,8 +41,14 @@ def add_missing_lessons(release: Path, folder: Path, console: Console) -> None:
     added = [name for name in names if name not in kept]
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        record = read_record(folder)
+        released = {name: describe_release(release / name) for name in names}
         for name in added:
             _copy_whole(release / name, folder / name)
+        # Of a copy without a record it is not known which of its cells the learner wrote.
+        newer = [name for name in kept if name in record and record[name].digests != released[name].digests]
+        backups = {name: update_lesson(release / name, folder / name, record[name]) for name in newer}
+        write_record(folder, record | {name: released[name] for name in (*added, *newer)})
     except OSError as error:  # of several files, shutil tells in a list
         reason = error.strerror or "not every file can be written"
         raise CourseError(
@@ -49,9 +57,13 @@ def add_missing_lessons(release: Path, folder: Path, console: Console) -> None:
         ) from error
     if added:
         console.print(f"Added to {folder}: {', '.join(added)}.", highlight=False)
-    if kept:
+    for name in newer:
+        before = f" As it was before: {', '.join(backups[name])}." if backups[name] else ""
+        console.print(f"Updated {folder / name}; your answers are kept.{before}", highlight=False)
+    if unchanged := [name for name in kept if name not in newer]:
         console.print(
-            f"Kept as you left them in {folder}: {', '.join(kept)}. To start one afresh, rename its folder.",
+            f"Kept as you left them in {folder}: {', '.join(unchanged)}. "
+            "To start one again, rename its folder.",
             highlight=False,
         )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import importlib
 import io
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -71,6 +71,14 @@ class _Clock:
     fired: bool = False
 
 
+def _interrupt_main_thread() -> None:
+    """Raise KeyboardInterrupt in the main thread, also where it sleeps or waits for a lock."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:  # on Windows every thread's signal ends the main thread's waiting
+        signal.raise_signal(signal.SIGINT)
+
+
 @contextlib.contextmanager
 def _deadline(seconds: float) -> Iterator[_Clock]:
     """Interrupts the main thread after that time, and again, until it is left."""
@@ -83,7 +91,7 @@ def _deadline(seconds: float) -> Iterator[_Clock]:
         wait = seconds
         while not done.wait(wait):
             clock.fired, wait = True, PATIENCE
-            _thread.interrupt_main()
+            _interrupt_main_thread()
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()

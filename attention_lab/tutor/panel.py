@@ -41,9 +41,13 @@ def panel_text(said: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
     for finding in said["findings"]:
         lines += [finding["said"], finding["evidence"], ""]
     lines += [RIGHT, ""] if not said["findings"] else []
-    lines += [] if said["stopped"] else [
-        f"  {'✓' if group['agrees'] else '✗'} {group['name']}{_agrees(group)}" for group in said["groups"]
-    ]
+    lines += (
+        []
+        if said["stopped"]
+        else [
+            f"  {'✓' if group['agrees'] else '✗'} {group['name']}{_agrees(group)}" for group in said["groups"]
+        ]
+    )
     return "\n".join([*(line for line in lines if line is not None), *notes])
 
 

@@ -22,6 +22,12 @@ def test_what_never_ends_is_interrupted():
     assert time.monotonic() - began < 5
 
 
+def test_what_sleeps_is_interrupted_too():
+    began = time.monotonic()
+    assert answer(lambda: time.sleep(60), seconds=0.3).lost == "late"
+    assert time.monotonic() - began < 10
+
+
 def test_an_interrupt_that_comes_late_meets_no_one():
     for _ in range(30):
         answer(lambda: time.sleep(0.0095), seconds=0.01)
