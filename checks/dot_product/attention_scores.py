@@ -54,23 +54,23 @@ def gradients(draw):
 
 
 @attention_scores.mistake(
-    ".T turns round all the axes of key, not only the last two: right for one sentence, wrong for a batch, "
-    "whose sentences end up at the back. Swap the last two axes and leave those in front alone."
+    ".T reverses all the axes of key, not only the last two: right for one sentence, wrong for a batch, "
+    "where the sentences become the last axis. Swap the last two axes and do not move the others."
 )
 def capital_t(query, key):
     return query @ key.permute(*reversed(range(key.dim())))
 
 
 @attention_scores.mistake(
-    "Axes 0 and 1 of key change places. Those are the last two only without a batch; in a batch, it is "
-    "the sentences that move. Count the axes from the end."
+    "You swap axes 0 and 1 of key. Those are the last two axes only without a batch; in a batch, axis 0 is "
+    "the sentences. Count the axes from the end."
 )
 def first_two_axes(query, key):
     return query @ key.transpose(0, 1)
 
 
 @attention_scores.mistake(
-    "Axes 1 and 2 of key change places. Those are the last two only in a batch: one sentence has no axis 2, "
+    "You swap axes 1 and 2 of key. Those are the last two axes only in a batch: one sentence has no axis 2, "
     "and with heads it is the wrong pair. Count the axes from the end."
 )
 def second_and_third_axes(query, key):
@@ -78,95 +78,94 @@ def second_and_third_axes(query, key):
 
 
 @attention_scores.mistake(
-    "This works for (B, T, d) and nothing else: the number of axes is built in. One sentence has no batch "
-    "axis and heads bring a second one, so allow any number of axes before the last two."
+    "This works for (B, T, d) only, because the number of axes is fixed in the code. One sentence has no "
+    "batch axis, and heads add one more axis: allow any number of axes before the last two."
 )
 def batches_only(query, key):
     return torch.bmm(query, key.transpose(-2, -1))
 
 
 @attention_scores.mistake(
-    "The table is transposed: your rows are keys and your columns queries. Row i belongs to query i, so the "
-    "query is the left factor of the product."
+    "The table is transposed: your rows are keys and your columns are queries. Row i belongs to query i, so "
+    "put the query on the left of the product."
 )
 def keys_by_queries(query, key):
     return key @ query.transpose(-2, -1)
 
 
 @attention_scores.mistake(
-    "Query and key are multiplied number by number and nothing is added up. A score is a dot product of one "
-    "query with one key, for every pair: use a matrix product."
+    "Query and key are multiplied number by number, and nothing is added up. A score is the dot product of "
+    "one query with one key, for every pair: use a matrix product."
 )
 def number_by_number(query, key):
     return query * key
 
 
 @attention_scores.mistake(
-    "Only query i with key i is scored: one number per token, the diagonal of the table. Every query "
-    "meets every key, which makes (T_q, T_k) numbers; use a matrix product."
+    "Only query i is scored with key i: one number per token, the diagonal of the table. Every query needs "
+    "a score with every key, (T_q, T_k) numbers: use a matrix product."
 )
 def the_diagonal_only(query, key):
     return (query * key).sum(dim=-1)
 
 
 @attention_scores.mistake(
-    "The key is not transposed: the d of query meets the T_k of key, which fails unless the two are equal. "
-    "The last axis of both is d; turn key so that d meets d."
+    "The key is not transposed: the product pairs the d of query with the T_k of key, which fails unless "
+    "they are equal. The last axis of both is d: transpose key so that d meets d."
 )
 def key_not_turned(query, key):
     return query @ key
 
 
 @attention_scores.mistake(
-    "The wrong axes meet: you summed over the tokens, and what is left is (d, d). Sum over d, so that one "
-    "number is left for each pair of query and key."
+    "You summed over the tokens, and the result is (d, d). Sum over d, so that one number is left for each "
+    "pair of query and key."
 )
 def width_by_width(query, key):
     return query.transpose(-2, -1) @ key
 
 
 @attention_scores.mistake(
-    "The key is never used: changing it changes nothing, as the query is scored with itself. One side of "
-    "the product has to be the key."
+    "The key is never used: the query is scored with itself. One side of the product has to be the key."
 )
 def query_with_itself(query, key):
     return query @ query.transpose(-2, -1)
 
 
 @attention_scores.mistake(
-    "The query is never used: changing it changes nothing, as the key is scored with itself. The left side "
-    "of the product has to be the query."
+    "The query is never used: the key is scored with itself. The left side of the product has to be the "
+    "query."
 )
 def key_with_itself(query, key):
     return key @ key.transpose(-2, -1)
 
 
 @attention_scores.mistake(
-    "Every score is too small by the factor √d. The scaling comes in lesson 2; here the plain dot products "
-    "are asked for."
+    "Every score is too small by the factor √d. The scaling comes in lesson 2; this exercise asks for the "
+    "plain dot products."
 )
 def already_scaled(query, key):
     return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 
 
 @attention_scores.mistake(
-    "The rows sum to 1: these are weights already. Scores are the bare dot products, before any softmax."
+    "The rows sum to 1: these are weights already. Scores are the dot products before the softmax."
 )
 def already_weights(query, key):
     return torch.softmax(query @ key.transpose(-2, -1), dim=-1)
 
 
 @attention_scores.mistake(
-    "These are cosines: the lengths of query and key are divided out. A dot product keeps them, so leave "
-    "the vectors as they are."
+    "These are cosines: you divided by the lengths of query and key. A dot product does not: use the "
+    "vectors as they are."
 )
 def cosines(query, key):
     return F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).transpose(-2, -1)
 
 
 @attention_scores.mistake(
-    "Sentences are mixed: with the batch flattened, every token is scored with those of all the others. "
-    "Leave the leading axes in place; each sentence keeps a table of its own."
+    "The sentences are mixed: the batch is flattened, so every token is scored with the tokens of all "
+    "sentences. Keep the leading axes; each sentence has a table of its own."
 )
 def batch_flattened(query, key):
     width = query.shape[-1]
@@ -174,8 +173,8 @@ def batch_flattened(query, key):
 
 
 @attention_scores.mistake(
-    "The table is made square, T_q by T_q, although there may be more keys than queries, or fewer. The "
-    "number of columns is the number of keys."
+    "Your table is always square, T_q by T_q, but there may be more keys than queries, or fewer. The number "
+    "of columns is the number of keys."
 )
 def square_table(query, key):
     length = query.shape[-2]
@@ -185,8 +184,8 @@ def square_table(query, key):
 
 
 @attention_scores.mistake(
-    "The scores are written into a table made by torch.zeros, which is float32 whatever the input: float64 "
-    "loses its dtype. Make the table from query, or join the scores with torch.stack."
+    "The scores are written into a table made by torch.zeros, which is always float32, so float64 input "
+    "loses its dtype. Use query.new_zeros, or join the scores with torch.stack."
 )
 def table_of_float32(query, key):
     scores = torch.zeros(*query.shape[:-1], key.shape[-2])
@@ -196,16 +195,16 @@ def table_of_float32(query, key):
 
 
 @attention_scores.also_right(
-    "einsum: the axes have names, so you need not remember which comes last, and nothing is "
-    "transposed; its little language has to be learned first."
+    "einsum: the axes have names, so you need not remember which comes last, and nothing is transposed. You "
+    "have to learn its notation first."
 )
 def einsum(query, key):
     return torch.einsum("...qd,...kd->...qk", query, key)
 
 
 @attention_scores.also_right(
-    "Every pair laid side by side, then a sum: no matrix product to get the wrong way round; but all "
-    "T_q · T_k · d products are in memory at once."
+    "Multiply every pair by broadcasting, then sum: there is no order of a matrix product to get wrong, but "
+    "all T_q · T_k · d products are in memory at once."
 )
 def broadcast_and_sum(query, key):
     # (..., T_q, 1, d) * (..., 1, T_k, d) -> (..., T_q, T_k, d); the sum over d leaves a score a pair.

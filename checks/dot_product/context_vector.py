@@ -42,7 +42,7 @@ def gradients(draw):
 
 
 @context_vector.mistake(
-    "The rows of value are scaled by their weights but not added up: the result still has one row per "
+    "The rows of value are multiplied by their weights but not added up: the result still has one row per "
     "token. Sum over the tokens, so that one vector of width d_v is left."
 )
 def not_added_up(weights, value):
@@ -58,32 +58,31 @@ def added_within_each_token(weights, value):
 
 
 @context_vector.mistake(
-    "Everything is added into a single number. Only the tokens are summed over; the d_v columns of value "
-    "stay apart."
+    "Everything is added into a single number. Sum over the tokens only, and keep the d_v columns of value."
 )
 def one_number_for_all(weights, value):
     return (weights.unsqueeze(-1) * value).sum()
 
 
 @context_vector.mistake(
-    "The weights line up with the columns of value instead of its rows: it fails unless T equals d_v. "
-    "There is one weight per token, and a token is a row, so give the weights a second axis."
+    "The weights are aligned with the columns of value instead of its rows, which fails unless T equals "
+    "d_v. There is one weight per token, and a token is a row: give the weights a second axis."
 )
 def weights_on_the_columns(weights, value):
     return (weights * value).sum(dim=0)
 
 
 @context_vector.mistake(
-    "The product is the wrong way round: it makes the weights meet the d_v columns of value, and fails "
-    "unless T equals d_v. The T of the weights has to meet the T of value, its first axis."
+    "The product is in the wrong order: it pairs the weights with the d_v columns of value, and fails "
+    "unless T equals d_v. The T of the weights has to meet the first axis of value, which is T."
 )
 def value_on_the_left(weights, value):
     return value @ weights
 
 
 @context_vector.mistake(
-    "The weights are not used: this is the plain mean of the values. Each value enters with the share that "
-    "its weight says."
+    "The weights are not used: this is the plain mean of the values. Multiply each value by its weight, "
+    "then add."
 )
 def plain_mean(weights, value):
     return value.mean(dim=0)
@@ -97,23 +96,23 @@ def plain_sum(weights, value):
 
 
 @context_vector.mistake(
-    "The result is too small by the factor T: you took the mean of the weighted values. The weights sum to 1 "
-    "already, so add up and divide by nothing."
+    "The result is too small by the factor T: you took the mean of the weighted values. The weights already "
+    "sum to 1, so add up and do not divide."
 )
 def divided_by_the_length(weights, value):
     return (weights.unsqueeze(-1) * value).mean(dim=0)
 
 
 @context_vector.mistake(
-    "This is one row of value, that of the largest weight. Attention is soft: every value enters, with its "
-    "own share."
+    "This is only the row of value with the largest weight. Attention is soft: it uses every value, each "
+    "with its own weight."
 )
 def the_largest_only(weights, value):
     return value[weights.argmax()]
 
 
 @context_vector.mistake(
-    "The weights went through a softmax once more, which makes them nearly even. They sum to 1 already: use "
+    "You took the softmax of the weights again, which makes them nearly even. They already sum to 1: use "
     "them as they are."
 )
 def softmax_again(weights, value):
@@ -129,23 +128,25 @@ def as_a_row(weights, value):
 
 
 @context_vector.mistake(
-    "The numbers were taken out of torch and put into a new tensor: gradients no longer reach weights and "
-    "value, and float64 becomes float32. Stay in torch throughout; torch.stack joins tensors and keeps both."
+    "The numbers were taken out of torch and put into a new tensor: no gradient reaches weights and value, "
+    "and float64 becomes float32. Use torch operations throughout; torch.stack joins tensors and keeps "
+    "gradients and dtype."
 )
 def rebuilt_from_plain_numbers(weights, value):
     return torch.tensor([(weights * column).sum().item() for column in value.T])
 
 
 @context_vector.also_right(
-    "Token by token: “so much of this value, so much of that”, word for word; slow for long sentences."
+    "Token by token, the formula word for word: so much of this value, so much of that. It is slow for long "
+    "sentences."
 )
 def loop(weights, value):
     return sum(weight * row for weight, row in zip(weights, value, strict=True))
 
 
 @context_vector.also_right(
-    "The weighted rows exist before they are added, so you can look at what each token hands "
-    "over; that costs a table as large as value."
+    "The weighted rows exist before they are added, so you can see what each token contributes. That costs "
+    "a table as large as value."
 )
 def broadcast_and_sum(weights, value):
     # (T,) as a column (T, 1) lines up with the rows of (T, d_v); the sum over T leaves (d_v,).

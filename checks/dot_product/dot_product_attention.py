@@ -74,8 +74,8 @@ def gradients(draw):
 
 
 @dot_product_attention.mistake(
-    "The columns of the weights sum to 1, the rows do not: the softmax ran over the queries. Row i is how "
-    "query i spreads its attention, so it belongs over the keys, the last axis of the scores."
+    "The columns of the weights sum to 1, the rows do not: you took the softmax over the queries. Row i is "
+    "how query i spreads its attention, so take it over the keys, the last axis of the scores."
 )
 def softmax_over_the_queries(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -84,8 +84,8 @@ def softmax_over_the_queries(query, key=None, value=None):
 
 
 @dot_product_attention.mistake(
-    "Right for one sentence, wrong for a batch: the softmax runs over dimension 1, which in a batch is the "
-    "queries. Count from the end: the keys are the last axis of the scores."
+    "Right for one sentence, wrong for a batch: you take the softmax over dimension 1, which in a batch is "
+    "the queries. Count from the end: the keys are the last axis of the scores."
 )
 def softmax_over_dimension_one(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -94,8 +94,8 @@ def softmax_over_dimension_one(query, key=None, value=None):
 
 
 @dot_product_attention.mistake(
-    "Right for small scores; for large ones exp overflows and the weights are NaN. Shift each row of scores "
-    "by its maximum before exp, or use your own softmax, if it does so."
+    "Right for small scores; for large ones exp overflows and the weights are NaN. Subtract from each row "
+    "of scores its maximum before exp, or use your own softmax, if it does that."
 )
 def nothing_subtracted(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -105,8 +105,7 @@ def nothing_subtracted(query, key=None, value=None):
 
 
 @dot_product_attention.mistake(
-    "The key is never used for the scores: the query is scored with itself, and changing the key changes no "
-    "weight. Score the query with the key."
+    "The key is never used for the scores: the query is scored with itself. Score the query with the key."
 )
 def query_with_itself(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -124,8 +123,7 @@ def mixes_the_keys(query, key=None, value=None):
 
 
 @dot_product_attention.mistake(
-    "A value that is left out becomes the query in your answer. It should become the key: what is scored is "
-    "also what is mixed."
+    "Without a value, your answer mixes the query. It should mix the key: value=None means value = key."
 )
 def value_from_the_query(query, key=None, value=None):
     key = query if key is None else key
@@ -135,8 +133,8 @@ def value_from_the_query(query, key=None, value=None):
 
 
 @dot_product_attention.mistake(
-    "Where the key is left out but a value is given, your answer overwrites that value. Decide about key and "
-    "value separately, each by its own test for None."
+    "If a caller gives a value but no key, your answer overwrites that value. Test key and value for None "
+    "separately."
 )
 def one_test_for_both(query, key=None, value=None):
     if key is None:
@@ -148,8 +146,8 @@ def one_test_for_both(query, key=None, value=None):
 
 
 @dot_product_attention.mistake(
-    "Python is asked whether a whole tensor is true, as in `key or query` or `if key`, and refuses: a tensor "
-    "of many numbers is neither. Ask whether the argument is None."
+    "Your code uses a whole tensor as a condition, as in `key or query` or `if key`. Python refuses, "
+    "because a tensor of several numbers is neither true nor false. Test whether the argument is None."
 )
 def truth_of_a_tensor(query, key=None, value=None):
     key = key or query
@@ -158,7 +156,7 @@ def truth_of_a_tensor(query, key=None, value=None):
     return weights @ value, weights
 
 
-@dot_product_attention.mistake("Output and weights have changed places: return (output, weights).")
+@dot_product_attention.mistake("Output and weights are in the wrong order: return (output, weights).")
 def weights_first(query, key=None, value=None):
     key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1), dim=-1)
@@ -166,8 +164,8 @@ def weights_first(query, key=None, value=None):
 
 
 @dot_product_attention.mistake(
-    "The values are mixed with the scores, and your rows of weights do not sum to 1: the softmax is missing. "
-    "Turn the scores into weights first."
+    "The softmax is missing: the values are mixed with the scores, and your rows of weights do not sum to "
+    "1. Turn the scores into weights first."
 )
 def no_softmax(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -177,7 +175,7 @@ def no_softmax(query, key=None, value=None):
 
 @dot_product_attention.mistake(
     "The scores are divided by √d, which makes the weights too even for this lesson. The scaling comes in "
-    "lesson 2; here use the plain dot products."
+    "lesson 2; use the plain dot products here."
 )
 def already_scaled(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -186,8 +184,8 @@ def already_scaled(query, key=None, value=None):
 
 
 @dot_product_attention.mistake(
-    "The weights are right, but they are transposed before they meet the value. Row i of the weights mixes "
-    "the values for query i: multiply the weights as they are."
+    "The weights are right, but you transpose them before the product with the value. Row i of the weights "
+    "mixes the values for query i: multiply the weights as they are."
 )
 def mixes_with_the_columns(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -196,8 +194,8 @@ def mixes_with_the_columns(query, key=None, value=None):
 
 
 @dot_product_attention.also_right(
-    "einsum: the names q, k, d and v say which axes meet and which are left, for both products; slower "
-    "to read until you know the notation."
+    "einsum: the names q, k, d and v say which axes are summed over and which remain, for both products. It "
+    "is slower to read until you know the notation."
 )
 def einsum(query, key=None, value=None):
     key = query if key is None else key
@@ -217,8 +215,8 @@ def flattened_bmm(query, key=None, value=None):
 
 
 @dot_product_attention.also_right(
-    "One query after the other: score, softmax and context vector as in exercises 1.1 to 1.3, so each "
-    "step can be printed and followed; a Python loop, slow for many queries."
+    "One query after the other: score, softmax and context vector as in exercises 1.1 to 1.3, so you can "
+    "print and follow each step. It is a Python loop, so it is slow for many queries."
 )
 def query_by_query(query, key=None, value=None):
     key = query if key is None else key

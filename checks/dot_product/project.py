@@ -75,32 +75,29 @@ def all_by_the_query_weight(x, w_query, w_key, w_value):
 
 
 @project.mistake(
-    "The value is x itself: w_value is never used. Query, key and value are all three projected."
+    "The value is x itself: w_value is never used. All three are projected: query, key and value."
 )
 def value_not_projected(x, w_query, w_key, w_value):
     return x @ w_query, x @ w_key, x
 
 
 @project.mistake(
-    "The weights are transposed, as nn.Linear stores them. Here a weight is (E, width), so the E of x meets "
-    "its first axis as it is: do not transpose."
+    "You transposed the weights, as for nn.Linear. Here a weight is (E, width), so the E of x already meets "
+    "its first axis: do not transpose."
 )
 def weights_transposed(x, w_query, w_key, w_value):
     return x @ w_query.T, x @ w_key.T, x @ w_value.T
 
 
 @project.mistake(
-    "The product is the wrong way round: the last axis of the weight meets the tokens of x. The E of x, its "
-    "last axis, has to meet the E of the weight, its first: x is the left factor."
+    "The product is in the wrong order: the last axis of the weight meets the tokens of x. The last axis of "
+    "x and the first axis of the weight are both E: put x on the left."
 )
 def weight_on_the_left(x, w_query, w_key, w_value):
     return w_query @ x, w_key @ x, w_value @ x
 
 
-@project.mistake(
-    "Key and value are made one from the other: the query is projected again, then the key. All three start "
-    "from x."
-)
+@project.mistake("You made the key from the query and the value from the key. Make all three from x.")
 def one_from_the_other(x, w_query, w_key, w_value):
     query = x @ w_query
     key = query @ w_key
@@ -108,8 +105,8 @@ def one_from_the_other(x, w_query, w_key, w_value):
 
 
 @project.mistake(
-    "The leading axes are gone: a batch comes back as one long list of tokens. Keep the shape of x, and "
-    "change its last axis only."
+    "The leading axes are lost: a batch becomes one long list of tokens. Keep the shape of x, and change "
+    "only its last axis."
 )
 def batch_flattened(x, w_query, w_key, w_value):
     tokens = x.reshape(-1, x.shape[-1])
@@ -117,8 +114,8 @@ def batch_flattened(x, w_query, w_key, w_value):
 
 
 @project.mistake(
-    "Query and key have changed places: w_query makes the first result, w_key the second. Return (query, "
-    "key, value), in that order."
+    "Query and key are swapped: w_query makes the first result, w_key the second. Return (query, key, "
+    "value), in that order."
 )
 def key_first(x, w_query, w_key, w_value):
     return x @ w_key, x @ w_query, x @ w_value
@@ -134,7 +131,7 @@ def value_first(x, w_query, w_key, w_value):
 
 @project.mistake(
     "Tokens and weights are multiplied number by number. A projection mixes the numbers of a token: use a "
-    "matrix product, in which E vanishes."
+    "matrix product, which sums over E."
 )
 def number_by_number(x, w_query, w_key, w_value):
     return x * w_query, x * w_key, x * w_value
@@ -149,15 +146,15 @@ def side_by_side(x, w_query, w_key, w_value):
 
 @project.mistake(
     "The numbers are right, but no gradient reaches the weights: .detach(), .data or a new nn.Parameter or "
-    "torch.tensor made from them cuts the way back. Use x and the weights as they come."
+    "torch.tensor made from them cuts it off. Use x and the weights directly."
 )
 def cut_off_from_the_gradient(x, w_query, w_key, w_value):
     return x @ w_query.detach(), x @ w_key.detach(), x @ w_value.detach()
 
 
 @project.also_right(
-    "einsum over a list of weights: the axes are named, and nothing is written three times; the names "
-    "query, key and value are gone from the code."
+    "einsum over a list of weights: the axes are named, and nothing is written three times. The names "
+    "query, key and value no longer appear in the code."
 )
 def einsum(x, w_query, w_key, w_value):
     return tuple(torch.einsum("...te,ew->...tw", x, weight) for weight in (w_query, w_key, w_value))
@@ -169,8 +166,8 @@ def list_of_linear(x, w_query, w_key, w_value):
 
 
 @project.also_right(
-    "One large product, then cut: what fast implementations do, and lesson 4 with them; a new matrix is "
-    "put together for it, and the cuts have to be kept in order."
+    "One large product, then a split, as in fast implementations. It needs a new matrix, and the order of "
+    "the parts must be right."
 )
 def one_product_then_split(x, w_query, w_key, w_value):
     weights = (w_query, w_key, w_value)

@@ -38,16 +38,16 @@ def gradients(draw):
 
 
 @score.mistake(
-    "The products of query and key are there, number by number, but they are not added up: a dot product "
-    "is one number per key, so sum over the d numbers of each key."
+    "You multiplied query and key number by number, but did not add up. A dot product is one number per "
+    "key: sum over the d numbers of each key."
 )
 def not_added_up(query, key):
     return query * key
 
 
 @score.mistake(
-    "You added along the wrong axis: what is left has one number per column of key instead of one per row. "
-    "Each row of key is one key, so it is the last axis that has to vanish."
+    "You added along the wrong axis: the result has one number per column of key instead of one per row. "
+    "Each row of key is one key, so sum over the last axis."
 )
 def added_over_the_keys(query, key):
     return (query * key).sum(dim=0)
@@ -62,8 +62,8 @@ def one_number_for_all(query, key):
 
 
 @score.mistake(
-    "You got one score back, that of the first key, although key has T rows: a return inside the loop ends "
-    "the function in its first round. Collect the scores of all rows, then return them."
+    "You return the score of the first key only: a return inside the loop ends the function in the first "
+    "round. Collect the scores of all rows, then return them."
 )
 def returns_in_the_loop(query, key):
     for row in key:
@@ -71,16 +71,16 @@ def returns_in_the_loop(query, key):
 
 
 @score.mistake(
-    "Key is used on its side: this pairs the query with the columns of key, and the keys are its rows. It "
-    "fails outright unless T equals d; do not transpose key, and see that d meets d."
+    "This pairs the query with the columns of key, but the keys are its rows. It fails unless T equals d. "
+    "The d of the query has to meet the d of the key, its last axis."
 )
 def columns_as_keys(query, key):
     return query @ key
 
 
 @score.mistake(
-    "Each score is too small by the factor √d. The scaling comes in lesson 2; here the plain dot product "
-    "is asked for."
+    "Each score is too small by the factor √d. The scaling comes in lesson 2; this exercise asks for the "
+    "plain dot product."
 )
 def already_scaled(query, key):
     return key @ query / math.sqrt(key.shape[-1])
@@ -94,32 +94,33 @@ def mean_of_the_products(query, key):
 
 
 @score.mistake(
-    "These are cosines: the lengths of query and key are divided out. A dot product keeps them, so leave "
-    "the vectors as they are."
+    "These are cosines: you divided by the lengths of query and key. A dot product does not: use the "
+    "vectors as they are."
 )
 def cosine(query, key):
     return F.cosine_similarity(query.unsqueeze(0), key, dim=-1)
 
 
 @score.mistake(
-    "These numbers sum to 1: they are weights already. A score is the bare dot product; the softmax is "
-    "the next exercise."
+    "These numbers sum to 1: they are weights already. A score is the plain dot product; the softmax is the "
+    "next exercise."
 )
 def already_weights(query, key):
     return torch.softmax(key @ query, dim=-1)
 
 
 @score.mistake(
-    "The numbers are right, but they are a column, (T, 1). One number per key is the shape (T,): drop "
-    "the axis that the sum or the product left behind."
+    "The numbers are right, but in a column, (T, 1). One number per key has the shape (T,): remove the last "
+    "axis, for example with squeeze(-1)."
 )
 def as_a_column(query, key):
     return (query * key).sum(dim=-1, keepdim=True)
 
 
 @score.mistake(
-    "The numbers were taken out of torch and put into a new tensor: gradients no longer reach query and "
-    "key, and float64 becomes float32. Stay in torch throughout; torch.stack joins tensors and keeps both."
+    "The numbers were taken out of torch and put into a new tensor: no gradient reaches query and key, and "
+    "float64 becomes float32. Use torch operations throughout; torch.stack joins tensors and keeps "
+    "gradients and dtype."
 )
 def rebuilt_from_plain_numbers(query, key):
     return torch.tensor([(row @ query).item() for row in key])
@@ -134,16 +135,16 @@ def squared_distance(query, key):
 
 
 @score.also_right(
-    "Key by key: the plainest way to say what a score is, and easy to print from; slow, as every key "
-    "costs a call of its own."
+    "Key by key: the plainest way to write what a score is, and easy to print from. It is slow, because "
+    "every key needs its own call."
 )
 def loop(query, key):
     return torch.stack([torch.dot(query, row) for row in key])
 
 
 @score.also_right(
-    "Number by number, then a sum: reads like the formula, and the axis that vanishes is named; all the "
-    "products are in memory before they are added."
+    "Number by number, then a sum: it reads like the formula, and names the axis that is summed over. All "
+    "the products are in memory before they are added."
 )
 def broadcast_and_sum(query, key):
     # (d,) lines up with every row of (T, d); the sum over d leaves (T,).

@@ -61,8 +61,8 @@ def gradients(draw):
 
 
 @softmax.mistake(
-    "The columns sum to 1, the rows do not: row i is how query i spreads its attention over the keys. "
-    "Normalise over the last dimension, which is not the first."
+    "The columns sum to 1, the rows do not. Row i is how query i spreads its attention over the keys: "
+    "normalise over the last dimension, not the first."
 )
 def over_the_first_dimension(scores):
     exponentials = torch.exp(scores - scores.amax(dim=0, keepdim=True))
@@ -70,7 +70,7 @@ def over_the_first_dimension(scores):
 
 
 @softmax.mistake(
-    "You normalise over the last dimension but one, the queries: the columns sum to 1, the rows do not, and "
+    "You normalise over the second-last dimension, the queries: the columns sum to 1, the rows do not, and "
     "a single row of scores fails. Row i is how query i spreads its attention: use the last dimension."
 )
 def over_the_queries(scores):
@@ -79,8 +79,8 @@ def over_the_queries(scores):
 
 
 @softmax.mistake(
-    "Dimension 1 is the last one only for a plain table: a single row has none, and in a batch it is the "
-    "queries. Count from the end, so that the last dimension is meant whatever comes before it."
+    "Dimension 1 is the last one only in a table: a single row has no dimension 1, and in a batch it is the "
+    "queries. Count from the end: dim=-1 is always the last dimension."
 )
 def over_dimension_one(scores):
     exponentials = torch.exp(scores - scores.amax(dim=1, keepdim=True))
@@ -89,7 +89,7 @@ def over_dimension_one(scores):
 
 @softmax.mistake(
     "Right for small scores; for large ones exp overflows to inf and the weights are NaN. Adding one number "
-    "to a whole row changes nothing, so shift each row first, until its largest score is 0."
+    "to a whole row changes nothing, so first shift each row until its largest score is 0."
 )
 def nothing_subtracted(scores):
     exponentials = torch.exp(scores)
@@ -97,8 +97,8 @@ def nothing_subtracted(scores):
 
 
 @softmax.mistake(
-    "One maximum is subtracted from the whole tensor. A row far below it then has exponentials of 0 "
-    "throughout, and 0 / 0 is NaN: each row needs its own maximum."
+    "You subtract one maximum from the whole tensor. In a row far below it all exponentials are 0, and 0 / "
+    "0 is NaN: subtract each row's own maximum."
 )
 def maximum_of_everything(scores):
     exponentials = torch.exp(scores - scores.max())
@@ -107,7 +107,7 @@ def maximum_of_everything(scores):
 
 @softmax.mistake(
     "The scores are clipped before exp: it no longer overflows, but large scores that differ get the same "
-    "weight. Shift each row by its own maximum instead; that loses nothing."
+    "weight. Subtract each row's own maximum instead; that loses nothing."
 )
 def clipped(scores):
     exponentials = torch.exp(scores.clamp(-50, 50))
@@ -123,8 +123,8 @@ def scores_over_their_sum(scores):
 
 
 @softmax.mistake(
-    "The whole tensor sums to 1, so each row sums to less: one sum was taken over everything. Every row has "
-    "a total of its own; sum over the last dimension only."
+    "The whole tensor sums to 1, so each row sums to less: you divided by one sum over everything. Every "
+    "row has its own sum; sum over the last dimension only."
 )
 def one_sum_for_everything(scores):
     exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
@@ -132,8 +132,8 @@ def one_sum_for_everything(scores):
 
 
 @softmax.mistake(
-    "The sum over the last dimension lost that dimension, so it no longer lines up with the rows: a table "
-    "fails, and a square one divides row i by the sums of other rows. Keep the dimension."
+    "The sum over the last dimension removes that dimension, so it no longer lines up with the rows: a "
+    "table fails, and a square table divides row i by the sums of other rows. Use keepdim=True."
 )
 def sum_without_its_dimension(scores):
     exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
@@ -141,23 +141,21 @@ def sum_without_its_dimension(scores):
 
 
 @softmax.mistake(
-    "The largest number of every row is 1, and the rows sum to more: these are the exponentials. Divide "
-    "each row by its sum."
+    "The largest number of every row is 1, and the rows sum to more than 1: these are the exponentials. "
+    "Divide each row by its sum."
 )
 def not_normalised(scores):
     return torch.exp(scores - scores.amax(dim=-1, keepdim=True))
 
 
-@softmax.mistake(
-    "These are the logarithms of the weights, none of them above 0. Take exp once more at the end."
-)
+@softmax.mistake("These are the logarithms of the weights: none of them is above 0. Take exp at the end.")
 def logarithms(scores):
     shifted = scores - scores.amax(dim=-1, keepdim=True)
     return shifted - shifted.exp().sum(dim=-1, keepdim=True).log()
 
 
 @softmax.mistake(
-    "The order is upside down: the largest score gets the smallest weight. The sign before exp is wrong; "
+    "The order is reversed: the largest score gets the smallest weight. The sign before exp is wrong: "
     "subtract the maximum from the scores, not the scores from the maximum."
 )
 def upside_down(scores):
@@ -166,16 +164,16 @@ def upside_down(scores):
 
 
 @softmax.mistake(
-    "Each weight is made from its own score alone, and the rows do not sum to 1: that is a sigmoid. In a "
-    "softmax the scores of a row compete; divide exp of each by the sum over its row."
+    "Each weight depends on its own score only, and the rows do not sum to 1: that is a sigmoid. In a "
+    "softmax the scores of a row compete: divide each exponential by the sum over its row."
 )
 def sigmoid(scores):
     return torch.sigmoid(scores)
 
 
 @softmax.mistake(
-    "The weights are right, but the scores you were given are changed: -= or an underscore method writes "
-    "into the caller's tensor. Put the shifted scores into a new one."
+    "The weights are right, but the caller's scores are changed: -= or a method that ends in an underscore "
+    "writes into the caller's tensor. Put the shifted scores into a new tensor."
 )
 def changes_the_scores(scores):
     scores -= scores.amax(dim=-1, keepdim=True)
@@ -184,8 +182,8 @@ def changes_the_scores(scores):
 
 
 @softmax.mistake(
-    "float64 scores come back as float32: somewhere the dtype is fixed, by .float() or by a new tensor. "
-    "Let the result have the dtype of the scores."
+    "float64 scores come back as float32: .float() or a new tensor fixes the dtype. The result should have "
+    "the dtype of the scores."
 )
 def always_float32(scores):
     scores = scores.float()
@@ -194,8 +192,8 @@ def always_float32(scores):
 
 
 @softmax.mistake(
-    "The weights are right, but no gradient reaches the scores: .detach(), .data, .numpy() or no_grad cut "
-    "the way back. Compute from the scores themselves."
+    "The weights are right, but no gradient reaches the scores: .detach(), .data, .numpy() or no_grad cuts "
+    "it off. Compute from the scores directly."
 )
 def cut_off_from_the_gradient(scores):
     scores = scores.detach()
@@ -204,8 +202,8 @@ def cut_off_from_the_gradient(scores):
 
 
 @softmax.also_right(
-    "By way of the logarithms of the weights: losses need these, and they stay exact where a weight is "
-    "too small to write down; one exp and one log more."
+    "Through the logarithms of the weights: losses need these, and they stay exact where a weight is too "
+    "small for a float. It costs one more exp and one log."
 )
 def by_logarithms(scores):
     shifted = scores - scores.amax(dim=-1, keepdim=True)
@@ -222,8 +220,8 @@ def in_place_on_its_own(scores):
 
 
 @softmax.also_right(
-    "One row at a time: no dimension to keep, and each line is the formula; a Python loop, so slow for "
-    "many rows."
+    "One row at a time: there is no dimension to keep, and each line is the formula. It is a Python loop, "
+    "so it is slow for many rows."
 )
 def row_by_row(scores):
     rows = []
