@@ -77,8 +77,8 @@ def gradients(draw):
 
 
 @scaled_dot_product_attention.also_right(
-    "The query scaled before the product, as fast implementations do: fewer divisions where there are "
-    "many keys, and smaller numbers on the way; the formula is a little harder to see."
+    "Scale the query before the product, as fast implementations do: this needs fewer divisions if there "
+    "are many keys, and the intermediate numbers are smaller. The formula is a little harder to see."
 )
 def scales_the_query_first(query, key=None, value=None):
     if key is None:
@@ -116,8 +116,8 @@ def by_batched_products(query, key=None, value=None):
 
 
 @scaled_dot_product_attention.also_right(
-    "One query after the other: each step can be printed and followed, and no axis has to be swapped; a "
-    "Python loop, so slow for many queries."
+    "One query after the other: you can print and follow each step, and no axis has to be swapped. It is a "
+    "Python loop, so it is slow for many queries."
 )
 def query_by_query(query, key=None, value=None):
     key = query if key is None else key

@@ -20,7 +20,7 @@ def not_scaled(query, key=None, value=None):
 
 
 @scaled_dot_product_attention.mistake(
-    "The scores are divided by d_k, not by its square root: the weights are nearly all alike and the output "
+    "The scores are divided by d_k, not by its square root: all weights are nearly equal, and the output is "
     "nearly an average."
 )
 def divided_by_d_k(query, key=None, value=None):
@@ -59,8 +59,8 @@ def root_of_the_number_of_keys(query, key=None, value=None):
 
 
 @scaled_dot_product_attention.mistake(
-    "The divisor is the root of the *value's* width d_v. The scores are sums of d_k products: take the width "
-    "of query and key."
+    "The divisor is the root of the *value's* width d_v. A score is a sum of d_k products: use the width of "
+    "query and key."
 )
 def root_of_the_value_width(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -79,8 +79,8 @@ def hard_coded_8(query, key=None, value=None):
 
 
 @scaled_dot_product_attention.mistake(
-    "The columns of weights sum to 1, the rows do not: row i is how query i spreads its attention, so the "
-    "softmax runs over the keys, the last dimension."
+    "The columns of weights sum to 1, the rows do not. Row i is how query i spreads its attention: take the "
+    "softmax over the keys, the last dimension."
 )
 def softmax_over_the_queries(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -89,8 +89,8 @@ def softmax_over_the_queries(query, key=None, value=None):
 
 
 @scaled_dot_product_attention.mistake(
-    "Right for one sentence; in a batch the softmax runs over dimension 1, and that is no longer the keys. "
-    "Count the dimension from the end."
+    "Right for one sentence; in a batch, dimension 1 is the queries, not the keys. Count the dimension of "
+    "the softmax from the end."
 )
 def softmax_over_dimension_one(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -108,8 +108,8 @@ def weights_on_the_keys(query, key=None, value=None):
 
 
 @scaled_dot_product_attention.mistake(
-    "Without a `value` the output uses the query in its place. `value=None` means value = key, which shows "
-    "as soon as a key of its own is given."
+    "Without a `value`, your output mixes the query. `value=None` means value = key; the difference shows "
+    "when the caller gives a key."
 )
 def value_from_the_query(query, key=None, value=None):
     key = query if key is None else key
@@ -119,8 +119,7 @@ def value_from_the_query(query, key=None, value=None):
 
 
 @scaled_dot_product_attention.mistake(
-    "The key changes nothing: the scores are those of the query with itself. Compare every query with every "
-    "*key*."
+    "The key is never used: the query is scored with itself. Score every query with every *key*."
 )
 def key_never_used(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -128,7 +127,7 @@ def key_never_used(query, key=None, value=None):
     return weights @ value, weights
 
 
-@scaled_dot_product_attention.mistake("The pair is the wrong way round: first the output, then the weights.")
+@scaled_dot_product_attention.mistake("Output and weights are in the wrong order: return (output, weights).")
 def pair_swapped(query, key=None, value=None):
     key, value = defaults(query, key, value)
     weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
@@ -136,8 +135,8 @@ def pair_swapped(query, key=None, value=None):
 
 
 @scaled_dot_product_attention.mistake(
-    "The output is right, but the second result holds the scores: its rows do not sum to 1. Hand back the "
-    "weights, as they are after the softmax."
+    "The output is right, but the second result is the scores: its rows do not sum to 1. Return the "
+    "weights, the result of the softmax."
 )
 def scores_for_weights(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -157,8 +156,8 @@ def exponential_without_maximum(query, key=None, value=None):
 
 
 @scaled_dot_product_attention.mistake(
-    "The attention is right. What is missing is the refusal: with unequal widths of query and key torch's "
-    "own error comes through. Compare the widths first and raise a ValueError that names both."
+    "The attention is right, but the error for unequal widths is missing: the caller sees torch's own "
+    "error. Compare the widths of query and key first, and raise a ValueError that names both."
 )
 def widths_not_compared(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -167,8 +166,8 @@ def widths_not_compared(query, key=None, value=None):
 
 
 @scaled_dot_product_attention.mistake(
-    "The ValueError for unequal widths comes, but its sentence does not hold both numbers: say how wide the "
-    "query is and how wide the key is."
+    "You raise a ValueError for unequal widths, but its message does not name both numbers: say how wide "
+    "the query is and how wide the key is."
 )
 def refusal_without_numbers(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -179,8 +178,8 @@ def refusal_without_numbers(query, key=None, value=None):
 
 
 @scaled_dot_product_attention.mistake(
-    "Unequal widths end in an AssertionError, and assertions can be switched off. Raise a ValueError with "
-    "both widths in its sentence instead."
+    "Unequal widths raise an AssertionError, and assertions can be switched off. Raise a ValueError with "
+    "both widths in its message instead."
 )
 def asserted_widths(query, key=None, value=None):
     key, value = defaults(query, key, value)

@@ -45,7 +45,7 @@ def gradients(draw):
 
 @scaled_scores.mistake(
     "The scores are divided by d_k, not by its square root, so they shrink as vectors grow wider. Dividing "
-    "query and key by the root, both of them, comes to the same: divide once."
+    "both query and key by the root has the same effect: divide once."
 )
 def divided_by_d_k(query, key):
     return query @ key.transpose(-2, -1) / query.shape[-1]
@@ -53,31 +53,28 @@ def divided_by_d_k(query, key):
 
 @scaled_scores.mistake(
     "These are the plain dot products: the division by the root of the width d_k is missing, or its result "
-    "was not kept."
+    "is not used."
 )
 def not_scaled(query, key):
     return query @ key.transpose(-2, -1)
 
 
-@scaled_scores.mistake(
-    "The scores are d_k times too large: they were multiplied by the root of d_k, which makes them louder. "
-    "Divide by it."
-)
+@scaled_scores.mistake("The scores are d_k times too large: you multiplied by the root of d_k. Divide by it.")
 def multiplied_by_the_root(query, key):
     return query @ key.transpose(-2, -1) * math.sqrt(query.shape[-1])
 
 
 @scaled_scores.mistake(
-    "The scores are divided by the root of the number of keys T_k, not of the width d_k. A score is a sum of "
-    "d_k products: look at the last axis of the query or the key."
+    "The scores are divided by the root of the number of keys T_k, not of the width d_k. A score is a sum "
+    "of d_k products: use the last axis of the query or the key."
 )
 def root_of_the_number_of_keys(query, key):
     return query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2])
 
 
 @scaled_scores.mistake(
-    "Right for one sentence; in a batch the divisor is the root of axis 1, and that axis is no longer the "
-    "width d_k. Count the axis from the end."
+    "Right for one sentence; in a batch, axis 1 is not the width d_k, but your divisor is its root. Count "
+    "the axis from the end."
 )
 def root_of_axis_one(query, key):
     return query @ key.transpose(-2, -1) / math.sqrt(query.shape[1])
@@ -100,24 +97,23 @@ def hard_coded_8(query, key):
 
 
 @scaled_scores.mistake(
-    "The result is transposed: row i should hold the scores of *query* i with every key, so queries go down "
-    "and keys across."
+    "The result is transposed: row i should hold the scores of *query* i with every key, so queries are "
+    "rows and keys are columns."
 )
 def transposed(query, key):
     return key @ query.transpose(-2, -1) / math.sqrt(query.shape[-1])
 
 
 @scaled_scores.mistake(
-    "Right for one sentence, wrong in a batch: `.T` turns *all* axes of the key round, the batch's too. "
-    "Swap only its last two."
+    "Right for one sentence, wrong in a batch: `.T` reverses *all* axes of the key, the batch axis too. "
+    "Swap only the last two."
 )
 def all_axes_reversed(query, key):
     return query @ key.permute(*reversed(range(key.dim()))) / math.sqrt(query.shape[-1])
 
 
 @scaled_scores.mistake(
-    "These are weights: the rows sum to 1. The softmax comes in the next exercise; give the scaled scores as "
-    "they are."
+    "These are weights: the rows sum to 1. The softmax comes in the next exercise; return the scaled scores."
 )
 def softmax_applied(query, key):
     return torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
@@ -134,8 +130,8 @@ def query_scaled_in_place(query, key):
 
 
 @scaled_scores.also_right(
-    "The query divided before the product: one division for each number of the query in place of one "
-    "for each score, and smaller numbers on the way, which helps in float16; the formula is a little "
+    "Divide the query before the product: this needs one division per number of the query instead of one "
+    "per score, and the intermediate numbers are smaller, which helps in float16. The formula is a little "
     "harder to see."
 )
 def scales_the_query_first(query, key):
@@ -144,7 +140,8 @@ def scales_the_query_first(query, key):
 
 
 @scaled_scores.also_right(
-    "einsum: the axes have names, so nothing has to be transposed; slower to read for newcomers."
+    "einsum: the axes have names, so nothing has to be transposed. It is slower to read if the notation is "
+    "new to you."
 )
 def by_einsum(query, key):
     return torch.einsum("...qd,...kd->...qk", query, key) / key.shape[-1] ** 0.5

@@ -81,6 +81,11 @@ round(sharpen(scores, 1), 4)
 #> [1,] 0.3668 0.3001 0.3331
 #> [2,] 0.2955 0.4472 0.2573
 #> [3,] 0.3729 0.2933 0.3338
+round(sharpen(scores, 4), 4)
+#>        [,1]   [,2]   [,3]
+#> [1,] 0.4700 0.2105 0.3195
+#> [2,] 0.1467 0.7690 0.0843
+#> [3,] 0.4941 0.1889 0.3170
 round(sharpen(scores, 12), 4)
 #>        [,1]   [,2]   [,3]
 #> [1,] 0.7122 0.0640 0.2237
@@ -92,19 +97,6 @@ softmax_jacobian <- function(weights) {
   # diag(w), less the outer product of w with itself.
   diag(weights) - outer(weights, weights)  # T x T
 }
-
-# cell: jacobian_check_numbers
-row <- c(1.5, 0.2, -0.3, 0.8)
-by_you <- softmax_jacobian(softmax(row))
-round(by_you, 4)
-#>         [,1]    [,2]    [,3]    [,4]
-#> [1,]  0.2497 -0.0728 -0.0442 -0.1327
-#> [2,] -0.0728  0.1210 -0.0120 -0.0362
-#> [3,] -0.0442 -0.0120  0.0781 -0.0219
-#> [4,] -0.1327 -0.0362 -0.0219  0.1908
-row_sums <- rowSums(by_you)
-all.equal(row_sums, c(0, 0, 0, 0))
-#> [1] TRUE
 
 # cell: not_a_loss_numbers
 row <- c(1, 0, -1)  # three scores

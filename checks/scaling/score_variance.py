@@ -126,8 +126,7 @@ def numbers_of_samples(draw):
 
 
 @score_variance.mistake(
-    "This is the square root of what is asked: it grows as √d_k, so it is the standard deviation of "
-    "the scores. Give the variance itself."
+    "This is the standard deviation of the scores: it grows as √d_k. Return the variance, its square."
 )
 def standard_deviation(d_k, samples=10_000, seed=0):
     torch.manual_seed(seed)
@@ -136,8 +135,8 @@ def standard_deviation(d_k, samples=10_000, seed=0):
 
 
 @score_variance.mistake(
-    "The variance came out near 0.05 · d_k. That is what numbers between 0 and 1 give: draw standard-normal "
-    "ones, with mean 0 and variance 1."
+    "The variance is near 0.05 · d_k, as for uniform numbers between 0 and 1. Draw standard-normal numbers, "
+    "with mean 0 and variance 1."
 )
 def uniform_numbers(d_k, samples=10_000, seed=0):
     torch.manual_seed(seed)
@@ -146,9 +145,8 @@ def uniform_numbers(d_k, samples=10_000, seed=0):
 
 
 @score_variance.mistake(
-    "The answer stays near 1 whatever d_k is. That is the variance of a single product, or of a score that "
-    "is already scaled: add up the d_k products of each pair first, do not scale them, and take the variance "
-    "of these sums."
+    "The answer is near 1 for every d_k. That is the variance of a single product, or of a scaled score. "
+    "Add up the d_k products of each pair, do not scale, and take the variance of these sums."
 )
 def products_not_summed(d_k, samples=10_000, seed=0):
     torch.manual_seed(seed)
@@ -156,7 +154,7 @@ def products_not_summed(d_k, samples=10_000, seed=0):
 
 
 @score_variance.mistake(
-    "The answer falls as 1/d_k: the d_k products of a pair were averaged. A dot product adds them up."
+    "The answer falls as 1/d_k: you averaged the d_k products of a pair. A dot product adds them up."
 )
 def products_averaged(d_k, samples=10_000, seed=0):
     torch.manual_seed(seed)
@@ -165,8 +163,8 @@ def products_averaged(d_k, samples=10_000, seed=0):
 
 
 @score_variance.mistake(
-    "The variance came out near 2 · d_k: query and key are the same numbers, so they are not independent. "
-    "Seed once, then draw two different tensors."
+    "The variance is near 2 · d_k: query and key are the same numbers, so they are not independent. Seed "
+    "once, then draw two tensors."
 )
 def same_draw_twice(d_k, samples=10_000, seed=0):
     torch.manual_seed(seed)
@@ -177,8 +175,8 @@ def same_draw_twice(d_k, samples=10_000, seed=0):
 
 
 @score_variance.mistake(
-    "The variance is near d_k on average but strays far from it on either side, more than the number of "
-    "samples allows: all scores share one query. Draw a query and a key for each pair."
+    "The variance is near d_k on average, but it varies more than it should for this number of samples: all "
+    "scores share one query. Draw a query and a key for each pair."
 )
 def one_query_for_all(d_k, samples=10_000, seed=0):
     torch.manual_seed(seed)
@@ -187,8 +185,8 @@ def one_query_for_all(d_k, samples=10_000, seed=0):
 
 
 @score_variance.mistake(
-    "The variance came out near the number of samples, not near d_k: the sum ran over the samples. "
-    "A score adds up the d_k products of one pair, and there are as many scores as samples."
+    "The variance is near the number of samples, not near d_k: you summed over the samples. A score is the "
+    "sum of the d_k products of one pair, and there are as many scores as samples."
 )
 def summed_over_the_samples(d_k, samples=10_000, seed=0):
     torch.manual_seed(seed)
@@ -196,8 +194,8 @@ def summed_over_the_samples(d_k, samples=10_000, seed=0):
 
 
 @score_variance.mistake(
-    "Two different values of `samples` gave exactly the same number: draw `samples` pairs, "
-    "not a number written into the function."
+    "Two different values of `samples` gave exactly the same result: draw `samples` pairs, not a fixed "
+    "number of pairs."
 )
 def samples_ignored(d_k, samples=10_000, seed=0):
     torch.manual_seed(seed)
@@ -205,8 +203,7 @@ def samples_ignored(d_k, samples=10_000, seed=0):
 
 
 @score_variance.mistake(
-    "The same seed gave two different numbers: `seed` has to be set inside the function, before "
-    "anything is drawn."
+    "The same seed gave two different numbers: set the seed inside the function, before you draw."
 )
 def seed_ignored(d_k, samples=10_000, seed=0):
     return (torch.randn(samples, d_k) * torch.randn(samples, d_k)).sum(dim=-1).var().item()
@@ -221,8 +218,7 @@ def always_the_same_seed(d_k, samples=10_000, seed=0):
 
 
 @score_variance.mistake(
-    "The answer is a tensor that holds one number; a Python float is asked for. A tensor with one number "
-    "can be turned into one."
+    "The answer is a tensor with one number. Return a Python float; `.item()` converts it."
 )
 def returns_a_tensor(d_k, samples=10_000, seed=0):
     torch.manual_seed(seed)
@@ -230,15 +226,15 @@ def returns_a_tensor(d_k, samples=10_000, seed=0):
 
 
 @score_variance.mistake(
-    "The answer is exactly d_k, whatever is drawn: that is the theory. Measure it, on pairs that you draw."
+    "The answer is always exactly d_k: that is the theory. Draw pairs, and measure the variance."
 )
 def width_handed_back(d_k, samples=10_000, seed=0):
     return float(d_k)
 
 
 @score_variance.also_right(
-    "torch's global seed: the shortest; its price is that everything drawn afterwards, in other cells "
-    "too, hangs on your seed."
+    "torch's global seed: the shortest way, but everything that is drawn afterwards, in other cells too, "
+    "depends on your seed."
 )
 def with_the_global_seed(d_k, samples=10_000, seed=0):
     torch.manual_seed(seed)
@@ -256,8 +252,8 @@ def by_the_definition(d_k, samples=10_000, seed=0):
 
 
 @score_variance.also_right(
-    "One product of every pair at a time, as the random walk of this lesson takes its steps: needs "
-    "memory for `samples` numbers only, however wide the vectors; slower."
+    "One product of every pair at a time, like the steps of this lesson's random walk. It needs memory for "
+    "`samples` numbers only, at every width, and is slower."
 )
 def product_by_product(d_k, samples=10_000, seed=0):
     generator = torch.Generator().manual_seed(seed)

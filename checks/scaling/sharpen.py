@@ -49,24 +49,24 @@ def gradients(draw):
 
 
 @sharpen.mistake(
-    "The rows sum to the factor, not to 1: the weights were multiplied after the softmax. The factor belongs "
-    "on the scores, before it."
+    "The rows sum to the factor, not to 1: you multiplied the weights, after the softmax. Multiply the "
+    "scores, before it."
 )
 def weights_multiplied(scores, factor):
     return factor * torch.softmax(scores, dim=-1)
 
 
 @sharpen.mistake(
-    "The weights were raised to the power of the factor and left like that, so the rows no longer sum to 1. "
-    "Make the scores louder before the softmax instead."
+    "You raised the weights to the power of the factor, so the rows no longer sum to 1. Multiply the scores "
+    "before the softmax instead."
 )
 def power_not_normalised(scores, factor):
     return torch.softmax(scores, dim=-1) ** factor
 
 
 @sharpen.mistake(
-    "The weights were raised to the power of the factor and normalised again. On paper that is the same; but "
-    "where scores lie far apart, the softmax has rounded small weights to 0 by then, and no power brings "
+    "You raised the weights to the power of the factor and normalised them again. In exact arithmetic that "
+    "is the same, but if scores are far apart, the softmax rounds small weights to 0, and no power brings "
     "them back. Multiply the scores before the softmax."
 )
 def power_normalised(scores, factor):
@@ -75,24 +75,24 @@ def power_normalised(scores, factor):
 
 
 @sharpen.mistake(
-    "A factor above 1 makes the weights more alike here: the scores are divided by the factor. (That is a "
-    "temperature, its inverse.) Multiply them by it."
+    "You divide the scores by the factor, so a factor above 1 makes the weights more equal. (The divisor is "
+    "called a temperature.) Multiply by the factor."
 )
 def divided_by_the_factor(scores, factor):
     return torch.softmax(scores / factor, dim=-1)
 
 
 @sharpen.mistake(
-    "These are the weights of the scores as they came, whatever the factor. Adding the factor to all scores, "
-    "for example, changes nothing in a softmax: multiply the scores by it."
+    "The factor has no effect: these are the weights of the unchanged scores. Adding the factor to all "
+    "scores, for example, does not change a softmax: multiply the scores by it."
 )
 def factor_without_effect(scores, factor):
     return torch.softmax(scores + factor, dim=-1)
 
 
 @sharpen.mistake(
-    "The softmax is taken twice: weights were sharpened as if they were scores. Multiply the scores by the "
-    "factor and take one softmax."
+    "You take the softmax twice: the weights are sharpened as if they were scores. Multiply the scores by "
+    "the factor and take one softmax."
 )
 def softmax_twice(scores, factor):
     return torch.softmax(factor * torch.softmax(scores, dim=-1), dim=-1)
@@ -107,24 +107,24 @@ def power_of_the_scores(scores, factor):
 
 
 @sharpen.mistake(
-    "The scores are divided by the root of their last size as well. They are scaled already, or not, as the "
-    "caller wishes: only the factor belongs here."
+    "You also divide the scores by the root of their last size. Whether scores are scaled is up to the "
+    "caller: multiply by the factor only."
 )
 def scaled_once_more(scores, factor):
     return torch.softmax(factor * scores / math.sqrt(scores.shape[-1]), dim=-1)
 
 
 @sharpen.mistake(
-    "Right for one row, but with more dimensions the softmax runs over the first one. The weights should sum "
-    "to 1 over the keys, the last dimension."
+    "Right for one row, but with more dimensions you take the softmax over the first one. The weights "
+    "should sum to 1 over the keys, the last dimension."
 )
 def over_the_first_dimension(scores, factor):
     return torch.softmax(factor * scores, dim=0)
 
 
 @sharpen.mistake(
-    "Right for a matrix; with another number of dimensions, dimension 1 is not the last one, or does not "
-    "exist. Count the dimension from the end."
+    "Right for a matrix; with more or fewer dimensions, dimension 1 is not the last one, or does not exist. "
+    "Count the dimension from the end."
 )
 def over_dimension_one(scores, factor):
     return torch.softmax(factor * scores, dim=1)
@@ -150,15 +150,15 @@ def scores_multiplied_in_place(scores, factor):
 
 
 @sharpen.mistake(
-    "These are the louder scores themselves; the rows do not sum to 1. Turn them into weights with a softmax."
+    "These are the multiplied scores; the rows do not sum to 1. Turn them into weights with a softmax."
 )
 def no_softmax(scores, factor):
     return factor * scores
 
 
 @sharpen.also_right(
-    "Without torch's softmax: you see why nothing overflows, as the largest exponent is 0; three lines "
-    "for one."
+    "Without torch's softmax: you see why nothing overflows, because the largest exponent is 0. It takes "
+    "three lines instead of one."
 )
 def by_hand_with_the_maximum(scores, factor):
     louder = scores * factor
@@ -167,8 +167,8 @@ def by_hand_with_the_maximum(scores, factor):
 
 
 @sharpen.also_right(
-    "By way of the logarithms of the weights, which sampling from a language model and its loss need "
-    "anyway; an exp more."
+    "Through the logarithms of the weights, which the loss of a language model needs anyway. It costs one "
+    "more exp."
 )
 def by_logarithms(scores, factor):
     return torch.log_softmax(scores * factor, dim=-1).exp()

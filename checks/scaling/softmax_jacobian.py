@@ -49,38 +49,36 @@ def gradients(draw):
 
 
 @softmax_jacobian.mistake(
-    "Only the diagonal is there: the entries off it are 0. When one score rises the *other* weights fall, so "
-    "entry (i, j) is -w_i · w_j."
+    "Only the diagonal is filled: all other entries are 0. When one score rises, the *other* weights fall, "
+    "so entry (i, j) is -w_i · w_j."
 )
 def only_the_diagonal(weights):
     return torch.diag_embed(weights * (1 - weights))
 
 
 @softmax_jacobian.mistake(
-    "All signs are turned round: the diagonal is negative here, but a weight rises with its own score. Swap "
-    "the two terms of the subtraction."
+    "All signs are reversed: your diagonal is negative, but a weight rises with its own score. Swap the two "
+    "terms of the subtraction."
 )
 def signs_turned(weights):
     return weights.unsqueeze(-1) * weights.unsqueeze(-2) - torch.diag_embed(weights)
 
 
-@softmax_jacobian.mistake(
-    "This is diag(w) alone: the product of the weights with themselves has still to be subtracted from it."
-)
+@softmax_jacobian.mistake("This is only diag(w): subtract the outer product of the weights with themselves.")
 def product_forgotten(weights):
     return torch.diag_embed(weights)
 
 
 @softmax_jacobian.mistake(
-    "This is -w wᵀ alone: every entry is negative and the rows sum to -w instead of 0. The weights on the "
-    "diagonal are missing."
+    "This is only -w wᵀ: every entry is negative, and the rows sum to -w instead of 0. Add diag(w), the "
+    "weights on the diagonal."
 )
 def diagonal_forgotten(weights):
     return -weights.unsqueeze(-1) * weights.unsqueeze(-2)
 
 
 @softmax_jacobian.mistake(
-    "The diagonal holds 1 - w_i², as if an identity matrix were in place of diag(w). Put the weights on the "
+    "The diagonal is 1 - w_i²: you used an identity matrix in place of diag(w). Put the weights on the "
     "diagonal before you subtract."
 )
 def identity_for_the_diagonal(weights):
@@ -89,8 +87,8 @@ def identity_for_the_diagonal(weights):
 
 
 @softmax_jacobian.mistake(
-    "One and the same number is subtracted from every entry of a row's matrix: w·w, a dot product. "
-    "The outer product w wᵀ is a matrix, a column of weights times a row of weights."
+    "You subtract the same number from every entry: w·w, a dot product. The outer product w wᵀ is a matrix, "
+    "a column of weights times a row of weights."
 )
 def inner_product(weights):
     square = (weights * weights).sum(dim=-1)[..., None, None]
@@ -98,15 +96,15 @@ def inner_product(weights):
 
 
 @softmax_jacobian.mistake(
-    "The two terms are added: no entry is negative and the rows sum to 2w instead of 0. The outer product is "
-    "subtracted."
+    "You added the two terms: no entry is negative, and the rows sum to 2w instead of 0. Subtract the outer "
+    "product."
 )
 def product_added(weights):
     return torch.diag_embed(weights) + weights.unsqueeze(-1) * weights.unsqueeze(-2)
 
 
 @softmax_jacobian.mistake(
-    "The softmax was taken once more: the argument already holds weights. Use them as they are."
+    "You took a softmax of the argument, which already holds weights. Use them as they are."
 )
 def softmax_once_more(weights):
     weights = torch.softmax(weights, dim=-1)
@@ -115,23 +113,23 @@ def softmax_once_more(weights):
 
 @softmax_jacobian.mistake(
     "Right for one row, an error for more: `torch.outer` takes vectors only, and `torch.diag` of a matrix "
-    "takes its diagonal out. Use functions that work on the last axis and leave the others alone."
+    "returns its diagonal. Use functions that work on the last axis of any tensor."
 )
 def one_row_only(weights):
     return torch.diag(weights) - torch.outer(weights, weights)
 
 
 @softmax_jacobian.mistake(
-    "This has the shape of the weights: only the slopes w_i (1 - w_i) of each weight in its own score. Every "
-    "weight reacts to every score, so each row of weights gives a (T, T) matrix."
+    "This has the shape of the weights: it holds only the derivatives w_i (1 - w_i) of each weight in its "
+    "own score. Every weight reacts to every score, so each row of weights gives a (T, T) matrix."
 )
 def one_slope_a_weight(weights):
     return weights * (1 - weights)
 
 
 @softmax_jacobian.mistake(
-    "The rows of weights are mixed: a matrix product summed over the queries. Each row has a Jacobian of its "
-    "own, from the outer product of that row with itself."
+    "The rows of weights are mixed: your matrix product sums over the queries. Each row has its own "
+    "Jacobian, from the outer product of that row with itself."
 )
 def rows_mixed(weights):
     if weights.dim() == 1:
@@ -141,8 +139,8 @@ def rows_mixed(weights):
 
 
 @softmax_jacobian.also_right(
-    "Both cases of the derivative in one product, w_i (1 - w_j) on the diagonal and w_i (0 - w_j) off "
-    "it: nothing is put on a diagonal; an identity matrix has to be made, of the right dtype."
+    "Both cases of the derivative in one product, w_i (1 - w_j) on the diagonal and w_i (0 - w_j) "
+    "elsewhere. Nothing has to be put on a diagonal, but you need an identity matrix of the right dtype."
 )
 def from_the_derivative(weights):
     identity = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
@@ -163,8 +161,8 @@ def by_matrix_products_in_place(weights):
 
 
 @softmax_jacobian.also_right(
-    "One row at a time, with the formula's own diag(w) and outer product, which take vectors; a Python "
-    "loop, and shapes to take apart and put together."
+    "One row at a time, with diag(w) and the outer product as in the formula, which take vectors. It is a "
+    "Python loop, and you have to reshape before and after."
 )
 def row_by_row(weights):
     rows = weights.reshape(-1, weights.shape[-1])  # all leading axes, as one list of rows

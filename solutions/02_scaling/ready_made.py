@@ -1,0 +1,66 @@
+"""Experiments, ready made: two hundred learners, and what the width does to a softmax."""
+
+import math
+
+import pandas as pd
+import torch
+
+DIVISORS = {"raw": lambda d_k: 1, "1/sqrt(d_k)": math.sqrt, "1/d_k": lambda d_k: d_k}
+
+
+def attention_with(divisor):
+    """Dot-product attention whose scores are divided by `divisor(d_k)`."""
+
+    def attend(query, key, value):
+        scores = query @ key.mT / divisor(query.shape[-1])  # (..., T_q, T_k)
+        weights = torch.softmax(scores, dim=-1)
+        return weights @ value, weights
+
+    return attend
+
+
+def share_found(attention, rate, steps=100, learners=200, d_k=256):
+    """Train the queries of many learners, and measure how many of them find key 0.
+
+    attention: a function (query, key, value) -> (output, weights)      rate: the learning rate
+    returns: the share of learners, from 0 to 1, that give key 0 more than half of the weight
+    """
+    generator = torch.Generator().manual_seed(1)
+    query = torch.randn(learners, 1, d_k, generator=generator).double().requires_grad_()
+    key = torch.randn(learners, 8, d_k, generator=generator).double()
+    value = torch.randn(learners, 8, 4, generator=generator).double()
+    optimizer = torch.optim.SGD([query], lr=rate)
+    for _ in range(steps):
+        output, weights = attention(query, key, value)
+        loss = (output[:, 0] - value[:, 0]).square().sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return (weights[:, 0, 0] > 0.5).double().mean().item()
+
+
+def entropy(weights):
+    """How spread out the weights (..., T) are: 0 if one key has all, ln T if all T keys share equally."""
+    return -torch.xlogy(weights, weights).sum(dim=-1)
+
+
+def saturation(draw, widths, jacobian, queries=2_000, keys=8):
+    """Entropy and size of the softmax gradient of the median query, for each width and divisor.
+
+    draw: a function of a shape, such as torch.randn      jacobian: your `softmax_jacobian`
+    returns: a table with one row per width
+    """
+    rows = []
+    for d_k in widths:
+        query = draw(queries, 1, d_k, dtype=torch.float64)
+        key = draw(queries, keys, d_k, dtype=torch.float64)
+        row = {"d_k": d_k}
+        for name, divisor in DIVISORS.items():
+            _, weights = attention_with(divisor)(query, key, key)
+            weights = weights.squeeze(-2)  # (queries, keys)
+            row["entropy", name] = entropy(weights).median().item()
+            row["gradient", name] = torch.linalg.matrix_norm(jacobian(weights)).median().item()
+        rows.append(row)
+    table = pd.DataFrame(rows).set_index("d_k")
+    table.columns = pd.MultiIndex.from_tuples(table.columns)
+    return table[["entropy", "gradient"]]
