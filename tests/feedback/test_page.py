@@ -1,11 +1,13 @@
 """The page of a graded notebook: the table, the verdicts, what was written, and what is not shown."""
 
+import re
+
 import nbformat
 import pytest
 from feedback_pages import ALL, FRAME, Seen
 from traitlets.config import Config
 
-from nbjudge.feedback.exporter import FeedbackExporter
+from nbjudge.feedback.exporter import NAME, TEMPLATES, FeedbackExporter
 from nbjudge.feedback.outputs import LONGEST_TEXT
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.record.graded_cell import write_verdict
@@ -239,6 +241,15 @@ def test_what_a_cell_printed_is_shortened_and_a_progress_bar_shows_its_end():
     assert "100% the end" in Seen(html).text and "50%" not in Seen(html).text
     assert "more characters are left out" in html
     assert html.count("y") < 1.2 * LONGEST_TEXT
+
+
+def test_every_colour_of_the_page_has_a_value_for_dark_pages():
+    """Colours are variables with two values; pictures are on white, and code has a dark style of its own."""
+    style = (TEMPLATES / NAME / "page.css").read_text()
+    light, dark = (set(re.findall(r"(--[a-z]+):", line)) for line in style.splitlines()[:2])
+    assert light == dark
+    fixed = re.findall(r"[^\n]*#[0-9a-f]{3,6}\b[^\n]*", "\n".join(style.splitlines()[2:]))
+    assert [line.split()[0] for line in fixed] == [".panel:target", ".picture", ".highlight", ".highlight"]
 
 
 def test_the_page_may_load_nothing_and_its_style_is_the_only_one():

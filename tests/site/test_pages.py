@@ -85,6 +85,9 @@ def test_every_slider_has_a_stand_in_and_every_figure_its_words(pages, lesson):
         assert len({frame["src"] for frame in frames}) == len(frames), "places that look alike"
         assert len({frame["alt"] for frame in frames}) == len(frames)
         assert len(stand_in.select("input[checked]")) == 1
+    asks_tutor = any(cell.source.startswith("check(") for cell in release.cells)
+    assert len(page.select('figure img[alt^="A panel"]')) == asks_tutor
+    assert "needs a running kernel" not in page.get_text()
     drawn = [image["alt"] for image in page.select(".cell_output img") if not image.find_parent("figure")]
     assert drawn == list(alt_texts_of(lesson.folder).values()), "a text for each picture, in their order"
     assert min(map(len, drawn), default=40) >= 40

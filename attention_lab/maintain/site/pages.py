@@ -29,7 +29,14 @@ SLIDER_CALL = re.compile(r"^\w+_(?:slider|stepper)\(", re.MULTILINE)
 TUTOR_CALL = re.compile(r"^check\(", re.MULTILINE)
 # "Before you run the next cell: which of the four rows will move?" The page hides what it prints.
 PREDICTION = re.compile(r"\*\*(?:Before you (?:run|look)|Guess first)\b")
-NO_KERNEL = "<p>In the notebook, something stands here that needs a running kernel.</p>"
+NO_KERNEL = "<p>The notebook shows something here that needs a running kernel.</p>"
+# What `check` shows, once a page. Its panel is about the reader's own answer, which a page does not have.
+PANEL_PICTURE = "docs/images/tutor.png"
+PANEL = (
+    '<figure><img src="{address}" alt="A panel: what differs, and buttons for the mistake and for help">'
+    "<figcaption>In the notebook, <code>check</code> shows such a panel about your own answer: which groups "
+    "of cases agree, what differs, and on request the mistake and hints.</figcaption></figure>"
+)
 DOWNLOADS = (
     '<p class="downloads">To solve it, take the notebook: {links}. '
     "The outputs below are those of a solved copy; what you are to write is left for you.</p>"
@@ -120,6 +127,7 @@ class _Solved:
         files: dict[str, bytes],
     ):
         self.lesson, self.solution, self.files = lesson, solution, files
+        self._has_panel = False
         code_cells = [cell for cell in release.cells if cell.cell_type == "code"]
         self.places = {cell.id: place for place, cell in enumerate(code_cells)}
         # A graded cell without its hidden region; answers as solved, for a slider may call one.
@@ -131,7 +139,7 @@ class _Solved:
     def outputs(self, cell: NotebookNode) -> list[NotebookNode]:
         """What a given cell shows: as stored, but for widgets, which are nothing without a kernel."""
         if TUTOR_CALL.search(cell.source):
-            return [_html(NO_KERNEL)]
+            return self._panel()
         stored: list[NotebookNode] = copy.deepcopy(self.solution[cell.id].outputs)
         if not any(WIDGET in output.get("data", {}) for output in stored):
             return stored
@@ -139,6 +147,14 @@ class _Solved:
             return [self._stand_in(cell) if WIDGET in output.get("data", {}) else output for output in stored]
         # Another widget, and what is printed beside it, speaks of the machine that it ran on.
         return [_html(NO_KERNEL)]
+
+    def _panel(self) -> list[NotebookNode]:
+        """The picture of the tutor's panel under the first `check` of a page, nothing under the others."""
+        picture = self.lesson.course.root / PANEL_PICTURE
+        if self._has_panel or not picture.exists():
+            return []
+        self._has_panel = True
+        return [_html(PANEL.format(address=self._keep(picture.read_bytes())))]
 
     def _stand_in(self, cell: NotebookNode) -> NotebookNode:
         name = f"The slider {cell.id!r} of {self.lesson.folder}"
@@ -151,7 +167,7 @@ class _Solved:
 
     def _keep(self, picture: bytes) -> str:
         """Put a picture among the page's files; its address. Equal pictures are one file."""
-        name = f"slider-{hashlib.sha256(picture).hexdigest()[:12]}.png"
+        name = f"picture-{hashlib.sha256(picture).hexdigest()[:12]}.png"
         self.files[name] = picture
         return name
 

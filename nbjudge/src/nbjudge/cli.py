@@ -57,7 +57,7 @@ def main() -> None:
 @app.command()
 def grade(
     assignment: Annotated[
-        str, typer.Argument(help="The assignment whose submissions are graded, such as ps1.")
+        str, typer.Argument(help="The assignment to grade: the name of its folder in source/.")
     ],
     students: Annotated[str, typer.Option(help="Only these: a name, or a pattern such as 'a*'.")] = "*",
     workers: Annotated[
@@ -229,7 +229,7 @@ def tutor_service(
 
 @app.command()
 def report(
-    assignment: Annotated[str, typer.Argument(help="The assignment, such as ps1.")],
+    assignment: Annotated[str, typer.Argument(help="The assignment: the name of its folder in source/.")],
     output: Annotated[
         Path | None, typer.Option(help="The folder to write to; reports/ASSIGNMENT by default.")
     ] = None,

@@ -30,6 +30,7 @@ from nbjudge.settings import FeedbackSettings
 
 TEMPLATES = Path(__file__).parent / "templates"
 NAME = "nbjudge_feedback"
+IN_THE_DARK = "monokai"  # the colours of code on a dark page
 
 
 class FeedbackExporter(FeedbackSettings, TemplateExporter):
@@ -93,7 +94,10 @@ def _lexer(name: str) -> Lexer:
 def _style_sheet(code_colours: str) -> Markup:
     """The page's own style, with the colours of code in one of Pygments' styles."""
     own = (TEMPLATES / NAME / "page.css").read_text(encoding="utf-8")
-    return Markup(own + HtmlFormatter(style=code_colours).get_style_defs(".highlight"))
+    light, dark = (
+        HtmlFormatter(style=style).get_style_defs(".highlight") for style in (code_colours, IN_THE_DARK)
+    )
+    return Markup(f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{own}")
 
 
 def _policy(style: str) -> str:
