@@ -265,7 +265,9 @@ def report(
     reason = not_generated_reason(course.folders, folder)
     if reason is not None:
         raise CourseError(reason)
-    said, page = write_report(course.folders, folder, output, anonymous, console, compare or (), csv_format)
-    for sentence in said:
+    sentences, page = write_report(
+        course.folders, folder, output, anonymous, console, compare or (), csv_format
+    )
+    for sentence in sentences:
         console.print(Text(sentence.replace("`", "")), soft_wrap=True)
     console.print(Text(f"The report: {page}"), soft_wrap=True)

@@ -38,8 +38,8 @@ def configure(config: Any) -> None:
 
 
 def _with_first(first: str, chosen: Any, default: tuple[str, ...]) -> list[Any]:
-    kept = chosen if isinstance(chosen, list) else default
-    return [first, *(each for each in kept if each != first and _last_word(each) not in REPLACED)]
+    preprocessors = chosen if isinstance(chosen, list) else default
+    return [first, *(each for each in preprocessors if each != first and _last_word(each) not in REPLACED)]
 
 
 def _last_word(preprocessor: Any) -> str:

@@ -86,10 +86,10 @@ def keep_plain(log: Any) -> None:
 
 class _PlainLog(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
-        said = record.getMessage()
-        if said.startswith(TRACEBACK) and OURS.match(said.strip().rpartition("\n")[2]):
-            said = words_of_failure(said)
-        record.msg, record.args = plain_lines(said), None
+        message = record.getMessage()
+        if message.startswith(TRACEBACK) and OURS.match(message.strip().rpartition("\n")[2]):
+            message = words_of_failure(message)
+        record.msg, record.args = plain_lines(message), None
         if record.exc_info:
             record.exc_text = plain_lines("".join(traceback.format_exception(*record.exc_info)))
         return True

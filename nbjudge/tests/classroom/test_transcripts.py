@@ -5,7 +5,7 @@ import pytest
 from nbjudge.classroom import transcripts
 from nbjudge.classroom.transcripts import Transcripts
 from nbjudge.kernel.replies import Answer, Reply
-from nbjudge.tutor.conversation import Asked, Lost
+from nbjudge.tutor.conversation import KernelRequest, Lost
 
 ABOUT = ("01_dot_product", "softmax")
 CALLS = [{"args": [1], "kwargs": {}}]
@@ -31,7 +31,7 @@ def work(judged):
 
 def talked(conversation, *answers):
     for answer in answers:
-        assert isinstance(conversation.next(), Asked)
+        assert isinstance(conversation.next(), KernelRequest)
         conversation.answer(answer)
     return conversation.next()
 
@@ -104,12 +104,12 @@ def test_a_learner_who_says_much_pushes_out_what_is_theirs(monkeypatch, work, ju
 
 def test_questions_are_kept_within_a_number_of_bytes_and_shared_ones_counted_once(monkeypatch):
     monkeypatch.setattr(transcripts, "MOST_BYTES", 1000)
-    store, shared = Transcripts(), Asked(bytes(600))
+    store, shared = Transcripts(), KernelRequest(bytes(600))
     for number in range(5):
         store.keep("ada", b"%d" % number, shared)
     assert (len(store._kept), store._bytes) == (5, 600)
-    store.keep("eve", b"another", Asked(bytes(700)))
+    store.keep("eve", b"another", KernelRequest(bytes(700)))
     assert (list(store._kept), store._bytes) == ([b"another"], 700)
     store.keep("eve", b"a result", "result")
-    store.keep("eve", b"too large", Asked(bytes(1100)))
+    store.keep("eve", b"too large", KernelRequest(bytes(1100)))
     assert not store._kept and not store._bytes and not store._shared and not store._held

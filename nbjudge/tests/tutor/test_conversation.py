@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from nbjudge.tutor import conversation
-from nbjudge.tutor.conversation import Abandoned, Asked, Conversation
+from nbjudge.tutor.conversation import Abandoned, Conversation, KernelRequest
 from nbjudge.tutor.tutor import MOST_CONVERSATIONS, TOO_LATE, Tutor
 
 CALLS = [{"args": [1], "kwargs": {}}]
@@ -76,6 +76,6 @@ def test_an_exercise_has_one_conversation_and_a_kernel_a_few(ended, tutor):
 
 def test_a_question_that_no_one_answers_ends_with_the_close(ended):
     closed = Conversation(two_questions)
-    assert isinstance(closed.next(), Asked)
+    assert isinstance(closed.next(), KernelRequest)
     closed.close()
     assert ended.wait(10)

@@ -57,9 +57,9 @@ def _gather(thing: Any, parts: dict[str, str], constants: dict[str, Any]) -> Non
         return
     parts[name] = ""  # it may call itself
     source = source_of(thing)
-    beside = vars(sys.modules[thing.__module__])
-    for used in sorted(_names(compile(source, "<checks>", "exec")) & beside.keys()):
-        value = beside[used]
+    module_names = vars(sys.modules[thing.__module__])
+    for used in sorted(_names(compile(source, "<checks>", "exec")) & module_names.keys()):
+        value = module_names[used]
         if isinstance(value, ModuleType):
             if all(kind.names.get(used) != value.__name__ for kind in KINDS):
                 parts[f"import {used}"] = f"import {value.__name__} as {used}"

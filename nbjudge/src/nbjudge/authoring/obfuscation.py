@@ -88,10 +88,10 @@ class Obfuscation:
     def _numbers(self, truths: Sequence[bool]) -> list[int]:
         numbers: list[int] = []
         for condition, truth in zip(self.conditions, truths, strict=True):
-            asked = compile(condition, "<condition>", "eval")
+            compiled = compile(condition, "<condition>", "eval")
             while True:
                 pair = [self.draw.integer(2, LARGEST_NUMBER) for _ in range(2)]
-                if bool(eval(asked, {NUMBERS: [*numbers, *pair]})) is truth:
+                if bool(eval(compiled, {NUMBERS: [*numbers, *pair]})) is truth:
                     break
             numbers += pair
         return numbers

@@ -44,7 +44,7 @@ class Autograder:
         logging.captureWarnings(True)
         logging.getLogger("py.warnings").addHandler(self._handler)
 
-    def autograde(self, student: str, again: bool, executor: Executor) -> str:
+    def autograde(self, student: str, force: bool, executor: Executor) -> str:
         """Do all that `nbgrader autograde ASSIGNMENT --student STUDENT` does.
 
         Returns what went wrong, in a sentence, and nothing as a rule. Raises GradingStoppedError where no
@@ -60,7 +60,7 @@ class Autograder:
         coursedir.assignment_id = self._assignment
         coursedir.student_id = student
         converter = AutogradeOneSubmission(coursedir=coursedir, config=config, log=log)
-        converter.force, converter.only = again, student
+        converter.force, converter.only = force, student
         if self._shared_files is None:
             self._shared_files = SharedFiles(folders_of(coursedir), self._assignment)
         converter.shared_files, converter.executor = self._shared_files, executor
@@ -86,8 +86,8 @@ class _StudentLog(logging.Logger):
         self.last_words = ""
 
     def handle(self, record: logging.LogRecord) -> None:
-        said = record.getMessage()
+        message = record.getMessage()
         # An error of nbgrader's comes as a traceback between sentences that say only that there was one.
-        if record.levelno >= logging.ERROR and said.startswith(TRACEBACK):
-            self.last_words = words_of_failure(said)
+        if record.levelno >= logging.ERROR and message.startswith(TRACEBACK):
+            self.last_words = words_of_failure(message)
         super().handle(record)

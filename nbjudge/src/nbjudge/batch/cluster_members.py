@@ -103,8 +103,8 @@ class Members:
             return
         error = member.question.exception()
         if error is not None:
-            said = " ".join(f"{type(error).__name__}: {error}".split())
-            self._refuse(address, f"It could not be asked ({said}). {NEEDED}")
+            message = " ".join(f"{type(error).__name__}: {error}".split())
+            self._refuse(address, f"It could not be asked ({message}). {NEEDED}")
         elif member.question.result():
             self._refuse(address, member.question.result())
         else:

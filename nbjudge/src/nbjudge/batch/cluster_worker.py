@@ -83,13 +83,13 @@ class GradingProcess:
     """A process that grades one notebook after the other, and ends when its worker does."""
 
     def __init__(self) -> None:
-        self._wire, theirs = multiprocessing.Pipe()
-        with theirs:
+        self._wire, child_end = multiprocessing.Pipe()
+        with child_end:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", PROGRAM, str(theirs.fileno())],
+                [sys.executable, "-P", "-m", PROGRAM, str(child_end.fileno())],
                 stdin=subprocess.DEVNULL,
                 cwd="/",  # it needs no folder, and the worker's may be taken away
-                pass_fds=[theirs.fileno()],
+                pass_fds=[child_end.fileno()],
                 # Sums must come out the same on every worker.
                 env=os.environ | {"OMP_NUM_THREADS": "1"},
             )

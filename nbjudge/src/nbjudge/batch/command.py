@@ -137,8 +137,8 @@ def _workers(
         except ImportError as error:
             raise CourseError(f"--scheduler needs Dask ({error}): pip install 'nbjudge[cluster]'.") from error
 
-        def tell(said: str) -> None:
-            console.print(Text(plain_line(said, LONGEST_SENTENCE), style="yellow"), soft_wrap=True)
+        def tell(sentence: str) -> None:
+            console.print(Text(plain_line(sentence, LONGEST_SENTENCE), style="yellow"), soft_wrap=True)
 
         return ClusterWorkers(archive, options.scheduler, judging.sandbox, tell)
     judging.refuse_without_sandbox()

@@ -47,7 +47,9 @@ class GradedSubmission:
     def remark(self) -> str:
         """What was unusual about what was handed in, if anything."""
         records = [each.record for each in self.notebooks]
-        return " ".join(dict.fromkeys(said for each in records for said in (each.note, each.remark) if said))
+        return " ".join(
+            dict.fromkeys(sentence for each in records for sentence in (each.note, each.remark) if sentence)
+        )
 
 
 class ClassRun:
@@ -98,14 +100,14 @@ class ClassRun:
 
     def _grade(self, student: str) -> GradedSubmission:
         """In a thread of its own."""
-        again = self._plan.todo[student] != "new"
+        force = self._plan.todo[student] != "new"
         costs = Costs()
         with self._nbgrader_lock:
             if self._stopping:
                 return GradedSubmission(student, problem="not begun")
             try:
                 with costs.phase(NBGRADER):
-                    problem = self._autograder.autograde(student, again, partial(self._dispatch, costs))
+                    problem = self._autograder.autograde(student, force, partial(self._dispatch, costs))
                 del costs.seconds[WAIT], costs.cpu_seconds[WAIT]
                 self.costs.add(costs)
             except KeyboardInterrupt:

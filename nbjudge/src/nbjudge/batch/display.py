@@ -35,9 +35,9 @@ class Bar:
             self._failing += bool(graded.problem or graded.reason)
         names = [plain_line(student) for student in run.in_progress[:MOST_NAMES]]
         names += ["…"] * (len(run.in_progress) > MOST_NAMES)
-        said = run.workers.obstacle() or ", ".join(names)
+        description = run.workers.obstacle() or ", ".join(names)
         self._progress.update(
-            self._task, completed=self._graded, description=said, failing=f"{self._failing} failing"
+            self._task, completed=self._graded, description=description, failing=f"{self._failing} failing"
         )
 
 
@@ -99,21 +99,21 @@ def _print(console: Console, sentence: str, style: str = "") -> None:
 
 def _table(assignment: str, done: Sequence[GradedSubmission]) -> Table:
     points: dict[str, list[float]] = {}
-    most: dict[str, float] = {}
+    max_points: dict[str, float] = {}
     for graded in done:
         for notebook in graded.notebooks:
             for exercise, (reached, at_most) in notebook.points.items():
                 points.setdefault(exercise, []).append(reached)
-                most[exercise] = at_most
+                max_points[exercise] = at_most
     table = Table(box=SIMPLE_HEAD, show_edge=False, title=Text(assignment, style="bold"))
     table.add_column("exercise")
     for heading in ("points", "mean", "all points", "some", "none"):
         table.add_column(heading, justify="right")
     for exercise, numbers in points.items():
-        full = sum(number == most[exercise] for number in numbers)
+        full = sum(number == max_points[exercise] for number in numbers)
         none = sum(number == 0 for number in numbers)
         counts = (full, len(numbers) - full - none, none)
-        table.add_row(Text(exercise), f"{most[exercise]:g}", f"{mean(numbers):.1f}", *map(str, counts))
+        table.add_row(Text(exercise), f"{max_points[exercise]:g}", f"{mean(numbers):.1f}", *map(str, counts))
     return table
 
 

@@ -27,10 +27,10 @@ def regrade(
     `points` None: all there are. Raises CourseError where there is no such answer, or not so many points.
     """
     assignment, checked = course.exercise(exercise)
-    most = sum(group.points for group in checked.groups)
-    worth = most if points is None else points
-    if not 0 <= worth <= most:
-        raise CourseError(f"{exercise} is worth 0 to {most:g} points, not {worth:g}.")
+    max_points = sum(group.points for group in checked.groups)
+    worth = max_points if points is None else points
+    if not 0 <= worth <= max_points:
+        raise CourseError(f"{exercise} is worth 0 to {max_points:g} points, not {worth:g}.")
     if not reason.strip():
         raise CourseError("Say why, with --reason: the students read it.")
     answer, verdict = _answer_of(assignment, student, exercise)
@@ -45,7 +45,7 @@ def regrade(
     )
     others = [each for each in _decisions(assignment) if not each.holds_for(answer, student, verdict)]
     write_decisions(assignment.course.folders, assignment.folder, [*others, decision])
-    return _grade_anew(assignment, decision, f"gets {worth:g} of {most:g}", console)
+    return _grade_anew(assignment, decision, f"gets {worth:g} of {max_points:g}", console)
 
 
 def withdraw(course: Course, exercise: str, student: str, console: Console) -> int:
@@ -104,6 +104,6 @@ def _grade_anew(assignment: Assignment, decision: Decision, what: str, console: 
         answer, verdict = _answers(assignment, student).get(decision.exercise, (None, None))
         if answer is not None and verdict is not None and decision.holds_for(answer, student, verdict):
             gave_it.append(student)
-    said = f"{decision.exercise}: this answer {what}. Given by {len(gave_it)}: {', '.join(gave_it)}."
-    console.print(Text(said), soft_wrap=True)
+    sentence = f"{decision.exercise}: this answer {what}. Given by {len(gave_it)}: {', '.join(gave_it)}."
+    console.print(Text(sentence), soft_wrap=True)
     return grade_class(folders, assignment.folder, Options(frozenset(gave_it), force=True), console)

@@ -59,9 +59,9 @@ def initialize_worker(log: Path, fork_server: ForkServerClient | None) -> None:
 
     Whatever is printed goes to the log. Kernels are asked of the coordinator's fork server, if there is one.
     """
-    said = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-    os.dup2(said, sys.stdout.fileno())
-    os.dup2(said, sys.stderr.fileno())
+    log_file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.dup2(log_file, sys.stdout.fileno())
+    os.dup2(log_file, sys.stderr.fileno())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the coordinator's to answer
     signal.signal(signal.SIGTERM, _end)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -62,9 +62,9 @@ class CheckEvents:
         """Delete events that are older than the course keeps them."""
         with self._alone:
             oldest = self._clock() - (self._seconds or DAY)
-            kept = [event for event in self.all if event.time > oldest]
-            if len(kept) != len(self.all):
-                self.all = kept
+            recent = [event for event in self.all if event.time > oldest]
+            if len(recent) != len(self.all):
+                self.all = recent
                 self._write_all()
 
     def _write_all(self) -> None:
@@ -99,8 +99,8 @@ def _read(file: Path) -> list[CheckEvent]:
     with suppress(OSError):
         for line in file.read_text("utf-8", errors="replace").split("\n"):
             with suppress(ValueError, TypeError, AttributeError):
-                said: dict[str, Any] = json.loads(line)
-                known = {name: value for name, value in said.items() if name in kinds}
+                record: dict[str, Any] = json.loads(line)
+                known = {name: value for name, value in record.items() if name in kinds}
                 if all(isinstance(value, kinds[name]) for name, value in known.items()):
                     found.append(CheckEvent(**known))
     return found

@@ -7,12 +7,12 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 
 TOO_OFTEN = (
-    "The tutor was asked {most} times in the last minute by you alone. Run this cell again in {seconds} s; "
+    "The tutor was asked {limit} times in the last minute by you alone. Run this cell again in {seconds} s; "
     "meanwhile, the examples above test your answer."
 )
 ONE_AT_A_TIME = "The tutor is still busy with your last question: run this cell again when that is answered."
 TOO_LARGE = (
-    "Your answer is larger than the {most} MB that the tutor reads: does it return too much, or too often?"
+    "Your answer is larger than the {limit} MB that the tutor reads: does it return too much, or too often?"
 )
 MINUTE = 60.0  # seconds
 REQUESTS_PER_CHECK = 40  # on average: a check has a handful of questions, a search for a small case many
@@ -52,11 +52,11 @@ class Limits:
         """Another check, or a request that cannot be read. Raises Refused where that is too often."""
         self._count(self._checks[learner], self._most)
 
-    def _count(self, times: deque[float], most: int) -> None:
+    def _count(self, times: deque[float], limit: int) -> None:
         now = self._clock()
         while times and now - times[0] >= MINUTE:
             times.popleft()
-        if len(times) >= most:
+        if len(times) >= limit:
             seconds = max(1, round(MINUTE - (now - times[0]))) if times else round(MINUTE)
-            raise Refused(TOO_OFTEN.format(most=most, seconds=seconds), seconds)
+            raise Refused(TOO_OFTEN.format(limit=limit, seconds=seconds), seconds)
         times.append(now)

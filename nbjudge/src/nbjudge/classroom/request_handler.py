@@ -141,9 +141,9 @@ class TutorRequestHandler(RequestHandler):
             return
         self._has_turn = True
         self.state.keys.remember(signed)
-        most = self.state.tutors.settings.largest_megabytes
-        if length > most * 2**20:
-            self._refusal = 413, TOO_LARGE.format(most=most)
+        limit = self.state.tutors.settings.largest_megabytes
+        if length > limit * 2**20:
+            self._refusal = 413, TOO_LARGE.format(limit=limit)
 
     def data_received(self, chunk: bytes) -> None:
         """Keep what is going to be read, and nothing else."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbjudge.kernel.replies import CallAnswer
-from nbjudge.tutor.conversation import Asked, Conversation, Lost, Said
+from nbjudge.tutor.conversation import Conversation, KernelReply, KernelRequest, Lost
 
 MOST = 2_000  # positions in conversations that are kept
 MOST_OF_ONE = 100  # those that one learner was the first to reach
@@ -51,7 +51,7 @@ class Transcripts:
                 self._drop(place)
             self._kept[place] = learner, coming
             self._held[learner] += 1
-            if isinstance(coming, Asked):
+            if isinstance(coming, KernelRequest):
                 self._shared[id(coming.request)] += 1
                 if self._shared[id(coming.request)] == 1:
                     self._bytes += len(coming.request)
@@ -63,7 +63,7 @@ class Transcripts:
     def _drop(self, place: bytes) -> None:
         learner, coming = self._kept.pop(place)
         self._held -= Counter([learner])  # names that hold nothing go
-        if isinstance(coming, Asked):
+        if isinstance(coming, KernelRequest):
             self._shared[id(coming.request)] -= 1
             if not self._shared[id(coming.request)]:
                 del self._shared[id(coming.request)]
@@ -74,13 +74,17 @@ class RememberedConversation:
     """As a `Conversation`, and led by what is remembered for as long as that goes."""
 
     def __init__(
-        self, kept: Transcripts, learner: str, about: tuple[str, str], work: Callable[[CallAnswer], Any]
+        self,
+        transcripts: Transcripts,
+        learner: str,
+        about: tuple[str, str],
+        work: Callable[[CallAnswer], Any],
     ) -> None:
-        self._kept, self._learner, self._work = kept, learner, work
+        self._kept, self._learner, self._work = transcripts, learner, work
         self._place: bytes | None = _after(
             b"", "\n".join(about)
         )  # None: what comes here holds for nobody else
-        self._said: list[Said] = []
+        self._replies: list[KernelReply] = []
         self._own: Conversation[Any] | None = None
 
     def next(self) -> Any:
@@ -94,15 +98,15 @@ class RememberedConversation:
             self._kept.keep(self._learner, self._place, coming)
         return coming
 
-    def answer(self, said: Said) -> None:
+    def answer(self, reply: KernelReply) -> None:
         """What the kernel gave to the last question."""
         # An answer that was late or died may do better with somebody else, or the next time.
         if self._place is not None:
-            self._place = None if isinstance(said, Lost) else _after(self._place, said)
+            self._place = None if isinstance(reply, Lost) else _after(self._place, reply)
         if self._own is not None:
-            self._own.answer(said)
+            self._own.answer(reply)
         else:
-            self._said.append(said)
+            self._replies.append(reply)
 
     def close(self) -> None:
         """End it: nobody will answer its questions."""
@@ -113,15 +117,15 @@ class RememberedConversation:
         """The conversation itself, which is told first what was said so far."""
         if self._own is None:
             self._own = Conversation(self._work)
-            for said in self._said:
-                if not isinstance(self._own.next(), Asked):
+            for reply in self._replies:
+                if not isinstance(self._own.next(), KernelRequest):
                     raise RuntimeError("the same was said, and something else was asked")
-                self._own.answer(said)
-            self._said.clear()
+                self._own.answer(reply)
+            self._replies.clear()
         return self._own
 
 
-def _after(place: bytes, said: str | bytes) -> bytes:
+def _after(place: bytes, reply: str | bytes) -> bytes:
     digest = hashlib.sha256(place)
-    digest.update(said if isinstance(said, bytes) else said.encode(errors="surrogatepass"))
+    digest.update(reply if isinstance(reply, bytes) else reply.encode(errors="surrogatepass"))
     return digest.digest()

@@ -147,9 +147,9 @@ class ClassTutors:
 def _write_questions(assignment: AssignmentMaterial, name: str, seed: int) -> None:
     """What is sent first, and what is sent to whoever answers all of it right."""
     exercise, _ = assignment.exercise(name)
-    asked = assignment.questions(name, seed)
-    texts.text(name, *join_calls(exercise, asked))
-    second = [call for question in reversed(asked) for call in retest_calls(question)[0]]
+    groups = assignment.questions(name, seed)
+    texts.text(name, *join_calls(exercise, groups))
+    second = [call for question in reversed(groups) for call in retest_calls(question)[0]]
     if second:
         texts.text(name, second, {})
 

@@ -167,9 +167,9 @@ class Assignment:
         folder = self.source_path.parent  # with the files that students' kernels get
         if not self.solution_path.exists():
             return Notebook(self.source_path, folder)
-        again = f"`nbgrader generate_solution --force {self.folder}`"
+        command = f"`nbgrader generate_solution --force {self.folder}`"
         return Notebook(
-            self.solution_path, folder, f"After a change of the source make the solution again: {again}."
+            self.solution_path, folder, f"After a change of the source make the solution again: {command}."
         )
 
     @cached_property

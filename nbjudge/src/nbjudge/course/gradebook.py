@@ -65,8 +65,8 @@ def unreachable_reason(url: str) -> str | None:
             "pip install 'nbjudge[postgresql]'."
         )
     except DBAPIError as error:
-        said = " ".join(str(error.orig).split())
-        return f"The gradebook at {make_url(url)!r} cannot be reached: {said}"
+        reason = " ".join(str(error.orig).split())
+        return f"The gradebook at {make_url(url)!r} cannot be reached: {reason}"
     return None
 
 

@@ -113,9 +113,9 @@ class Notebook:
             advice = "Define the name in a cell above."
         else:
             advice = "Fix that cell."
-        said = f"{type(error).__name__}: {error}"
+        message = f"{type(error).__name__}: {error}"
         advice = f"{advice} {self._advice}".rstrip()
-        return STOPS.format(cell=stopped.statement.cell.label, path=self.path, error=said, advice=advice)
+        return STOPS.format(cell=stopped.statement.cell.label, path=self.path, error=message, advice=advice)
 
     def _nothing_defines(self, name: str) -> str:
         sentence = f"no cell of {self.path} defines it: give the answer cell's function or class that name."

@@ -52,5 +52,5 @@ class MoodleExporter(MoodleSettings, PlatformExporter):
         scores = super().cells(grades)
         if not self.comments:
             return scores
-        said = (" ".join(grade.comments) for grade in grades)
-        return [cell for pair in zip(scores, said, strict=True) for cell in pair]
+        comments = (" ".join(grade.comments) for grade in grades)
+        return [cell for pair in zip(scores, comments, strict=True) for cell in pair]

@@ -77,8 +77,8 @@ def as_mathml(tex: str, *, block: bool = False) -> str:
         return _as_code(tex)
     try:
         known = tex.replace("{aligned}", "{split}")  # the same table, under the name the converter knows
-        made = Converter(display="block" if block else "inline").convert_to_element(known)
-        return tostring(_harmless(made), encoding="unicode")
+        element = Converter(display="block" if block else "inline").convert_to_element(known)
+        return tostring(_harmless(element), encoding="unicode")
     except Exception:  # whatever a student typed between two dollars; the converter raises many kinds
         return _as_code(tex)
 
@@ -87,26 +87,26 @@ def _as_code(tex: str) -> str:
     return f"<code>{html.escape(tex)}</code>"
 
 
-def _harmless(made: Element) -> Element:
+def _harmless(element: Element) -> Element:
     """A copy with the elements and attributes that only show; the converter's entities become letters."""
     copy = Element("math")
-    _fill(copy, made)
+    _fill(copy, element)
     return copy
 
 
-def _fill(copy: Element, made: Element) -> None:
-    for name, value in made.attrib.items():
+def _fill(copy: Element, element: Element) -> None:
+    for name, value in element.attrib.items():
         if name in ATTRIBUTES and (value in SPACES or ATTRIBUTES[name].fullmatch(value)):
             copy.set(name, SPACES.get(value, value))
-    copy.text = html.unescape(made.text or "").replace("\\_", "_")
+    copy.text = html.unescape(element.text or "").replace("\\_", "_")
     if "\\" in copy.text:  # a command that the converter does not know, and leaves unchanged
         raise ValueError(copy.text)
-    for child in made:
+    for child in element:
         is_drawn = child.tag in ELEMENTS or _is_slash(child)
         inner = SubElement(copy, child.tag if is_drawn else "mrow")
         _fill(inner, child)
 
 
-def _is_slash(made: Element) -> bool:
+def _is_slash(element: Element) -> bool:
     r"""Whether it is what `\not` draws over the next sign; other padding could overlap the page."""
-    return made.tag == "mpadded" and html.unescape("".join(made.itertext())) == SLASH
+    return element.tag == "mpadded" and html.unescape("".join(element.itertext())) == SLASH

@@ -120,9 +120,9 @@ class _Prose(IPythonRenderer):
         self._formulas: list[str] = []
 
     def render(self, text: str) -> str:
-        made = MarkdownWithMath(renderer=self).render(text)
+        rendered = MarkdownWithMath(renderer=self).render(text)
         clean = nh3.clean(
-            made,
+            rendered,
             tags=set(ELEMENTS),
             attributes=ATTRIBUTES,
             attribute_filter=self._kept,

@@ -166,8 +166,8 @@ def _loses_points(cell: NotebookNode) -> bool:
         return False
     from nbgrader.utils import determine_grade  # its package takes seconds to import
 
-    points, most = determine_grade(cell)
-    return bool(points < most)
+    points, max_points = determine_grade(cell)
+    return bool(points < max_points)
 
 
 def _failure(cell: NotebookNode) -> str:

@@ -155,15 +155,15 @@ def grade_without_running(notebook: NotebookNode, assignment: Assignment, reason
 def _run(kernel: KernelClient, cell: NotebookNode) -> None:
     outcome = kernel.run_cell(cell)
     write_cell_status(cell, CELL_STATUSES[outcome])
-    said = {
+    message = {
         "died": "The kernel died while this cell ran; the rest of the notebook was run without it.",
         "skipped": "The time for this notebook was used up before this cell.",
     }.get(outcome)
     if outcome == "died" and kernel.end_reason:
-        said = f"This cell was stopped: it took {kernel.end_reason}. The rest was run without it."
-    if said is not None:
+        message = f"This cell was stopped: it took {kernel.end_reason}. The rest was run without it."
+    if message is not None:
         # Whether the count came before the kernel went is chance.
-        cell.outputs, cell.execution_count = [_error(outcome, said)], None
+        cell.outputs, cell.execution_count = [_error(outcome, message)], None
 
 
 def _refuse_invalid_points(cell: NotebookNode) -> None:

@@ -44,7 +44,9 @@ class DrawnGroup:
         key = (mistake.name, index)
         if key not in self._mistake_answers:
             (answer,) = answers_of(mistake.answer, [not_measured(self.calls[index])])
-            self._mistake_answers[key] = answer.beside(self.expected[index]) if self.expected else answer
+            self._mistake_answers[key] = (
+                answer.without_allowed_changes(self.expected[index]) if self.expected else answer
+            )
         return self._mistake_answers[key]
 
 

@@ -69,6 +69,6 @@ def _shown(actual: Any, expected: Any) -> str:
     return f"{where}: {_beginning(numbers[row])}"
 
 
-def _beginning(row: Any, most: int = 5) -> str:
-    entries = ", ".join(describe.number(entry) for entry in row.reshape(-1)[:most].tolist())
-    return f"[{entries}{', …' if row.size > most else ''}]"
+def _beginning(row: Any, limit: int = 5) -> str:
+    entries = ", ".join(describe.number(entry) for entry in row.reshape(-1)[:limit].tolist())
+    return f"[{entries}{', …' if row.size > limit else ''}]"

@@ -186,10 +186,10 @@ def wrong_gradients(
 def wrong_count(exercise: Exercise, actual: Any, expected: Any) -> str:
     """Say that one result was returned instead of several, or several instead of one."""
     several = isinstance(expected, (list, tuple))
-    asked = "(" + ", ".join(exercise.results) + ")" if several else kind(expected)
+    wanted = "(" + ", ".join(exercise.results) + ")" if several else kind(expected)
     if actual is None:
-        return f"`{exercise.name}` returns nothing, and {asked} was asked for: is the `return` line missing?"
-    return f"`{exercise.name}` returns {kind(actual)}, and {asked} was asked for."
+        return f"`{exercise.name}` returns nothing, and {wanted} was asked for: is the `return` line missing?"
+    return f"`{exercise.name}` returns {kind(actual)}, and {wanted} was asked for."
 
 
 def wrong_type(what: str, actual: Any, expected: Any, is_part: bool) -> str:
@@ -206,8 +206,8 @@ def wrong_length(what: str, actual: Any, expected: Any) -> str:
 
 def wrong_order(exercise: Exercise) -> str:
     """Say that the results are returned in the opposite order."""
-    returned, asked = (", ".join(names) for names in (exercise.results[::-1], exercise.results))
-    return f"`{exercise.name}` returns ({returned}); ({asked}) was asked for, in this order."
+    returned, wanted = (", ".join(names) for names in (exercise.results[::-1], exercise.results))
+    return f"`{exercise.name}` returns ({returned}); ({wanted}) was asked for, in this order."
 
 
 def agreement(names: Sequence[str]) -> str:
@@ -243,8 +243,8 @@ def describe_call(case: Case) -> str:
     call = _arguments(case.args, case.kwargs)
     if case.build is None:
         return call
-    made = f"a module made with ({_arguments(case.build.args, case.build.kwargs)})"
-    return f"{made} and {call}" if call else made
+    module = f"a module made with ({_arguments(case.build.args, case.build.kwargs)})"
+    return f"{module} and {call}" if call else module
 
 
 def _arguments(args: Sequence[Any], kwargs: dict[str, Any]) -> str:

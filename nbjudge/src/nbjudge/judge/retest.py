@@ -68,7 +68,7 @@ def retest(exercise: Exercise, results: Sequence[GroupResult], ask: CallAnswer) 
         gave another value is marked as nondeterministic.
     """
     passed = [result for result in reversed(results) if result.passed and result.drawn.expected]
-    retests = [again for result in passed if (again := Retest(result, *retest_calls(result.drawn))).calls]
+    retests = [retest for result in passed if (retest := Retest(result, *retest_calls(result.drawn))).calls]
     repeated = _call_to_repeat(results)
     answered = call_groups(exercise, [*retests, *repeated], ask, watched=False)
     all_passed = all(result.passed for result in results)
@@ -213,12 +213,12 @@ def _shorter(_kind: ArrayKind, value: Any) -> Any:
 
 
 def _compare_retest(
-    exercise: Exercise, again: Retest, answers: Sequence[Answer], all_passed: bool
+    exercise: Exercise, retest: Retest, answers: Sequence[Answer], all_passed: bool
 ) -> GroupResult:
     """Return the result with an objection if an answer is wrong; if other groups failed, it may be chance."""
-    result = again.result
-    for call, answer, expected in zip(again.calls, answers, again.expected, strict=True):
-        answer, by_object = answer.beside(expected), bool(call["before"])
+    result = retest.result
+    for call, answer, expected in zip(retest.calls, answers, retest.expected, strict=True):
+        answer, by_object = answer.without_allowed_changes(expected), bool(call["before"])
         if answer.status != "value":
             sentence = messages.stops_in_retest(exercise, answer, by_object)
             return replace(result, objection=Finding(sentence))

@@ -55,7 +55,7 @@ class Answer:
     ran: frozenset[str] = frozenset()
     measured: Any = None
 
-    def beside(self, reference: Answer) -> Answer:
+    def without_allowed_changes(self, reference: Answer) -> Answer:
         """Return the answer without the changes that the reference makes too: those are allowed."""
         changed = tuple(place for place in self.changed if place not in reference.changed)
         return self if changed == self.changed else replace(self, changed=changed)

@@ -96,8 +96,8 @@ class SubmissionExporter(NotebookExporter):
             raise OutOfReach(f"{error.strerror}") from error
         answers = answer_cells(graded_form(assignment, self.config))
         submission = read_submission(handed_in, name, answers, names)
-        kept = converter.exclude_overwriting.get(about["assignment"], [])
-        given = set(plain_file_names(assignment.source_path.parent)) - set(kept)
+        protected = converter.exclude_overwriting.get(about["assignment"], [])
+        given = set(plain_file_names(assignment.source_path.parent)) - set(protected)
         self.files_beside, note = files_beside(handed_in, submission.path, given)
         self.handed_in = replace(handed_in, notebooks={})  # whose outputs may be large
         remark = self._shared_files.warning(about["student"], handed_in)

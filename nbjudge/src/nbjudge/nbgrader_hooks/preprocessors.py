@@ -88,8 +88,8 @@ class RunAndJudge(JudgingSettings):
         self._warn_once(result.assignment_warning)
         graded_notebook = notebook_from_json(result.notebook)
         decided = apply_regrades(graded_notebook, assignment, student, _own_files(job, assignment))
-        for exercise, points, most in result.points:
-            self.log.info("%s: %g of %g", exercise, decided.get(exercise, points), most)
+        for exercise, points, max_points in result.points:
+            self.log.info("%s: %g of %g", exercise, decided.get(exercise, points), max_points)
         write_record(graded_notebook, replace(read_record(graded_notebook), seconds=result.seconds))
         return graded_notebook, resources
 

@@ -50,24 +50,24 @@ def table(rows: Iterable[Row]) -> str:
     return "\n".join([*lines, "", f"{ASKED}: asked. Not asked, because", "", *listed])
 
 
-def write_into(page: Path, made: str) -> None:
+def write_into(page: Path, coverage: str) -> None:
     """Replace what stands between the two comments of a page. Raises CourseError where they are missing."""
     text = page.read_text() if page.is_file() else ""
     before, begun, rest = text.partition(BEGIN)
     _, ended, after = rest.partition(END)
     if not (begun and ended):
         raise CourseError(NO_PLACE.format(page=page, begin=BEGIN, end=END))
-    page.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}")
+    page.write_text(f"{before}{BEGIN}\n\n{coverage}\n\n{END}{after}")
 
 
 def show_questions(course: Course, name: str, page: Path | None, console: Console) -> int:
     """What `nbjudge questions` does; its exit status."""
     rows = rows_of(course.choose(name), console)
-    made = table(rows)
+    coverage = table(rows)
     if page is None:
-        console.print(made, markup=False, soft_wrap=True)
+        console.print(coverage, markup=False, soft_wrap=True)
     else:
-        write_into(page, made)
+        write_into(page, coverage)
         console.print(f"Written into {page}.", soft_wrap=True)
     missing = list(blanks(rows))
     for sentence in missing:

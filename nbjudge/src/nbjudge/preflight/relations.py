@@ -28,19 +28,19 @@ ONE_AXIS = "no array has two axes"
 NO_TRUTH = "no array of truth values goes in"
 
 
-class Asked:
+class DrawnExercise:
     """Everything that an exercise's cases hand over."""
 
     def __init__(self, exercise: Exercise, reference: Callable[..., Any]) -> None:
         self.exercise, self.reference = exercise, reference
 
     @cached_property
-    def questions(self) -> list[DrawnGroup]:
+    def groups(self) -> list[DrawnGroup]:
         return draw_groups(self.exercise, self.reference, SEED)
 
     @cached_property
     def cases(self) -> list[Case]:
-        return [case for asked in self.questions for case in asked.cases]
+        return [case for group in self.groups for case in group.cases]
 
     @cached_property
     def handed(self) -> list[tuple[str, Any]]:
@@ -63,7 +63,7 @@ class Asked:
     @cached_property
     def shapes(self) -> list[tuple[int, ...]]:
         """Of what goes in and what comes out, where two axes or more are longer than 1."""
-        results = [answer.value for asked in self.questions for answer in asked.expected]
+        results = [answer.value for group in self.groups for answer in group.expected]
         out = [value for _, value in _values_in(results, "") if isinstance(kind_of(value), ArrayKind)]
         shapes = [
             tuple(size for size in value.shape if size > 1)
@@ -74,98 +74,98 @@ class Asked:
 
 @dataclass(frozen=True)
 class Relation:
-    """One kind of question: whether it is asked, and why not where nothing could be asked."""
+    """One kind of question: whether it is asked, and why not where nothing could be drawn."""
 
     name: str
-    is_asked: Callable[[Asked], bool]
+    is_covered: Callable[[DrawnExercise], bool]
     # The reason that anybody can see; empty where it is the author's to give (`Exercise.not_asked`).
-    evident_reason: Callable[[Asked], str]
+    evident_reason: Callable[[DrawnExercise], str]
 
 
-def _values(asked: Asked) -> bool:
-    return any(each.expected and any(case.refuses is None for case in each.cases) for each in asked.questions)
+def _values(drawn: DrawnExercise) -> bool:
+    return any(each.expected and any(case.refuses is None for case in each.cases) for each in drawn.groups)
 
 
-def _dtypes(asked: Asked) -> bool:
-    return len({kind.dtype(value) for _, value, kind in asked.floats}) > 1
+def _dtypes(drawn: DrawnExercise) -> bool:
+    return len({kind.dtype(value) for _, value, kind in drawn.floats}) > 1
 
 
-def _leading_axes(asked: Asked) -> bool:
+def _leading_axes(drawn: DrawnExercise) -> bool:
     axes: dict[str, set[int]] = {}
-    for place, value, _ in asked.arrays:
+    for place, value, _ in drawn.arrays:
         axes.setdefault(place, set()).add(len(value.shape))
     return any(len(counts) > 1 for counts in axes.values())
 
 
-def _large_values(asked: Asked) -> bool:
+def _large_values(drawn: DrawnExercise) -> bool:
     return any(
-        value.shape and bool((abs(kind.as_numbers(value)) >= LARGE).any()) for _, value, kind in asked.floats
+        value.shape and bool((abs(kind.as_numbers(value)) >= LARGE).any()) for _, value, kind in drawn.floats
     )
 
 
-def _empty_rows(asked: Asked) -> bool:
-    return any(rows.ndim and bool((~rows.any(axis=-1)).any()) for rows in asked.truths)
+def _empty_rows(drawn: DrawnExercise) -> bool:
+    return any(rows.ndim and bool((~rows.any(axis=-1)).any()) for rows in drawn.truths)
 
 
-def _mode(asked: Asked) -> bool:
-    builds = [case.build for case in asked.cases if case.build is not None]
+def _mode(drawn: DrawnExercise) -> bool:
+    builds = [case.build for case in drawn.cases if case.build is not None]
     return any(len(BUILDERS[build.builder].modes(vars(build))) > 1 for build in builds)
 
 
-def _unchanged(asked: Asked) -> bool:
-    return any(isinstance(value, (list, dict, MadeInKernel)) for _, value in asked.handed) or bool(
-        asked.arrays
+def _unchanged(drawn: DrawnExercise) -> bool:
+    return any(isinstance(value, (list, dict, MadeInKernel)) for _, value in drawn.handed) or bool(
+        drawn.arrays
     )
 
 
 RELATIONS = (
-    Relation("values", _values, lambda asked: ""),
-    Relation("dtypes", _dtypes, lambda asked: "" if asked.floats else NO_FRACTIONS),
-    Relation("leading axes", _leading_axes, lambda asked: "" if asked.arrays else NO_ARRAY),
+    Relation("values", _values, lambda drawn: ""),
+    Relation("dtypes", _dtypes, lambda drawn: "" if drawn.floats else NO_FRACTIONS),
+    Relation("leading axes", _leading_axes, lambda drawn: "" if drawn.arrays else NO_ARRAY),
     Relation(
         "unequal sizes",
-        lambda asked: any(len(set(shape)) == len(shape) for shape in asked.shapes),
-        lambda asked: "" if asked.shapes else ONE_AXIS,
+        lambda drawn: any(len(set(shape)) == len(shape) for shape in drawn.shapes),
+        lambda drawn: "" if drawn.shapes else ONE_AXIS,
     ),
     Relation(
         "equal sizes",
-        lambda asked: any(len(set(shape)) < len(shape) for shape in asked.shapes),
-        lambda asked: "" if asked.shapes else ONE_AXIS,
+        lambda drawn: any(len(set(shape)) < len(shape) for shape in drawn.shapes),
+        lambda drawn: "" if drawn.shapes else ONE_AXIS,
     ),
-    Relation("large values", _large_values, lambda asked: "" if asked.floats else NO_FRACTIONS),
-    Relation("empty rows", _empty_rows, lambda asked: "" if asked.truths else NO_TRUTH),
+    Relation("large values", _large_values, lambda drawn: "" if drawn.floats else NO_FRACTIONS),
+    Relation("empty rows", _empty_rows, lambda drawn: "" if drawn.truths else NO_TRUTH),
     Relation(
         "gradients",
-        lambda asked: any(case.gradients for case in asked.cases),
-        lambda asked: "" if asked.floats else NO_FRACTIONS,
+        lambda drawn: any(case.gradients for case in drawn.cases),
+        lambda drawn: "" if drawn.floats else NO_FRACTIONS,
     ),
-    Relation("arguments unchanged", _unchanged, lambda asked: "only numbers and words go in"),
+    Relation("arguments unchanged", _unchanged, lambda drawn: "only numbers and words go in"),
     Relation(
         "second call",
-        lambda asked: any(retest_calls(each)[0] for each in asked.questions if each.expected),
-        lambda asked: "",
+        lambda drawn: any(retest_calls(each)[0] for each in drawn.groups if each.expected),
+        lambda drawn: "",
     ),
-    Relation("mode", _mode, lambda asked: "no module" if not any(c.build for c in asked.cases) else ""),
+    Relation("mode", _mode, lambda drawn: "no module" if not any(c.build for c in drawn.cases) else ""),
     Relation(
         "refusal",
-        lambda asked: any(case.refuses is not None for case in asked.cases),
-        lambda asked: "" if _raises(asked.reference) else "the solution refuses nothing",
+        lambda drawn: any(case.refuses is not None for case in drawn.cases),
+        lambda drawn: "" if _raises(drawn.reference) else "the solution refuses nothing",
     ),
     Relation(
         "step not allowed",
-        lambda asked: bool(asked.exercise.not_allowed),
-        lambda asked: "every step is allowed",
+        lambda drawn: bool(drawn.exercise.not_allowed),
+        lambda drawn: "every step is allowed",
     ),
 )
 
 
 def reasons(exercise: Exercise, reference: Callable[..., Any]) -> dict[str, str | None]:
     """By relation: None where it is asked, else why not; an empty text is a blank that nobody explains."""
-    asked = Asked(exercise, reference)
+    drawn = DrawnExercise(exercise, reference)
     return {
         relation.name: None
-        if relation.is_asked(asked)
-        else exercise.not_asked.get(relation.name) or relation.evident_reason(asked)
+        if relation.is_covered(drawn)
+        else exercise.not_asked.get(relation.name) or relation.evident_reason(drawn)
         for relation in RELATIONS
     }
 

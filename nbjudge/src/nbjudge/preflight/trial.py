@@ -43,7 +43,7 @@ class Trial:
     @property
     def problem(self) -> str:
         """What its author has to mend, in a sentence; empty where all is as it should be."""
-        return next((said for verdict in self.verdicts if (said := self._problem(verdict))), "")
+        return next((problem for verdict in self.verdicts if (problem := self._problem(verdict))), "")
 
     def agrees(self, group: int) -> int:
         """On how many seeds a group agreed."""

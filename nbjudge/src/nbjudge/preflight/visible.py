@@ -39,7 +39,7 @@ class Passed:
 
     kind: Kind
     name: str
-    said: str
+    message: str
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class VisibleTests:
     @property
     def missed(self) -> list[str]:
         """The mistakes that pass."""
-        return [each.name for each in self.answers if each.kind == "mistake" and not each.said]
+        return [each.name for each in self.answers if each.kind == "mistake" and not each.message]
 
     @property
     def refused(self) -> list[Passed]:
         """The right answers that do not pass."""
-        return [each for each in self.answers if each.kind != "mistake" and each.said]
+        return [each for each in self.answers if each.kind != "mistake" and each.message]
 
     @property
     def share(self) -> float:
@@ -123,18 +123,18 @@ def _run_test(cell: NotebookNode, space: dict[str, Any]) -> str:
 
     In a thread of its own: a mistake such as switching gradients off for good lasts no longer than that.
     """
-    said = [""]
+    message = [""]
 
     def run() -> None:
         try:
             exec(compile(as_python(cell.source), "test", "exec", dont_inherit=True), space)
         except Exception as error:
-            said[0] = f"{type(error).__name__}: {error}"
+            message[0] = f"{type(error).__name__}: {error}"
 
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-    return said[0]
+    return message[0]
 
 
 def _run_given(assignment: Assignment, cell: NotebookNode, space: dict[str, Any]) -> None:
@@ -144,8 +144,8 @@ def _run_given(assignment: Assignment, cell: NotebookNode, space: dict[str, Any]
         grade_id = nbgrader_metadata(cell).get("grade_id", "")
         if MAY_FAIL in cell.metadata.get("tags", []):
             return
-        label, said = cell_label(grade_id, cell.source), f"{type(error).__name__}: {error}"
+        label, message = cell_label(grade_id, cell.source), f"{type(error).__name__}: {error}"
         raise CourseError(
-            f"The cell “{label}” of {assignment.source_path} stops with {said}. Fix it, or give it "
+            f"The cell “{label}” of {assignment.source_path} stops with {message}. Fix it, or give it "
             f"Jupyter's tag `{MAY_FAIL}` if it shows an error on purpose."
         ) from error

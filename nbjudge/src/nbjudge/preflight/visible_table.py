@@ -58,7 +58,7 @@ def problems(tried: VisibleTests) -> Iterator[str]:
             f"{LEAST:.0%} is asked for: take examples on which {tried.missed[0]} gives something else."
         )
     for right in tried.refused:
-        yield f"The visible tests of `{tried.exercise}` refuse the {right.kind} {right.name}: {right.said}"
+        yield f"The visible tests of `{tried.exercise}` refuse the {right.kind} {right.name}: {right.message}"
     if tried.left:
         yield (
             f"The test cell of `{tried.exercise}` leaves {', '.join(tried.left)} behind: a student's own "

@@ -24,19 +24,19 @@ class Builder:
         """How else to make the object for the same results: once more in each mode that it has."""
         return [build]
 
-    def call_before(self, made: Any, build: dict[str, Any], args: Any, kwargs: Any) -> None:
+    def call_before(self, instance: Any, build: dict[str, Any], args: Any, kwargs: Any) -> None:
         """A call whose result nobody asks for: what an object keeps of it shows in the next one."""
-        made(*args, **kwargs)
+        instance(*args, **kwargs)
 
-    def parameters(self, made: Any) -> dict[str, Any]:
+    def parameters(self, instance: Any) -> dict[str, Any]:
         """Of the object, what gradients are asked for beside those of the arguments."""
         return {}
 
-    def side(self, made: Any, name: str) -> Any:
+    def side(self, instance: Any, name: str) -> Any:
         """How the object is made: one of `SIDES` that is no result."""
         if name == "attributes":
-            return {key: type(value).__name__ for key, value in sorted(vars(made).items())}
-        raise ValueError(f"a {type(made).__name__} has no {name}")
+            return {key: type(value).__name__ for key, value in sorted(vars(instance).items())}
+        raise ValueError(f"a {type(instance).__name__} has no {name}")
 
 
 # By the name that `Build.builder` holds.
@@ -48,7 +48,7 @@ def calls_in(look: list[str]) -> int:
     return sum(name in RESULTS or name not in SIDES for name in look)
 
 
-def look_at(made: Any, builder: Builder, look: list[str], handed: Iterator[dict[str, Any]]) -> Any:
+def look_at(instance: Any, builder: Builder, look: list[str], handed: Iterator[dict[str, Any]]) -> Any:
     """What the judge wants to see: one result, or a dict of whatever else it asked for.
 
     `handed` holds arguments for each call: what one call changes must not reach the next one.
@@ -57,8 +57,8 @@ def look_at(made: Any, builder: Builder, look: list[str], handed: Iterator[dict[
     # A call may change what is seen of the object: results come first, in this order.
     for name in sorted(look, key=lambda name: (*SIDES, name).index(name)):
         if name in SIDES and name not in RESULTS:
-            seen[name] = builder.side(made, name)
+            seen[name] = builder.side(instance, name)
         else:
-            arguments, called = next(handed), made if name in RESULTS else getattr(made, name)
+            arguments, called = next(handed), instance if name in RESULTS else getattr(instance, name)
             seen[name] = called(*arguments["args"], **arguments["kwargs"])
     return seen["result"] if look == ["result"] else seen

@@ -61,10 +61,10 @@ class ForeignFunctions(Watcher):
 
     def begin(self) -> None:
         """Have all classes of foreign functions note calls: ctypes makes one for each library."""
-        for made in list(_subclasses(_FOREIGN_FUNCTION)):
-            if "__call__" not in vars(made):
-                type.__setattr__(made, "__call__", self._noting_call())
-                self._classes.append(made)
+        for class_ in list(_subclasses(_FOREIGN_FUNCTION)):
+            if "__call__" not in vars(class_):
+                type.__setattr__(class_, "__call__", self._noting_call())
+                self._classes.append(class_)
 
     def stop(self) -> None:
         self._exchanged.give_back()
@@ -86,9 +86,9 @@ class ForeignFunctions(Watcher):
 
 
 def _subclasses(base: Any) -> Iterator[Any]:
-    for made in type.__subclasses__(base):
-        yield made
-        yield from _subclasses(made)
+    for class_ in type.__subclasses__(base):
+        yield class_
+        yield from _subclasses(class_)
 
 
 class CompiledClasses(Watcher):

@@ -52,10 +52,10 @@ def _respond(text: str, namespace: dict[str, Any]) -> str:
         with Recording(watch) if watch and callable(function) else NoRecording() as recording:
             answers = _answers(function, request["calls"], recording)
             packed = pack(answers)
-            late = recording.taken()  # while it was packed
-    for answer in answers if late else ():
-        answer["ran"] = sorted({*answer.get("ran", ()), *late})
-    return pack(answers) if late else packed
+            ran_while_packing = recording.taken()  # while it was packed
+    for answer in answers if ran_while_packing else ():
+        answer["ran"] = sorted({*answer.get("ran", ()), *ran_while_packing})
+    return pack(answers) if ran_while_packing else packed
 
 
 def answer_calls(
@@ -125,11 +125,11 @@ def _call(
         given = next(arguments)
         return function(*given["args"], **given["kwargs"])
     builder = BUILDERS[build["builder"]]
-    made = builder.make(function, build, _copy(build["args"]), _copy(build["kwargs"]))
+    instance = builder.make(function, build, _copy(build["args"]), _copy(build["kwargs"]))
     for earlier in call.get("before", ()):
-        builder.call_before(made, build, _copy(earlier["args"]), _copy(earlier["kwargs"]))
-    taken["parameters"] = builder.parameters(made)
-    return look_at(made, builder, build["look"], arguments)
+        builder.call_before(instance, build, _copy(earlier["args"]), _copy(earlier["kwargs"]))
+    taken["parameters"] = builder.parameters(instance)
+    return look_at(instance, builder, build["look"], arguments)
 
 
 def _gradients(value: Any, cotangents: list[Any], taken: dict[str, Any]) -> dict[str, Any] | str:

@@ -90,9 +90,9 @@ def _harmless(output: Mapping[str, Any]) -> NotebookNode:
     kind = output.get("output_type")
     if kind == "error":
         lines = output.get("traceback")
-        said = text("\n".join(map(text, lines)) if isinstance(lines, list) else lines)
-        said = without_terminal_codes(said) + "\n"
-        return nbformat.v4.new_output("stream", name="stdout", text=said)
+        printed = text("\n".join(map(text, lines)) if isinstance(lines, list) else lines)
+        printed = without_terminal_codes(printed) + "\n"
+        return nbformat.v4.new_output("stream", name="stdout", text=printed)
     if kind == "stream":
         return nbformat.v4.new_output("stream", name="stdout", text=text(output.get("text")))
     data = output.get("data")

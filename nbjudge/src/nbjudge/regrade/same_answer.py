@@ -104,14 +104,14 @@ def _reached(
                 variables |= statement.binds
             elif statement.changes_others or statement.is_opaque or statement.loads & effectful:
                 effectful |= statement.binds
-    theirs = [
+    parts = [
         placed[index]
         for index in sorted(reached)
         if placed[index].by_student and placed[index].statement.text
     ]
-    if any(each.statement.is_opaque for each in theirs):
+    if any(each.statement.is_opaque for each in parts):
         return iter({each.cell: f"{each.given} {each.source}" for each in placed if each.by_student}.values())
-    return (f"{each.given} {each.statement.text}" for each in theirs)
+    return (f"{each.given} {each.statement.text}" for each in parts)
 
 
 def _digest(statements: Iterator[str], files: Mapping[str, bytes]) -> str:

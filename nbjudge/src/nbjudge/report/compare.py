@@ -48,8 +48,8 @@ class _Counted:
 def read_earlier(path: Path, assignment: str) -> EarlierReport:
     """A `report.json` of the same assignment. Raises CourseError for anything else, with what to do."""
     try:
-        said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        earlier = EarlierReport(str(said["made"])[:10], said["tables"])
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        earlier = EarlierReport(str(content["made"])[:10], content["tables"])
         for kind in WHAT:
             for _ in _counted(kind, earlier.tables[kind]):
                 pass
@@ -62,9 +62,9 @@ def read_earlier(path: Path, assignment: str) -> EarlierReport:
             f"{path} is no report of a class ({type(error).__name__}: {error}): name the report.json that "
             "`nbjudge report` wrote."
         ) from error
-    if said.get("assignment") != assignment:
+    if content.get("assignment") != assignment:
         raise CourseError(
-            f"{path} reports on {said.get('assignment')!r}, and this report on {assignment!r}: name another."
+            f"{path} reports on {content.get('assignment')!r}, and this one on {assignment!r}: name another."
         )
     return earlier
 
@@ -122,10 +122,11 @@ def _rows(tables: dict[str, list[Row]], earlier: EarlierReport) -> Iterator[Row]
     for kind, what in WHAT.items():
         now = {(each.exercise, each.name): each for each in _counted(kind, tables[kind])}
         then = {(each.exercise, each.name): each for each in _counted(kind, earlier.tables[kind])}
-        asked = _asked(tables), _asked(earlier.tables)
+        totals = _asked(tables), _asked(earlier.tables)
         for key in dict.fromkeys([*now, *then]):
             both = [
-                found.get(key) or _zero_of(kind, key, of) for found, of in ((now, asked[0]), (then, asked[1]))
+                found.get(key) or _zero_of(kind, key, of)
+                for found, of in ((now, totals[0]), (then, totals[1]))
             ]
             if both[0] is not None and both[1] is not None:
                 yield {"then": earlier.day, "what": what, **_difference(kind, both[0], both[1])}

@@ -67,7 +67,7 @@ class Line:
 
     name: str
     context: str
-    said: str  # the bar in words
+    description: str  # the bar in words
     parts: tuple[Part, ...]
 
 
@@ -84,9 +84,9 @@ class Bars:
 
 def points_histogram(points: Sequence[float], max_points: float) -> Histogram:
     """How many students have how many points."""
-    most = max(max_points, *points)
+    highest = max(max_points, *points)
     return _histogram(
-        "Points", f"points, of {max_points:g}", "points", points, bins(points, most, HALF_A_POINT)
+        "Points", f"points, of {max_points:g}", "points", points, bins(points, highest, HALF_A_POINT)
     )
 
 
@@ -130,7 +130,7 @@ def mistake_bars(mistakes: Table) -> Bars | None:
             Line(
                 name=row["mistake"],
                 context=row["exercise"],
-                said=f"{row['students']} of {row['of']} students",
+                description=f"{row['students']} of {row['of']} students",
                 parts=(Part("count", row["students"], 0.0, percent(row["students"], 0, highest)),),
             )
             for row in shown
@@ -182,8 +182,8 @@ def _shares(row: Row) -> Line:
             start, end = percent(left, 0, all_of_them), percent(left + row[kind], 0, all_of_them)
             parts.append(Part(kind, row[kind], start, round(end - start, 3)))
         left += row[kind]
-    said = f"all points {row['full']}, some {row['part']}, none {row['none']}"
-    return Line(name=row["exercise"], context="", said=said, parts=tuple(parts))
+    description = f"all points {row['full']}, some {row['part']}, none {row['none']}"
+    return Line(name=row["exercise"], context="", description=description, parts=tuple(parts))
 
 
 def _marked(row: Row) -> int:
@@ -217,12 +217,12 @@ def bins(values: Sequence[float], highest: float, finest: float = 0) -> tuple[di
     return {step * width: steps[step] for step in range(last + 1)}, width
 
 
-def ticks(low: float, high: float, most: int, whole: bool = False) -> list[Tick]:
+def ticks(low: float, high: float, limit: int, whole: bool = False) -> list[Tick]:
     """Ticks at round numbers from 0 to `high` on an axis that begins at `low`, `most` and 0 at the most.
 
     `whole` keeps to whole numbers: there is no half student.
     """
-    step = round_up(high / most)
+    step = round_up(high / limit)
     if whole:
         step = max(1.0, step)
     count = math.floor(high / step * (1 + 1e-9))

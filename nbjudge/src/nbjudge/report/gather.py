@@ -121,8 +121,8 @@ def gather(course: CourseFolders, folder: str, console: Console) -> ClassResults
         name, entry = in_gradebook.names.get(student, ""), in_gradebook.entries.get(student)
         notebooks, problem = _notebooks(course.autograded(student, folder), names)
         state, why = _state(entry, problem, student in handed_in)
-        kept = (entry or Entry(), notebooks) if state == "graded" else (Entry(), ())
-        submissions.append(Submission(plain(student), plain(name), state, why, *kept))
+        results = (entry or Entry(), notebooks) if state == "graded" else (Entry(), ())
+        submissions.append(Submission(plain(student), plain(name), state, why, *results))
     if not any(each.state == "graded" for each in submissions):
         raise CourseError(
             f"No submission of {folder} has been graded: run `nbgrader autograde {folder}` first."

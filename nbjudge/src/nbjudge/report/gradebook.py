@@ -68,8 +68,8 @@ def read_gradebook(url: str, course_id: str, assignment: str) -> AssignmentGrade
 
 def _entries(gradebook: Any, assignment: str) -> dict[str, Entry]:
     grades: dict[str, dict[Key, Grade]] = defaultdict(dict)
-    for student, notebook, cell, points, most, waits, kind in _rows(gradebook, assignment):
-        grades[student][notebook, cell] = Grade(points, most, bool(waits), kind != "code")
+    for student, notebook, cell, points, max_points, waits, kind in _rows(gradebook, assignment):
+        grades[student][notebook, cell] = Grade(points, max_points, bool(waits), kind != "code")
     penalties: dict[str, float] = defaultdict(float)
     handed_in = (
         gradebook.db.query(SubmittedAssignment.student_id, SubmittedNotebook.late_submission_penalty)
@@ -111,10 +111,10 @@ def _open_gradebook(url: str, course_id: str) -> Iterator[Any]:
         with Gradebook(url, course_id) as gradebook:
             yield gradebook
     except (SQLAlchemyError, ImportError) as error:  # the driver of another database may not be installed
-        said = str(getattr(error, "orig", None) or error).splitlines()[0]
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
         raise CourseError(
-            f"The gradebook {_without_password(url)} cannot be read ({said}): check c.CourseDirectory.db_url "
-            "and that no other program is writing to it."
+            f"The gradebook {_without_password(url)} cannot be read ({reason}): check "
+            "c.CourseDirectory.db_url and that no other program is writing to it."
         ) from error
 
 

@@ -121,8 +121,8 @@ def _unanswered(notebook: GradedNotebook) -> Iterator[Failure]:
         if cell.exercise is not None and cell.exercise.status in STOPPED:
             verdict = cell.exercise.verdict
             # A named mistake is behind answers that came.
-            said = next((each.sentence for each in verdict.findings if each.mistake is None), "")
-            yield Failure(plain(verdict.exercise), IN_WORDS[cell.exercise.status], plain(said))
+            sentence = next((each.sentence for each in verdict.findings if each.mistake is None), "")
+            yield Failure(plain(verdict.exercise), IN_WORDS[cell.exercise.status], plain(sentence))
 
 
 def _where(cell: GradedCell) -> str:

@@ -143,11 +143,11 @@ def _number(value: Any) -> str:
     return "" if value is None else f"{round(value, 2):g}" if abs(value) < 1e5 else f"{value:.0f}"
 
 
-def _shade(points: float | None, most: float) -> str:
+def _shade(points: float | None, max_points: float) -> str:
     """The class of a cell by the points that are missing."""
-    if points is None or points >= most:
+    if points is None or points >= max_points:
         return ""
-    return "most" if points <= 0 else "more" if points <= most / 2 else "some"
+    return "most" if points <= 0 else "more" if points <= max_points / 2 else "some"
 
 
 def _duration(seconds: float) -> str:

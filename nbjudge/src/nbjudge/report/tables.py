@@ -78,17 +78,17 @@ def exercises(assignment: ClassResults) -> Table:
     rows = []
     for key, name in assignment.cells.items():
         grades = assignment.grades(key)
-        most = max(grade.max_points for grade in grades)
+        max_points = max(grade.max_points for grade in grades)
         marked = [grade.points for grade in grades if not grade.waits]
         rows.append(
             {
                 "exercise": name,
-                "points": most,
+                "points": max_points,
                 "mean": mean(marked) if marked else None,
                 "median": median(marked) if marked else None,
-                "full": sum(points >= most for points in marked),
-                "part": sum(0 < points < most for points in marked),
-                "none": sum(points <= 0 < most for points in marked),
+                "full": sum(points >= max_points for points in marked),
+                "part": sum(0 < points < max_points for points in marked),
+                "none": sum(points <= 0 < max_points for points in marked),
                 "to mark": sum(grade.waits for grade in grades),
             }
         )
@@ -147,8 +147,8 @@ def failures(assignment: ClassResults) -> Table:
 def failure_kinds(assignment: ClassResults) -> Table:
     """What failed, and how often. An error of a student's own making may have any name: it gets none."""
     ours = {*IN_WORDS.values(), *map(stops_with, PYTHONS_ERRORS)}
-    theirs = {"what": stops_with("an error of their own")}
-    return failures(assignment).map_rows(lambda row: {} if row["what"] in ours else theirs).counted("what")
+    own_error = {"what": stops_with("an error of their own")}
+    return failures(assignment).map_rows(lambda row: {} if row["what"] in ours else own_error).counted("what")
 
 
 def to_mark(assignment: ClassResults) -> Table:

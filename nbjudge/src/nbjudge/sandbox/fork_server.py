@@ -147,17 +147,17 @@ class ForkServer(ForkServerClient):
         if refusal is not None:
             raise SandboxError(refusal)
         self._folder = TemporaryDirectory(prefix="nbjudge-")
-        requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        requests, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         super().__init__(tuple(modules), tuple(helpers), Path(self._folder.name), requests)
         os.mkdir(self.sockets, 0o700)
         try:
-            with theirs, open(self.folder / PRINTED, "wb") as printed:
+            with child_end, open(self.folder / PRINTED, "wb") as printed:
                 self._process = subprocess.Popen(
-                    bubblewrap.command(self.sockets, theirs.fileno(), self.modules, self.helpers),
+                    bubblewrap.command(self.sockets, child_end.fileno(), self.modules, self.helpers),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=printed,
-                    pass_fds=[theirs.fileno()],
+                    pass_fds=[child_end.fileno()],
                 )
         except BaseException:
             self.requests.close()

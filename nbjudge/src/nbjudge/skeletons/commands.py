@@ -42,8 +42,8 @@ def begin_assignment(folder: str, form: Form) -> None:
     from nbjudge.course.folders import find_root, read_folders
     from nbjudge.skeletons.assignment import new_assignment
 
-    made = new_assignment(read_folders(find_root(Path.cwd())), folder, form)
-    _say(f"Made {made}. Next: {form.program} new-exercise {folder} NAME")
+    created = new_assignment(read_folders(find_root(Path.cwd())), folder, form)
+    _say(f"Made {created}. Next: {form.program} new-exercise {folder} NAME")
 
 
 def begin_exercise(assignment: str, name: str, form: Form) -> None:

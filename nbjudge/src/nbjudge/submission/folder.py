@@ -154,13 +154,13 @@ def _listed(paths: Collection[str]) -> str:
 
 def files_within(files: Mapping[str, bytes], limit: int) -> dict[str, bytes]:
     """The first files whose total size is at most `limit` bytes."""
-    kept: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for path, content in files.items():
         limit -= len(content)
         if limit < 0:
             break
-        kept[path] = content
-    return kept
+        contents[path] = content
+    return contents
 
 
 def _obstacle(folder: Folder, error: OSError) -> str:

@@ -35,21 +35,21 @@ def merge_submission(source: NotebookNode, submitted: Iterable[SubmittedCell]) -
     answers = _choose_answers(source, cells, match)
     own = _own_cells(source, cells, match, in_order, {index for each in answers.values() for index in each})
     merged = copy.deepcopy(source)
-    theirs = [_bare(cell, added_cell_id("start", number)) for number, cell in enumerate(own[-1], 1)]
-    merged.cells = [*theirs]
+    own_cells = [_bare(cell, added_cell_id("start", number)) for number, cell in enumerate(own[-1], 1)]
+    merged.cells = [*own_cells]
     for position, cell in enumerate(copy.deepcopy(source.cells)):
         mark_origin(cell, Origin.COURSE)
         if _is_answer(cell):
             missing = MISSING_ANSWER if cell.cell_type == "code" else ""
             parts = [cells[index].source for index in answers.get(position, ())]
             cell.source = "\n\n".join(dict.fromkeys(parts)) if parts else missing
-            theirs.append(cell)
+            own_cells.append(cell)
         extras = [
             _bare(extra, added_cell_id(position, number)) for number, extra in enumerate(own[position], 1)
         ]
-        theirs += extras
+        own_cells += extras
         merged.cells += [cell, *extras]
-    prose = [cell for cell in theirs if cell.cell_type != "code"]
+    prose = [cell for cell in own_cells if cell.cell_type != "code"]
     for cell, text in zip(prose, neutralize_prose([cell.source for cell in prose]), strict=True):
         cell.source = text
     if _takes_long_to_colour(merged):

@@ -207,8 +207,8 @@ def _converted(content: dict[str, Any]) -> dict[str, Any]:
     try:
         converted: dict[str, Any] = nbformat.convert(nbformat.from_dict(content), NEWEST_FORMAT)
     except Exception as error:
-        said = plain_line(f"{type(error).__name__}: {error}")
-        raise Unreadable(f"is in an old notebook format that cannot be converted ({said})") from error
+        message = plain_line(f"{type(error).__name__}: {error}")
+        raise Unreadable(f"is in an old notebook format that cannot be converted ({message})") from error
     return converted
 
 

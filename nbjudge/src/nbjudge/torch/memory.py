@@ -54,22 +54,22 @@ def memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
         if elsewhere > BLOCK:
             elsewhere = min(elsewhere, _beside_torch(call)[1])
     assert watched.kineto_results is not None
-    held = most = largest = 0
+    held = peak = largest = 0
     for event in watched.kineto_results.events():
         if event.name() == "[memory]":
             held += event.nbytes()  # what is freed is negative
-            most, largest = max(most, held), max(largest, event.nbytes())
-    return value, {"largest": largest, "most": most, "elsewhere": elsewhere}
+            peak, largest = max(peak, held), max(largest, event.nbytes())
+    return value, {"largest": largest, "most": peak, "elsewhere": elsewhere}
 
 
 def _beside_torch(call: Callable[[], Any]) -> tuple[Any, int]:
     tracemalloc.start()
     try:
         value = call()
-        _, most = tracemalloc.get_traced_memory()
+        _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    return value, -(-most // BLOCK) * BLOCK
+    return value, -(-peak // BLOCK) * BLOCK
 
 
 def multiplications_of(call: Callable[[], Any]) -> tuple[Any, int]:

@@ -36,25 +36,25 @@ class ModuleBuilder(Builder):
         """What is the same in training is so in evaluation; the other way round it need not be."""
         return [build] if build["eval"] else [build, build | {"eval": True}]
 
-    def call_before(self, made: Any, build: dict[str, Any], args: Any, kwargs: Any) -> None:
+    def call_before(self, instance: Any, build: dict[str, Any], args: Any, kwargs: Any) -> None:
         """In the other mode than the call that is asked for, and then in its own."""
         with torch.no_grad():
             for training in (build["eval"], not build["eval"]):
-                made.train(training)(*args, **kwargs)
+                instance.train(training)(*args, **kwargs)
 
-    def parameters(self, made: Any) -> dict[str, Any]:
-        return dict(made.named_parameters())
+    def parameters(self, instance: Any) -> dict[str, Any]:
+        return dict(instance.named_parameters())
 
-    def side(self, made: Any, name: str) -> Any:
+    def side(self, instance: Any, name: str) -> Any:
         if name == "parameters":
-            return {key: list(tensor.shape) for key, tensor in made.named_parameters()}
+            return {key: list(tensor.shape) for key, tensor in instance.named_parameters()}
         if name == "buffers":
-            return {key: [str(tensor.dtype), list(tensor.shape)] for key, tensor in made.named_buffers()}
+            return {key: [str(tensor.dtype), list(tensor.shape)] for key, tensor in instance.named_buffers()}
         if name == "buffer values":
-            return {key: tensor.detach() for key, tensor in made.named_buffers()}
+            return {key: tensor.detach() for key, tensor in instance.named_buffers()}
         if name == "state":
-            return {key: tensor.detach() for key, tensor in made.state_dict().items()}
-        children = {key: type(child).__name__ for key, child in made.named_children()}
+            return {key: tensor.detach() for key, tensor in instance.state_dict().items()}
+        children = {key: type(child).__name__ for key, child in instance.named_children()}
         return dict(sorted(children.items()))
 
 

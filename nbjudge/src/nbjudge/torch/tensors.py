@@ -114,7 +114,7 @@ class Tensors(ArrayKind):
         )
 
     def advice_on(self, error: str, message: str) -> str:
-        if not any(said in message for said in NO_GPU):
+        if not any(sign in message for sign in NO_GPU):
             return ""
         return "It asks for a GPU, and here is none: make tensors on the device of the input (`x.device`)."
 
@@ -129,7 +129,7 @@ class Tensors(ArrayKind):
     def gradients(
         self, outputs: Sequence[Any], cotangents: Sequence[Any], inputs: Sequence[Named]
     ) -> dict[str, Any]:
-        asked = [(name, tensor) for name, tensor in inputs if tensor.requires_grad]
+        leaves = [(name, tensor) for name, tensor in inputs if tensor.requires_grad]
         floating = [output for output in outputs if output.is_floating_point()]
         pairs = [
             (output, cotangent.to(output.dtype))
@@ -137,9 +137,9 @@ class Tensors(ArrayKind):
             if output.requires_grad and output.shape == cotangent.shape
         ]
         if not pairs:
-            return {name: None for name, _ in asked}
+            return {name: None for name, _ in leaves}
         torch.autograd.backward([output for output, _ in pairs], [cotangent for _, cotangent in pairs])
-        return {name: tensor.grad for name, tensor in asked}
+        return {name: tensor.grad for name, tensor in leaves}
 
 
 def _halvings(base: torch.Tensor) -> int | None:

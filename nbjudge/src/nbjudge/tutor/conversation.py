@@ -28,7 +28,7 @@ class Abandoned(Exception):
 
 
 @dataclass(frozen=True)
-class Asked:
+class KernelRequest:
     """A question for the kernel: a packed request in UTF-8 (`nbjudge.kernel.requests.request`)."""
 
     request: bytes
@@ -41,7 +41,7 @@ class Lost:
     status: str
 
 
-Said = str | bytes | Lost  # what came of a question: text, or the bytes of text
+KernelReply = str | bytes | Lost  # what came of a question: text, or the bytes of text
 
 
 class Talk(Protocol):
@@ -50,7 +50,7 @@ class Talk(Protocol):
     def next(self) -> Any:
         """The next question, or the result. Raises what the work raised."""
 
-    def answer(self, said: Said) -> None:
+    def answer(self, reply: KernelReply) -> None:
         """What the kernel gave to the last question."""
 
     def close(self) -> None:
@@ -61,23 +61,23 @@ class Conversation(Generic[Result]):
     """Runs `work(ask)` and hands out what it asks, one question at a time, and last its result."""
 
     def __init__(self, work: Callable[[CallAnswer], Result]) -> None:
-        self._out: Queue[Asked | Callable[[], Result]] = Queue()
-        self._in: Queue[Said | None] = Queue()  # None: closed
+        self._out: Queue[KernelRequest | Callable[[], Result]] = Queue()
+        self._in: Queue[KernelReply | None] = Queue()  # None: closed
         self._work = work
         threading.Thread(target=self._run, daemon=True).start()
 
-    def next(self) -> Asked | Result:
+    def next(self) -> KernelRequest | Result:
         """The next question, or the result. Raises what the work raised, and Abandoned after its end."""
         try:
             coming = self._out.get(timeout=LONGEST_WORK)
         except Empty:
             self.close()
             raise Abandoned from None
-        return coming if isinstance(coming, Asked) else coming()
+        return coming if isinstance(coming, KernelRequest) else coming()
 
-    def answer(self, said: Said) -> None:
+    def answer(self, reply: KernelReply) -> None:
         """What the kernel gave to the last question."""
-        self._in.put(said)
+        self._in.put(reply)
 
     def close(self) -> None:
         """End it: the judge's thread ends with the question that it waits at, or comes to."""
@@ -97,24 +97,24 @@ class Conversation(Generic[Result]):
             self._out.put(lambda: result)
 
     def _ask(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
-        self._out.put(Asked(texts.text(name, calls, watch)))
+        self._out.put(KernelRequest(texts.text(name, calls, watch)))
         try:
-            said = self._in.get(timeout=PATIENCE)
+            reply = self._in.get(timeout=PATIENCE)
         except Empty:
             raise Abandoned from None
-        if said is None:
+        if reply is None:
             raise Abandoned
-        if isinstance(said, Lost):
-            lost = Answer("died" if said.status == "died" else "timeout")
+        if isinstance(reply, Lost):
+            lost = Answer("died" if reply.status == "died" else "timeout")
             return Reply([lost] * len(calls), lost=True)
-        return _read(said, len(calls))
+        return _read(reply, len(calls))
 
 
-def _read(said: str | bytes, expected: int) -> Reply:
+def _read(reply: str | bytes, expected: int) -> Reply:
     """What a kernel sent, as data; whatever else it is becomes an answer that cannot be read."""
     try:
-        if len(said) > LARGEST_REPLY:
+        if len(reply) > LARGEST_REPLY:
             raise ValueError("more than is read")
-        return read_reply(packing.unpack(said), expected)
+        return read_reply(packing.unpack(reply), expected)
     except Exception as error:  # whatever a kernel can send
         return Reply([Answer("unreadable", message=str(error)[:200])] * expected)

@@ -129,15 +129,15 @@ def _inputs(exercise: Exercise, reference: Callable[..., Any], case: Case) -> li
         return [*lines, f"# {exercise.name}, with what else it takes from these"]
     if case.build is None:
         return [*lines, f"{exercise.name}({call})"]
-    made = [written(value) for value in case.build.args]
-    made += [f"{name}={written(value)}" for name, value in case.build.kwargs.items()]
+    arguments = [written(value) for value in case.build.args]
+    arguments += [f"{name}={written(value)}" for name, value in case.build.kwargs.items()]
     weights = [
         f"{name} = {written(value)}" for name, value in (getattr(case.build, "state", None) or {}).items()
     ]
-    header = [f"layer = {exercise.name}({', '.join(made)})"]
+    header = [f"layer = {exercise.name}({', '.join(arguments)})"]
     header += ["# with the weights", *weights] if weights else []
-    asked = [f"layer({call})"] if "result" in case.build.look else [f"# its {', '.join(case.build.look)}"]
-    return [*header, *lines, *asked]
+    last = [f"layer({call})"] if "result" in case.build.look else [f"# its {', '.join(case.build.look)}"]
+    return [*header, *lines, *last]
 
 
 def _outputs(exercise: Exercise, answer: Answer) -> list[str]:

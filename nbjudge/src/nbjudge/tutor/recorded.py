@@ -75,16 +75,16 @@ class RecordedAssignment:
 
     def exercise(self, name: str) -> tuple[Exercise, Callable[..., Any]]:
         """The exercise without cases and mistakes, and what has its reference's arguments and no answer."""
-        kept = self.exercises[name]
+        recorded = self.exercises[name]
         exercise = Exercise(
-            kept.name,
-            kept.results,
-            kept.axes,
-            not_allowed=kept.not_allowed,
-            tolerance=kept.tolerance,
-            changed_arguments=kept.changed_arguments,
+            recorded.name,
+            recorded.results,
+            recorded.axes,
+            not_allowed=recorded.not_allowed,
+            tolerance=recorded.tolerance,
+            changed_arguments=recorded.changed_arguments,
         )
-        return exercise, _without_answer(kept.arguments)
+        return exercise, _without_answer(recorded.arguments)
 
     def questions(self, name: str, seed: int) -> list[DrawnGroup]:
         """Those of the one draw, whatever the seed."""
@@ -114,17 +114,19 @@ class RecordedAssignment:
         return []
 
 
-def _question(kept: RecordedGroup, reference: Callable[..., Any]) -> DrawnGroup:
-    group = Group(kept.name, kept.points, lambda draw: kept.cases)
-    asked = DrawnGroup(group, reference, kept.cases, kept.calls, kept.expected, kept.requires_computation)
-    asked.retest = kept.second_round
-    return asked
+def _question(recorded: RecordedGroup, reference: Callable[..., Any]) -> DrawnGroup:
+    group = Group(recorded.name, recorded.points, lambda draw: recorded.cases)
+    drawn = DrawnGroup(
+        group, reference, recorded.cases, recorded.calls, recorded.expected, recorded.requires_computation
+    )
+    drawn.retest = recorded.second_round
+    return drawn
 
 
 def _without_answer(names: tuple[str, ...]) -> Callable[..., Any]:
-    def asked(*args: Any, **kwargs: Any) -> Any:
+    def unanswered(*args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError("only recorded calls have an answer here")
 
     parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
-    asked.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return asked
+    unanswered.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return unanswered

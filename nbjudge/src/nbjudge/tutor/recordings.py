@@ -182,8 +182,8 @@ class _Reader(pickle.Unpickler):
 
 def _recorded(assignment: TutoredAssignment, name: str) -> RecordedExercise:
     exercise, reference = assignment.exercise(name)
-    asked = assignment.questions(name, SEED)
-    kept = [each for each in asked if each.expected and not _has_code([each.cases, each.calls])]
+    groups = assignment.questions(name, SEED)
+    recordable = [each for each in groups if each.expected and not _has_code([each.cases, each.calls])]
     return RecordedExercise(
         name,
         exercise.results,
@@ -192,16 +192,22 @@ def _recorded(assignment: TutoredAssignment, name: str) -> RecordedExercise:
         exercise.not_allowed,
         tuple(argument_names(reference)),
         assignment.hints(name),
-        [_recorded_group(each) for each in kept],
-        tuple(each.group.name for each in asked if each not in kept),
+        [_recorded_group(each) for each in recordable],
+        tuple(each.group.name for each in groups if each not in recordable),
         exercise.changed_arguments,
     )
 
 
-def _recorded_group(asked: DrawnGroup) -> RecordedGroup:
-    group, again = asked.group, retest_calls(asked)
+def _recorded_group(drawn: DrawnGroup) -> RecordedGroup:
+    group, second_round = drawn.group, retest_calls(drawn)
     return RecordedGroup(
-        group.name, group.points, asked.cases, asked.calls, asked.expected, asked.requires_computation, again
+        group.name,
+        group.points,
+        drawn.cases,
+        drawn.calls,
+        drawn.expected,
+        drawn.requires_computation,
+        second_round,
     )
 
 

@@ -51,7 +51,7 @@ def smallest_difference(
     while some := list(itertools.islice(candidates, AT_ONCE)):
         reply = ask(exercise.name, calls_for([case for case, _ in some], [None] * len(some)), {})
         for (case, expected), answer in zip(some, reply.answers, strict=True):
-            answer = answer.beside(expected)
+            answer = answer.without_allowed_changes(expected)
             if answer.status not in ("value", "raised") or matches(exercise, case, answer, expected):
                 continue
             if _has_one_right_answer(exercise, case, expected):
@@ -71,7 +71,7 @@ def _has_one_right_answer(exercise: Exercise, case: Case, expected: Answer) -> b
     """
     calls = calls_for([case], [None])
     return all(
-        is_right(exercise, case, answer.beside(expected), expected)
+        is_right(exercise, case, answer.without_allowed_changes(expected), expected)
         for way in exercise.right_answers
         for answer in answers_of(way, calls)
     )
@@ -115,8 +115,8 @@ def _with_fitting_state(reference: Callable[..., Any], case: Case) -> Case:
         return case
     builder = BUILDERS[build.builder]
     try:
-        made = reference(*build.args, **build.kwargs)
-        shapes = {name: parameter.shape for name, parameter in builder.parameters(made).items()}
+        instance = reference(*build.args, **build.kwargs)
+        shapes = {name: parameter.shape for name, parameter in builder.parameters(instance).items()}
         fitting = {name: state[name][tuple(map(slice, shape))] for name, shape in shapes.items()}
     except Exception:  # no object of such a size
         return case
@@ -157,9 +157,9 @@ def _with_sum(options: Sequence[Sequence[int]], total: int) -> Iterator[tuple[in
             yield ()
         return
     first, rest = options[0], options[1:]
-    least, most = sum(map(min, rest)), sum(map(max, rest))
+    least, largest = sum(map(min, rest)), sum(map(max, rest))
     for number in first:
-        if least <= total - number <= most:
+        if least <= total - number <= largest:
             yield from ((number, *others) for others in _with_sum(rest, total - number))
 
 
@@ -209,9 +209,9 @@ def _cut(
     """What stands at the beginning of the arrays, or at their end: one of them may be all alike."""
     kind = kind_of(value)
     if isinstance(kind, ArrayKind):
-        kept = [(size, sizes.get(size, size)) for size in value.shape]
+        lengths = [(size, sizes.get(size, size)) for size in value.shape]
         return change(
-            kind, value[tuple(slice(size - left, size) if end else slice(left) for size, left in kept)]
+            kind, value[tuple(slice(size - left, size) if end else slice(left) for size, left in lengths)]
         )
     if isinstance(value, dict):
         return {key: _cut(entry, sizes, change, end) for key, entry in value.items()}

@@ -19,7 +19,7 @@ from nbjudge.judge.verdict import Finding
 from nbjudge.kernel import requests
 from nbjudge.kernel.replies import CallAnswer
 from nbjudge.kernel.requests import LARGEST_REPLY
-from nbjudge.tutor.conversation import Abandoned, Asked, Conversation, Lost, Talk
+from nbjudge.tutor.conversation import Abandoned, Conversation, KernelRequest, Lost, Talk
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.help import (
     Part,
@@ -129,11 +129,11 @@ class Tutor:
         assignment = self._material.assignments[folder]
         return _parts_reply(one_page(assignment, self._disclosure(assignment), right))
 
-    def answer(self, conversation: str, said: str | bytes | None, lost: str = "") -> Reply:
+    def answer(self, conversation: str, reply: str | bytes | None, lost: str = "") -> Reply:
         """What the kernel gave to the last question, or why it gave nothing: "late" or "died"."""
         if (begun := self._open.get(conversation)) is None:
             return {"said": TOO_LATE}
-        begun[1].answer(Lost(lost or "late") if said is None or len(said) > LARGEST_REPLY else said)
+        begun[1].answer(Lost(lost or "late") if reply is None or len(reply) > LARGEST_REPLY else reply)
         return self._go_on(conversation, *begun[1:])
 
     def program(self) -> Reply:
@@ -166,7 +166,7 @@ class Tutor:
             if isinstance(error, Abandoned):
                 return {"said": TOO_LATE}
             raise
-        if isinstance(coming, Asked):
+        if isinstance(coming, KernelRequest):
             return {
                 "conversation": conversation,
                 "question": coming.request,

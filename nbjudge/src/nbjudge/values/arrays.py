@@ -49,15 +49,15 @@ class ArrayKind(Kind):
         dtype = self.dtype(value)
         if tuple(value.shape) != tuple(other.shape) or dtype != self.dtype(other):
             return False
-        mine, theirs = self.as_numbers(value), self.as_numbers(other)
-        if np.array_equal(mine, theirs):
+        values, others = self.as_numbers(value), self.as_numbers(other)
+        if np.array_equal(values, others):
             return True
-        if mine.dtype.kind in "mM":
-            return equal_nan and np.array_equal(mine, theirs, equal_nan=True)
-        if mine.dtype.kind not in "fc":
+        if values.dtype.kind in "mM":
+            return equal_nan and np.array_equal(values, others, equal_nan=True)
+        if values.dtype.kind not in "fc":
             return False
         rtol, atol = tolerance.float64 if dtype in DOUBLE else tolerance.float32
-        return bool(np.allclose(mine, theirs, rtol=rtol, atol=atol, equal_nan=equal_nan))
+        return bool(np.allclose(values, others, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
     def describe(self, value: Any) -> str:
         dtype = self.dtype(value)

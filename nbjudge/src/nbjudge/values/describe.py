@@ -71,9 +71,9 @@ def number(value: Any) -> str:
     return f"{value:.{DIGITS}g}" if isinstance(value, (float, complex)) else str(value)
 
 
-def told_apart(mine: Any, right: Any) -> tuple[str, str]:
+def told_apart(actual: Any, expected: Any) -> tuple[str, str]:
     """Two numbers with few digits, or with as many as it takes to see that they differ."""
-    values = [value.item() if hasattr(value, "item") else value for value in (mine, right)]
+    values = [value.item() if hasattr(value, "item") else value for value in (actual, expected)]
     if not all(isinstance(value, float) for value in values):
         return short(values[0]), short(values[1])
     for digits in range(DIGITS, MOST_DIGITS + 1):

@@ -67,7 +67,7 @@ def why_it_cannot_travel(value: Any, depth: int = 0) -> str:
         if depth > DEEPEST_NEST or len(value) > LONGEST_LIST:
             return "what is nested too deeply or holds too many entries"
         entries = value.values() if isinstance(value, dict) else value
-        return next((said for entry in entries if (said := why_it_cannot_travel(entry, depth + 1))), "")
+        return next((reason for entry in entries if (reason := why_it_cannot_travel(entry, depth + 1))), "")
     tree = Message().tree(value, depth)
     known = ", ".join(dict.fromkeys(kind.noun for kind in KINDS))
     return (

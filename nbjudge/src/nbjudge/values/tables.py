@@ -95,22 +95,22 @@ class PandasKind(Kind):
         """The first entry that differs by more than rounding."""
         import pandas
 
-        for label, mine, right in zip(expected.index, value.tolist(), expected.tolist(), strict=True):
-            both_missing = pandas.isna(mine) is True and pandas.isna(right) is True
-            close = isinstance(mine, float) and isinstance(right, float) and abs(mine - right) <= 1e-5
-            if not (both_missing or close or mine == right):
-                yield f"{name} is {_entry(mine)} in the row {_entry(label)}, and {_entry(right)} is right."
+        for label, actual, wanted in zip(expected.index, value.tolist(), expected.tolist(), strict=True):
+            both_missing = pandas.isna(actual) is True and pandas.isna(wanted) is True
+            close = isinstance(actual, float) and isinstance(wanted, float) and abs(actual - wanted) <= 1e-5
+            if not (both_missing or close or actual == wanted):
+                yield f"{name} is {_entry(actual)} in the row {_entry(label)}, and {_entry(wanted)} is right."
                 return
 
     def _rows_differ(self, name: str, value: Any, expected: Any) -> Iterator[str]:
         if len(value) != len(expected):
             yield f"{name} has {len(value)} rows, and {len(expected)} were asked for."
         elif list(value.index) != list(expected.index):
-            mine, right = (_some(index) for index in (value.index, expected.index))
+            actual, wanted = (_some(index) for index in (value.index, expected.index))
             if sorted(map(str, value.index)) == sorted(map(str, expected.index)):
-                yield f"{name} has its rows in another order: its index is {mine}, and {right} was asked for."
+                yield f"{name} has its rows in another order: its index is {actual}, not {wanted}."
             else:
-                yield f"{name} has the index {mine}, and {right} was asked for."
+                yield f"{name} has the index {actual}, and {wanted} was asked for."
 
 
 class Columns(PandasKind):
@@ -203,18 +203,18 @@ class Tables(PandasKind):
         return True
 
     def differences(self, name: str, value: Any, expected: Any) -> Iterator[str]:
-        mine, right = list(value.columns), list(expected.columns)
-        missing = [column for column in right if column not in mine]
-        extra = [column for column in mine if column not in right]
+        actual, wanted = list(value.columns), list(expected.columns)
+        missing = [column for column in wanted if column not in actual]
+        extra = [column for column in actual if column not in wanted]
         if missing or extra:
             lacks = f"lacks {_some(missing)}" if missing else ""
             has = f"has {_some(extra)} too many" if extra else ""
             yield f"Of the columns, {name} {' and '.join(filter(None, (lacks, has)))}."
-        elif mine != right:
-            yield f"{name} has its columns in the order {_some(mine)}, and {_some(right)} was asked for."
+        elif actual != wanted:
+            yield f"{name} has its columns in the order {_some(actual)}, and {_some(wanted)} was asked for."
         yield from self._rows_differ(name, value, expected)
         for column in (
-            right if mine == right and len(value) == len(expected) and value.columns.is_unique else ()
+            wanted if actual == wanted and len(value) == len(expected) and value.columns.is_unique else ()
         ):
             called = f"{name}'s column {column!r}"
             yield from self._entries_differ(called, value[column], expected[column])
@@ -225,10 +225,10 @@ class Tables(PandasKind):
         return f"a DataFrame of {len(value)} rows and {len(value.columns)} columns"
 
 
-def _some(entries: Any, most: int = 4) -> str:
-    listed = list(entries[: most + 1])
-    shown = ", ".join(_entry(entry) for entry in listed[:most])
-    return f"[{shown}{', …' if len(listed) > most else ''}]"
+def _some(entries: Any, limit: int = 4) -> str:
+    listed = list(entries[: limit + 1])
+    shown = ", ".join(_entry(entry) for entry in listed[:limit])
+    return f"[{shown}{', …' if len(listed) > limit else ''}]"
 
 
 def _entry(entry: Any) -> str:

@@ -57,7 +57,7 @@ def set_resource_limits(limits: dict[str, int]) -> None:
     """Set the limits of each process; the supervisor enforces those of all together."""
     at_start = sizes_in("/proc/self/status")
     reserved = limits["processes"] * ADDRESSES_PER_THREAD
-    for what, most in (
+    for what, limit in (
         (resource.RLIMIT_DATA, at_start["VmData"] + limits["memory"]),
         (resource.RLIMIT_AS, at_start["VmSize"] + limits["memory"] + reserved),
         (resource.RLIMIT_NPROC, limits["processes"] + OTHER_PROCESSES),
@@ -73,8 +73,8 @@ def set_resource_limits(limits: dict[str, int]) -> None:
         (resource.RLIMIT_RTPRIO, 0),
     ):
         _, allowed = resource.getrlimit(what)
-        most = most if allowed == resource.RLIM_INFINITY else min(most, allowed)
-        resource.setrlimit(what, (most, most))
+        limit = limit if allowed == resource.RLIM_INFINITY else min(limit, allowed)
+        resource.setrlimit(what, (limit, limit))
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # too large a file is an error, not a death
     prefer_for_oom_killer()
 

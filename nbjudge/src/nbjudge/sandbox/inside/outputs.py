@@ -133,7 +133,7 @@ def _showable(data: Any) -> dict[str, str]:
     if not isinstance(data, dict):
         return {}
     shown = {mime: text(data[mime]) for mime in SHOWABLE if mime in data}
-    return {mime: said for mime, said in shown.items() if mime not in PICTURES or is_modest(said)}
+    return {mime: data for mime, data in shown.items() if mime not in PICTURES or is_modest(data)}
 
 
 def _display_id(content: dict[str, Any]) -> str:
