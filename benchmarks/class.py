@@ -154,12 +154,12 @@ def _figures(blocks: dict[str, list[Block]], students: int) -> dict[str, Any]:
 def _ratios(graders: dict[str, Any]) -> list[dict[str, Any]]:
     found = []
     for (one, other), goal in RATIOS.items():
-        mine, theirs = graders[one], graders[other]
-        pairs = zip(mine["seconds_a_notebook"], theirs["seconds_a_notebook"], strict=True)
+        first, second = graders[one], graders[other]
+        pairs = zip(first["seconds_a_notebook"], second["seconds_a_notebook"], strict=True)
         found.append(
             {
                 "ratio": f"{one} / {other}",
-                "class_with_starts": mine["seconds"] / theirs["seconds"],
+                "class_with_starts": first["seconds"] / second["seconds"],
                 "without_starts": results.spread([left / right for left, right in pairs]),
                 "goal": goal,
             }

@@ -103,10 +103,10 @@ def _run(
 
     Raises SystemExit, with the command's last words, where it fails or leaves someone out.
     """
-    with open(log, "w", encoding="utf-8") as said:
+    with open(log, "w", encoding="utf-8") as log_file:
         started = time.time()
         run = subprocess.run(
-            command, cwd=lesson.course.root, stdout=said, stderr=said, env=environment(), check=False
+            command, cwd=lesson.course.root, stdout=log_file, stderr=log_file, env=environment(), check=False
         )
         seconds = time.time() - started
     notebooks = [graded_notebook(lesson, student) for student in students]

@@ -165,8 +165,8 @@ def _at_once(port: int, exercise: str, learners: list[list[Message]], out: Any) 
         began = time.perf_counter()
         reply: dict[str, Any] = {"conversation": ""}
         for action, message in learners[number]:
-            said = message | {"conversation": reply["conversation"]}
-            reply = _heard(connection, action, said, f"learner {number}")
+            request = message | {"conversation": reply["conversation"]}
+            reply = _heard(connection, action, request, f"learner {number}")
         seconds[number] = time.perf_counter() - began
         if "points" not in reply:
             out.print(f"{exercise}: {reply}")
@@ -224,7 +224,7 @@ async def _serve() -> None:
         def user(self, model: dict[str, Any]) -> User:
             return User(model["name"])
 
-    class Nobody:
+    class NoLogin:
         """Looks at the board."""
 
     torch.set_num_threads(1)
@@ -237,7 +237,7 @@ async def _serve() -> None:
     warm_up(tutors)
     (socket,) = bind_sockets(0, "127.0.0.1")
     HTTPServer(
-        application(AppState(tutors, KnownByName(), KEYS), "/tutor/", Nobody), **SERVER_LIMITS
+        application(AppState(tutors, KnownByName(), KEYS), "/tutor/", NoLogin), **SERVER_LIMITS
     ).add_sockets([socket])
     print(socket.getsockname()[1], flush=True)
     await asyncio.Event().wait()

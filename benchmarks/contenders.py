@@ -75,12 +75,12 @@ class Contender:
 
 def start(name: str, lesson: Assignment, log: Path, slow: bool = False) -> Contender:
     """Start the contender `name` (see `served`) in its course folder; what it says goes into `log`."""
-    with open(log, "a", encoding="utf-8") as said:
+    with open(log, "a", encoding="utf-8") as log_file:
         process = subprocess.Popen(
             [sys.executable, str(SERVER), name, str(lesson.course.root), lesson.folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=said,
+            stderr=log_file,
             text=True,
             env=environment(),
         )

@@ -130,9 +130,9 @@ def _ratios(contenders: dict[str, Contender]) -> list[dict[str, Any]]:
     """Notebook by notebook, and for the whole class with the starts."""
     found = []
     for (one, other), goal in RATIOS.items():
-        mine, theirs = contenders[one], contenders[other]
-        pairs = zip(mine.seconds, theirs.seconds, strict=True)
-        whole = (mean(mine.seconds) + _share(mine)) / (mean(theirs.seconds) + _share(theirs))
+        first, second = contenders[one], contenders[other]
+        pairs = zip(first.seconds, second.seconds, strict=True)
+        whole = (mean(first.seconds) + _share(first)) / (mean(second.seconds) + _share(second))
         found.append(
             {
                 "ratio": f"{one} / {other}",

@@ -50,7 +50,7 @@ class Run:
     first_done: float  # seconds until the first notebook was done
     first_tenth: float  # seconds a submission, over the first tenth of the class that was done
     last_tenth: float
-    again: float = 0.0  # seconds of the same command with nothing changed
+    unchanged_seconds: float = 0.0  # seconds of the same command with nothing changed
 
     @property
     def a_submission(self) -> float:
@@ -121,7 +121,7 @@ def _measure(lesson: Assignment, size: int, workers: int | None, console: Consol
             last_tenth=(moments[-1] - moments[-1 - tenth]) / tenth,
         )
         with console.status("The same again, with nothing changed …"):
-            return replace(run, again=_watched(command, course, lambda: None)[0])
+            return replace(run, unchanged_seconds=_watched(command, course, lambda: None)[0])
 
 
 def _watched(command: list[str], course: Assignment, show: Callable[[], None]) -> tuple[float, int, int]:
@@ -131,9 +131,11 @@ def _watched(command: list[str], course: Assignment, show: Callable[[], None]) -
     """
     log = course.course.root / "benchmark.log"
     resident = proportional = 0
-    with open(log, "w", encoding="utf-8") as said:
+    with open(log, "w", encoding="utf-8") as log_file:
         started = time.perf_counter()
-        process = psutil.Popen(command, cwd=course.course.root, stdout=said, stderr=said, env=environment())
+        process = psutil.Popen(
+            command, cwd=course.course.root, stdout=log_file, stderr=log_file, env=environment()
+        )
         while True:
             try:
                 process.wait(BETWEEN_LOOKS)
@@ -178,7 +180,7 @@ def _show(content: dict[str, Any], console: Console) -> None:
             f"{run['seconds']:.1f}",
             f"{run['seconds_a_submission']:.3f}",
             f"{run['first_done']:.1f}",
-            f"{run['again']:.2f} (goal: under 2)",
+            f"{run['unchanged_seconds']:.2f} (goal: under 2)",
             f"{run['peak_resident'] / MIB:.0f} ({run['peak_proportional'] / MIB:.0f})",
         )
     ratios = Table("ratio", "", "goal")

@@ -41,10 +41,10 @@ def main() -> None:
         figures = (row["first"], row["again"], row["answer"])
         table.add_row(row["exercise"], *(f"{figure:.3f} s" for figure in figures), f"{row['ratio']:.2f}")
     out.print(table)
-    again = sorted(row["again"] for row in rows)
+    repeats = sorted(row["again"] for row in rows)
     slow = [row["exercise"] for row in rows if row["again"] > LIMIT]
     out.print(f"Started after {started:.2f} s; {len(rows)} exercises.")
-    out.print(f"Again: median {statistics.median(again):.3f} s, slowest {again[-1]:.3f} s; ", end="")
+    out.print(f"Again: median {statistics.median(repeats):.3f} s, slowest {repeats[-1]:.3f} s; ", end="")
     out.print(f"over {LIMIT} s: {', '.join(slow) or 'none'}.")
     ratio = statistics.median(row["ratio"] for row in rows)
     out.print(f"To calling the answer itself: median {ratio:.2f} times.")
@@ -58,11 +58,11 @@ def _rows(checks: int) -> Iterator[dict[str, Any]]:
             names[exercise] = lesson.reference_answer(exercise)
             first, _ = _check(lesson.folder, exercise)
             looks = [_check(lesson.folder, exercise) for _ in range(checks)]
-            again, answer = (statistics.median(column) for column in zip(*looks, strict=True))
+            repeat, answer = (statistics.median(column) for column in zip(*looks, strict=True))
             yield {
                 "exercise": exercise,
                 "first": first,
-                "again": again,
+                "again": repeat,
                 "answer": answer,
                 "ratio": statistics.median(total / own for total, own in looks),
             }

@@ -19,8 +19,8 @@ def test_the_bars_are_the_softmax_of_the_scores(angle):
     scores = KEYS.double() @ torch.tensor([2 * math.cos(turned), 2 * math.sin(turned)], dtype=torch.float64)
     heights = [bar.get_height() for bar in figure.axes[1].containers[0]]
     assert heights == pytest.approx(torch.softmax(scores, -1).tolist())
-    said = figure.get_label()
-    assert f"z {scores[3]:.2f}" in said and f"Most weight to {NAMES[int(scores.argmax())]}" in said
+    label = figure.get_label()
+    assert f"z {scores[3]:.2f}" in label and f"Most weight to {NAMES[int(scores.argmax())]}" in label
 
 
 def test_keys_that_cannot_be_drawn_are_refused():
@@ -32,13 +32,13 @@ def test_keys_that_cannot_be_drawn_are_refused():
 def test_shares_are_parted_as_well_as_rounding_lets_them(percent):
     first, second = 2.37, -1.14
     figure = arrows.shares_figure(percent, (first, second))
-    said, told = ([bar.get_height() for bar in ax.containers[0]] for ax in figure.axes)
+    mixture, originals = ([bar.get_height() for bar in ax.containers[0]] for ax in figure.axes)
     share = percent / 100
-    assert said == pytest.approx(
+    assert mixture == pytest.approx(
         [share * first + (1 - share) * second, (1 - share) * first + share * second], abs=0.05
     )
     growth = 1 / (2 * share - 1)
-    assert told == pytest.approx([first, second], abs=0.05 * growth + 1e-9)
+    assert originals == pytest.approx([first, second], abs=0.05 * growth + 1e-9)
     assert f"at most {growth:.1f}-fold" in figure.get_label()
 
 
@@ -46,21 +46,21 @@ def test_equal_shares_cannot_be_parted():
     assert "nothing parts the two values" in arrows.shares_figure(50).get_label()
 
 
-@pytest.mark.parametrize(("angle", "most"), [(0, 1), (-60, 0), (60, 2), (180, 4), (-25, 1)])
-def test_a_question_that_is_turned_finds_another_place(angle, most):
+@pytest.mark.parametrize(("angle", "position"), [(0, 1), (-60, 0), (60, 2), (180, 4), (-25, 1)])
+def test_a_question_that_is_turned_finds_another_place(angle, position):
     figure = arrows.question_figure(angle)
     (cells,) = figure.axes[1].collections
     weights = torch.tensor(cells.get_array()).reshape(6, 6)
-    assert int(weights[1].argmax()) == most and f"most at place {most}" in figure.get_label()
+    assert int(weights[1].argmax()) == position and f"most at place {position}" in figure.get_label()
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(6, dtype=torch.float64))
 
 
 MADE = [lambda: arrows.query_slider(KEYS, names=NAMES), arrows.shares_slider, arrows.question_slider]
 
 
-@pytest.mark.parametrize("made", MADE)
-def test_a_slider_moves_picture_and_words(made):
-    widget = made()
+@pytest.mark.parametrize("make_slider", MADE)
+def test_a_slider_moves_picture_and_words(make_slider):
+    widget = make_slider()
     slider, exact = widget.children[0].children
     before = bytes(widget.children[1].value), widget.children[2].value
     slider.value = slider.max

@@ -47,7 +47,7 @@ def test_the_answers_are_the_saved_ones_found_from_the_folder_or_one_within(less
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         (
             "rotate",
@@ -58,10 +58,10 @@ def test_the_answers_are_the_saved_ones_found_from_the_folder_or_one_within(less
         ("generate", "made = 1", "does not define `generate`"),
     ],
 )
-def test_what_is_missing_is_said_in_a_sentence(lessons, name, text, said):
+def test_what_is_missing_is_said_in_a_sentence(lessons, name, text, message):
     for part in PARTS:
         edited(lessons / part, lambda cell, old: text if cell == name else old)
-    with pytest.raises(NoAnswerYet, match=said) as raised:
+    with pytest.raises(NoAnswerYet, match=message) as raised:
         own_answers(lessons)
     assert raised.value._render_traceback_() == [str(raised.value)]
 
@@ -99,8 +99,8 @@ def test_it_learns_what_follows_and_writes_it():
     written = write(model, own.generate, text, "cde", length=2 * WINDOW)
     assert written.startswith("cdefgh\nabcdefgh\n") and len(written) == 3 + 2 * WINDOW
     assert write(model, own.generate, text, "c", length=5, seed=1) == "cdefgh"
-    for start, said in (("", "a character at least"), ("Z", "never read 'Z'")):
-        with pytest.raises(ValueError, match=said):
+    for start, message in (("", "a character at least"), ("Z", "never read 'Z'")):
+        with pytest.raises(ValueError, match=message):
             write(model, own.generate, text, start)
 
 
@@ -116,17 +116,17 @@ def test_the_script_trains_and_writes_in_a_folder_of_lessons(lessons):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--lessons", "."), "no notebook"),
         (("--seconds", "0"), "more than 0 seconds"),
         (("--temperature", "-1"), "above 0"),
     ],
 )
-def test_the_script_says_what_is_wrong_in_a_sentence(tmp_path, words, said):
+def test_the_script_says_what_is_wrong_in_a_sentence(tmp_path, words, message):
     (tmp_path / "empty").mkdir()
     done = run(*words, folder=tmp_path / "empty")
-    assert done.returncode and said in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode and message in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_start_that_cannot_be_read_is_said_before_the_training(lessons):

@@ -164,8 +164,8 @@ def test_articles_follow_the_sound(word, expected):
 def test_a_slot_is_filled_alike_within_a_text_and_its_second_differently():
     for seed in range(20):
         writer = Writer({"place": ["Rome", "Oslo"]}, random.Random(seed))
-        one, again, two = writer.sentence("{place} {place} {place.2}").split()
-        assert one == again != two
+        one, repeated, two = writer.sentence("{place} {place} {place.2}").split()
+        assert one == repeated != two
 
 
 def test_ambiguous_words_are_used_under_several_topics(news):

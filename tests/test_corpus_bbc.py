@@ -39,20 +39,20 @@ def hub(monkeypatch):
     def start(status=200):
         class Answer(BaseHTTPRequestHandler):
             def do_GET(self):
-                asked.append(self.path)
+                paths.append(self.path)
                 self.send_response(status)
                 self.end_headers()
 
             def log_message(self, *_):
                 """Keep the test's output clean."""
 
-        asked = []
+        paths = []
         server = HTTPServer(("127.0.0.1", 0), Answer)
         servers.append(server)
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
         monkeypatch.setenv("no_proxy", "127.0.0.1")
-        return asked
+        return paths
 
     yield start
     for server in servers:

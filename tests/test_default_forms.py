@@ -60,8 +60,8 @@ def test_make_build_finds_a_clone_built_and_enters_its_lessons(clone):
 def test_make_bundle_makes_the_zip(clone):
     done = typed(clone, "make", "bundle")
     assert done.returncode == 0, done.stdout + done.stderr
-    (made,) = (clone / "dist").glob("attention-lab-*.zip")
-    assert zipfile.ZipFile(made).testzip() is None
+    (bundle,) = (clone / "dist").glob("attention-lab-*.zip")
+    assert zipfile.ZipFile(bundle).testzip() is None
 
 
 @pytest.mark.timeout(900)

@@ -67,7 +67,7 @@ def test_a_folder_that_is_no_demo_is_never_removed(tmp_path, kind):
         (1, None, NONE, False),
         (3, "twice", Expected("mistake", "twice"), True),
         (0, "twice", Expected("mistake", "twice"), True),
-        (3, "thrice", Expected("mistake", "twice"), False),
+        (3, "halved", Expected("mistake", "twice"), False),
         (3, None, Expected("mistake", "twice"), False),
         (4, "twice", Expected("mistake", "twice"), False),
     ],

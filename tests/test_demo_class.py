@@ -267,8 +267,8 @@ def test_broken_answers_are_broken_in_the_way_they_say(lesson):
 def test_moved_cells_are_all_there_but_the_graded_ones(lesson):
     release = release_of(lesson)
     moved = filled_in(release, hand_in_of("cells moved, deleted", lesson))
-    kept = [cell.id for cell in release.cells if not cell.metadata.get("nbgrader", {}).get("grade")]
-    assert [cell.id for cell in moved.cells] == kept[::-1]
+    remaining = [cell.id for cell in release.cells if not cell.metadata.get("nbgrader", {}).get("grade")]
+    assert [cell.id for cell in moved.cells] == remaining[::-1]
 
 
 def hand_in_of(kind, lesson):

@@ -16,12 +16,12 @@ QUERY, KEY = torch.tensor([1.0, 0.5]), torch.tensor([0.5, 1.0])
 def test_the_score_is_that_of_complex_numbers_and_the_same_at_every_place(distance):
     query, key = complex(*QUERY.tolist()), complex(*KEY.tolist())
     for place in (distance, distance + 1, 45):
-        said = dials_figure(place, QUERY, KEY, distance=distance).get_label()
+        label = dials_figure(place, QUERY, KEY, distance=distance).get_label()
         turned = query * cmath.exp(1j * place), key * cmath.exp(1j * (place - distance))
         score = (turned[0] * turned[1].conjugate()).real
-        assert f"Score: {score:.4f}." in said
-        assert f"Score: {(query * key.conjugate() * cmath.exp(1j * distance)).real:.4f}." in said
-        degrees = [float(number) for number in re.findall(r"(-?\d+)°", said)]
+        assert f"Score: {score:.4f}." in label
+        assert f"Score: {(query * key.conjugate() * cmath.exp(1j * distance)).real:.4f}." in label
+        degrees = [float(number) for number in re.findall(r"(-?\d+)°", label)]
         assert (degrees[0] - degrees[1] - degrees[2]) % 360 in (0, 1, 359)
 
 

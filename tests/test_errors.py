@@ -1,4 +1,4 @@
-"""Exceptions: public ones stand in errors.py, and only the command line ends a process."""
+"""Exceptions: public ones are in errors.py, and only the command line ends a process."""
 
 import ast
 from pathlib import Path

@@ -53,13 +53,13 @@ def test_a_refusal_may_name_one_or_the_other(sentence, capsys):
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
         (broken("10 is odd"), "odd: name 5, or 10 and 2 in the sentence; yours says “10 is odd”."),
         (int, "odd: raise a ValueError whose sentence names 5, or 10 and 2."),
         ([].pop, "names 5, or 10 and 2, not IndexError: pop from empty list"),
     ],
 )
-def test_a_refusal_says_which_numbers_are_wanted(answer, said):
-    with pytest.raises(AssertionError, match=re.escape(said)):
+def test_a_refusal_says_which_numbers_are_wanted(answer, message):
+    with pytest.raises(AssertionError, match=re.escape(message)):
         refuses("odd", answer, naming=(5,), or_naming=(10, 2))

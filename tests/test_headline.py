@@ -1,4 +1,4 @@
-"""A headline that is typed: its desk, its weights, and both in words."""
+"""The widget that classifies a typed headline: its figure, its text and its examples."""
 
 import pytest
 import torch

@@ -101,7 +101,7 @@ def many_heads_with(number):
 
 
 @pytest.mark.parametrize(
-    ("name", "made"),
+    ("name", "make_answer"),
     [
         ("masked_softmax", softmax_with),
         ("masked_attention", attention_with),
@@ -110,8 +110,8 @@ def many_heads_with(number):
         ("EfficientMultiHeadAttention", many_heads_with),
     ],
 )
-def test_a_number_that_scores_may_reach_hides_nothing(name, made):
+def test_a_number_that_scores_may_reach_hides_nothing(name, make_answer):
     for number in (-1e3, -1e4):
-        assert points_lost(name, made(number)) > 0
+        assert points_lost(name, make_answer(number)) > 0
     for number in (-1e9, torch.finfo(torch.float32).min):
-        assert points_lost(name, made(number)) == 0, number
+        assert points_lost(name, make_answer(number)) == 0, number

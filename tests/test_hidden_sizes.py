@@ -63,18 +63,18 @@ def sizes_of(case: Case, answer: Any) -> set[int]:
     """What a case's axes are long, and what its module or result is to be long; 1 only repeats itself."""
     called = case.build if case.build is not None else case
     given = inspect.signature(answer).bind(*called.args, **called.kwargs).arguments
-    asked = [value for name, value in given.items() if name not in NO_SIZES]
+    arguments = [value for name, value in given.items() if name not in NO_SIZES]
     inputs = [*case.args, *case.kwargs.values()] if case.build is not None else []
-    return {size for value in (*asked, *inputs) for shape in shapes_of(value) for size in shape} - {1}
+    return {size for value in (*arguments, *inputs) for shape in shapes_of(value) for size in shape} - {1}
 
 
 def cases_of(exercise, seed: int, deliberate: bool = False):
     """Each group with its cases, but for those that the judge's code turns into something else first."""
     for group in exercise.groups:
         cases = group.cases(exercise.draw(group_seed(seed, exercise.name, group.name)))
-        asked = [case for case in cases if case.through is None]
-        if asked and (deliberate or not any(word in group.name for word in DELIBERATE)):
-            yield group, asked
+        direct_cases = [case for case in cases if case.through is None]
+        if direct_cases and (deliberate or not any(word in group.name for word in DELIBERATE)):
+            yield group, direct_cases
 
 
 @every_exercise

@@ -35,7 +35,7 @@ SLOW = {
     "flash_attention",
     "flash_backward",
 }  # lessons and exercises
-SEEDS_ASKED_ANEW = 3 if EVERY_SEED else 1  # on the others a mistake's answers are those it is looked up by
+SEEDS_WITH_RETEST = 3 if EVERY_SEED else 1  # on the others a mistake's answers are those it is looked up by
 SEEDS_ROUNDED = range(2) if EVERY_SEED else range(1)
 # Seconds for one test: a block of a layer with many mistakes takes minutes, and a busy machine more of them.
 pytestmark = [
@@ -88,7 +88,7 @@ def asking_once(exercise, reference, mistake, seed):
     """
     questions = draw_groups(exercise, reference, seed)
 
-    first = [call for asked in questions for call in asked.calls]
+    first = [call for drawn_group in questions for call in drawn_group.calls]
 
     def ask(_name, calls, _watch) -> Reply:
         if len(calls) != len(first) or any(
@@ -98,11 +98,11 @@ def asking_once(exercise, reference, mistake, seed):
         return Reply(
             [
                 # What the judge looks a mistake up by is not measured.
-                asked.mistake_answer(mistake, index)
+                drawn_group.mistake_answer(mistake, index)
                 if call["measure"] is None
                 else answers_of(mistake.answer, [call])[0]
-                for asked in questions
-                for index, call in enumerate(asked.calls)
+                for drawn_group in questions
+                for index, call in enumerate(drawn_group.calls)
             ]
         )
 
@@ -144,7 +144,7 @@ def test_right_answers_get_full_marks_on_every_seed(lesson, exercise, block):
     for seed in seeds_of(lesson, exercise, block):
         for answer in (reference, *exercise.right_answers):
             # What runs is the same on every seed, and noting it is slow.
-            ask = asking(answer, traced=seed < SEEDS_ASKED_ANEW)
+            ask = asking(answer, traced=seed < SEEDS_WITH_RETEST)
             verdict = judge_exercise(exercise, reference, ask, seed)
             wrong = f"{answer.__name__}, seed {seed}: {verdict.findings}"
             assert verdict.points == verdict.max_points, wrong
@@ -158,7 +158,7 @@ def test_every_mistake_loses_points_and_is_named_first_on_every_seed(lesson, exe
     for seed in seeds_of(lesson, exercise, block):
         for mistake in exercise.mistakes:
             # A mistake that answered otherwise when it is asked again would show on any seed.
-            alone = seed < SEEDS_ASKED_ANEW
+            alone = seed < SEEDS_WITH_RETEST
             ask = asking(mistake.answer) if alone else asking_once(exercise, reference, mistake, seed)
             verdict = judge_exercise(exercise, reference, ask, seed)
             assert verdict.points < verdict.max_points, f"{mistake.name}, seed {seed}: no point lost"

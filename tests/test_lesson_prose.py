@@ -61,7 +61,7 @@ def test_every_exercise_is_announced_with_its_effort_and_has_hints_unless_it_is_
             )
             text = cell.source[cell.source.index(f"## Exercise {number}.{place}") :]
             assert len(FACTS_LINE.findall(text)) == 1, (
-                f"Under the heading of `{name}` stands a line such as “Difficulty ●●○ · Importance ●●● "
+                f"Under the heading of `{name}` is a line such as “Difficulty ●●○ · Importance ●●● "
                 f"· about 6 minutes”: {READ}."
             )
             hints = DETAILS.findall(text)
@@ -119,16 +119,16 @@ def test_a_picture_or_slider_has_prose_beside_it(lesson):
     for position, cell in enumerate(cells):
         if cell.cell_type != "code" or not SHOWS.search(cell.source):
             continue
-        beside = [neighbour for neighbour in cells[position - 1 : position + 2] if neighbour is not cell]
+        neighbours = [neighbour for neighbour in cells[position - 1 : position + 2] if neighbour is not cell]
         paragraphs = [
             paragraph
-            for neighbour in beside
+            for neighbour in neighbours
             if neighbour.cell_type == "markdown"
             for paragraph in neighbour.source.split("\n\n")
             if not paragraph.startswith(("#", "|", "$", "<", "!"))
         ]
         assert any(re.search(r"\w[.?!:]\W*(\s|$)", paragraph) for paragraph in paragraphs), (
-            f"No sentence stands in the cell before or behind `{cell.id}`: say what it shows; {READ}."
+            f"There is no sentence in the cell before or behind `{cell.id}`: say what it shows; {READ}."
         )
 
 

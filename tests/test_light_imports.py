@@ -22,16 +22,16 @@ def imported(file: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-@pytest.mark.parametrize("room", ["report", "exports"])
-def test_no_table_and_no_picture_needs_a_heavy_library(room):
-    files = list((GRADER / room).rglob("*.py"))
+@pytest.mark.parametrize("package", ["report", "exports"])
+def test_no_table_and_no_picture_needs_a_heavy_library(package):
+    files = list((GRADER / package).rglob("*.py"))
     assert files and {file.name: found for file in files if (found := imported(file) & HEAVY)} == {}
 
 
 def test_a_heavy_import_would_be_seen(tmp_path):
-    late = tmp_path / "late.py"
-    late.write_text("def late():\n    import pandas.api\n    from torch.nn import Linear\n")
-    assert imported(late) & HEAVY == {"pandas", "torch"}
+    module = tmp_path / "late.py"
+    module.write_text("def late():\n    import pandas.api\n    from torch.nn import Linear\n")
+    assert imported(module) & HEAVY == {"pandas", "torch"}
 
 
 @pytest.mark.parametrize("package", ["pandas", "matplotlib"])

@@ -50,6 +50,10 @@ def test_who_takes_a_mask_for_a_row_per_sentence_loses_points(name, seed):
         wrong = row_per_sentence(reference)
     groups = [group for group in exercise.groups if "mask" in group.name or "equal" in group.name]
     groups += [group for group in exercise.groups if "batches" in group.name]
-    asked = [draw_group(exercise, group, reference, seed) for group in dict.fromkeys(groups)]
-    assert all(compare_group(exercise, each, answers_of(reference, each.calls)).passed for each in asked)
-    assert not all(compare_group(exercise, each, answers_of(wrong, each.calls)).passed for each in asked)
+    drawn_groups = [draw_group(exercise, group, reference, seed) for group in dict.fromkeys(groups)]
+    assert all(
+        compare_group(exercise, each, answers_of(reference, each.calls)).passed for each in drawn_groups
+    )
+    assert not all(
+        compare_group(exercise, each, answers_of(wrong, each.calls)).passed for each in drawn_groups
+    )

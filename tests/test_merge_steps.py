@@ -25,11 +25,11 @@ def test_every_order_ends_on_the_softmax_of_all(order):
 
 
 def test_the_words_say_the_numbers_of_the_step():
-    said = merge_steps.merge_figure(2, SCORES, VALUES, block_size=2).get_label()
+    label = merge_steps.merge_figure(2, SCORES, VALUES, block_size=2).get_label()
     first = float((SCORES[:2] - 1).exp().sum())
     total = float((SCORES[:4] - 2.5).exp().sum())
-    assert f"the old total {first:.3f} is multiplied by exp(1.000 − 2.500)" in said
-    assert f"Maximum 2.500, total {total:.3f}" in said and "Still to come: 2, 3." in said
+    assert f"the old total {first:.3f} is multiplied by exp(1.000 − 2.500)" in label
+    assert f"Maximum 2.500, total {total:.3f}" in label and "Still to come: 2, 3." in label
     last = merge_steps.merge_figure(4, SCORES, VALUES, block_size=2).get_label()
     assert "no larger score" in last and "all of them" in last
 

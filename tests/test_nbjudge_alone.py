@@ -158,8 +158,8 @@ def test_init_again_changes_nothing(alone, graded_by_both):
 def test_a_file_of_checks_is_all_it_takes_for_fresh_inputs_and_named_mistakes(alone, graded_by_both):
     environment, course = alone[0], graded_by_both[2]
     shutil.copytree(EXAMPLE / "checks", course / "checks", ignore=shutil.ignore_patterns("__pycache__"))
-    said = environment.run("nbjudge", "try", cwd=course)
-    assert "Right answers get full marks, and each mistake is named." in said
+    output = environment.run("nbjudge", "try", cwd=course)
+    assert "Right answers get full marks, and each mistake is named." in output
     environment.run("nbjudge", "grade", "ps1", "--force", cwd=course)
     points = scores(course)
     assert points["ada"] == FULL

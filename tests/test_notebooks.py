@@ -132,7 +132,7 @@ def test_every_graded_cell_hides_one_check_worth_what_its_groups_are_worth(lesso
         hidden, names = HIDDEN.findall(cell.source), CHECK.findall(cell.source)
         assert len(hidden) == len(names) == 1, f"{cell.id} should have one hidden region with one check in it"
         (hidden,), (name,) = hidden, names
-        assert CHECK.findall(hidden) == [name], f"{cell.id}: the check stands outside the hidden region"
+        assert CHECK.findall(hidden) == [name], f"{cell.id}: the check is outside the hidden region"
         assert cell.id == f"test_{name}", f"{cell.id} checks {name}: call it test_{name}"
         worth, marked = lesson.exercises[name].points, marks_of(cell)["points"]
         assert worth == marked, f"{cell.id} is worth {marked} points, and its case groups {worth}"
@@ -162,7 +162,7 @@ def test_the_path_ends_on_the_whole_lesson_on_one_page(lesson):
     assert len(places) == 1, "one cell, behind the last exercise, should hold check()"
     page, behind = cells[places[0]], cells[places[0] + 1]
     assert page.id == "one-page" and behind.id == "excursions", (
-        f"check() stands in {page.id} before {behind.id}: its cell is one-page, and excursions come next"
+        f"check() is in {page.id} before {behind.id}: its cell is one-page, and excursions come next"
     )
     assert page.metadata == ASKED_FOR_HELP, f"the metadata of one-page should be {ASKED_FOR_HELP}"
     assert (lesson.checks_path / "one_page.py").is_file(), f"write {lesson.checks_path / 'one_page.py'}"
@@ -175,8 +175,8 @@ def test_every_exercise_has_an_answer_cell_and_a_graded_cell(lesson):
     assert names, f"no exercise is found under {lesson.checks_path}"
     answers, graded = set(answer_cells(notebook)), {cell.id for cell in graded_code_cells(notebook)}
     assert answers == names, f"answer cells and exercises differ in {answers ^ names}"
-    asked = {f"test_{name}" for name in names}
-    assert graded == asked, f"graded cells and exercises differ in {graded ^ asked}"
+    expected = {f"test_{name}" for name in names}
+    assert graded == expected, f"graded cells and exercises differ in {graded ^ expected}"
 
 
 @every_lesson
@@ -186,8 +186,8 @@ def test_an_answer_cell_is_one_documented_definition_with_one_solution(lesson):
         assert [getattr(node, "name", None) for node in nodes] == [name], f"{name}: define just that"
         (node,) = nodes
         documented = [n for n in ast.walk(node) if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
-        said = " ".join(ast.get_docstring(each) or "" for each in documented)
-        assert re.search(r"returns?\b|->", said), f"{name}: what is returned?"
+        docstrings = " ".join(ast.get_docstring(each) or "" for each in documented)
+        assert re.search(r"returns?\b|->", docstrings), f"{name}: what is returned?"
         assert SOLUTION.findall(cell.source), f"{name}: where does its solution begin and end?"
 
 

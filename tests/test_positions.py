@@ -101,17 +101,17 @@ def test_the_clock_slider_walks_through_the_positions():
 
 
 def test_the_encoding_slider_asks_for_the_width_and_length_it_shows():
-    asked = []
+    calls = []
 
     def remembered(max_len, embed_dim):
-        asked.append((max_len, embed_dim))
+        calls.append((max_len, embed_dim))
         return encode(max_len, embed_dim)
 
     widget = positions.encoding_slider(remembered, width=8, length=10)
     wide, long = sliders(widget)
     before = picture(widget)
     wide.value, long.value = 12, 20
-    assert asked == [(10, 8), (10, 12), (20, 12)]
+    assert calls == [(10, 8), (10, 12), (20, 12)]
     assert picture(widget).startswith(PNG) and picture(widget) != before
     assert "20 positions in 12 dimensions" in summary(widget)
 

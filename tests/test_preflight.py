@@ -38,12 +38,12 @@ def checks(course):
     file.write_text(CHECKS)
 
 
-def said(course) -> list[str]:
+def preflight_problems(course) -> list[str]:
     return [problem for lesson in course.assignments.values() for problem in preflight(lesson, QUIET)]
 
 
 def test_nothing_is_said_of_sound_checks(course):
-    assert said(course) == []
+    assert preflight_problems(course) == []
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_nothing_is_said_of_sound_checks(course):
     ],
 )
 def test_a_case_that_cannot_be_right_is_named_with_its_group(checks, new, sentence):
-    problems = said(checks(PLAIN, new))
+    problems = preflight_problems(checks(PLAIN, new))
     assert len(problems) == 1
     assert problems[0].startswith("Case 1 of the group “") and problems[0].endswith("fix it in checks/.")
     assert sentence in problems[0]
@@ -79,8 +79,8 @@ BROKEN = {
     ),
     "not right": (
         MISTAKE,
-        MISTAKE + "\n\n@double.also_right\ndef thrice(x):\n    return 3 * x\n",
-        "The right way thrice of `double` gets 0 of 2 points on seed 0: the group “zebra vectors” says",
+        MISTAKE + "\n\n@double.also_right\ndef triple(x):\n    return 3 * x\n",
+        "The right way triple of `double` gets 0 of 2 points on seed 0: the group “zebra vectors” says",
     ),
     "no such step": (
         'results=("doubled",)',
@@ -92,7 +92,7 @@ BROKEN = {
 
 @pytest.mark.parametrize(("old", "new", "sentence"), BROKEN.values(), ids=BROKEN)
 def test_what_the_author_has_to_fix_is_said_in_one_sentence(checks, old, new, sentence):
-    (problem,) = said(checks(old, new))
+    (problem,) = preflight_problems(checks(old, new))
     assert problem.startswith(sentence)
 
 

@@ -83,7 +83,7 @@ def test_places_of_measured_variances_stay_well_within_what_is_allowed():
     """Massart: the largest distance passes t with a chance of at most 2 exp(-2 n t²)."""
     scatter = sys.modules[EXERCISE.groups[0].make.__module__.rsplit(".", 1)[0] + ".score_variance_scatter"]
     dice = np.random.default_rng(5)
-    most = [scatter.furthest(dice.random(200)) for _ in range(2000)]
-    assert np.mean(np.array(most) > 0.1) < 2 * math.exp(-2 * 200 * 0.1**2)
-    assert max(most) < scatter.allowed(200)
+    distances = [scatter.furthest(dice.random(200)) for _ in range(2000)]
+    assert np.mean(np.array(distances) > 0.1) < 2 * math.exp(-2 * 200 * 0.1**2)
+    assert max(distances) < scatter.allowed(200)
     assert 2 * math.exp(-2 * 200 * scatter.allowed(200) ** 2) == pytest.approx(1e-7)

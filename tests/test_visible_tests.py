@@ -49,8 +49,8 @@ def test_what_they_miss_is_said(tmp_path):
     nbformat.write(notebook, source)
     (lesson,) = open_course(tmp_path / "course").choose("01_dot_product")
     score = visible_tests(lesson)[0]
-    said = " ".join(problems(score))
-    assert "The visible tests of `score` catch" in said and "leaves weights behind" in said
+    message = " ".join(problems(score))
+    assert "The visible tests of `score` catch" in message and "leaves weights behind" in message
 
 
 @every_lesson
@@ -65,7 +65,7 @@ def test_the_examples_own_frames_are_hidden():
     shell = InteractiveShell.instance()
     shell.run_cell("from attention_lab.examples import example, refuses, same\nimport torch")
     shell.run_cell("def mine(x):\n    return torch.relu(x)")
-    for code, said in (
+    for code, message in (
         ("example('one', torch.relu, torch.zeros(1), gives=[1.0])", "[1.0] is right, not [0.0]"),
         ("example('one', mine, 'text', gives=[1.0])", "mine(x)"),
         ("refuses('one', torch.relu, torch.zeros(1), naming=(3,))", "names 3"),
@@ -74,5 +74,5 @@ def test_the_examples_own_frames_are_hidden():
         with io.StringIO() as shown, contextlib.redirect_stdout(shown):
             shell.run_cell(code)
             traceback = re.sub(r"\x1b\[[0-9;]*m", "", shown.getvalue())
-        assert said in traceback and code[:20] in traceback
+        assert message in traceback and code[:20] in traceback
         assert "attention_lab/examples" not in traceback

@@ -13,8 +13,8 @@ def test_the_table_is_what_the_script_makes_and_small():
     words, meaning, context = train()
     stored = table()
     assert stored.words == words
-    for mine, made in ((stored.meaning, meaning), (stored.context, context)):
-        np.testing.assert_allclose(mine.numpy(), made.numpy(), atol=2e-3)
+    for actual, expected in ((stored.meaning, meaning), (stored.context, context)):
+        np.testing.assert_allclose(actual.numpy(), expected.numpy(), atol=2e-3)
     assert FILE.stat().st_size < 10_000
 
 
@@ -24,7 +24,7 @@ def test_the_table_is_what_the_script_makes_and_small():
         ("the fisherman pulled the boat on the bank", "bank", {"sailor", "wave"}, {"market", "counter"}),
         ("the clerk counted the money in the bank", "bank", {"banker", "money"}, {"shore", "water"}),
         ("the cat chased the mouse in the barn", "mouse", {"farmer", "cheese"}, {"program"}),
-        ("the student clicked the mouse on the desk", "mouse", {"programmer", "laptop"}, {"farmer"}),
+        ("the student clicked the mouse on the keyboard", "mouse", {"programmer", "laptop"}, {"farmer"}),
         ("the actor was the star in the film", "star", {"actor", "singer"}, {"planet"}),
     ],
 )

@@ -43,7 +43,7 @@ SECRETS = ("zebra", "quagga", "kinkajou", "okapi", "wombat", "numbat")
 VARIABLE = ("ATTENTION_LAB_PARENT", "wombat")
 PLAIN = "yield case(draw.normal(draw.sizes(1)[0]))"
 THROUGH = """
-    code = "# kinkajou: nobody is to read this\\ndef made(answer):\\n    return answer"
+    code = "# kinkajou: no student is to read this\\ndef made(answer):\\n    return answer"
     yield case(draw.normal(draw.sizes(1)[0]), through=MadeInKernel(code))
 """
 
@@ -128,7 +128,7 @@ class Arena:
         while (found := _forks()) and time.monotonic() < ends:
             time.sleep(0.1)
         found += [process for process in self._newcomers() if _bears_the_mark(process)]
-        return [said for process in found if (said := _still_there(process))]
+        return [description for process in found if (description := _still_there(process))]
 
     def _newcomers(self) -> Iterator[psutil.Process]:
         return (process for process in psutil.process_iter() if process not in self.strangers)

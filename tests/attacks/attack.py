@@ -150,9 +150,9 @@ class Attack:
         shown = arena.shown(self.name)
         if not re.search(self.proof, shown):
             return f"it did nothing: {shown[:500]}"
-        said = arena.graded.reason(self.name, "double")
-        if self._own("REASON", "") not in said:
-            return f"it is said to be {said}"
+        reason = arena.graded.reason(self.name, "double")
+        if self._own("REASON", "") not in reason:
+            return f"it is said to be {reason}"
         cost = _most_memory() - self._memory_before
         if cost > self._own("MOST_MEMORY", MOST_MEMORY):
             return f"it cost the grader {cost:.0f} MiB"

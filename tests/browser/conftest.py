@@ -89,8 +89,8 @@ def start_lab(tmp_path_factory):
     for lab in labs.values():
         lab.stop()
     for lab in labs.values():
-        said = lab.log.read_text()
-        assert lab.process.returncode == 0 and "JupyterLab has stopped." in said, said
+        log = lab.log.read_text()
+        assert lab.process.returncode == 0 and "JupyterLab has stopped." in log, log
 
 
 @pytest.fixture(scope="module")

@@ -38,12 +38,12 @@ class Formgrader:
     def press(self, row: str, button: str) -> str:
         """Press the button in a row's column; returns what is said then, and closes it."""
         self.row(row).locator(f".{button} a").click()
-        said = self.frame.locator("#success-modal, #error-modal")
-        expect(said).to_be_visible()
-        text = said.inner_text()
-        assert said.get_attribute("id") == "success-modal", text
-        said.get_by_role("button", name="OK").click()
-        expect(said).to_have_count(0)
+        modal = self.frame.locator("#success-modal, #error-modal")
+        expect(modal).to_be_visible()
+        text = modal.inner_text()
+        assert modal.get_attribute("id") == "success-modal", text
+        modal.get_by_role("button", name="OK").click()
+        expect(modal).to_have_count(0)
         return text
 
 

@@ -41,12 +41,12 @@ def test_two_students_fetch_work_validate_submit_and_read_their_feedback(school,
             nothing_is_given_away(person.folder / FOLDER / f"{NAME}.ipynb")
         picture(lists[ada].page, "exchange-fetched")
 
-        said = work_and_validate(own_page(), ada, ANSWERS, picture)
-        assert "Success" in said
-        said = work_and_validate(
+        message = work_and_validate(own_page(), ada, ANSWERS, picture)
+        assert "Success" in message
+        message = work_and_validate(
             own_page(), bob, ANSWERS | {"double": "def double(x):\n    return x"}, picture
         )
-        assert "twice one is two" in said
+        assert "twice one is two" in message
 
         for person in (ada, bob):
             lists[person].press("fetched", "Submit")
@@ -87,8 +87,8 @@ def nothing_is_given_away(notebook: Path) -> None:
 def work_and_validate(page: Page, person: Person, answers: dict[str, str], picture) -> str:
     write_answers(person.folder / FOLDER / f"{NAME}.ipynb", answers)
     lesson = LessonPage(page, person, f"{FOLDER}/{NAME}.ipynb")
-    said = lesson.validate()
+    message = lesson.validate()
     picture(page, f"exchange-validated-{person.name}")
     lesson.close_dialog()
     lesson.save()
-    return said
+    return message

@@ -19,9 +19,9 @@ POSITIONS = "07_positional_encoding/positional_encoding.ipynb"
 @pytest.fixture
 def elsewhere(page):
     """The addresses outside this machine that the page has asked for."""
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
-    return lambda: [url for url in asked if not re.match(r"(http://127\.0\.0\.1[:/]|data:|blob:)", url)]
+    urls = []
+    page.on("request", lambda request: urls.append(request.url))
+    return lambda: [url for url in urls if not re.match(r"(http://127\.0\.0\.1[:/]|data:|blob:)", url)]
 
 
 @pytest.fixture
@@ -77,9 +77,9 @@ def test_several_heads_are_in_a_row_and_a_mistake_in_the_layer_is_told_by_valida
     wrong = right.replace("nn.ModuleList(", "list(")
     assert wrong != right
     lesson = solved(HEADS, {"MultiHeadAttention": wrong})
-    said = lesson.validate()
+    message = lesson.validate()
     picture(lesson.page, "lesson-5-validate")
-    assert "missing: heads.0.query.weight" in said
+    assert "missing: heads.0.query.weight" in message
     lesson.close_dialog()
 
     lesson.write("MultiHeadAttention", right)

@@ -43,7 +43,7 @@ def test_the_first_page_opens_by_itself_checks_the_set_up_and_knows_what_passes(
     picture(page, "start-here-running")
     expect(shown).to_contain_text("as it was last saved", timeout=WHOLE_NOTEBOOK)
     row = shown.get_by_role("row", name=re.compile("1 · Dot-product attention"))
-    for said in (
+    for text in (
         "2 of 6",
         "✓ score",
         "✓ softmax",
@@ -51,7 +51,7 @@ def test_the_first_page_opens_by_itself_checks_the_set_up_and_knows_what_passes(
         "· project",
         "context_vector: 3/4 of (4, 0) and 1/4 of (8, 4): [5.0, 1.0] is right, not [3.0, 7.0].",
     ):
-        expect(row).to_contain_text(said)
+        expect(row).to_contain_text(text)
     expect(shown.get_by_role("row")).to_have_count(14)  # the heads and thirteen lessons
     shown.evaluate("cell => cell.scrollIntoView({block: 'center'})")
     picture(page, "start-here-progress")

@@ -100,8 +100,8 @@ def inbound(hub, name):
 def put_forward(hub, name, ahead):
     """Hand in again what was handed in, by a clock that is ahead."""
     (folder,) = inbound(hub, name)
-    student, lesson, said, secret = folder.name.split("+")
-    later = (parse_utc(said) + ahead).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
+    student, lesson, submitted_at, secret = folder.name.split("+")
+    later = (parse_utc(submitted_at) + ahead).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
     (folder / "timestamp.txt").write_text(later)
     folder.rename(folder.with_name("+".join((student, lesson, later, secret))))
 

@@ -63,8 +63,8 @@ def fetch_work_and_submit(student, assignments, picture):
     lesson = LessonPage(student.page.context.new_page(), student, f"{FOLDER}/{NAME}.ipynb")
     for cell, answer in TRIED[student.name].items():
         lesson.write(cell, answer)
-    said = lesson.validate()
-    assert ("Success" in said) == (student.name == ADA), said
+    message = lesson.validate()
+    assert ("Success" in message) == (student.name == ADA), message
     lesson.close_dialog()
     lesson.save()
     picture(lesson.page, f"hub-lesson-{student.name}")

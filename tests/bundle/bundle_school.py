@@ -59,5 +59,5 @@ def make_school(root: Path) -> None:
 
 
 def course_and_zip(root: Path) -> tuple[Course, Path]:
-    (made,) = (root / "dist").iterdir()
-    return Course(root), made
+    (bundle,) = (root / "dist").iterdir()
+    return Course(root), bundle

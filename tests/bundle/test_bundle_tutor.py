@@ -50,9 +50,9 @@ def taught(once) -> tuple[Course, Path]:
         make_school(root)
         config = root / "nbgrader_config.py"
         config.write_text(f'{config.read_text()}c.Tutor.level = "full"\n')
-        made = make_bundle(Course(root), root / "dist", Console(quiet=True), tutor=True)
-        made.replace(root / "dist/with a tutor.zip")
-        (root / "dist" / made.name).unlink(missing_ok=True)
+        bundle = make_bundle(Course(root), root / "dist", Console(quiet=True), tutor=True)
+        bundle.replace(root / "dist/with a tutor.zip")
+        (root / "dist" / bundle.name).unlink(missing_ok=True)
 
     return course_and_zip(once("taught_course", make))
 
@@ -120,13 +120,13 @@ SPOILT = {
 @pytest.mark.parametrize("name", SPOILT)
 def test_the_gate_refuses(taught, members, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    file, spoil, said = SPOILT[name]
+    file, spoil, message = SPOILT[name]
     inside = read_zip(members[wheel_in(members)])
     inside[file] = spoil(inside.get(file, b""))
     members[wheel_in(members)] = write_zip(inside)
     Path("spoilt.zip").write_bytes(write_zip(members))
     (found,) = leaks(Path("spoilt.zip"), taught[0], tutor=True)
-    assert file in found and said in found
+    assert file in found and message in found
     assert not Path("made by a recording").exists()
 
 

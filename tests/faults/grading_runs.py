@@ -36,9 +36,9 @@ def words(root: Path) -> str:
     return (root.parent / "words").read_text()
 
 
-def finish_where(root: Path, walls: list[str], script: str = 'exec "$@"') -> tuple[int, str]:
-    """Run the command where bubblewrap has changed the disks with `limits`, from a shell script."""
-    bwrap = ["bwrap", "--dev-bind", "/", "/", *walls, "--chdir", str(root), "--"]
+def finish_where(root: Path, bwrap_options: list[str], script: str = 'exec "$@"') -> tuple[int, str]:
+    """Run the command where bubblewrap has changed the disks with `bwrap_options`, from a shell script."""
+    bwrap = ["bwrap", "--dev-bind", "/", "/", *bwrap_options, "--chdir", str(root), "--"]
     run = subprocess.run(
         [*bwrap, "sh", "-c", script, "sh", *AUTOGRADE], capture_output=True, text=True, env=_environment(root)
     )
@@ -48,9 +48,9 @@ def finish_where(root: Path, walls: list[str], script: str = 'exec "$@"') -> tup
 def _autograde(root: Path, options: tuple[str, ...], environment: dict[str, str]) -> None:
     from nbgrader.apps.nbgraderapp import main
 
-    with open(root.parent / "words", "w", buffering=1) as said:
-        os.dup2(said.fileno(), 1)
-        os.dup2(said.fileno(), 2)
+    with open(root.parent / "words", "w", buffering=1) as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
         os.environ.update(_environment(root) | environment)
         tempfile.tempdir = None  # to be read from the environment again
         os.chdir(root)
@@ -60,10 +60,10 @@ def _autograde(root: Path, options: tuple[str, ...], environment: dict[str, str]
 
 def _environment(root: Path) -> dict[str, str]:
     """Whatever the grader keeps in temporary folders is beside the course, to be found again."""
-    beside = root.parent / "tmp"
-    beside.mkdir(exist_ok=True)
+    folder = root.parent / "tmp"
+    folder.mkdir(exist_ok=True)
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return os.environ | {"TMPDIR": str(beside), "PATH": programs}
+    return os.environ | {"TMPDIR": str(folder), "PATH": programs}
 
 
 def sandboxes_of(root: Path) -> list[str]:

@@ -40,9 +40,9 @@ def _long_path(folder: Path) -> None:
     name = "d" * 200
     deepest = Path(*[name] * ((4090 - len(str(folder))) // 201))
     (folder / deepest).mkdir(parents=True)
-    room = 4095 - len(os.fsencode(folder / deepest)) - 1
-    if room > 0:
-        (folder / deepest / ("f" * min(room, 255))).write_bytes(b"far")
+    length_left = 4095 - len(os.fsencode(folder / deepest)) - 1
+    if length_left > 0:
+        (folder / deepest / ("f" * min(length_left, 255))).write_bytes(b"far")
 
 
 def _odd_names(folder: Path) -> None:
@@ -287,6 +287,6 @@ def _odd_but_fine() -> Iterable[tuple[str, str, str]]:
     if ONE_AT_A_TIME:
         yield from ((student, "", "") for student in ODD_IDS)
         yield from ((file, file, "") for file in GRADED)
-        yield from ((beside, "", beside) for beside in BESIDE)
+        yield from ((neighbour, "", neighbour) for neighbour in BESIDE)
     else:
         yield from zip_longest(ODD_IDS, GRADED, BESIDE, fillvalue="")

@@ -91,12 +91,12 @@ def test_where_no_kernel_starts_at_all_the_class_stops_with_one_sentence_and_no_
     grader, monkeypatch
 ):
     def no_fork(self: ForkServer, *arguments: Any, **options: Any) -> Any:
-        raise SandboxError("There is no room for another process.")
+        raise SandboxError("There is no memory for another process.")
 
     monkeypatch.setattr(ForkServer, "fork", no_fork)
     result = grader.try_to_grade("ada")
     assert not result["success"]
-    assert "Grading stopped at ada. There is no room for another process." in result["error"]
+    assert "Grading stopped at ada. There is no memory for another process." in result["error"]
     with pytest.raises(MissingEntry):  # in the gradebook a submission without scores would count as 0
         GradedClass(grader.root).points("ada")
     monkeypatch.undo()
@@ -125,11 +125,11 @@ def test_a_submission_with_whose_files_no_kernel_starts_is_0_with_the_reason_and
     assert grader.points("ben") == FULL
 
 
-def test_files_for_which_a_kernel_has_no_room_are_left_out(course):
+def test_files_for_which_a_kernel_has_no_space_are_left_out(course):
     folder = hand_in(course, "ada", answered())
     for number in range(3):
         (folder / f"{number}.bin").write_bytes(os.urandom(2**20))
-    status, said = finish(course, "--RunAndJudge.disk_mebibytes=2")
-    assert status == 0, said
-    assert "Traceback" not in said
+    status, output = finish(course, "--RunAndJudge.disk_mebibytes=2")
+    assert status == 0, output
+    assert "Traceback" not in output
     assert grades(course, ["ada"]) == {"ada": FULL}

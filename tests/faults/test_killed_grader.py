@@ -79,11 +79,11 @@ def test_submissions_that_were_left_half_graded_are_graded_and_no_others(course)
     done = course / "autograded" / "ada" / FOLDER / "tiny.ipynb"
     before = done.stat().st_mtime_ns
 
-    status, said = finish(course)
-    assert status == 0, said
+    status, output = finish(course)
+    assert status == 0, output
     for student in ("ben", "cut off", "empty"):
-        assert f"{student}: an earlier run ended before it was done" in said
-    assert "ada: an earlier run" not in said
+        assert f"{student}: an earlier run ended before it was done" in output
+    assert "ada: an earlier run" not in output
     assert done.stat().st_mtime_ns == before
     students = ["ada", "ben", "cut off", "empty"]
     assert grades(course, students) == dict.fromkeys(students, FULL)

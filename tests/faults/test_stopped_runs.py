@@ -63,9 +63,9 @@ def autograder(course: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Autogr
     monkeypatch.chdir(course)
     config = read_config(course)
     config.RunAndJudge.sandbox = False  # no kernel is started here
-    made = Autograder(config, course, FOLDER, course / "log")
-    yield made
-    made.close()
+    grader = Autograder(config, course, FOLDER, course / "log")
+    yield grader
+    grader.close()
 
 
 def scores(root: Path) -> dict[str, float]:

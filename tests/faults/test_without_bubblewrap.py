@@ -23,11 +23,11 @@ exit 1
 def refused(course: Path, environment: dict[str, str]) -> str:
     """What the command says when it grades no one."""
     hand_in(course, "ada", answered())
-    status, said = finish(course, environment=environment)
+    status, output = finish(course, environment=environment)
     assert status != 0
-    assert "Traceback" not in said, said
+    assert "Traceback" not in output, output
     assert not list((course / "autograded").rglob("*.ipynb"))
-    (sentence,) = [line for line in said.splitlines() if line.startswith("Nothing was graded")]
+    (sentence,) = [line for line in output.splitlines() if line.startswith("Nothing was graded")]
     assert OPTION in sentence
     return sentence
 
@@ -54,7 +54,7 @@ def test_without_the_sandbox_the_grades_are_the_same_and_it_is_said_loudly(cours
     if said_by == "setting":
         with (course / "nbgrader_config.py").open("a") as config:
             config.write("\nc.RunAndJudge.sandbox = False\n")
-    status, said = finish(course, *([OPTION] if said_by == "option" else []), environment=NO_BWRAP)
-    assert status == 0, said
-    assert f"WARNING] {LOUD}" in said
+    status, output = finish(course, *([OPTION] if said_by == "option" else []), environment=NO_BWRAP)
+    assert status == 0, output
+    assert f"WARNING] {LOUD}" in output
     assert grades(course, ["ada", "ben"]) == {"ada": FULL, "ben": NOTHING | {"row_sums": 2}}

@@ -54,8 +54,8 @@ def browser():
         browser.close()
 
 
-def opened(browser, made, tmp_path, width):
-    (tmp_path / "page.html").write_text(made)
+def opened(browser, html, tmp_path, width):
+    (tmp_path / "page.html").write_text(html)
     shown = browser.new_page(viewport={"width": width, "height": 900})
     shown.goto((tmp_path / "page.html").as_uri())
     return shown
@@ -104,8 +104,10 @@ def test_a_formulas_lengths_are_small(formula):
 
 
 def test_what_honest_formulas_need_is_kept():
-    made = as_mathml(r"\big( \binom{n}{k} \not= \begin{split} a &= b \end{split} \quad \displaystyle \sum x")
-    given = [given for _, given in Seen(made).elements]
+    mathml = as_mathml(
+        r"\big( \binom{n}{k} \not= \begin{split} a &= b \end{split} \quad \displaystyle \sum x"
+    )
+    given = [given for _, given in Seen(mathml).elements]
     assert {"minsize": "1.2em", "maxsize": "1.2em"} in given and {"linethickness": "0"} in given
     assert {"width": "1em"} in given and {"width": "0"} in given
     assert {"displaystyle": "true", "columnspacing": "0em", "rowspacing": "3pt"} in given
@@ -119,8 +121,8 @@ def test_no_page_is_wider_than_its_window(browser, tmp_path, width):
     cells = [text(f"# {LONG}"), own, judged(VERDICT), code(f"x = {LONG}", printed(LONG), error)]
     cells += [text(LONG, name="why", grade=True, solution=True, points=1, score=0, comment=f"`{LONG}`")]
     about = {"notebook": LONG, "assignment": "01_tiny", "student": "a" * 128, "late_penalty": 1.0}
-    made = page(*cells, about=about, nbjudge={"note": LONG})
-    shown = opened(browser, made, tmp_path, width)
+    html = page(*cells, about=about, nbjudge={"note": LONG})
+    shown = opened(browser, html, tmp_path, width)
     shown.eval_on_selector_all("details", "all => all.forEach(each => each.open = true)")
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
     assert shown.get_by_text("large scores").first.is_visible()

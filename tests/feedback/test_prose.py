@@ -76,16 +76,16 @@ def test_pictures_come_along_and_only_those_beside_the_notebook(tmp_path):
         "missing.png",
         str(tmp_path / "secret.png"),
     )
-    made = as_html("\n".join(f"![{name}]({name})" for name in names), folder=str(folder))
-    sources = {given["alt"]: given.get("src") for tag, given in Seen(made).elements if tag == "img"}
+    html = as_html("\n".join(f"![{name}]({name})" for name in names), folder=str(folder))
+    sources = {given["alt"]: given.get("src") for tag, given in Seen(html).elements if tag == "img"}
     assert sources == dict.fromkeys(names) | {
         names[0]: "data:image/png;base64," + base64.b64encode(b"beside").decode()
     }
 
 
 def test_an_attachment_is_shown():
-    made = as_html("![it](attachment:it.png)", attachments={"it.png": {"image/png": PIXEL}})
-    assert ("img", {"src": f"data:image/png;base64,{PIXEL}", "alt": "it"}) in Seen(made).elements
+    html = as_html("![it](attachment:it.png)", attachments={"it.png": {"image/png": PIXEL}})
+    assert ("img", {"src": f"data:image/png;base64,{PIXEL}", "alt": "it"}) in Seen(html).elements
 
 
 @pytest.mark.parametrize("text", ["x" * (LONGEST_PROSE + 1), "> " * 20_000 + "x", "[" * 5_000 + "x"])

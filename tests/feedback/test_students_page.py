@@ -13,15 +13,15 @@ SENTENCE = "Not one quagga was doubled: every number comes back as it went in."
 
 
 def test_the_page_of_an_attacker_is_harmless_and_says_what_is_wrong(feedback_class):
-    made = page_file(feedback_class, "attacker").read_text()
-    seen = Seen(made)
+    html = page_file(feedback_class, "attacker").read_text()
+    seen = Seen(html)
     assert seen.harm(FRAME) == []
     assert SENTENCE in seen.text
     assert "zebra vectors 0 of 1" in seen.text
     assert "Look at the factor again." in seen.text
     assert "<img src=x onerror=alert('ran')>.ipynb" in seen.text  # the file's name, to be read
     for secret in ("HIDDEN TESTS", "check(", "okapi", "import check", "def unchanged"):
-        assert secret not in made
+        assert secret not in html
 
 
 def test_the_formgraders_button_makes_the_same_page_with_what_a_person_did(feedback_class):
@@ -37,9 +37,9 @@ class Watched:
     """A page of a browser that writes down what it asks for, and every dialog that opens."""
 
     def __init__(self, browser):
-        self.asked, self.dialogs = [], []
+        self.requested_urls, self.dialogs = [], []
         self.page = browser.new_page(viewport={"width": 1000, "height": 1200})
-        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("request", lambda request: self.requested_urls.append(request.url))
         self.page.on("dialog", self._close)
         self.page.route(
             "**", lambda route: route.continue_() if "file:" in route.request.url else route.abort()
@@ -51,7 +51,7 @@ class Watched:
 
     @property
     def strangers(self):
-        return [url for url in self.asked if not url.startswith(("file:", "data:"))]
+        return [url for url in self.requested_urls if not url.startswith(("file:", "data:"))]
 
 
 @pytest.mark.browser
@@ -78,5 +78,5 @@ def test_in_a_browser_nothing_runs_nothing_is_asked_for_and_the_verdict_is_seen(
         assert page.locator("math").first.evaluate("each => each.getBoundingClientRect().width") > 5
         page.wait_for_load_state("networkidle")
         assert (watched.dialogs, watched.strangers) == ([], [])
-        assert watched.asked[0] == file.as_uri()
+        assert watched.requested_urls[0] == file.as_uri()
         browser.close()

@@ -54,10 +54,10 @@ class Machine:
         """Words to run there, as root."""
         mounts = []
         for place in PLACES:
-            for kept in KEPT:
-                if kept.is_relative_to(f"/{place}"):
-                    (self.place / kept.relative_to("/")).mkdir(parents=True, exist_ok=True)
-                    mounts.append(["mount", "--bind", str(kept), str(self.place / kept.relative_to("/"))])
+            for folder in KEPT:
+                if folder.is_relative_to(f"/{place}"):
+                    (self.place / folder.relative_to("/")).mkdir(parents=True, exist_ok=True)
+                    mounts.append(["mount", "--bind", str(folder), str(self.place / folder.relative_to("/"))])
             mounts.append(["mount", "--rbind", str(self.place / place), f"/{place}"])
         script = " && ".join([*map(shlex.join, mounts), 'exec "$@"'])
         return ["unshare", "--mount", "sh", "-c", script, "sh", *words]

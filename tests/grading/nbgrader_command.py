@@ -36,9 +36,9 @@ def run_program(root: Path, *line: str) -> subprocess.CompletedProcess[str]:
     # nbgrader calls alembic by its name; it is installed beside the interpreter.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     with tempfile.TemporaryDirectory(prefix="nbgrader-") as folder:
-        said, complained = Path(folder, "stdout"), Path(folder, "stderr")
+        stdout, stderr = Path(folder, "stdout"), Path(folder, "stderr")
         process = PROCESSES.Process(
-            target=_typed, args=(root, line, os.environ | {"PATH": path}, said, complained)
+            target=_typed, args=(root, line, os.environ | {"PATH": path}, stdout, stderr)
         )
         # The new process has no need of the program that asks for it, and would run it from the start.
         with patch.dict(sys.modules, {"__main__": ModuleType("__main__")}):
@@ -46,13 +46,13 @@ def run_program(root: Path, *line: str) -> subprocess.CompletedProcess[str]:
         process.join()
         status = process.exitcode if process.exitcode is not None else -1
         process.close()
-        return subprocess.CompletedProcess(list(line), status, said.read_text(), complained.read_text())
+        return subprocess.CompletedProcess(list(line), status, stdout.read_text(), stderr.read_text())
 
 
 def _typed(
-    root: Path, line: tuple[str, ...], environment: dict[str, str], said: Path, complained: Path
+    root: Path, line: tuple[str, ...], environment: dict[str, str], stdout: Path, stderr: Path
 ) -> None:
-    for file, descriptor in ((said, 1), (complained, 2)):
+    for file, descriptor in ((stdout, 1), (stderr, 2)):
         with file.open("w") as stream:
             os.dup2(stream.fileno(), descriptor)
     os.environ.clear()

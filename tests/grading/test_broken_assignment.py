@@ -190,11 +190,11 @@ def test_the_command_stops_first_and_grades_all_the_same_with_the_setting(tmp_pa
     for student in ("ada", "bob"):
         hand_in(tmp_path, student, answered())
     ended = run(tmp_path, "autograde", FOLDER)
-    said = ended.stderr + ended.stdout
+    output = ended.stderr + ended.stdout
     assert ended.returncode != 0
-    assert "Grading stopped at ada. The notebook “tiny” cannot be graded" in said
-    assert "Traceback" not in said
-    assert "bob" not in said  # who need not be tried
+    assert "Grading stopped at ada. The notebook “tiny” cannot be graded" in output
+    assert "Traceback" not in output
+    assert "bob" not in output  # who need not be tried
     assert not list((tmp_path / "autograded").rglob("*.ipynb"))
     with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as gradebook:
         assert gradebook.assignment_submissions(FOLDER) == []  # no 0 for work that no one judged
@@ -213,7 +213,7 @@ WARNING = "The solution loses points in “plain_test”, too"
 
 def test_a_cluster_says_it_as_well(monkeypatch):
     answers = ("tcp://a-worker", "assignment fails", b"its own cell stops")
-    monkeypatch.setattr(ClusterWorkers, "_ask_somebody", lambda *asked: answers)
+    monkeypatch.setattr(ClusterWorkers, "_ask_somebody", lambda *args: answers)
     workers = object.__new__(ClusterWorkers)
     workers._archive = None
     with pytest.raises(BrokenAssignmentError, match="its own cell stops"):

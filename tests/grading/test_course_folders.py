@@ -77,8 +77,8 @@ def test_settings_of_the_machine_count_where_the_course_says_nothing(course, tmp
     (tmp_path / "jupyter").mkdir()
     settings = {"CourseDirectory": {"course_id": "of-the-machine", "source_directory": "nowhere"}}
     (tmp_path / "jupyter" / "nbgrader_config.json").write_text(json.dumps(settings))
-    said = read_config(course).CourseDirectory
-    assert (said.course_id, said.source_directory) == ("of-the-machine", "authors")
+    folders = read_config(course).CourseDirectory
+    assert (folders.course_id, folders.source_directory) == ("of-the-machine", "authors")
 
 
 def test_without_a_solution_notebook_the_source_notebook_is_the_solution(course):

@@ -97,9 +97,9 @@ def test_the_record_and_the_report_name_the_students_own_cells(graded_class):
 
 
 def test_the_feedback_page_shows_the_students_own_cells_and_folds_the_courses(graded_class):
-    made = (graded_class.root / "feedback" / "bob" / FOLDER / f"{NAME}.html").read_text()
-    folded = " ".join(part.split("</details>")[0] for part in made.split('<details class="section">')[1:])
+    html = (graded_class.root / "feedback" / "bob" / FOLDER / f"{NAME}.html").read_text()
+    folded = " ".join(part.split("</details>")[0] for part in html.split('<details class="section">')[1:])
     assert "limit" in folded
     for text in (*(name.split()[0] for name in OWN.values()), *TEXTS):
-        assert text in made and text not in folded
-    assert made.count("misnamed.ipynb") == 1  # the grader's own cell is no part of the notebook
+        assert text in html and text not in folded
+    assert html.count("misnamed.ipynb") == 1  # the grader's own cell is no part of the notebook

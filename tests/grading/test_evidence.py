@@ -78,7 +78,7 @@ def test_names_that_an_answer_makes_up_are_not_shown():
 
 
 @pytest.mark.parametrize(
-    ("sizes", "said"),
+    ("sizes", "sentence"),
     [
         (((2, 3), (2, 3)), "a tuple of 2, each a float32 tensor of shape (2, 3): "),
         (
@@ -87,11 +87,11 @@ def test_names_that_an_answer_makes_up_are_not_shown():
         ),
     ],
 )
-def test_arrays_in_a_list_are_told_whole(sizes, said):
+def test_arrays_in_a_list_are_told_whole(sizes, sentence):
     exercise = Exercise("added_up", results=("sum",))
     exercise.group("two", points=1)(lambda draw: [case(tuple(draw.normal(*size) for size in sizes))])
     (shown,) = evidence_for(exercise, lambda pair: pair[0].sum(), lambda pair: pair[0].sum() + pair[1].sum())
-    assert said in shown
+    assert sentence in shown
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -69,8 +69,8 @@ def test_every_change_of_a_folder_changes_its_digest_and_times_do_not(tmp_path):
 def test_the_assignments_folders_and_files_win_and_only_what_clashes_is_left_out(tmp_path):
     files = {"data": b"1", "table.csv/x": b"2", "Data": b"3", "own/x": b"4", "given.csv": b"5"}
     given = ["data/x.csv", "table.csv", "given.csv"]
-    beside, note = files_beside(HandedIn(Folder(tmp_path), files=files), "tiny.ipynb", given)
-    assert beside == {"Data": b"3", "own/x": b"4", "given.csv": b"5"}
+    extra_files, note = files_beside(HandedIn(Folder(tmp_path), files=files), "tiny.ipynb", given)
+    assert extra_files == {"Data": b"3", "own/x": b"4", "given.csv": b"5"}
     assert note.startswith("'data', 'table.csv/x' were left out")
     # Without the assignment's files, as `exclude_overwriting` has it, nothing clashes.
     assert files_beside(HandedIn(Folder(tmp_path), files=files), "tiny.ipynb", []) == (files, "")
@@ -85,8 +85,8 @@ def test_a_file_that_is_there_is_not_written_over_and_a_clash_stops_nothing(tmp_
 
 def test_the_files_of_an_inner_folder_lie_beside_its_notebook(tmp_path):
     files = {"ps1/helper.py": b"inner", "helper.py": b"outer", "other.py": b"other"}
-    beside, _ = files_beside(HandedIn(Folder(tmp_path), files=files), "ps1/tiny.ipynb", [])
-    assert beside == {"helper.py": b"inner", "other.py": b"other"}
+    extra_files, _ = files_beside(HandedIn(Folder(tmp_path), files=files), "ps1/tiny.ipynb", [])
+    assert extra_files == {"helper.py": b"inner", "other.py": b"other"}
 
 
 @pytest.fixture(scope="session")
@@ -120,9 +120,9 @@ def _hand_in_and_grade(root: Path) -> None:
     times = (new / "tiny.ipynb").stat().st_mtime
     (new / "tiny.ipynb").write_text(json.dumps(answered()))
     os.utime(new / "tiny.ipynb", (times - 60, times - 60))
-    again = nbgrader(root, "autograde", FOLDER)
-    log = {"log": run.stderr, "again": again.stderr, "first": first.stderr}
-    log |= {"status": [each.returncode for each in (first, run, again)]}
+    second_run = nbgrader(root, "autograde", FOLDER)
+    log = {"log": run.stderr, "again": second_run.stderr, "first": first.stderr}
+    log |= {"status": [each.returncode for each in (first, run, second_run)]}
     (root / "run.json").write_text(json.dumps(log))
 
 
@@ -163,8 +163,8 @@ def test_what_is_unusual_is_said(linked_class, student, words):
 
 def test_a_later_submission_with_an_older_time_is_graded_by_both_commands_and_no_other(linked_class):
     assert linked_class.points("lou") == FULL
-    again = json.loads((linked_class.root / "run.json").read_text())["again"]
-    assert again.count("Skipping existing assignment") == 9
+    second_log = json.loads((linked_class.root / "run.json").read_text())["again"]
+    assert second_log.count("Skipping existing assignment") == 9
     folders = CourseFolders(linked_class.root)
     assert make_plan(folders, FOLDER).todo == {}
     (linked_class.root / "submitted/lou" / FOLDER / "helper.py").write_text("x = 1")

@@ -73,7 +73,7 @@ def test_nbgraders_own_exchange_is_meant_where_nothing_else_is_said(root):
 
 
 def test_a_database_on_a_server_is_no_place(root):
-    config = config_of(root, db_url="postgresql://somebody@localhost/grades")
+    config = config_of(root, db_url="postgresql://someone@localhost/grades")
     assert "The gradebook" not in dict(places_of(root, config))
 
 
@@ -89,9 +89,9 @@ def test_a_database_on_a_server_is_no_place(root):
 def test_each_of_them_stops_the_grading_in_one_sentence(root, section, name, value, what):
     config = config_of(root)
     config[section][name] = value
-    said = refusal_of(root, config)
-    assert said.startswith(f"Nothing was graded. {what} (")
-    assert "which student code can read in the sandbox: move it to a folder outside of it." in said
+    message = refusal_of(root, config)
+    assert message.startswith(f"Nothing was graded. {what} (")
+    assert "which student code can read in the sandbox: move it to a folder outside of it." in message
     config.RunAndJudge.sandbox = config.JudgingSettings.sandbox = False
     assert refusal_of(root, config) == ""
 
@@ -111,8 +111,8 @@ def test_nbgraders_own_command_grades_no_one_then(tmp_path):
     hand_in(tmp_path / "course", "ada", answered())
     run = nbgrader(tmp_path / "course", "autograde", FOLDER, f"--Exchange.root={SHOWN}/exchange")
     assert run.returncode != 0
-    (said,) = [line for line in run.stderr.splitlines() if line.startswith("Nothing was graded.")]
-    assert "The exchange" in said and "Traceback" not in run.stderr
+    (message,) = [line for line in run.stderr.splitlines() if line.startswith("Nothing was graded.")]
+    assert "The exchange" in message and "Traceback" not in run.stderr
     assert not list((tmp_path / "course" / "autograded").rglob("*.ipynb"))
 
 

@@ -51,7 +51,7 @@ def test_the_same_work_gets_the_same_points_with_and_without_the_plugin(half_poi
 
 # A course of nbgrader's own fixtures; `tests/peers` holds the scores of all of them to the stock ones.
 ASSIGNMENT = STOCK_FILES / "submitted-unchanged.ipynb"
-NOT_GRADABLE = {"nobody": None, "cut off": (STOCK_FILES / "submitted-changed.ipynb").read_bytes()[:1000]}
+NOT_GRADABLE = {"missing": None, "cut off": (STOCK_FILES / "submitted-changed.ipynb").read_bytes()[:1000]}
 
 
 def grade_other_course(root: Path) -> None:

@@ -45,7 +45,7 @@ def test_encodings_and_line_ends_of_the_file_change_nothing(tmp_path, raw):
     assert sources(read(tmp_path, raw)) == WRITTEN
 
 
-def test_line_ends_and_marks_inside_a_cell_are_put_right(tmp_path):
+def test_line_ends_and_marks_inside_a_cell_are_fixed(tmp_path):
     work = answered()
     for cell in work.cells:
         cell.source = "\ufeff" + cell.source.replace("\n", "\r\n")
@@ -243,8 +243,8 @@ def test_where_two_notebooks_are_written_the_expected_one_counts_and_the_other_i
     assert read(tmp_path, PLAIN.encode()).note == ""
 
 
-@pytest.mark.parametrize(("has_answers", "most"), [(True, 2), (False, 1 + MOST_PARSED)])
-def test_of_many_large_notebooks_few_are_parsed(tmp_path, monkeypatch, has_answers, most):
+@pytest.mark.parametrize(("has_answers", "expected"), [(True, 2), (False, 1 + MOST_PARSED)])
+def test_of_many_large_notebooks_few_are_parsed(tmp_path, monkeypatch, has_answers, expected):
     """The class waits meanwhile, so a student cannot have any number of them read."""
     parsed = []
     monkeypatch.setattr(reading, "read_notebook_file", lambda raw: parsed.append(raw) or json.loads(raw))
@@ -253,7 +253,7 @@ def test_of_many_large_notebooks_few_are_parsed(tmp_path, monkeypatch, has_answe
         (tmp_path / f"tiny-Copy{number}.ipynb").write_text(large)
     submission = read(tmp_path, PLAIN.encode() if has_answers else json.dumps(release()).encode())
     assert sources(submission) == WRITTEN
-    assert len(parsed) == most
+    assert len(parsed) == expected
 
 
 def test_a_copy_of_another_notebook_of_the_assignment_is_not_taken_for_this_one(tmp_path):

@@ -119,7 +119,7 @@ def words(tree: object, numbers: bytes = bytes(64)) -> str:
     return " ".join(base64.b64encode(word).decode() for word in (json.dumps(tree).encode(), numbers))
 
 
-LIES = {
+FALSE_MESSAGES = {
     "a size that was not sent": {"array": ["float64", [9], 0, [0]]},
     "more than memory": {"array": ["float64", [2**25, 2**25], 0, [0, 1]]},
     "a negative size": {"tensor": ["float32", [-1], 0, [0]]},
@@ -135,14 +135,14 @@ LIES = {
         "table": [["a"], [["array", {"tensor": ["float32", [3], 0, [0]]}]], [None, 3, None]]
     },
     "an index without end": {"column": [None, ["object", {"list": []}], [None, 2**60, None]]},
-    "a dtype of somebody's": {"column": [None, ["interval", {"list": []}], [None, 0, None]]},
+    "an unknown dtype": {"column": [None, ["interval", {"list": []}], [None, 0, None]]},
     "two things at once": {"plain": 1, "list": []},
     "code": {"made": ["", {"dict": []}]},
-    "a kind that nobody knows": {"pickle": "gASVAAAA"},
+    "an unknown kind": {"pickle": "gASVAAAA"},
 }
 
 
-@pytest.mark.parametrize("tree", LIES.values(), ids=LIES)
+@pytest.mark.parametrize("tree", FALSE_MESSAGES.values(), ids=FALSE_MESSAGES)
 def test_a_message_with_false_sizes_is_refused_at_once(tree):
     started = time.monotonic()
     with pytest.raises((ValueError, TypeError, RuntimeError, IndexError)):
@@ -189,9 +189,9 @@ def test_every_kind_is_sent_along():
 
 def test_the_same_numbers_travel_once_and_each_array_that_arrives_has_its_own():
     large = torch.randn(100, 100)
-    once, thrice = pack([large]), pack([large, large.clone(), {"again": large}])
-    assert len(thrice) < 1.1 * len(once)
-    first, second, third = unpack(thrice)
+    one_copy, three_copies = pack([large]), pack([large, large.clone(), {"again": large}])
+    assert len(three_copies) < 1.1 * len(one_copy)
+    first, second, third = unpack(three_copies)
     first += 1
     third["again"].zero_()
     assert torch.equal(second, large) and torch.equal(first, large + 1)

@@ -226,8 +226,8 @@ def without_ids(notebook: NotebookNode) -> NotebookNode:
 def after(notebook: NotebookNode, cell_id: str, *cells: NotebookNode | str) -> NotebookNode:
     """Put cells behind another one (text becomes a code cell); "" is the start."""
     position = [cell.id for cell in notebook.cells].index(cell_id) + 1 if cell_id else 0
-    made = [nbformat.v4.new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
-    notebook.cells[position:position] = made
+    new_cells = [nbformat.v4.new_code_cell(cell) if isinstance(cell, str) else cell for cell in cells]
+    notebook.cells[position:position] = new_cells
     return notebook
 
 

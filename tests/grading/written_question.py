@@ -29,9 +29,9 @@ ANSWERS = {
 def source_with_question() -> NotebookNode:
     """The lesson as its author writes it."""
     lesson = source()
-    asked = f"{QUESTION}\n\n### BEGIN MARK SCHEME\n{MARK_SCHEME}\n### END MARK SCHEME"
+    question = f"{QUESTION}\n\n### BEGIN MARK SCHEME\n{MARK_SCHEME}\n### END MARK SCHEME"
     answer = {"grade": True, "locked": False, "solution": True, "points": POINTS}
-    lesson.cells[-1:-1] = [_marked("why_question", asked), _marked("why", MODEL_ANSWER, **answer)]
+    lesson.cells[-1:-1] = [_marked("why_question", question), _marked("why", MODEL_ANSWER, **answer)]
     return lesson
 
 

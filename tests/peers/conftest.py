@@ -14,14 +14,14 @@ OUR_COURSE = {"stock": STOCK, "ours": (ROOT / "nbgrader_config.py").read_text()}
 @pytest.fixture(scope="session")
 def graders(once: Once) -> dict[str, Graded]:
     """All assignments of `peer_courses` graded by stock nbgrader and by ours, once for all workers."""
-    folder = once("peers", lambda made: run_both(made, ["peers"], OUR_COURSE))
+    folder = once("peers", lambda root: run_both(root, ["peers"], OUR_COURSE))
     return {name: Graded(folder / name) for name in OUR_COURSE}
 
 
 @pytest.fixture(scope="session")
 def trait_graders(once: Once) -> dict[str, Graded]:
     """The same for the assignments of `trait_courses`."""
-    folder = once("traits", lambda made: run_both(made, ["traits"]))
+    folder = once("traits", lambda root: run_both(root, ["traits"]))
     return {name: Graded(folder / name) for name in OUR_COURSE}
 
 

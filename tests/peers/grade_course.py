@@ -93,7 +93,7 @@ def hand_out(assignment: Assignment) -> None:
     folder.mkdir(parents=True)
     for name, fixture in assignment.source.items():
         (folder / f"{name}.ipynb").write_bytes(content(fixture))
-    for file in assignment.beside:
+    for file in assignment.extra_files:
         if file.is_dir():
             shutil.copytree(file, folder / file.name)
         else:

@@ -35,7 +35,7 @@ class Assignment:
     name: str
     source: Notebooks
     students: dict[str, Notebooks]
-    beside: tuple[Path, ...] = ()  # further files of the source folder
+    extra_files: tuple[Path, ...] = ()  # further files of the source folder
     course_files: tuple[Path, ...] = ()  # files of the course's own folder
     settings: tuple[str, ...] = ()  # what nbgrader's tests write into nbgrader_config.py
     due: str = ""
@@ -105,7 +105,7 @@ SQUARES = Assignment(
         "no-metadata": fixtures(p1="test-no-metadata"),
         "no-metadata-autotest": fixtures(p1="test-no-metadata-autotest"),
     },
-    beside=(FILES / "jupyter.png",),
+    extra_files=(FILES / "jupyter.png",),
 )
 OLD_FORMATS = Assignment(
     "old_formats",
@@ -129,14 +129,14 @@ _RUNNING = fixtures(
     zero_points="validation-zero-points",
 )
 RUNNING = Assignment(
-    "running", _RUNNING, {"student": _RUNNING}, beside=(FILES / "data.txt",), settings=SHORT_TIME
+    "running", _RUNNING, {"student": _RUNNING}, extra_files=(FILES / "data.txt",), settings=SHORT_TIME
 )
 PATIENT = Assignment("patient", fixtures(slow="timeout"), {"student": fixtures(slow="timeout")})
 EXAMPLE = Assignment(
     "ps1",
     from_guide("source/ps1", "problem1", "problem2"),
     {who: from_guide(f"submitted/{who}/ps1", "problem1", "problem2") for who in ("bitdiddle", "hacker")},
-    beside=(PICTURE,),
+    extra_files=(PICTURE,),
     course_files=(GUIDE / "source" / "header.ipynb",),
     settings=(HEADER,),
 )
@@ -150,7 +150,7 @@ EXAMPLE_ARCHIVE = Assignment(
         ),
         "hacker-again": {"problem1": ARCHIVE / "ps1_hacker_attempt_2016-01-30-20-30-10_problem1.ipynb"},
     },
-    beside=(PICTURE,),
+    extra_files=(PICTURE,),
     settings=(HEADER,),
     stock_needs_update=True,
 )
@@ -158,7 +158,7 @@ EXAMPLE_AUTOTEST = Assignment(
     "ps1_autotest",
     from_guide("source/ps1_autotest", "problem1"),
     {"hacker": from_guide("submitted/hacker/ps1", "problem1")},
-    beside=(PICTURE,),
+    extra_files=(PICTURE,),
     course_files=(GUIDE / "autotests.yml",),
 )
 

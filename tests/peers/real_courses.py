@@ -55,7 +55,7 @@ def assignments_in(folder: Path, who: Iterable[str] = CLASS) -> list[Assignment]
         }
         if notebooks:
             students = {name: dict.fromkeys(notebooks, CLASS[name]) for name in who}
-            found.append(Assignment(_name(each), notebooks, students, beside=_files_beside(each)))
+            found.append(Assignment(_name(each), notebooks, students, extra_files=_files_beside(each)))
     return found
 
 

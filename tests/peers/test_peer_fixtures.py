@@ -48,8 +48,8 @@ def test_the_archives_hold_the_answers_that_are_graded(archive, student):
 
 
 def test_the_later_attempt_in_the_archive_holds_the_same_answers_too():
-    again = EXAMPLE_ARCHIVE.students["hacker-again"]["problem1"]
-    assert answers(again) == answers(EXAMPLE.students["hacker"]["problem1"])
+    later = EXAMPLE_ARCHIVE.students["hacker-again"]["problem1"]
+    assert answers(later) == answers(EXAMPLE.students["hacker"]["problem1"])
 
 
 def answers(file: Path | NotebookNode) -> dict[str, str]:

@@ -63,9 +63,9 @@ def test_a_newer_submission_is_graded_in_the_place_of_an_empty_one(graders):
 
 @pytest.mark.parametrize("grader", ["stock", "ours"])
 def test_a_late_submission_costs_what_the_course_says(graders, grader):
-    late = graders[grader].scores["results some p1"]
+    late_work = graders[grader].scores["results some p1"]
     in_time = graders[grader].scores["squares solved p1"]
-    assert (late["penalty"], in_time["penalty"] or 0) == (1.5, 0)
+    assert (late_work["penalty"], in_time["penalty"] or 0) == (1.5, 0)
 
 
 def test_a_courses_own_pattern_of_harmless_warnings_is_kept_to(points):

@@ -51,14 +51,14 @@ def test_the_solution_has_all_automatic_points_beside_own_errors_and_without_a_t
     trait_graders, course, student
 ):
     grades = _automatic_grades(trait_graders["ours"], course, student)
-    assert all(score == most for score, most in grades)
+    assert all(score == max_score for score, max_score in grades)
 
 
 @pytest.mark.parametrize("course", COURSES)
 @pytest.mark.parametrize("student", ["untouched", "half-done", "syntax-error"])
 def test_work_that_is_not_done_has_fewer_points(trait_graders, course, student):
     grades = _automatic_grades(trait_graders["ours"], course, student)
-    assert sum(score for score, _ in grades) < sum(most for _, most in grades)
+    assert sum(score for score, _ in grades) < sum(max_score for _, max_score in grades)
 
 
 def test_the_untouched_notebook_has_no_points(trait_graders):
@@ -77,4 +77,4 @@ def _automatic_grades(graded, course, student):
     works = [work for work in graded.scores.values() if work["assignment"] == course]
     grades = [work["grades"].values() for work in works if work["student"].endswith(student)]
     assert grades
-    return [(score, most) for each in grades for score, most, waits in each if not waits]
+    return [(score, max_score) for each in grades for score, max_score, waits in each if not waits]

@@ -217,8 +217,8 @@ def notebook(text: str) -> NotebookNode:
     """
     cells = [_cell(*part.split("\n", 1)) for part in f"\n{text.strip()}".split(f"\n{CELL_START}")[1:]]
     kernel = {"name": "python3", "language": "python", "display_name": "Python 3"}
-    made = {"nbformat": 4, "nbformat_minor": 2, "metadata": {"kernelspec": kernel}, "cells": cells}
-    return nbformat.from_dict(made)
+    content = {"nbformat": 4, "nbformat_minor": 2, "metadata": {"kernelspec": kernel}, "cells": cells}
+    return nbformat.from_dict(content)
 
 
 def _cell(about: str, source: str) -> NotebookNode:
@@ -249,8 +249,8 @@ def _course(
         f"{prefix}{student}": dict.fromkeys(notebooks, hand_in) for student, hand_in in class_.items()
     }
     source = {each: notebook(text) for each, text in notebooks.items()}
-    beside = tuple(TRAIT_FILES / file for file in files)
-    return Assignment(name, source, students, beside=beside, **more)
+    extra_files = tuple(TRAIT_FILES / file for file in files)
+    return Assignment(name, source, students, extra_files=extra_files, **more)
 
 
 def noisy_half_done(released: NotebookNode, source: NotebookNode) -> NotebookNode:

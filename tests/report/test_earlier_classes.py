@@ -99,10 +99,10 @@ def test_a_report_says_what_changed_on_the_page_in_a_table_and_in_the_terminal(
     graded_class, report, tmp_path
 ):
     earlier = report_of(tmp_path, 40, 40, {"unchanged": 0})
-    said = report(graded_class, FOLDER, "--output", tmp_path / "out", "--compare", earlier)
-    assert said.exit_code == 0, said.output
-    assert "Against the class of 2025-11-20: harder now double (1 of 6, then 40 of 40)" in said.output
-    assert "mistakes made more often unchanged (3 of 5, then 0 of 40)" in said.output
+    result = report(graded_class, FOLDER, "--output", tmp_path / "out", "--compare", earlier)
+    assert result.exit_code == 0, result.output
+    assert "Against the class of 2025-11-20: harder now double (1 of 6, then 40 of 40)" in result.output
+    assert "mistakes made more often unchanged (3 of 5, then 0 of 40)" in result.output
     page = (tmp_path / "out/index.html").read_text()
     assert '<section id="compared">' in page and "40 of 40" in page
     header = (tmp_path / "out/compared.csv").read_text("utf-8-sig").splitlines()[0]
@@ -118,7 +118,7 @@ def test_without_earlier_classes_nothing_is_said_of_them(graded_class, report, t
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (None, "No such file or directory. Name a report.json"),
         ("no json", "is no report of a class"),
@@ -127,11 +127,11 @@ def test_without_earlier_classes_nothing_is_said_of_them(graded_class, report, t
         (json.dumps({"assignment": "02_other", "made": "2025", "tables": NOTHING}), "reports on '02_other'"),
     ],
 )
-def test_what_is_no_report_of_this_lesson_is_refused_in_a_sentence(tmp_path, content, said):
+def test_what_is_no_report_of_this_lesson_is_refused_in_a_sentence(tmp_path, content, message):
     path = tmp_path / "report.json"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(CourseError, match=said) as refused:
+    with pytest.raises(CourseError, match=message) as refused:
         read_earlier(path, FOLDER)
     assert str(path) in str(refused.value)
 

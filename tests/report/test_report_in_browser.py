@@ -72,10 +72,10 @@ def test_no_text_of_a_picture_is_on_another_or_outside_of_the_page(
         " return [each.textContent, left, right, top, bottom]; })"
     )
     assert len(boxes) > 30
-    assert [said for said, left, right, *_ in boxes if left < 0 or right > width] == []
+    assert [text for text, left, right, *_ in boxes if left < 0 or right > width] == []
     assert [
-        (said, other)
-        for place, (said, left, right, top, bottom) in enumerate(boxes)
+        (text, other)
+        for place, (text, left, right, top, bottom) in enumerate(boxes)
         for other, start, end, above, below in boxes[place + 1 :]
         # The boxes of lines are a little higher than their letters.
         if left < end and start < right and top + 3 < below and above + 3 < bottom

@@ -32,8 +32,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.long, pytest.mark.browser, py
 
 @pytest.mark.parametrize("path", PAGES)
 def test_axe_finds_nothing_in_light_or_dark_and_a_small_screen_scrolls_one_way(page, site, path):
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    requested_urls = []
+    page.on("request", lambda request: requested_urls.append(request.url))
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 400, "height": 900})
     page.goto((site / path).as_uri())
@@ -46,22 +46,22 @@ def test_axe_finds_nothing_in_light_or_dark_and_a_small_screen_scrolls_one_way(p
     page.emulate_media(color_scheme="dark")
     found = Axe().run(page, options={"runOnly": ["color-contrast"]})
     assert found.violations_count == 0, f"dark: {found.generate_report()}"
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert [url for url in requested_urls if not url.startswith(("file:", "data:"))] == []
 
 
-def test_a_stand_in_moves_by_mouse_and_by_keyboard(page, site):
+def test_a_static_slider_moves_by_mouse_and_by_keyboard(page, site):
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1300, "height": 1000})
     page.goto((site / "02_scaling/scaling.html").as_uri())
-    stand_in = page.locator(".stand-in").nth(1)
-    seen = stand_in.locator("figure:visible img")
+    static_slider = page.locator(".stand-in").nth(1)
+    seen = static_slider.locator("figure:visible img")
     assert seen.count() == 1 and "Key width 64." in seen.get_attribute("alt")
-    stand_in.get_by_label("512", exact=True).check()
+    static_slider.get_by_label("512", exact=True).check()
     assert seen.count() == 1 and "Key width 512." in seen.get_attribute("alt")
     page.keyboard.press("ArrowLeft")
     assert "Key width 256." in seen.get_attribute("alt")
     assert seen.evaluate("image => image.complete && image.naturalWidth > 0")
     ARTEFACTS.mkdir(exist_ok=True)
-    stand_in.screenshot(path=ARTEFACTS / "site-stand-in.png")
+    static_slider.screenshot(path=ARTEFACTS / "site-stand-in.png")
     page.emulate_media(media="print")
-    assert seen.count() == stand_in.locator("input").count(), "on paper every frame is there"
+    assert seen.count() == static_slider.locator("input").count(), "on paper every frame is there"

@@ -69,22 +69,22 @@ def test_a_page_is_the_release_and_never_a_solution(site, pages, lesson):
 def test_what_is_beside_a_page_is_what_students_get(site, lesson):
     folder = ROOT / "release" / lesson.folder
     given = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    beside = {path.name: path.read_bytes() for path in (site / lesson.folder).iterdir()}
-    assert given == {name: text for name, text in beside.items() if not name.endswith((".html", ".png"))}
+    files = {path.name: path.read_bytes() for path in (site / lesson.folder).iterdir()}
+    assert given == {name: text for name, text in files.items() if not name.endswith((".html", ".png"))}
 
 
 @every_lesson
-def test_every_slider_has_a_stand_in_and_every_figure_its_words(pages, lesson):
+def test_every_slider_has_a_static_version_and_every_figure_its_words(pages, lesson):
     page, release = pages[address(lesson)], released(lesson)
     sliders = [cell for cell in release.cells if cell.cell_type == "code" and SLIDER.search(cell.source)]
     shown = [cell for cell in page.select("div.cell") if cell.select(".stand-in")]
     assert len(shown) == len(sliders)
-    for stand_in in page.select(".stand-in"):
-        frames = stand_in.select("figure img")
-        assert len(frames) == len(stand_in.select("input")) == len(stand_in.select("label")) >= 3
+    for static_slider in page.select(".stand-in"):
+        frames = static_slider.select("figure img")
+        assert len(frames) == len(static_slider.select("input")) == len(static_slider.select("label")) >= 3
         assert len({frame["src"] for frame in frames}) == len(frames), "places that look alike"
         assert len({frame["alt"] for frame in frames}) == len(frames)
-        assert len(stand_in.select("input[checked]")) == 1
+        assert len(static_slider.select("input[checked]")) == 1
     asks_tutor = any(cell.source.startswith("check(") for cell in release.cells)
     assert len(page.select('figure img[alt^="A panel"]')) == asks_tutor
     assert "needs a running kernel" not in page.get_text()

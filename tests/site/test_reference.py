@@ -60,10 +60,10 @@ def test_what_no_one_wrote_is_no_docstring():
 
 @pytest.mark.parametrize("name", authoring.__all__)
 def test_every_name_for_authors_of_checks_is_on_their_page(pages, name):
-    said, thing = entry(pages[CHECKS], f"nbjudge.authoring.{name}"), getattr(authoring, name)
+    text, thing = entry(pages[CHECKS], f"nbjudge.authoring.{name}"), getattr(authoring, name)
     if inspect.isclass(thing) or inspect.isroutine(thing):
         first_word = re.match(r"\w+", written_docstring(thing)).group()
-        assert said.startswith(first_word)
+        assert text.startswith(first_word)
 
 
 def test_check_and_the_decorators_of_an_exercise_are_there(pages):
@@ -105,9 +105,9 @@ def test_every_setting_is_there_with_its_default_and_its_help(pages):
     }
     assert any("PlatformExporter.columns" in name for name in shown)
     for name in own:
-        trait, said = RunAndJudge.class_traits()[name], entry(page, f"confval-c.RunAndJudge.{name}")
-        assert repr(trait.default()) in said
-        assert trait.help.split()[0] in said
+        trait, text = RunAndJudge.class_traits()[name], entry(page, f"confval-c.RunAndJudge.{name}")
+        assert repr(trait.default()) in text
+        assert trait.help.split()[0] in text
 
 
 @pytest.mark.parametrize(("program", "app"), [("attention-lab", cli.app), ("nbjudge", nbjudge_cli.app)])
@@ -119,11 +119,11 @@ def test_every_command_is_there_with_its_arguments_and_options(pages, program, a
     }
     assert set(sections) == {f"{program} {name}" for name in commands}
     for name, command in commands.items():
-        said = sections[f"{program} {name}"].text
-        assert command.help.split("\n")[0].split()[0] in said
+        text = sections[f"{program} {name}"].text
+        assert command.help.split("\n")[0].split()[0] in text
         for parameter in command.params:
             words = [parameter.opts[0]] if parameter.opts[0].startswith("--") else []
-            assert [word for word in words if word not in said] == [], name
+            assert [word for word in words if word not in text] == [], name
 
 
 def test_the_front_page_leads_to_every_page_of_the_reference(pages):

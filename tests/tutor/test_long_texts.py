@@ -49,23 +49,23 @@ def test_anything_else_is_refused(body):
 
 
 def test_a_kernel_writes_and_reads_the_same():
-    said = {"folder": "01_dot_product", "conversation": "1", "said": LONG, "lost": ""}
-    assert wire.read(messages.written(dict(said))) == said | {"said": LONG.encode()}
-    late = {"folder": "01_dot_product", "conversation": "1", "said": None, "lost": "late"}
-    assert wire.read(messages.written(dict(late))) == late | {"said": None}
+    message = {"folder": "01_dot_product", "conversation": "1", "said": LONG, "lost": ""}
+    assert wire.read(messages.written(dict(message))) == message | {"said": LONG.encode()}
+    timeout_message = {"folder": "01_dot_product", "conversation": "1", "said": None, "lost": "late"}
+    assert wire.read(messages.written(dict(timeout_message))) == timeout_message | {"said": None}
     sentence = {"said": "Run the cell again first.", "disclosure": "full"}
     assert messages.read(b"".join(wire.write(sentence))) == sentence
-    asked = messages.read(b"".join(wire.write({"conversation": "1", "question": "YQ== ", "program": "0"})))
-    assert messages.Question.of(asked) == messages.Question("1", "YQ== ", "0")
+    question = messages.read(b"".join(wire.write({"conversation": "1", "question": "YQ== ", "program": "0"})))
+    assert messages.Question.of(question) == messages.Question("1", "YQ== ", "0")
 
 
 @pytest.mark.parametrize(
     "spoilt", [{"conversation": 5}, {"program": None}, {"question": "no bytes"}, {"question": "ä".encode()}]
 )
 def test_a_question_of_another_form_is_no_question(spoilt):
-    asked = {"conversation": "1", "question": b"YQ== ", "program": "0"} | spoilt
+    question = {"conversation": "1", "question": b"YQ== ", "program": "0"} | spoilt
     with pytest.raises(ValueError):
-        messages.Question.of(asked)
+        messages.Question.of(question)
 
 
 def test_what_no_text_can_hold_goes_over_the_wire_as_something():

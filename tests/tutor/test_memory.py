@@ -6,12 +6,16 @@ from attention_lab.tutor.memory import FIRST_LESSON, Memory
 def test_tries_are_answers_that_differ(tmp_path):
     memory = Memory(tmp_path)
     for code, points in (("a", 1), ("a", 1), ("b", 1), ("c", 3), ("c", 3)):
-        kept = memory.examined("softmax", "01", code, points, 3)
-    assert (kept.tries, kept.is_right, kept.right_code) == (3, True, "c")
+        state = memory.examined("softmax", "01", code, points, 3)
+    assert (state.tries, state.is_right, state.right_code) == (3, True, "c")
     memory.helped("softmax")
     memory.met("softmax", {"clipped": "The scores are clipped."})
-    again = Memory(tmp_path).of("softmax")
-    assert (again.tries, again.helps, dict(again.mistakes)) == (3, 1, {"clipped": "The scores are clipped."})
+    reloaded = Memory(tmp_path).of("softmax")
+    assert (reloaded.tries, reloaded.helps, dict(reloaded.mistakes)) == (
+        3,
+        1,
+        {"clipped": "The scores are clipped."},
+    )
 
 
 def test_an_answer_that_is_broken_again_is_not_right(tmp_path):

@@ -32,13 +32,15 @@ class Impostor:
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 impostor.received.append(f"{self.headers}{body.decode()}")
-                asked = self.headers["Authorization"].split(":")[2]
+                request_nonce = self.headers["Authorization"].split(":")[2]
                 reply = impostor.reply
                 digest = signatures.hashlib.sha256(reply).hexdigest()
                 self.send_response(status)
                 if sign_with:
-                    said = signatures.sign(sign_with, "reply", nonce or asked, str(status), digest)
-                    self.send_header(signatures.REPLY_SIGNATURE, said)
+                    signature = signatures.sign(
+                        sign_with, "reply", nonce or request_nonce, str(status), digest
+                    )
+                    self.send_header(signatures.REPLY_SIGNATURE, signature)
                 self.end_headers()
                 self.wfile.write(reply + alter)
 
@@ -64,7 +66,7 @@ def learner(monkeypatch):
         impostor.reply = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
         monkeypatch.setenv(network.ADDRESS, impostor.address)
         try:
-            return Connection().ask("answer", "01_dot_product", said="x")
+            return Connection().ask("answer", "01_dot_product", **{"said": "x"})
         finally:
             impostor.close()
 

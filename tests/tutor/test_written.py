@@ -21,19 +21,19 @@ def save(lesson, text):
     (lesson / "scaling.ipynb").write_text(json.dumps({"cells": [cell]}))
 
 
-def asked(lesson):
-    def converse(path, folder, **said):
+def shown_text(lesson):
+    def converse(path, folder, **message):
         return {"parts": [{"kind": "markdown", "title": "A model answer", "text": "Because."}]}, []
 
     return repr(Written(QUESTION, lesson, converse))
 
 
 def test_first_ones_own_words(lesson):
-    assert "write your own answer into its cell first" in asked(lesson)
+    assert "write your own answer into its cell first" in shown_text(lesson)
     save(lesson, "YOUR ANSWER HERE")
-    assert "write your own answer into its cell first" in asked(lesson)
+    assert "write your own answer into its cell first" in shown_text(lesson)
     save(lesson, "The variances of the products add up, and so the spread grows as the root of the width.")
-    assert "Because." in asked(lesson)
+    assert "Because." in shown_text(lesson)
 
 
 def test_the_course_has_a_model_answer_and_questions_for_each(pytestconfig):

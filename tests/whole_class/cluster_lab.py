@@ -45,7 +45,7 @@ class Program:
     words: Path
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self.words.read_text(errors="replace")
 
     def tell_all(self, number: int) -> None:
@@ -54,7 +54,7 @@ class Program:
             os.killpg(self.process.pid, number)
 
     def finish(self) -> tuple[int, str]:
-        return self.process.wait(PATIENCE), self.said
+        return self.process.wait(PATIENCE), self.output
 
 
 @dataclass
@@ -69,12 +69,12 @@ class Host:
     def start(self, *command: str, cwd: Path | None = None, **environment: str) -> Program:
         words = self.folder / f"{self.namespace}-{len(self.programs)}.txt"
         settings = {"PATH": f"{PROGRAMS}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
-        with words.open("wb") as said:
+        with words.open("wb") as log:
             process = subprocess.Popen(
                 ["ip", "netns", "exec", self.namespace, *command],
                 cwd=cwd,
-                stdout=said,
-                stderr=said,
+                stdout=log,
+                stderr=log,
                 stdin=subprocess.DEVNULL,
                 env=os.environ | settings | environment,
                 start_new_session=True,
@@ -96,13 +96,13 @@ class Host:
 def network(folder: Path, *hosts: str) -> Iterator[dict[str, Host]]:
     """Hosts that reach each other and no one else; gone afterwards, with all that runs on them."""
     mark = f"lab-{uuid.uuid4().hex[:8]}"
-    made: dict[str, Host] = {}
+    hosts_by_name: dict[str, Host] = {}
     try:
         _ip("netns", "add", mark)
         _ip("-n", mark, "link", "add", "bridge", "type", "bridge")
         _ip("-n", mark, "link", "set", "bridge", "up")
         for number, name in enumerate(hosts, start=1):
-            made[name] = host = Host(f"{mark}-{name}", f"10.77.0.{number}", folder)
+            hosts_by_name[name] = host = Host(f"{mark}-{name}", f"10.77.0.{number}", folder)
             _ip("netns", "add", host.namespace)
             ends = ("type", "veth", "peer", "name", f"host{number}", "netns", mark)
             _ip("link", "add", "wire", "netns", host.namespace, *ends)
@@ -110,13 +110,13 @@ def network(folder: Path, *hosts: str) -> Iterator[dict[str, Host]]:
             _ip("-n", host.namespace, "address", "add", f"{host.address}/24", "dev", "wire")
             _ip("-n", host.namespace, "link", "set", "wire", "up")
             _ip("-n", host.namespace, "link", "set", "lo", "up")
-        yield made
+        yield hosts_by_name
     finally:
-        for host in made.values():
+        for host in hosts_by_name.values():
             for program in host.programs:
                 program.tell_all(signal.SIGKILL)
                 program.process.wait()
-        for namespace in (*(host.namespace for host in made.values()), mark):
+        for namespace in (*(host.namespace for host in hosts_by_name.values()), mark):
             subprocess.run(["ip", "netns", "delete", namespace], capture_output=True)
 
 

@@ -70,6 +70,6 @@ def _wait_until_it_answers(folder: Path, server: subprocess.Popen[bytes]) -> Non
             psycopg.connect(host=str(folder), user=OWNER, dbname=DATABASE).close()
             return
         except psycopg.OperationalError:
-            said = (folder / "words").read_text(errors="replace")
-            assert server.poll() is None and time.monotonic() < ends, said
+            log = (folder / "words").read_text(errors="replace")
+            assert server.poll() is None and time.monotonic() < ends, log
             time.sleep(0.1)

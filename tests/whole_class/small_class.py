@@ -28,7 +28,8 @@ from tiny_course import (
 
 DUE = datetime(2030, 1, 1, 12)
 LATE = (
-    "\n# Whoever is late gets nothing, so that it is seen.\nc.LateSubmissionPlugin.penalty_method = 'zero'\n"
+    "\n# Students who are late get nothing, so that it is seen.\n"
+    "c.LateSubmissionPlugin.penalty_method = 'zero'\n"
 )
 ROW_SUMS_OF_ALL = "def row_sums(x):\n    return x.sum()"
 UNCHANGED = "def double(x):\n    return x * 1"
@@ -125,9 +126,15 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
     assert found["notebooks"].keys() == expected["notebooks"].keys()
     for name, content in expected["notebooks"].items():
         if name.endswith(".ipynb"):
-            for mine, theirs in zip(found["notebooks"][name]["cells"], content["cells"], strict=True):
-                differing = [(mine.get(key), theirs[key]) for key in theirs if mine.get(key) != theirs[key]]
-                assert not differing, f"{name}, {mine['id']}: {differing}"[:4000]
+            for actual_cell, expected_cell in zip(
+                found["notebooks"][name]["cells"], content["cells"], strict=True
+            ):
+                differing = [
+                    (actual_cell.get(key), expected_cell[key])
+                    for key in expected_cell
+                    if actual_cell.get(key) != expected_cell[key]
+                ]
+                assert not differing, f"{name}, {actual_cell['id']}: {differing}"[:4000]
         assert found["notebooks"][name] == content, name
 
 

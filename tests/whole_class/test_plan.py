@@ -112,7 +112,7 @@ def test_another_order_of_folders(tmp_path):
     (tmp_path / "source" / LESSON).mkdir(parents=True)
     (tmp_path / "source" / LESSON / "tiny.ipynb").touch()
     (tmp_path / "in" / LESSON / "x-ada").mkdir(parents=True)
-    (tmp_path / "in" / LESSON / "nobody").mkdir()
+    (tmp_path / "in" / LESSON / "bob").mkdir()
     assert make_plan(read_folders(tmp_path), LESSON).todo == {"ada": "new"}
 
 

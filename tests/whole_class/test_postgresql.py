@@ -47,16 +47,16 @@ def test_the_grades_and_nbgraders_commands_are_the_same_as_with_sqlite(copy_of_c
     assert in_gradebook(root, url) == expected
     assert notebooks(root / "autograded") == notebooks(graded_one_by_one / "autograded")
 
-    again = nbgrader(root, "autograde", FOLDER, "--student", "ben", "--force")
-    assert again.returncode == 0, again.stderr[-3000:]
+    second_run = nbgrader(root, "autograde", FOLDER, "--student", "ben", "--force")
+    assert second_run.returncode == 0, second_run.stderr[-3000:]
     assert in_gradebook(root, url) == expected
     succeed(root, "generate_feedback", FOLDER, "--student", "ben")
     assert (root / "feedback" / "ben" / FOLDER / f"{NAME}.html").is_file()
     succeed(root, "export")
     with (root / "grades.csv").open(newline="") as grades:
         scores = {row["student_id"]: float(row["score"]) for row in csv.DictReader(grades)}
-    late = {student for student, about in expected.items() if about["late penalty"]}
+    late_students = {student for student, about in expected.items() if about["late penalty"]}
     assert scores == {
-        student: 0 if student in late else about["score"] for student, about in expected.items()
+        student: 0 if student in late_students else about["score"] for student, about in expected.items()
     }
     assert not (root / "gradebook.db").exists()

@@ -22,9 +22,9 @@ from nbjudge.preflight.visible_table import show_visible
 
 def loaded(tmp_path: Path, *sources: str, name: str = "answer"):
     """The answer of a notebook whose cells are these; a cell `answer` is graded in `test`."""
-    made = [code(*source) if isinstance(source, tuple) else code(source) for source in sources]
+    cells = [code(*source) if isinstance(source, tuple) else code(source) for source in sources]
     path = tmp_path / "source" / "week1" / "plain.ipynb"
-    write_without_ids(nbformat.v4.new_notebook(cells=made), path)
+    write_without_ids(nbformat.v4.new_notebook(cells=cells), path)
     return Notebook(path, path.parent).load(name, {"test"})
 
 

@@ -51,15 +51,15 @@ def test_a_notebook_may_take_as_long_as_one_cell():
 @pytest.mark.parametrize("timeout", [None, -1])
 def test_no_limit_is_the_notebooks_and_said(timeout, caplog):
     assert limits(Execute={"timeout": timeout}).cell == Limits().notebook
-    said = remarks(caplog, Execute={"timeout": timeout})
-    assert f"c.Execute.timeout = {timeout} sets no limit" in said and "notebook_seconds" in said
+    remark = remarks(caplog, Execute={"timeout": timeout})
+    assert f"c.Execute.timeout = {timeout} sets no limit" in remark and "notebook_seconds" in remark
 
 
 def test_what_has_no_effect_is_named_in_one_sentence(caplog):
     execute = {"extra_arguments": ["--x"], "allow_errors": False, "record_timing": False}
-    said = remarks(caplog, Execute=execute, ExecutePreprocessor={"error_on_timeout": {}})
+    remark = remarks(caplog, Execute=execute, ExecutePreprocessor={"error_on_timeout": {}})
     names = "c.Execute.allow_errors, c.ExecutePreprocessor.error_on_timeout, c.Execute.extra_arguments"
-    assert f"nbjudge grades without {names}, because" in said and "record_timing" not in said
+    assert f"nbjudge grades without {names}, because" in remark and "record_timing" not in remark
 
 
 def test_nothing_is_said_of_an_ordinary_configuration(caplog):

@@ -54,8 +54,8 @@ def takes_no_step(weights, optimizer):
 def with_a_layer(draw):
     width, length = draw.sizes(2)
     state = {"layer.weight": draw.normal(width, width)}
-    made = build(made_by(layer, width=width), state=state, look=("result", "twice"))
-    yield case(draw.normal(length, width), build=made)
+    layer_build = build(made_by(layer, width=width), state=state, look=("result", "twice"))
+    yield case(draw.normal(length, width), build=layer_build)
 
 
 class Tower(nn.Module):

@@ -62,10 +62,10 @@ class RelayEnd:
 
 @pytest.fixture
 def ends() -> Iterator[tuple[Process, Channel, RelayEnd]]:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
+    ours, relay_socket = socket.socketpair()
+    with ours, relay_socket:
         process = Process(ours)
-        yield process, Channel(process), RelayEnd(theirs)
+        yield process, Channel(process), RelayEnd(relay_socket)
 
 
 def test_a_command_is_sent_and_its_reply_received(ends):

@@ -14,7 +14,7 @@ from nbjudge.values.describe import told_apart
 
 
 @pytest.mark.parametrize(
-    ("mine", "right", "shown"),
+    ("actual", "right", "shown"),
     [
         (0.5, 0.25, ("0.5", "0.25")),
         (0.46142, 0.46138, ("0.46142", "0.46138")),
@@ -23,8 +23,8 @@ from nbjudge.values.describe import told_apart
         (torch.tensor(2), torch.tensor(3), ("2", "3")),
     ],
 )
-def test_as_many_digits_as_it_takes_and_no_more(mine, right, shown):
-    assert told_apart(mine, right) == shown
+def test_as_many_digits_as_it_takes_and_no_more(actual, right, shown):
+    assert told_apart(actual, right) == shown
 
 
 def nearly(x):

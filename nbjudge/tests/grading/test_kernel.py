@@ -132,8 +132,8 @@ def test_an_answer_that_hangs_or_kills_its_kernel_leaves_the_others_their_answer
             kernel.limits = PATIENT
         assert put(kernel, "right", torch.ones(2)).answers[0].status == "value"
         assert put(kernel, "absent", torch.ones(2)).answers[0].status == "missing"
-        (asked,) = put(kernel, "questions", torch.ones(2)).answers
-        assert asked.status == "raised"
+        (input_answer,) = put(kernel, "questions", torch.ones(2)).answers
+        assert input_answer.status == "raised"
 
 
 def test_when_the_time_for_a_notebook_is_used_up_cells_are_skipped_and_answers_are_late(tmp_path):

@@ -39,8 +39,8 @@ WAYS = list(itertools.product(range(3), range(2), range(3)))
 
 
 def function(obfuscation, first, inner, second):
-    made = obfuscation.draw_function({"first": first, "inner": inner, "second": second}, {"w": 1})
-    return respond.make(unpack(pack(made), with_code=True))
+    source = obfuscation.draw_function({"first": first, "inner": inner, "second": second}, {"w": 1})
+    return respond.make(unpack(pack(source), with_code=True))
 
 
 @pytest.mark.parametrize("seed", range(10))

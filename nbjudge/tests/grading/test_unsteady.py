@@ -36,7 +36,7 @@ def halve(x):
     return x / 2
 
 
-def judged(made, reference, answer):
+def judged(judged_exercise, reference, answer):
     """The verdict, and how many messages and calls it took."""
     messages = []
 
@@ -44,7 +44,7 @@ def judged(made, reference, answer):
         messages.append(len(calls))
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    return judge_exercise(made, reference, put, seed=3), messages
+    return judge_exercise(judged_exercise, reference, put, seed=3), messages
 
 
 def with_dropout(x):
@@ -60,9 +60,9 @@ def test_dropout_is_the_first_thing_that_is_said():
 
 
 def test_a_random_list_is_told_without_a_library_s_causes():
-    made = Exercise("ordered", results=("numbers",))
-    made.group("numbers", points=1)(lambda draw: [case(list(range(40)))])
-    verdict, _ = judged(made, sorted, lambda numbers: random.sample(numbers, len(numbers)))
+    ordered = Exercise("ordered", results=("numbers",))
+    ordered.group("numbers", points=1)(lambda draw: [case(list(range(40)))])
+    verdict, _ = judged(ordered, sorted, lambda numbers: random.sample(numbers, len(numbers)))
     assert "two results for one and the same call" in verdict.message
     assert "dropout" not in verdict.message
 
@@ -97,8 +97,8 @@ def test_a_steady_wrong_answer_is_called_once_more_and_no_word_is_said(answer, m
 
 
 def test_random_results_that_a_verifier_accepts_cost_nothing():
-    made = Exercise("draw", results=("number",))
-    made.group("numbers", points=1, verify=lambda cases, values: None)(lambda draw: [case(3)])
-    verdict, messages = judged(made, lambda n: 0.0, lambda n: random.random())
+    draw_exercise = Exercise("draw", results=("number",))
+    draw_exercise.group("numbers", points=1, verify=lambda cases, values: None)(lambda draw: [case(3)])
+    verdict, messages = judged(draw_exercise, lambda n: 0.0, lambda n: random.random())
     assert verdict.points == 1
     assert messages == [1]

@@ -35,15 +35,15 @@ def read(text: str, separator: str) -> list[list[str]]:
 @pytest.mark.parametrize("form", FORMATS, ids=str)
 @pytest.mark.parametrize("separator", [*SEPARATORS.values(), "|"])
 def test_no_spreadsheet_finds_a_formula_whatever_it_separates_by(form, separator):
-    text = form.text([["before", said, "after"] for said in DANGEROUS])
+    text = form.text([["before", value, "after"] for value in DANGEROUS])
     fields = [field.lstrip(' "') for row in read(text, separator) for field in row]
     assert not [field for field in fields if field[:1] in tuple("=+-@\uff1d")]
     assert len(text.splitlines()) == len(DANGEROUS)
 
 
 def test_text_without_formulas_is_written_as_it_is():
-    said = ["a; b - c, -3", "Żółć, Łucja", 'she said "no"', "it's", ""]
-    assert read(CsvFormat().text([said]), ",") == [said]
+    row = ["a; b - c, -3", "Żółć, Łucja", 'she said "no"', "it's", ""]
+    assert read(CsvFormat().text([row]), ",") == [row]
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=str)

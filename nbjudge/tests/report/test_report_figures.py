@@ -31,9 +31,9 @@ def test_a_histogram_counts_everybody_in_bars_that_can_be_told_apart(values):
     assert list(heights) == [step * width for step in range(len(heights))]
 
 
-@given(values=some.lists(some.floats(0, 1e6), min_size=1, max_size=50), most=some.floats(0, 1e6))
-def test_a_histogram_stays_within_its_frame(values, most):
-    shown = points_histogram(values, most)
+@given(values=some.lists(some.floats(0, 1e6), min_size=1, max_size=50), max_points=some.floats(0, 1e6))
+def test_a_histogram_stays_within_its_frame(values, max_points):
+    shown = points_histogram(values, max_points)
     assert sum(bar.count for bar in shown.bars) == len(values)
     assert max(bar.height for bar in shown.bars) == 100
     assert all(bar.left >= 0 and bar.left + bar.width <= 100.01 for bar in shown.bars)
@@ -48,10 +48,10 @@ def test_half_a_point_is_where_it_is():
     assert [tick.label for tick in shown.counts] == ["0", "1", "2"]
 
 
-@given(high=some.floats(1e-3, 1e7), most=some.integers(3, 12))
-def test_ticks_are_at_few_and_round_numbers(high, most):
-    shown = ticks(0, high, most)
-    assert 2 <= len(shown) <= most + 1 and shown[0].label == "0"
+@given(high=some.floats(1e-3, 1e7), max_ticks=some.integers(3, 12))
+def test_ticks_are_at_few_and_round_numbers(high, max_ticks):
+    shown = ticks(0, high, max_ticks)
+    assert 2 <= len(shown) <= max_ticks + 1 and shown[0].label == "0"
     assert re.fullmatch(r"0*(0\.0*)?[125]0*", shown[1].label)
     assert all(abs(float(tick.label) / high - tick.at / 100) < 1e-4 for tick in shown)
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.integration
 
 PACKAGES = Path(__file__).parents[3] / "nbjudge" / "src"
 STDLIB = Path(sysconfig.get_path("stdlib", vars={"base": sys.base_prefix}))
-WALLS = """
+PRINT_BWRAP_ARGS = """
 import json, sys
 sys.path[0] = sys.argv[1]
 from nbjudge.sandbox import bubblewrap
@@ -73,22 +73,26 @@ def add_package(interpreter: Path) -> None:
 def leave_private_files(prefix: Path) -> None:
     for name in PRIVATE:
         (prefix / name).mkdir(parents=True, exist_ok=True)
-        (prefix / name / "of-the-course").write_text("nobody is to read this")
+        (prefix / name / "of-the-course").write_text("no student is to read this")
 
 
-def walls_of(interpreter: Path) -> tuple[list[str], list[Path]]:
+def bwrap_command(interpreter: Path) -> tuple[list[str], list[Path]]:
     """What bubblewrap is told to show for an interpreter, and the list of it."""
     run = subprocess.run(
-        [interpreter, "-B", "-c", WALLS, str(PACKAGES)], capture_output=True, text=True, env={}, check=True
+        [interpreter, "-B", "-c", PRINT_BWRAP_ARGS, str(PACKAGES)],
+        capture_output=True,
+        text=True,
+        env={},
+        check=True,
     )
-    executable, walls, shown = json.loads(run.stdout)
+    executable, bwrap_args, shown = json.loads(run.stdout)
     # The copy of an interpreter looks for its library where the original does.
     libraries = ["--setenv", "LD_LIBRARY_PATH", str(interpreter.resolve().parents[1] / "lib")]
-    return [*walls, *libraries, executable, "-B", "-c", LOOK], list(map(Path, shown))
+    return [*bwrap_args, *libraries, executable, "-B", "-c", LOOK], list(map(Path, shown))
 
 
 def seen_by(interpreter: Path) -> tuple[str, list[str]]:
-    command, _ = walls_of(interpreter)
+    command, _ = bwrap_command(interpreter)
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-2000:]
     prefix, found = json.loads(run.stdout)
@@ -121,7 +125,7 @@ def test_an_environment_in_a_course_sees_its_packages_and_not_the_course(install
     environment = course / ".venv" / "bin" / "python"
     add_package(environment)
     assert seen_by(environment) == (str(course / ".venv"), ["the package"])
-    _, shown = walls_of(environment)
+    _, shown = bwrap_command(environment)
     assert readable([("The course", course)], shown) is None
 
 

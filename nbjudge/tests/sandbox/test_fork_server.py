@@ -36,7 +36,7 @@ print(found)
 try:
     os.kill(-1, signal.SIGTERM)
 except ProcessLookupError:
-    print("nobody")
+    print("no process")
 """
 
 
@@ -66,7 +66,7 @@ def test_it_rather_does_not_start_than_lose_a_thread(monkeypatch):
 def test_a_kernel_can_neither_see_trace_nor_signal_it(start, tmp_path):
     with start(tmp_path) as kernel:
         before = the_interpreter()
-        assert kernel.says(REACH).splitlines() == ["[]", "nobody"]
+        assert kernel.says(REACH).splitlines() == ["[]", "no process"]
         assert the_interpreter() == before
 
 
@@ -116,17 +116,17 @@ def forks(at_most: int = 1) -> list[psutil.Process]:
 
 
 def the_next_kernel() -> psutil.Process:
-    (keeper,) = forks()
+    (supervisor,) = forks()
     ends = time.monotonic() + 10
-    while not (kernels := kernels_of(keeper)) and time.monotonic() < ends:
+    while not (kernels := kernels_of(supervisor)) and time.monotonic() < ends:
         time.sleep(0.02)
     return kernels[0]
 
 
-def kernels_of(keeper: psutil.Process) -> list[psutil.Process]:
+def kernels_of(supervisor: psutil.Process) -> list[psutil.Process]:
     """Without the reader, which has no processes of its own."""
-    own = os.readlink(f"/proc/{keeper.pid}/ns/pid")
-    return [child for child in keeper.children() if os.readlink(f"/proc/{child.pid}/ns/pid") != own]
+    own = os.readlink(f"/proc/{supervisor.pid}/ns/pid")
+    return [child for child in supervisor.children() if os.readlink(f"/proc/{child.pid}/ns/pid") != own]
 
 
 def test_the_next_kernel_is_begun_while_this_one_runs(start, tmp_path):
@@ -152,7 +152,7 @@ def test_a_next_kernel_of_other_limits_is_not_taken(start, tmp_path):
     assert not begun.is_running()
 
 
-@pytest.mark.parametrize("who", ["kernel", "keeper"])
+@pytest.mark.parametrize("who", ["kernel", "supervisor"])
 def test_a_next_kernel_that_died_meanwhile_costs_no_one_anything(start, tmp_path, who):
     with start(tmp_path):
         pass

@@ -36,7 +36,7 @@ for _ in range(8):
         time.sleep(20)
         os._exit(0)
 {HOLD}""",
-    "in children that nobody may look into": f"""
+    "in children that no process may inspect": f"""
 import ctypes, os, time
 for _ in range(8):
     if os.fork() == 0:

@@ -29,13 +29,13 @@ def test_no_two_processes_claim_the_same_and_anyone_who_ends_sets_it_free():
     processors = sorted(map(str, os.sched_getaffinity(0)))
     for _ in range(2):
         processes = claimers(len(processors) + 1)
-        said = [process.stdout.readline().strip() for process in processes]
+        lines = [process.stdout.readline().strip() for process in processes]
         for process in processes:
             process.communicate()
-        claimed = [processor for processor in said if processor != ANY]
+        claimed = [processor for processor in lines if processor != ANY]
         assert len(claimed) == len(set(claimed))
         assert set(claimed) <= {*processors}
-        assert ANY in said
+        assert ANY in lines
 
 
 @pytest.mark.integration
@@ -63,5 +63,5 @@ def test_a_kernel_and_all_it_starts_runs_where_it_was_told_to_and_its_supervisor
         assert kernel.says(look).splitlines()[0] == str(wanted)
         outcome, shown = kernel.run("os.sched_setaffinity(0, {*range(os.cpu_count())})")
         assert "Operation not permitted" in shown
-        keeper = psutil.Process(kernel.pid).parent()
-        assert {*keeper.cpu_affinity()} == {*os.sched_getaffinity(0)}
+        supervisor = psutil.Process(kernel.pid).parent()
+        assert {*supervisor.cpu_affinity()} == {*os.sched_getaffinity(0)}

@@ -94,7 +94,7 @@ ways = {
 }
 if sys.argv[2] == "filtered":
     from nbjudge.sandbox.inside.filter import install_seccomp_filter
-    assert libc.prctl(38, 1, 0, 0, 0) == 0  # no new privileges, without which nobody may install a filter
+    assert libc.prctl(38, 1, 0, 0, 0) == 0  # no new privileges, without which no process may install a filter
     install_seccomp_filter()
 sys.exit(ways[sys.argv[1]]() != os.getpid())
 """

@@ -41,16 +41,16 @@ def begin(tutor, name="softmax"):
 
 def test_an_answer_that_comes_too_late_is_told_so(monkeypatch, ended, tutor):
     monkeypatch.setattr(conversation, "PATIENCE", 0.05)
-    asked = begin(tutor)
+    reply = begin(tutor)
     assert ended.wait(10)
-    assert tutor.answer(asked["conversation"], "{}") == {"said": TOO_LATE}
+    assert tutor.answer(reply["conversation"], "{}") == {"said": TOO_LATE}
     assert not tutor._open and not tutor.asking
 
 
 def test_an_answer_in_time_is_followed_by_the_next_question_and_the_result(tutor):
-    asked = begin(tutor)
-    assert tutor.answer(asked["conversation"], "{}")["question"]
-    assert tutor.answer(asked["conversation"], "{}") == {"said": "done"}
+    reply = begin(tutor)
+    assert tutor.answer(reply["conversation"], "{}")["question"]
+    assert tutor.answer(reply["conversation"], "{}") == {"said": "done"}
     assert not tutor._open
 
 

@@ -80,7 +80,7 @@ def test_a_class_bundle_measures_where_the_course_sets_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("finding", "disclosure", "said", "mistake"),
+    ("finding", "disclosure", "sentence", "mistake"),
     [
         (
             Finding("Over the rows.", "rows", measured="It differs at [0, 1]."),
@@ -100,8 +100,8 @@ def test_a_class_bundle_measures_where_the_course_sets_nothing(tmp_path):
         (Finding("It raises an error."), "measured", "It raises an error.", ""),
     ],
 )
-def test_only_full_disclosure_names_a_mistake(finding, disclosure, said, mistake):
+def test_only_full_disclosure_names_a_mistake(finding, disclosure, sentence, mistake):
     examination = Judgement(Verdict("softmax", 1, (), (finding,)), ())
     (told,) = for_learner(_verdict_reply(examination, Disclosure(disclosure)))["findings"]
-    assert (told["said"], told["mistake"]) == (said, mistake)
+    assert (told["said"], told["mistake"]) == (sentence, mistake)
     assert told["named"] is (bool(mistake) and bool(finding.measured))

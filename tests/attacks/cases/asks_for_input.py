@@ -3,7 +3,7 @@
 from attack import IMPATIENT, wrong
 
 LIMITS = IMPATIENT
-PROOF = "nobody types"
+PROOF = "no input"
 ASK = """
 import getpass
 def ask():
@@ -11,7 +11,7 @@ def ask():
         try:
             question("How many points? ")
         except Exception as error:
-            print("nobody types:", type(error).__name__)
+            print("no input:", type(error).__name__)
 def double(x):
     ask()
     kernel = get_ipython().kernel

@@ -12,7 +12,7 @@ for event in ("pre_execute", "pre_run_cell", "post_execute", "post_run_cell"):
 get_ipython().set_custom_exc((BaseException,), lambda *arguments, **options: send())
 get_ipython().showtraceback = send
 def double(x):
-    raise AssertionError("shown to nobody")
+    raise AssertionError("never shown")
 """
 
 

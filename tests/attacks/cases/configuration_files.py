@@ -21,5 +21,5 @@ def submission():
 
 
 def harm(arena):
-    kept = [path.name for path in (arena.root / "autograded" / __name__).rglob("*") if path.name in FILES]
-    return f"{kept} lie beside the graded notebook" if kept else ""
+    found = [path.name for path in (arena.root / "autograded" / __name__).rglob("*") if path.name in FILES]
+    return f"{found} lie beside the graded notebook" if found else ""

@@ -23,17 +23,17 @@ def unsigned():
 def many_parts():
     kernel.iopub_socket.send_multipart([b"x"] * 2000)
 @way
-def to_nobody():
-    kernel.iopub_socket.send_multipart(signed("status", {"msg_id": "nobody"}, execution_state="idle"))
+def to_no_request():
+    kernel.iopub_socket.send_multipart(signed("status", {"msg_id": "unknown"}, execution_state="idle"))
 @way
 def busy():
     parent = kernel.get_parent("shell")["header"]
     kernel.iopub_socket.send_multipart(signed("status", parent, execution_state="busy"))
 @way
-def replies_to_nobody():
+def replies_to_no_request():
     target = kernel._parent_ident["shell"]
     target = target if isinstance(target, list) else [target]
-    parts = signed("execute_reply", {"msg_id": "nobody"}, status="ok", execution_count=1)
+    parts = signed("execute_reply", {"msg_id": "unknown"}, status="ok", execution_count=1)
     kernel.shell_stream.socket.send_multipart([*target, *parts])
 @way
 def broken_replies():

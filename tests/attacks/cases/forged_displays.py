@@ -30,5 +30,5 @@ def harm(arena):
     shown = arena.shown(__name__)
     if "grade_id" in shown:
         return "its metadata were kept"
-    kept = "widgets" in arena.graded.notebook(__name__).metadata or "widget-view" in shown
-    return "a widget was kept" if kept else ""
+    has_widget = "widgets" in arena.graded.notebook(__name__).metadata or "widget-view" in shown
+    return "a widget was kept" if has_widget else ""

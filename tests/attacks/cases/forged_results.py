@@ -34,4 +34,4 @@ def submission():
 def harm(arena):
     graded = [cell for cell in arena.graded.notebook(__name__).cells if cell.id.startswith("test_")]
     results = [o for cell in graded for o in cell.outputs if o.output_type in ("execute_result", "error")]
-    return "" if len(results) == len(graded) else "a forged result stands beside the verdict"
+    return "" if len(results) == len(graded) else "a forged result is beside the verdict"

@@ -4,7 +4,7 @@ from attack import FORGED_REPLIES, wrong
 
 PROOF = "packs"
 FORGE = """
-lies = [
+false_values = [
     {"tensor": ["float32", [2**40], 0, [0]]}, {"tensor": ["float32", [2**62, 4], 0, [0, 1]]},
     {"tensor": ["float32", [-4], 0, [0]]}, {"tensor": ["float32", [4], -16, [0]]},
     {"tensor": ["float32", [4], 2**70, [0]]}, {"tensor": ["float32", [1] * 300_000, 0, []]},
@@ -21,7 +21,7 @@ lies = [
     {"column": ["a", ["eval", tensor], [None, 1000, None]]}, {"column": []}, {"table": {}},
 ]
 def reply(number):
-    return words({"list": [dict_of(value=lies[number % len(lies)])] * 4})
+    return words({"list": [dict_of(value=false_values[number % len(false_values)])] * 4})
 print("packs")
 def double(x):
     return x

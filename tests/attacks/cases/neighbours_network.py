@@ -1,4 +1,4 @@
-"""Leaves ports, connections and abstract names for the next notebook, and knocks at the doors of others."""
+"""Leaves ports, connections and abstract names for the next notebook, and connects to the ports of others."""
 
 from attack import wrong
 
@@ -7,7 +7,7 @@ LEAVE = """
 import os, socket, subprocess, sys, threading, time
 served = socket.create_server(("127.0.0.1", 40123), reuse_port=True)
 done = 0
-for _ in range(20):  # closed by whoever speaks first: they stay in the system's table for a minute
+for _ in range(20):  # closed by the side that speaks first: they stay in the system's table for a minute
     asked = socket.create_connection(("127.0.0.1", 40123))
     answered, _ = served.accept()
     asked.close(), answered.close()
@@ -15,12 +15,12 @@ for _ in range(20):  # closed by whoever speaks first: they stay in the system's
 named = socket.socket(socket.AF_UNIX)
 named.bind("\\0of-another")
 named.listen()
-# The kernel that was begun for whoever comes next listens, too.
+# The kernel that was started for the next student listens, too.
 reached = []
 def knock(port):
-    with socket.socket() as door:
-        door.settimeout(1)
-        if door.connect_ex(("127.0.0.1", port)) == 0:
+    with socket.socket() as connection:
+        connection.settimeout(1)
+        if connection.connect_ex(("127.0.0.1", port)) == 0:
             reached.append(port)
 listening = [line.split() for line in open("/proc/net/tcp").readlines()[1:]]
 own = {os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")
@@ -40,8 +40,8 @@ import socket
 kinds = ("tcp", "tcp6", "udp", "unix")
 found = [kind for kind in kinds if "9CBB" in open(f"/proc/net/{kind}").read()]
 found += ["name"] if "of-another" in open("/proc/net/unix").read() else []
-with socket.socket() as door:
-    found += ["port"] if door.connect_ex(("127.0.0.1", 40123)) == 0 else []
+with socket.socket() as connection:
+    found += ["port"] if connection.connect_ex(("127.0.0.1", 40123)) == 0 else []
 with socket.create_server(("127.0.0.1", 0)) as own:  # while a network of its own works
     socket.create_connection(own.getsockname()).close()
 print("of another:", found)

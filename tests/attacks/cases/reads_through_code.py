@@ -29,5 +29,5 @@ def submission():
 
 
 def harm(arena):
-    said = arena.graded.reason(__name__, "biggest")
-    return "" if "pieces of code: []" in said else f"it read {said}"
+    reason = arena.graded.reason(__name__, "biggest")
+    return "" if "pieces of code: []" in reason else f"it read {reason}"

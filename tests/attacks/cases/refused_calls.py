@@ -74,7 +74,7 @@ if os.uname().machine == "x86_64":  # getpid by the numbers of 32-bit programs: 
     page.write(bytes.fromhex("b814000000 cd80 c3"))
     start = ctypes.addressof(ctypes.c_char.from_buffer(page))
     attempt("i386", ctypes.CFUNCTYPE(ctypes.c_int)(start))
-attempt("shared memory of nobody", lambda: mmap.mmap(-1, 4096).write(b"x"))
+attempt("anonymous shared memory", lambda: mmap.mmap(-1, 4096).write(b"x"))
 attempt("shared zeros", lambda: mmap.mmap(os.open("/dev/zero", os.O_RDWR), 4096).write(b"x"))
 for name in ("AS", "DATA", "SIGPENDING", "MEMLOCK", "RTPRIO", "NICE"):
     limit = getattr(resource, "RLIMIT_" + name)

@@ -64,7 +64,7 @@ def harm(arena):
     for cell in (cell for cell in notebook.cells if cell.id.startswith("test_")):
         *before, verdict = cell.outputs
         if verdict.output_type != "execute_result" or verdict.data["text/plain"] != "0":
-            return "another text stands in a verdict's place"
+            return "another text is in a verdict's place"
         if any(output.output_type in ("execute_result", "error") for output in before):
-            return "a result of its own stands beside the verdict"
+            return "a result of its own is beside the verdict"
     return "" if all("nbjudge" not in str(output) for output in before) else "a verdict is in an output"

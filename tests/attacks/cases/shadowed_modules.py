@@ -2,7 +2,7 @@
 
 from attack import wrong
 
-LIES = b"print('shadowed')\ndef __getattr__(name):\n    return lambda *arguments, **options: True\n"
+FAKE_MODULE = b"print('shadowed')\ndef __getattr__(name):\n    return lambda *arguments, **options: True\n"
 NAMES = (
     "torch",
     "json",
@@ -15,14 +15,14 @@ NAMES = (
     "sitecustomize",
     "conftest",
 )
-FILES = {f"{name}.py": LIES for name in NAMES} | {
-    "attention_lab/__init__.py": LIES,
-    "nbjudge/src/nbjudge/__init__.py": LIES,
-    "torch/__init__.py": LIES,
-    "numpy/__init__.py": LIES,
-    "pandas/__init__.py": LIES,
-    "checks/tiny.py": LIES,
-    "tiny.py": LIES,
+FILES = {f"{name}.py": FAKE_MODULE for name in NAMES} | {
+    "attention_lab/__init__.py": FAKE_MODULE,
+    "nbjudge/src/nbjudge/__init__.py": FAKE_MODULE,
+    "torch/__init__.py": FAKE_MODULE,
+    "numpy/__init__.py": FAKE_MODULE,
+    "pandas/__init__.py": FAKE_MODULE,
+    "checks/tiny.py": FAKE_MODULE,
+    "tiny.py": FAKE_MODULE,
 }
 SHADOW = """
 import importlib, sys

@@ -34,7 +34,7 @@ try:
     written.append(torch.__file__)
 except OSError:
     pass
-# On the way to a package that lies in /tmp, the folders are the kernel's own as /tmp is.
+# On the way to a package that is in /tmp, the folders are the kernel's own as /tmp is.
 own = {folder for folder in written if folder.startswith(home)}
 if attention_lab.__file__.startswith("/tmp/"):
     own.add(os.path.dirname(os.path.dirname(attention_lab.__file__)))

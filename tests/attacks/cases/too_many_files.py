@@ -1,4 +1,4 @@
-"""Lays more files beside its notebook than its kernel has room for."""
+"""Puts more files beside its notebook than its kernel can hold."""
 
 from attack import wrong
 

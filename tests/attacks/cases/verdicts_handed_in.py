@@ -28,5 +28,5 @@ def submission():
 
 
 def harm(arena):
-    said = json.dumps(arena.graded.notebook(__name__))
-    return "a verdict of its own is still there" if '"zebra"' in said or "Well done." in said else ""
+    content = json.dumps(arena.graded.notebook(__name__))
+    return "a verdict of its own is still there" if '"zebra"' in content or "Well done." in content else ""

@@ -55,7 +55,7 @@ def answer(x):
     os.wait()
     return torch.tensor(json.loads(os.read(out, 10_000)))
 """,
-    "a fork that nobody waits for": """
+    "a fork without a wait": """
 def answer(x):
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     out, into = os.pipe()

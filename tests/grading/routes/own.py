@@ -95,7 +95,7 @@ def answer(x):
     child.wait()
     return by_hand(x)
 """,
-    "workers that nobody asks": """
+    "unused workers": """
 workers = multiprocessing.get_context("fork").Pool(1)
 workers.apply(in_plain_python, ([[1.0]],))
 answer = by_hand

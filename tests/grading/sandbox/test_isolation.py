@@ -42,8 +42,8 @@ def test_nothing_that_one_notebook_writes_is_there_for_the_next(start, tmp_path)
     with start(tmp_path) as first:
         first.says(f"for place in {places}:\n    open(place + '/left', 'w').write('here')")
         assert first.says(look) == str([True] * 4)
-        with start(tmp_path) as beside:
-            assert beside.says(look) == str([False] * 4)
+        with start(tmp_path) as second:
+            assert second.says(look) == str([False] * 4)
     with start(tmp_path) as after:
         assert after.says(look) == str([False] * 4)
     assert list(tmp_path.iterdir()) == []

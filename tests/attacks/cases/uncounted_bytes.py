@@ -6,8 +6,6 @@ LIMITS = HASTY | {"notebook_seconds": 20}
 PROOF = "begins"
 FILL = """
 import json, threading
-
-DAILY = "memory_nobody_counts"
 kernel = get_ipython().kernel
 def send(kind="display_data", metadata=None, **content):
     parent = kernel.get_parent("shell")
