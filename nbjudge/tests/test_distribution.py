@@ -44,7 +44,9 @@ def test_the_modules_of_the_group_grading_are_those_that_it_installs():
 
 
 def test_the_base_installs_neither_nbgrader_nor_jupyterlab():
-    assert names(PROJECT["dependencies"]) == {"jupyter-core", "msgspec", "rich", "traitlets", "typer"}
+    assert names(PROJECT["dependencies"]) == {
+        *("jupyter-core", "msgspec", "pylatexenc", "rich", "traitlets", "typer")
+    }
 
 
 def test_a_command_that_needs_a_missing_package_says_how_to_install_it(monkeypatch, capsys):

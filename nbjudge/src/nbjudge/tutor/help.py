@@ -5,6 +5,7 @@ Each step is a list of parts, which whoever shows them lays out: plain text, Mar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -21,6 +22,7 @@ from nbjudge.values import describe
 from nbjudge.values.arrays import ArrayKind
 from nbjudge.values.kinds import kind_of
 
+FORMULA = re.compile(r"\$\$?([^$]+)\$\$?")  # as in the Markdown of a notebook
 TRIES_FOR_A_SOLUTION = 3
 MOST_NUMBERS = 40  # of an array that is written out
 
@@ -85,7 +87,19 @@ def hint(assignment: AssignmentMaterial, name: str, place: int) -> list[Part]:
     if place >= len(hints):
         return [Part("text", NO_MORE_HINTS)]
     title, text = hints[place]
-    return [Part("markdown", text, title)]
+    return [markdown_part(text, title)]
+
+
+def markdown_part(text: str, title: str) -> Part:
+    """A part in Markdown, its formulas in Unicode: not every notebook draws TeX in what a cell shows."""
+    return Part("markdown", FORMULA.sub(lambda found: _in_unicode(found[1]), text), title)
+
+
+def _in_unicode(formula: str) -> str:
+    from pylatexenc.latex2text import LatexNodes2Text  # type: ignore[import-untyped]
+
+    text: str = LatexNodes2Text(math_mode="text").latex_to_text(formula)
+    return re.sub(r" *([·×=]) *", r" \1 ", re.sub(r"\s+", " ", text)).strip()
 
 
 def solutions(

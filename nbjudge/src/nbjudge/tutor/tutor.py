@@ -25,6 +25,7 @@ from nbjudge.tutor.help import (
     Part,
     Step,
     hint,
+    markdown_part,
     one_page,
     parts_as_data,
     smallest_case,
@@ -258,5 +259,5 @@ def _parts_reply(parts: list[Part]) -> Reply:
 def _model_answer(text: str, scheme: str, disclosure: Disclosure) -> list[Part]:
     if disclosure != Disclosure.FULL:
         return [Part("text", "A model answer comes with your grade.")]
-    parts = [Part("markdown", text, "A model answer")]
-    return parts + ([Part("markdown", scheme, "Ask your own text")] if scheme else [])
+    parts = [markdown_part(text, "A model answer")]
+    return parts + ([markdown_part(scheme, "Ask your own text")] if scheme else [])
