@@ -72,8 +72,8 @@ test-all: export EVERY_SEED = 1
 test-all: test postgresql iproute2 hub-proxy r-base-core
 	$(pytest) -n 3 -m "$(every_test)" tests nbjudge/tests
 
-# The whole set-up, once, and again when pyproject.toml changes. torch goes first: by far the longest step.
-$(ready): pyproject.toml nbjudge/pyproject.toml
+# The whole set-up, once, and again when one of these files changes. torch goes first: by far the longest step.
+$(ready): pyproject.toml nbjudge/pyproject.toml constraints.txt
 	@for python in python3.11 python3; do \
 	    $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; python=; \
 	done; \
@@ -83,7 +83,7 @@ $(ready): pyproject.toml nbjudge/pyproject.toml
 	echo "Set-up 1/3: $$($$python --version) in .venv"; \
 	test -x $(bin)/python || $$python -m venv .venv
 # On Linux, PyPI's torch brings CUDA along: where there is no GPU, pip looks for the small CPU build as well.
-	@torch=$$(grep -o 'torch==[0-9.]*' pyproject.toml); \
+	@torch=$$(grep -o '^torch==[0-9.]*' constraints.txt); \
 	echo "Set-up 2/3: $$torch"; \
 	if test "$$(uname -s)" = Linux && ! command -v nvidia-smi >/dev/null && test -z "$$PIP_EXTRA_INDEX_URL"; then \
 	    if $(bin)/python -c 'import urllib.request; urllib.request.urlopen("$(cpu)/torch/", timeout=5)' 2>/dev/null; then \
@@ -92,9 +92,10 @@ $(ready): pyproject.toml nbjudge/pyproject.toml
 	        echo "$(cpu) does not answer: torch comes from pip's own index, where it may bring CUDA along (2 GB)."; \
 	    fi; \
 	fi; \
-	$(bin)/pip install -qq --disable-pip-version-check "$$torch"
+	$(bin)/pip install -qq --disable-pip-version-check "$$torch" -c constraints.txt
 	@echo "Set-up 3/3: the other packages"
-	@$(bin)/pip install -qq --disable-pip-version-check -e "./nbjudge[grading,torch]" -e ".[grading,bundle,site,test]"
+	@$(bin)/pip install -qq --disable-pip-version-check -c constraints.txt \
+	    -e "./nbjudge[grading,torch]" -e ".[lab,grading,bundle,site,test]"
 	@touch $@
 
 # $(call package,PROGRAM,PACKAGE): the system's package for a program, through apt where that can be.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import sys
@@ -43,13 +44,20 @@ def open_lessons(release: Path, folder: Path, console: Console, options: Sequenc
 
     `options` are JupyterLab's own (`--no-browser`). CourseError if it is missing, or nothing can be written.
     """
-    try:
-        from jupyterlab.labapp import LabApp  # type: ignore[import-untyped]
-    except ModuleNotFoundError as error:
+    missing = [name for name in ("jupyterlab", "nbgrader") if importlib.util.find_spec(name) is None]
+    install = f"run `{sys.executable} -m pip install {' '.join(missing)}`"
+    if "jupyterlab" in missing:
         raise CourseError(
-            f"JupyterLab is not installed beside this Python ({error.name} is missing): "
-            f"run `{sys.executable} -m pip install jupyterlab`."
-        ) from None
+            f"Not installed beside this Python: {' and '.join(missing)}. To open the lessons {install}."
+        )
+    if missing:
+        console.print(
+            f"Without nbgrader there is no Validate button. To have it {install}.",
+            highlight=False,
+            soft_wrap=True,
+        )
+    from jupyterlab.labapp import LabApp  # type: ignore[import-untyped]
+
     _refuse_second_server(folder)
     add_missing_lessons(release, folder, console)
     console.print("JupyterLab starts. Save your work there, and stop it here with Ctrl-C.")

@@ -1,11 +1,11 @@
 """`make lab` adds lessons to a student's folder and never touches what is there."""
 
 import errno
+import importlib.util
 import io
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -146,10 +146,29 @@ def test_a_copy_that_was_interrupted_is_made_again_whole(course, tmp_path, monke
     assert sorted(files_in(tmp_path / "lab")) == ["01_first/first.ipynb", "02_second/layers.py", SECOND]
 
 
-def test_a_missing_jupyterlab_is_said_in_a_sentence(course, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)  # importing it is then an error
-    with pytest.raises(CourseError, match="JupyterLab is not installed.*pip install"):
+def remove(monkeypatch, *names):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in names else find(name))
+
+
+def test_missing_packages_are_named_with_the_command_that_installs_them(course, tmp_path, monkeypatch):
+    with monkeypatch.context() as patched:
+        remove(patched, "jupyterlab", "nbgrader")
+        with pytest.raises(CourseError, match="jupyterlab and nbgrader.*pip install jupyterlab nbgrader"):
+            open_lab(course, tmp_path / "lab", Console(file=io.StringIO()))
+    remove(monkeypatch, "jupyterlab")
+    with pytest.raises(CourseError, match="beside this Python: jupyterlab.*pip install jupyterlab`"):
         open_lab(course, tmp_path / "lab", Console(file=io.StringIO()))
+
+
+def test_without_nbgrader_it_starts_and_says_how_to_get_the_validate_button(course, tmp_path, monkeypatch):
+    remove(monkeypatch, "nbgrader")
+    started = []
+    monkeypatch.setattr("jupyterlab.labapp.LabApp.launch_instance", started.append)
+    output = io.StringIO()
+    open_lab(course, tmp_path / "lab", Console(file=output, width=1000))
+    assert started and "Without nbgrader there is no Validate button" in output.getvalue()
+    assert "pip install nbgrader`" in output.getvalue()
 
 
 def test_a_folder_that_cannot_hold_the_lessons_is_said_in_a_sentence(course, tmp_path, monkeypatch):

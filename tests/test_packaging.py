@@ -16,6 +16,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 from shared_hooks import pytest_runtest_setup
 
 import attention_lab
@@ -99,7 +101,14 @@ def texts(paths: Iterable[Path]) -> list[str]:
 
 
 def test_a_students_machine_gets_what_the_package_imports():
-    assert needed(texts(STUDENTS)) <= declared()
+    lab = PACKAGE / "lab.py"
+    assert needed(texts(file for file in STUDENTS if file != lab)) <= declared()
+    assert needed(texts([lab])) <= declared("lab")
+
+
+def test_a_kernel_gets_neither_jupyterlab_nor_nbgrader():
+    """They would replace parts of the host's Jupyter, and each host has its own ipykernel."""
+    assert not {"jupyterlab", "notebook", "nbgrader", "ipykernel", "jupyter-server"} & declared()
 
 
 def test_a_students_machine_gets_what_the_lessons_import():
@@ -134,7 +143,7 @@ def test_the_tests_get_what_they_import():
 def test_nothing_is_installed_that_nothing_imports():
     used = needed([*texts(STUDENTS), *texts(INSTRUCTORS), *map(lesson_code, LESSONS)])
     graders = declared("grading", "torch", project=GRADER)
-    assert declared("grading") - graders - PROGRAMS - {"nbjudge"} <= used
+    assert declared("lab", "grading") - graders - PROGRAMS - {"nbjudge"} <= used
 
 
 def test_only_the_grader_needs_the_group_grading():
@@ -166,11 +175,25 @@ def test_what_a_kernel_imports_does_without_nbjudge():
 
 
 def test_one_version_of_torch():
-    files = ["pyproject.toml", "Makefile", "environment.yml", "README.md", *ROOT.glob("docs/*.md")]
+    files = ["constraints.txt", "pyproject.toml", "nbjudge/pyproject.toml", "Makefile", "environment.yml"]
+    files += ["README.md", *ROOT.glob("docs/*.md")]
     pins = {pin for file in files for pin in re.findall(r"torch==(\d[\w.]*\w)", (ROOT / file).read_text())}
     assert pins == {metadata.version("torch").partition("+")[0]}
     # The Makefile looks for the one pin there.
-    assert (ROOT / "pyproject.toml").read_text().count("torch==") == 1
+    assert len(re.findall(r"^torch==", (ROOT / "constraints.txt").read_text(), re.MULTILINE)) == 1
+
+
+def test_constraints_are_versions_of_packages_that_are_required_without_an_upper_bound():
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = dict(line.split("==") for line in lines if not line.startswith("#"))
+    assert pins.keys() <= declared()
+    requirements = [*PROJECT["dependencies"], *GRADER["optional-dependencies"]["torch"]]
+    assert not [line for line in requirements if "<" in line or "==" in line]
+    assert all(Version(pin) in SpecifierSet(floor_of(name)) for name, pin in pins.items())
+
+
+def floor_of(name: str) -> str:
+    return next(line[len(name) :] for line in PROJECT["dependencies"] if re.match(rf"{name}\b", line))
 
 
 def test_condas_environment_is_pyprojects():
@@ -209,7 +232,7 @@ def test_every_make_command_of_the_readme_exists():
 def make(tmp_path):
     """Runs make in a folder that holds the Makefile, pyproject.toml and programs that we stand in for."""
     (tmp_path / "nbjudge").mkdir()
-    for name in ("Makefile", "pyproject.toml", "nbjudge/pyproject.toml"):
+    for name in ("Makefile", "constraints.txt", "pyproject.toml", "nbjudge/pyproject.toml"):
         (tmp_path / name).write_text((ROOT / name).read_text())
     programs = tmp_path / "programs"
     found = shutil.which("make")

@@ -1,6 +1,8 @@
-"""Private parts of other packages that the grader uses: known, still there, and pinned from above.
+"""Private parts of other packages that the grader uses: known, and still there.
 
 What a package does not promise may go with its next version. Anyone who raises a pin looks here first.
+nbconvert is pinned from above. torch is not, because a learner's host chooses its version: CI runs this file
+with the newest one, too.
 """
 
 from __future__ import annotations
@@ -78,11 +80,7 @@ def test_each_is_still_there(name):
             owner = importlib.import_module(".".join(parts[:depth]))
 
 
-@pytest.mark.parametrize("package", sorted({name.partition(".")[0] for name in USED}))
-def test_its_package_is_pinned_from_above(package):
+def test_nbconvert_is_pinned_from_above():
     project = tomllib.loads((ROOT / "nbjudge" / "pyproject.toml").read_text())["project"]
-    requirements = [
-        each for group in ("grading", "torch") for each in project["optional-dependencies"][group]
-    ]
-    (pin,) = [each for each in requirements if re.match(rf"{package}\b", each)]
+    (pin,) = [each for each in project["optional-dependencies"]["grading"] if each.startswith("nbconvert")]
     assert "<" in pin

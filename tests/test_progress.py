@@ -1,18 +1,20 @@
 """The progress page: what passes, what fails and why, and when anything is run at all."""
 
 import json
+from pathlib import Path
 
 import nbformat
 import pytest
 from nbgrader.utils import compute_checksum
 
 from attention_lab.start import progress_page
-from attention_lab.start.exercises import Outcome, State, read_lessons
+from attention_lab.start.exercises import Outcome, State, checksum, read_lessons
 from attention_lab.start.progress import MEMORY, Progress
 from attention_lab.start.visible_tests import run_visible_tests
 
 pytestmark = pytest.mark.integration
 
+ROOT = Path(__file__).parents[1]
 STUB = "def {name}(x):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
 TEST = "answer = {name}(3)\nprint(answer)\nassert answer == 6, 'twice three is six'"
 NAMES = ("double", "twin", "triple")
@@ -25,6 +27,13 @@ def cell(name, source, **marks):
     new_cell = nbformat.v4.new_code_cell(source, id=name, metadata={"nbgrader": marks})
     new_cell.metadata.nbgrader["checksum"] = compute_checksum(new_cell)
     return new_cell
+
+
+def test_the_checksum_of_a_cell_is_nbgraders():
+    cells = nbformat.read(ROOT / "release/01_dot_product/dot_product.ipynb", as_version=4).cells
+    marked = [cell for cell in cells if "nbgrader" in cell.metadata]
+    assert {cell.metadata.nbgrader.checksum for cell in marked} == {checksum(cell) for cell in marked}
+    assert [checksum(cell) for cell in marked] == [compute_checksum(cell) for cell in marked]
 
 
 @pytest.fixture

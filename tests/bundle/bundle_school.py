@@ -47,7 +47,7 @@ def make_school(root: Path) -> None:
     shutil.copytree(ROOT / "nbjudge/src/nbjudge", root / "nbjudge/src/nbjudge", ignore=unwanted)
     for name in ("LICENSE", "README.md", "pyproject.toml"):
         shutil.copy(ROOT / "nbjudge" / name, root / "nbjudge")
-    for name in ("LICENSE", "LICENSE-CONTENT", "README.md", "environment.yml", "pyproject.toml"):
+    for name in ("LICENSE", "LICENSE-CONTENT", "environment.yml", "pyproject.toml"):
         shutil.copy(ROOT / name, root)
     (root / "source" / FOLDER / "given.py").write_text("ANSWER = 42\n")
     release = root / "release" / FOLDER

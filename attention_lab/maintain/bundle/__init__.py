@@ -91,7 +91,7 @@ def _released(file: Path) -> bytes:
 def _with_wheels(environment: str, grader: str, wheel: str) -> str:
     """The course's conda environment with the wheels in place of the course's own folders."""
     lines = [line for line in environment.splitlines() if not line.startswith("# The versions")]
-    changed = [_with_wheel(_with_wheel(line, "./nbjudge[", grader), ".[", wheel) for line in lines]
+    changed = [_with_wheel(_with_wheel(line, "./nbjudge[", grader), ".[", f"{wheel}[lab]") for line in lines]
     if sum(before != after for before, after in zip(lines, changed, strict=True)) != 2:
         raise CourseError(
             "environment.yml has no lines `- -e ./nbjudge[…]` and `- -e .[…]`: restore them, because the zip "

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -56,10 +57,9 @@ def build_wheels(root: Path, folder: Path, recorded: Mapping[str, bytes]) -> tup
 
 def _copy(root: Path, target: Path, names: Iterable[str]) -> None:
     """Copy the files of a distribution, all with the same rights, which a wheel keeps."""
-    about = sorted(
-        path.name for path in (*root.glob("LICENSE*"), root / "README.md", root / "pyproject.toml")
-    )
-    for name in (*names, *about):
+    readme = tomllib.loads((root / "pyproject.toml").read_text())["project"]["readme"]
+    about = {readme, "pyproject.toml", *(path.name for path in root.glob("LICENSE*"))}
+    for name in (*names, *sorted(about)):
         if not (root / name).is_file():
             continue
         (target / name).parent.mkdir(parents=True, exist_ok=True)
