@@ -15,7 +15,6 @@ COURSE = ROOT / "attention_lab"
 KNOWN_CIRCLES = [
     ("attention_lab.tutor.local", "attention_lab"),
     ("attention_lab.tutor.result", "attention_lab.tutor.buttons"),
-    ("attention_lab.start.progress_page", "attention_lab.start.learned_page"),
     ("nbjudge.judge.own_weights", "nbjudge.judge.questions"),
 ]
 PACKAGES = [pytest.param(GRADER, id="nbjudge"), pytest.param(COURSE, id="attention_lab")]

@@ -12,19 +12,12 @@ from IPython.core.interactiveshell import InteractiveShell
 from lesson_cells import COURSE, HIDDEN, every_lesson, graded_code_cells
 from rich.console import Console
 
-from attention_lab.start.visible_tests import LEFT_OUT_TAG
-from nbjudge import cell_metadata
 from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.preflight.visible import visible_tests
 from nbjudge.preflight.visible_table import problems, table_of
 
 pytestmark = pytest.mark.lesson
-
-
-def test_the_students_tests_leave_out_what_the_grader_does():
-    """The students' package knows the tag by itself: it comes without the grader."""
-    assert LEFT_OUT_TAG == cell_metadata.LEFT_OUT_TAG
 
 
 @every_lesson

@@ -1,40 +1,17 @@
-"""A student's saved notebooks, and what of their exercises can be told without running anything."""
+"""A learner's saved notebooks and the exercises in them."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
-import attention_lab
-
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
-
-
-class State(StrEnum):
-    """How an exercise stands, as its visible tests tell."""
-
-    PASSES = "passes"
-    FAILS = "fails"
-    UNTOUCHED = "not begun"
-    CHANGED = "not looked at"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How one exercise stands, and in a sentence why where its tests do not pass."""
-
-    state: State
-    said: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,32 +45,6 @@ class SavedLesson:
         cells = (cell for cell in self._cells("code") if _marks(cell).get("solution"))
         return next((cell.source for cell in cells if _marks(cell).get("grade_id") == exercise), "")
 
-    @cached_property
-    def untouched(self) -> frozenset[str]:
-        """The exercises whose answer cells are still what was released: nbgrader's checksum tells."""
-        touched = {_marks(cell).get("grade_id") for cell in self._cells("code") if not _is_released(cell)}
-        return frozenset(self.exercises) - touched
-
-    def test_of(self, exercise: str) -> int | None:
-        """Where in the notebook the visible tests of an exercise stand; None where they are gone."""
-        cells = self.notebook.cells if self.notebook is not None else []
-        places = [
-            place
-            for place, cell in enumerate(cells)
-            if cell.cell_type == "code" and _marks(cell).get("grade_id") == f"test_{exercise}"
-        ]
-        return places[-1] if places else None
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """What the outcome of the tests depends on, as a short text: cells, given files, versions."""
-        cells = self.notebook.cells if self.notebook is not None else []
-        known: list[Any] = [[cell.cell_type, cell.source, cell.metadata.get("tags", [])] for cell in cells]
-        files = sorted(self.path.parent.glob("*.py"))
-        known += [[file.name, hashlib.sha256(file.read_bytes()).hexdigest()] for file in files]
-        known += [metadata.version("torch"), attention_lab.__version__]
-        return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
-
     def _cells(self, kind: str) -> list[NotebookNode]:
         return [cell for cell in self.notebook.cells if cell.cell_type == kind] if self.notebook else []
 
@@ -108,7 +59,7 @@ def read_lessons(folder: Path) -> list[SavedLesson]:
 def _read(path: Path) -> SavedLesson:
     try:
         lesson = SavedLesson(path, nbformat.read(path, as_version=4))
-        _ = lesson.untouched  # nbformat lets pass what has no cells, or marks that are none
+        _ = lesson.exercises  # nbformat accepts what has no cells, or marks that are none
         return lesson
     except Exception as error:  # a file can fail to be a notebook in many ways
         reason = str(error).partition("\n")[0][:120] or type(error).__name__
@@ -119,18 +70,3 @@ def _read(path: Path) -> SavedLesson:
 def _marks(cell: NotebookNode) -> dict[str, Any]:
     marks: dict[str, Any] = cell.metadata.get("nbgrader", {})
     return marks
-
-
-def _is_released(cell: NotebookNode) -> bool:
-    return bool(_marks(cell)) and _marks(cell).get("checksum") == checksum(cell)
-
-
-def checksum(cell: NotebookNode) -> str:
-    """Return the checksum that nbgrader gives a cell: a learner may not have nbgrader."""
-    marks = _marks(cell)
-    grade, solution = marks.get("grade", False), marks.get("solution", False)
-    locked = not solution and (bool(grade) or marks.get("locked", False))
-    parts = [cell.source, cell.cell_type, str(grade), str(solution), str(locked), marks["grade_id"]]
-    if grade:
-        parts.append(str(float(marks["points"])))
-    return hashlib.md5("".join(parts).encode(), usedforsecurity=False).hexdigest()

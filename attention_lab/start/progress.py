@@ -1,87 +1,90 @@
-"""How far a student is: the last outcome of each lesson's visible tests, kept by the content of its file."""
+"""A learner's progress: for each exercise of the saved lessons, what the tutor has found."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable
+import ast
+import hashlib
+import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
-from attention_lab.start.exercises import Outcome, SavedLesson, State, read_lessons
-from attention_lab.start.visible_tests import Step, run_visible_tests
+from attention_lab.start.exercises import SavedLesson, read_lessons
+from attention_lab.tutor.memory import Memory, Remembered
 
-MEMORY = Path(".attention-lab") / "progress.json"
-Outcomes = dict[str, Outcome]
-Kept = dict[str, Outcomes]  # by the fingerprint of the lesson
+
+class Status(StrEnum):
+    """What the tutor has found in an exercise."""
+
+    RIGHT = "right"
+    CHANGED = "changed since"
+    TRIED = "not right yet"
+    NEW = "not checked yet"
+
+
+@dataclass(frozen=True)
+class ExerciseProgress:
+    """One exercise: its status, and what is remembered of its checks."""
+
+    name: str
+    status: Status
+    remembered: Remembered
 
 
 @dataclass(frozen=True)
 class LessonProgress:
-    """A lesson and how each of its exercises stands."""
+    """A lesson and its exercises in code; people mark the written questions."""
 
     lesson: SavedLesson
-    outcomes: Outcomes
+    exercises: tuple[ExerciseProgress, ...]
 
     @property
-    def passed(self) -> int:
-        return sum(outcome.state == State.PASSES for outcome in self.outcomes.values())
-
-    @property
-    def is_out_of_date(self) -> bool:
-        return any(outcome.state == State.CHANGED for outcome in self.outcomes.values())
+    def right(self) -> int:
+        """The number of exercises that are right."""
+        return sum(each.status == Status.RIGHT for each in self.exercises)
 
 
-class Progress:
-    """The progress in one work folder. Looking runs what was changed since the last look, no more."""
-
-    def __init__(self, folder: Path, run: Callable[[SavedLesson, Step], Outcomes] = run_visible_tests):
-        self._folder, self._run = folder, run
-        self._kept = _recall(folder / MEMORY)
-
-    def known(self) -> list[LessonProgress]:
-        """How each lesson stands, without running anything."""
-        return [LessonProgress(lesson, self._known(lesson)) for lesson in read_lessons(self._folder)]
-
-    def look(self, lesson: SavedLesson, step: Step = lambda done, all_cells: None) -> None:
-        """Run a lesson's visible tests and keep what they say for as long as its file stays as it is."""
-        self._kept[lesson.fingerprint] = self._run(lesson, step)
-        present = {each.fingerprint for each in read_lessons(self._folder)} | {lesson.fingerprint}
-        self._kept = {print_: outcomes for print_, outcomes in self._kept.items() if print_ in present}
-        _keep(self._folder / MEMORY, self._kept)
-
-    def _known(self, lesson: SavedLesson) -> Outcomes:
-        if lesson.fingerprint in self._kept:
-            return self._kept[lesson.fingerprint]
-        begun = set(lesson.exercises) - lesson.untouched
-        return {
-            exercise: Outcome(State.CHANGED if exercise in begun else State.UNTOUCHED)
-            for exercise in lesson.exercises
-        }
+def read_progress(folder: Path, memory: Memory) -> list[LessonProgress]:
+    """Return the progress in every lesson of a work folder."""
+    remembered = memory.all()
+    return [
+        LessonProgress(
+            lesson, tuple(_progress(lesson, name, remembered) for name in lesson.exercises_in_code)
+        )
+        for lesson in read_lessons(folder)
+    ]
 
 
-def _recall(file: Path) -> Kept:
-    """What an earlier look has kept; nothing where the file is missing or is not what was written."""
+def next_exercise(lessons: list[LessonProgress]) -> tuple[LessonProgress, ExerciseProgress] | None:
+    """Return the first exercise that is not right; None if all are."""
+    for lesson in lessons:
+        for exercise in lesson.exercises:
+            if exercise.status != Status.RIGHT:
+                return lesson, exercise
+    return None
+
+
+def _progress(lesson: SavedLesson, name: str, remembered: dict[str, Remembered]) -> ExerciseProgress:
+    known = remembered.get(name, Remembered())
+    if not known.tries:
+        return ExerciseProgress(name, Status.NEW, known)
+    if not known.is_right:
+        return ExerciseProgress(name, Status.TRIED, known)
+    saved = set(digests(lesson.answer_of(name), name))
+    is_same = not saved or known.right_code in saved
+    return ExerciseProgress(name, Status.RIGHT if is_same else Status.CHANGED, known)
+
+
+def digests(source: str, name: str) -> Iterator[str]:
+    """Yield the digest that `check` makes of an answer, from its saved cell, if it can be parsed."""
     try:
-        lessons = json.loads(file.read_text(encoding="utf-8"))
-        return {
-            fingerprint: {name: Outcome(State(state), str(said)) for name, (state, said) in outcomes.items()}
-            for fingerprint, outcomes in lessons.items()
-        }
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}
-
-
-def _keep(file: Path, kept: Kept) -> None:
-    """Write it whole or not at all. Where nothing can be written it is worked out again next time."""
-    plain = {
-        fingerprint: {name: (outcome.state, outcome.said) for name, outcome in outcomes.items()}
-        for fingerprint, outcomes in kept.items()
-    }
-    try:
-        file.parent.mkdir(exist_ok=True)
-        new = file.with_suffix(".new")
-        new.write_text(json.dumps(plain, indent=1), encoding="utf-8")
-        os.replace(new, file)
-    except OSError:
+        body = ast.parse(source).body
+    except SyntaxError:
         return
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            lines = source.splitlines()[first - 1 : node.end_lineno]
+            text = textwrap.dedent("\n".join(lines)).strip()
+            yield hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -10,7 +10,7 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 
-from attention_lab.start.learned import digests
+from attention_lab.start.progress import digests
 from attention_lab.tutor.memory import Memory
 from nbjudge.course.course import open_course
 
