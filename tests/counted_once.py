@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
-from nbjudge.authoring.kernel_code import stands_between
+from nbjudge.authoring.kernel_code import as_kernel_code
 from nbjudge.probe import respond
 from nbjudge.probe.recording import NoRecording
 from nbjudge.torch.memory import memory_of, multiplications_of
 
-COUNTS = {stands_between(count).code for count in (memory_of, multiplications_of)}
+COUNTS = {as_kernel_code(count).code for count in (memory_of, multiplications_of)}
 answer_call = respond._answer
 
 

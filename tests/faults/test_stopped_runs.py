@@ -108,7 +108,7 @@ class ThreeAtATime:
     def __init__(self) -> None:
         self.begun, self.stopped = threading.Barrier(2), threading.Event()
 
-    def room(self) -> int:
+    def capacity(self) -> int:
         return 3
 
     def obstacle(self) -> str:

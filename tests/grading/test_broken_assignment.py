@@ -213,7 +213,7 @@ WARNING = "The solution loses points in “plain_test”, too"
 
 def test_a_cluster_says_it_as_well(monkeypatch):
     answers = ("tcp://a-worker", "assignment fails", b"its own cell stops")
-    monkeypatch.setattr(ClusterWorkers, "_ask_somebody", lambda *args: answers)
+    monkeypatch.setattr(ClusterWorkers, "_ask_a_worker", lambda *args: answers)
     workers = object.__new__(ClusterWorkers)
     workers._archive = None
     with pytest.raises(BrokenAssignmentError, match="its own cell stops"):

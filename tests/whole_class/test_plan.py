@@ -119,7 +119,7 @@ def test_another_order_of_folders(tmp_path):
 def test_what_cannot_be_planned_is_said_in_one_sentence(folders):
     with pytest.raises(CourseError, match=r"no assignment '09_none'. There are: 01_tiny\."):
         make_plan(folders, "09_none")
-    with pytest.raises(CourseError, match="Nobody has handed in 01_tiny"):
+    with pytest.raises(CourseError, match="No student has handed in 01_tiny"):
         make_plan(folders, LESSON)
     hand_in(folders, "ada")
     with pytest.raises(CourseError, match="None of the 1 students .* matches 'b\\*'"):

@@ -151,7 +151,7 @@ def try_checks(
 ) -> None:
     """Try checks before a class meets them: the solution, other right ways, and every mistake.
 
-    A table says which group catches what. Ends with 1 where something is to be mended.
+    A table says which group catches what. Exits with status 1 if anything needs fixing.
     """
     # As in a class's kernels: threads of a library gain nothing on small inputs, and wait for each other.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -165,7 +165,7 @@ def try_checks(
 def questions(
     assignment: Annotated[str, typer.Argument(help="One assignment or notebook; all by default.")] = "*",
     write: Annotated[
-        Path | None, typer.Option(help="A Markdown page with the two comments that the table stands between.")
+        Path | None, typer.Option(help="A Markdown page; the table goes between its two comments.")
     ] = None,
 ) -> None:
     """Print a table of what each exercise is asked about, and why it is not asked about the rest.
@@ -195,7 +195,7 @@ def visible(
 @app.command("regrade")
 def regrade_answer(
     exercise: Annotated[str, typer.Argument(help="The exercise, by its name.")],
-    student: Annotated[str, typer.Argument(help="Whoever gave the answer that you looked at.")],
+    student: Annotated[str, typer.Argument(help="The student who gave the answer that you looked at.")],
     reason: Annotated[str, typer.Option(help="Why: the students read it on their feedback page.")] = "",
     points: Annotated[
         float | None, typer.Option(help="What the answer is worth; all points by default.")
@@ -204,7 +204,7 @@ def regrade_answer(
         bool, typer.Option("--withdraw", help="Take back what was decided for this answer.")
     ] = False,
 ) -> None:
-    """Decide what an answer is worth, for everybody who gave the same one, and grade them anew.
+    """Decide what an answer is worth, for everybody who gave the same one, and grade them again.
 
     It is kept in `regrades/` and holds for every later grading. Ends as `grade` does.
     """

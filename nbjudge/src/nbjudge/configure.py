@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 # What nbgrader runs over a submission by default, with its own two steps exchanged. They are named, not
-# imported: whoever only wants to know where the folders are need not wait for them.
+# imported: code that only wants to know where the folders are need not wait for them.
 SANITIZE = ("nbgrader.preprocessors.OverwriteKernelspec", "nbgrader.preprocessors.CheckCellMetadata")
 AUTOGRADE = (
     "nbgrader.preprocessors.IgnorePattern",

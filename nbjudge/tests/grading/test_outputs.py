@@ -41,7 +41,7 @@ kinds = st.sampled_from([*SHOWING, "clear_output", "comm_open", "comm_msg", "com
 def shown(*messages: tuple[str, dict], capacity: int = CAPACITY) -> list[dict]:
     cell = CellOutputs(capacity)
     for kind, content in messages:
-        if cell.has_room_for(len(json.dumps(content))):
+        if cell.fits(len(json.dumps(content))):
             with suppress(Exception):  # as the reader passes over nonsense
                 cell.take(kind, content)
     return cell.as_list()
@@ -108,17 +108,17 @@ def test_what_is_shown_in_an_output_widget_is_the_widgets():
 
 
 def test_beyond_the_capacity_nothing_is_kept_and_what_comes_is_counted():
-    cell = CellOutputs(room=10)
-    assert cell.has_room_for(6) and not cell.was_cut
-    assert not cell.has_room_for(5) and cell.was_cut
-    assert not cell.has_room_for(1)  # it would fit, but what was cut stays cut
+    cell = CellOutputs(limit=10)
+    assert cell.fits(6) and not cell.was_cut
+    assert not cell.fits(5) and cell.was_cut
+    assert not cell.fits(1)  # it would fit, but what was cut stays cut
     assert (cell.shown, cell.beyond) == (6, 6)
 
 
 def test_outputs_are_counted_too_and_one_too_many_stops_no_one():
-    cell = CellOutputs(room=16 * CAPACITY)
+    cell = CellOutputs(limit=16 * CAPACITY)
     for _ in range(3 * MOST_OUTPUTS):
-        assert cell.has_room_for(50)
+        assert cell.fits(50)
         cell.take(*display("x"))
     assert plain(cell.as_list()) == ["x"] * MOST_OUTPUTS
     assert cell.was_cut and not cell.beyond

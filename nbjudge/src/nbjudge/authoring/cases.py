@@ -1,4 +1,4 @@
-"""One call that the judge asks for: its arguments, how its object is made, what stands between."""
+"""One call that the judge asks for: its arguments, how its object is made, and code that makes the call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbjudge.authoring.kernel_code import stands_between
+from nbjudge.authoring.kernel_code import as_kernel_code
 from nbjudge.values.packing import MadeInKernel
 
 
@@ -40,7 +40,7 @@ class Case:
     `refuses` says that the call cannot work: the answer must raise `ValueError` with a
     sentence that holds each of these numbers, or each of those in `or_naming`. `build` is there
     when the answer is a class.
-    `through` is code of the judge's that stands between the call and the answer, see `case`.
+    `through` is judge's code that is called in place of the answer and calls it, see `case`.
     `measure` is code of the judge's that makes the call and reports what it took, see `case`.
     """
 
@@ -80,6 +80,6 @@ def case(
     right, the `verify` of the group gets the report. `nbjudge.torch.memory` has two such functions.
     """
     refused = tuple(refuses) if refuses is not None else None
-    between = None if through is None else stands_between(through)
-    measured = None if measure is None else stands_between(measure)
+    between = None if through is None else as_kernel_code(through)
+    measured = None if measure is None else as_kernel_code(measure)
     return Case(args, kwargs, gradients, refused, build, between, tuple(or_naming), measured)

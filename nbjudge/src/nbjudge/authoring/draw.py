@@ -76,7 +76,7 @@ class Draw:
 def in_any_order(make: Callable[[Any], Iterable[Any]]) -> Callable[[Any], list[Any]]:
     """Have the cases of a group asked in an order that differs with every submission.
 
-    For answers of yes and no: nobody gets them right by counting how often they were asked.
+    For yes-or-no answers: counting how often each was requested does not reveal the next one.
     """
 
     @wraps(make)

@@ -41,7 +41,7 @@ Verify = Callable[[list[Case], list[Any]], str | None]
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Cases that stand or fall together, and what they are worth."""
+    """Cases that pass or fail together, and the points they are worth."""
 
     name: str
     points: float
@@ -88,7 +88,7 @@ class Exercise:
     ready-made steps that students are to write themselves. `draw` is what its inputs come from.
     `cell` is the graded cell whose points it decides, by its id for nbgrader, where that cell's hidden
     region does not say ``check("NAME")`` itself: whatever the region holds is not run then.
-    The first mistake that explains an answer is named: those of one file are looked for as they stand
+    The first mistake that explains an answer is named: those of one file are tried in their order
     there, and where several files hold mistakes, `mistakes_from` lists these files in their order.
     `retest_factor` is what its floating numbers are multiplied by when it is asked once more: a power of
     two, so that nothing is rounded, and one that leaves numbers which can come up.
@@ -153,7 +153,7 @@ class Exercise:
     ) -> Callable[..., Any]:
         """Add a case group: the decorated generator function takes a `Draw` and yields cases.
 
-        The group is worth `points`, and stands or falls as a whole. `verify` looks at the values instead of
+        The group is worth `points`, and passes or fails as a whole. `verify` looks at the values instead of
         comparing them, for answers that no reference predicts: given the group's cases and the values, it
         returns None, the name of a mistake, or a sentence. Where cases are measured (see `case`), values are
         compared, and `verify` is given the reports of right ones; what it says comes behind what is wrong

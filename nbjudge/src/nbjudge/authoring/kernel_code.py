@@ -29,8 +29,8 @@ def made_by(function: Callable[..., Any], **given: Any) -> MadeInKernel:
     return MadeInKernel(f"{code}\nmade = {function.__name__}(**given)", needed | {"given": given})
 
 
-def stands_between(function: Callable[..., Any] | MadeInKernel) -> MadeInKernel:
-    """Code of the checks' own between a call and the answer, see `case`.
+def as_kernel_code(function: Callable[..., Any] | MadeInKernel) -> MadeInKernel:
+    """Return a function of the checks as code that a kernel calls in place of the answer, see `case`.
 
     Raises CourseError where it uses what cannot come along.
     """

@@ -2,7 +2,7 @@
 
 The checks are public, and an answer that is asked about a function has its code at hand. So all functions
 of a case group share one code, which holds what any of them does; what is done is decided by numbers
-that are drawn for each. And the code is written anew whenever it is drawn: its order, its names, and how
+that are drawn for each. And the code is rewritten whenever it is drawn: its order, its names, and how
 each expression is put. A table of code, from whatever source, fits nothing.
 """
 
@@ -138,7 +138,7 @@ class _Rewriting(ast.NodeTransformer):
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        # The conditions that decide are made anew already, and are counted.
+        # The conditions that decide are new already, and are counted.
         return node if any(_is_numbers(each) for each in ast.walk(node)) else self._inside(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AugAssign:

@@ -21,7 +21,7 @@ class Step:
     by their module; NumPy's methods end in `numpy._core._methods`. `compiled` holds compiled classes by their
     module, each of whose methods gives it away, and `ufuncs` NumPy's ufuncs that may not reduce numbers.
     `also` are other steps that give it away, and `noted_as` patterns (as in file names) of whatever else is
-    noted. `written_as` says by what call people come to it, for names that nobody writes:
+    noted. `written_as` says by what call people come to it, for names that users do not write:
     ``{"numpy._core._methods._std": "np.std"}``.
     """
 
@@ -47,7 +47,7 @@ class Step:
         return (*_full_names(self.functions), *_full_names(self.compiled), *reductions, *self.noted_as)
 
     def as_written(self, name: str) -> str:
-        """The call behind a name that gave the step away, as far as somebody has said it."""
+        """The call behind a name that gave the step away, where `written_as` lists it."""
         for pattern, call in self.written_as.items():
             if fnmatchcase(name, pattern):
                 return call

@@ -1,4 +1,4 @@
-"""One submission through nbgrader's own `Autograde`, with somebody else to run the notebook."""
+"""Grade one submission with nbgrader's own `Autograde`; an executor runs the notebook."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class GradingFailed(Exception):
 
 
 class ClusterWorkers:
-    """The workers of a scheduler, as many as there are, and whoever joins on the way."""
+    """The workers of a scheduler, including those that join during the run."""
 
     def __init__(
         self, archive: AssignmentArchive, address: str, sandbox: bool, tell: Callable[[str], None]
@@ -51,7 +51,7 @@ class ClusterWorkers:
         self._archive, self._stopped = archive, False
         self._members = Members(self._client, sandbox, tell)
 
-    def room(self) -> int:
+    def capacity(self) -> int:
         """One for each thread, and one more for each worker, so that none waits for its next notebook."""
         return sum(member.threads + 1 for member in self._members.good().values())
 
@@ -64,7 +64,7 @@ class ClusterWorkers:
         """
         work, died_on = pickle.dumps((self._archive, job)), list[str]()
         while len(died_on) < MAX_TRIES:
-            address, outcome, content = self._ask_somebody(work, set(died_on))
+            address, outcome, content = self._ask_a_worker(work, set(died_on))
             if outcome == "done":
                 done: GradingResult = pickle.loads(content)
                 return done
@@ -87,9 +87,9 @@ class ClusterWorkers:
     def close(self) -> None:
         self._client.close()
 
-    def _ask_somebody(self, work: bytes, rather_not: set[str]) -> tuple[str, Outcome, bytes]:
+    def _ask_a_worker(self, work: bytes, rather_not: set[str]) -> tuple[str, Outcome, bytes]:
         while True:
-            good = self._somebody()
+            good = self._usable_workers()
             allowed = [address for address in good if address not in rather_not] or good
             task: Any = self._client.submit(grade_notebook, work, workers=allowed, pure=False)
             try:
@@ -99,7 +99,7 @@ class ClusterWorkers:
             except KilledWorker as error:
                 return error.last_worker.address, "died", b""
 
-    def _somebody(self) -> list[str]:
+    def _usable_workers(self) -> list[str]:
         """The addresses of all that can grade, as soon as there is one."""
         while True:
             good = self._good()
@@ -108,7 +108,7 @@ class ClusterWorkers:
             time.sleep(POLL_SECONDS)
 
     def _result(self, task: Any, allowed: set[str]) -> tuple[str, Outcome, bytes]:
-        """Wait for a task as long as somebody is left who may do it."""
+        """Wait for a task while a worker is left that may do it."""
         while True:
             try:
                 result: tuple[str, Outcome, bytes] = task.result(timeout=POLL_SECONDS)
@@ -123,7 +123,7 @@ class ClusterWorkers:
         try:
             return sorted(self._members.good())
         except CourseError as error:
-            # Not this notebook's fault: nobody else's can be graded either.
+            # Not this notebook's fault: no other notebook can be graded either.
             raise GradingStoppedError(str(error)) from error
 
 
@@ -132,9 +132,9 @@ class _AllGone(Exception):
 
 
 def _wait_for_a_listener(address: str) -> None:
-    """Asked before a client is made: a client that reaches nobody hangs once more when it is thrown away.
+    """Checked before a client is made: a client that reaches no scheduler hangs again when it is closed.
 
-    Raises ValueError for what is no address, OSError where nobody listens there.
+    Raises ValueError for what is no address, OSError where nothing listens there.
     """
     host, port = get_address_host_port(address, strict=True)
     deadline = time.monotonic() + PATIENCE_WITH_THE_SCHEDULER

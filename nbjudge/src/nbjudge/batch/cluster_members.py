@@ -17,8 +17,8 @@ from nbjudge.errors import CourseError
 POLL_SECONDS = 1  # seconds
 PATIENCE_WITH_REFUSED = 15  # seconds in which one that can grade may join, or come back
 NEEDED = "It needs nbjudge[cluster], in the same version as here."
-NOBODY_YET = "waiting for a worker to join the scheduler"
-NOBODY_GOOD = "waiting for a worker that can grade"
+NO_WORKER_YET = "waiting for a worker to join the scheduler"
+NO_USABLE_WORKER = "waiting for a worker that can grade"
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Members:
     def good(self) -> dict[str, Member]:
         """Those that can grade, by address. Looks again who is there, if that was a while ago.
 
-        Raises CourseError where the scheduler is gone, or nobody but refused workers has been there
+        Raises CourseError where the scheduler is gone, or only refused workers have been there
         for a while.
         """
         with self._looking:
@@ -57,7 +57,7 @@ class Members:
         members = list(self._members.values())
         if any(member.reason == "" for member in members):
             return ""
-        return NOBODY_GOOD if members else NOBODY_YET
+        return NO_USABLE_WORKER if members else NO_WORKER_YET
 
     def refuse(self, address: str, reason: str) -> None:
         """No more of this one."""

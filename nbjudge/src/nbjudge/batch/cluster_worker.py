@@ -1,7 +1,7 @@
 """What runs on a worker of a cluster: whether it can grade, and how it does.
 
 Each notebook is handed to a process of the worker's own. Dask's threads cannot be ended; a process
-can, as soon as nobody wants its notebook any more, and all that it started goes with it. The worker
+can, as soon as its notebook is not wanted any more, and all that it started goes with it. The worker
 itself needs no torch, and neither does the scheduler: both see bytes.
 """
 
@@ -21,7 +21,7 @@ import nbjudge
 from nbjudge.sandbox.bubblewrap import refusal
 
 PROGRAM = "nbjudge.batch.grading_process"
-POLL_SECONDS = 0.5  # seconds after which it is seen that nobody wants a notebook any more
+POLL_SECONDS = 0.5  # seconds between checks whether a notebook is still wanted
 END_SECONDS = 5  # seconds that a process has to end
 
 # How a notebook came back: graded; no kernel starts here, for anybody; the assignment's own cells stop; its
@@ -76,7 +76,7 @@ def grade_notebook(work: bytes) -> tuple[str, Outcome, bytes]:
 
 
 class NotWanted(Exception):
-    """Whoever asked for this notebook has gone, or was interrupted."""
+    """The process that asked for this notebook has gone, or was interrupted."""
 
 
 class GradingProcess:
@@ -95,7 +95,7 @@ class GradingProcess:
             )
 
     def grade(self, work: bytes, is_wanted: Callable[[], bool]) -> tuple[Outcome, bytes]:
-        """Blocks until the notebook is graded. Raises NotWanted as soon as nobody waits for it."""
+        """Blocks until the notebook is graded. Raises NotWanted as soon as no task waits for it."""
         try:
             self._wire.send_bytes(work)
             while not self._wire.poll(POLL_SECONDS):
@@ -120,7 +120,7 @@ _idle: list[GradingProcess] = []
 
 
 def _is_wanted() -> bool:
-    """Whether somebody still waits for the task of this thread: the scheduler tells the worker."""
+    """Whether a client still waits for the task of this thread: the scheduler tells the worker."""
     from distributed import get_worker
 
     worker = get_worker()

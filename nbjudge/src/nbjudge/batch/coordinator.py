@@ -57,10 +57,10 @@ class ClassRun:
 
     def __init__(self, plan: Plan, autograder: Autograder, workers: Workers) -> None:
         self._plan, self._autograder, self.workers = plan, autograder, workers
-        # Whoever holds it may use nbgrader: its folders, its gradebook, this process's environment.
+        # The thread that holds it may use nbgrader: its folders, its gradebook, this process's environment.
         self._nbgrader_lock = threading.Lock()
         self._stopping = False
-        self._over: SystemExit | None = None  # why nobody else can be graded
+        self._over: SystemExit | None = None  # why no further submission can be graded
         self.in_progress: list[str] = []
         self.warnings: list[str] = []  # of the assignment itself, each once
         self.costs = Costs()  # of all notebooks that came back
@@ -76,8 +76,8 @@ class ClassRun:
         with chdir(self._plan.folders.root), ThreadPoolExecutor(MAX_SUBMISSIONS_AT_WORK) as threads:
             try:
                 while waiting or running:
-                    room = min(self.workers.room(), MAX_SUBMISSIONS_AT_WORK)
-                    while waiting and len(running) < room:
+                    capacity = min(self.workers.capacity(), MAX_SUBMISSIONS_AT_WORK)
+                    while waiting and len(running) < capacity:
                         student = waiting.pop(0)
                         running[threads.submit(self._grade, student)] = student
                     self.in_progress = list(running.values())

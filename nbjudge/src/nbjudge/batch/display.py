@@ -93,7 +93,7 @@ def print_timings(console: Console, costs: Costs, start: float) -> None:
 
 
 def _print(console: Console, sentence: str, style: str = "") -> None:
-    """A sentence that may hold somebody else's words: nothing in it is markup or for the terminal."""
+    """Print a sentence that may hold a student's words: nothing in it is markup or for the terminal."""
     console.print(Text(plain_line(sentence, LONGEST_SENTENCE), style=style), soft_wrap=True)
 
 

@@ -50,7 +50,7 @@ def make_plan(
     if not handed_in:
         where = folders.submitted("STUDENT", assignment)
         raise CourseError(
-            f"Nobody has handed in {assignment}: there is no folder {where}. Collect it with "
+            f"No student has handed in {assignment}: there is no folder {where}. Collect it with "
             f"`nbgrader collect {assignment}`, or put each student's files into such a folder."
         )
     chosen = [student for student in handed_in if _is_chosen(student, students)]

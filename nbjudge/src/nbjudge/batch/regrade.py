@@ -22,7 +22,7 @@ from nbjudge.regrade.decisions import Decision, decision_for, read_decisions, wr
 def regrade(
     course: Course, exercise: str, student: str, points: float | None, reason: str, console: Console
 ) -> int:
-    """Decide for the answer of one student, and grade all anew who gave it; the exit status of that grading.
+    """Decide for one student's answer, and grade all who gave it again; return that grading's exit status.
 
     `points` None: all there are. Raises CourseError where there is no such answer, or not so many points.
     """
@@ -45,7 +45,7 @@ def regrade(
     )
     others = [each for each in _decisions(assignment) if not each.holds_for(answer, student, verdict)]
     write_decisions(assignment.course.folders, assignment.folder, [*others, decision])
-    return _grade_anew(assignment, decision, f"gets {worth:g} of {max_points:g}", console)
+    return _grade_again(assignment, decision, f"gets {worth:g} of {max_points:g}", console)
 
 
 def withdraw(course: Course, exercise: str, student: str, console: Console) -> int:
@@ -58,7 +58,7 @@ def withdraw(course: Course, exercise: str, student: str, console: Console) -> i
         raise CourseError(f"Nothing was decided for the answer of {student} to {exercise}.")
     decisions.remove(decision)
     write_decisions(assignment.course.folders, assignment.folder, decisions)
-    return _grade_anew(assignment, decision, "gets what the judge gives", console)
+    return _grade_again(assignment, decision, "gets what the judge gives", console)
 
 
 def _decisions(assignment: Assignment) -> list[Decision]:
@@ -97,7 +97,7 @@ def _answers(assignment: Assignment, student: str) -> dict[str, tuple[str | None
     }
 
 
-def _grade_anew(assignment: Assignment, decision: Decision, what: str, console: Console) -> int:
+def _grade_again(assignment: Assignment, decision: Decision, what: str, console: Console) -> int:
     folders = assignment.course.folders
     gave_it = []
     for student in folders.students(assignment.folder):

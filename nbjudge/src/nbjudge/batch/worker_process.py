@@ -41,7 +41,7 @@ def work(archive: AssignmentArchive, job: GradingJob) -> GradingResult:
 def _time_limit(seconds: float) -> Iterator[None]:
     """Have the system end this process where it takes longer, whatever it is lost in.
 
-    What comes from a kernel is bounded, and so is judging it: this is for what nobody thought of.
+    What comes from a kernel is bounded, and so is judging it: this is for cases that were not foreseen.
     """
     if threading.current_thread() is not threading.main_thread():  # such as Dask's own threads
         yield
@@ -55,7 +55,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
 
 
 def initialize_worker(log: Path, fork_server: ForkServerClient | None) -> None:
-    """What a process of the pool does first: it ends when it is told to, or when nobody is left to tell.
+    """What a process of the pool does first: it ends when it is told to, or when its parent is gone.
 
     Whatever is printed goes to the log. Kernels are asked of the coordinator's fork server, if there is one.
     """

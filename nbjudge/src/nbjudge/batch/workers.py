@@ -33,9 +33,9 @@ _processes = multiprocessing.get_context("forkserver")
 
 
 class Workers(Protocol):
-    """Whoever does jobs of work."""
+    """Processes that grade notebooks: on this machine, or of a cluster."""
 
-    def room(self) -> int:
+    def capacity(self) -> int:
         """How many jobs are worth handing over at a time."""
 
     def obstacle(self) -> str:
@@ -111,8 +111,8 @@ class LocalWorkers:
         self._stopped = False
         self._pool = self._new_pool()
 
-    def room(self) -> int:
-        return self._count + 1  # the next one lies ready when a process is done
+    def capacity(self) -> int:
+        return self._count + 1  # the next one is ready when a process is done
 
     def obstacle(self) -> str:
         return ""

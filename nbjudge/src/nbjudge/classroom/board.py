@@ -44,7 +44,7 @@ def board(
 ) -> list[ExerciseOnTheBoard]:
     """The exercises that a learner has begun; `order` has assignment and exercise as the course has them.
 
-    `sentence_of` gives what a mistake's name stands for, by assignment, exercise and name.
+    `sentence_of` gives what a mistake's name by_progress for, by assignment, exercise and name.
     """
     by_exercise: dict[tuple[str, str], dict[str, list[CheckEvent]]] = defaultdict(lambda: defaultdict(list))
     for event in check_events:
@@ -74,21 +74,21 @@ def _exercise(
     settings: ClassroomSettings,
     now: float,
 ) -> ExerciseOnTheBoard:
-    stands: dict[str, list[str]] = {"working": [], "stuck": [], "done": []}
+    by_progress: dict[str, list[str]] = {"working": [], "stuck": [], "done": []}
     mistaken: dict[str, list[CheckEvent]] = defaultdict(list)
     for learner, check_events in learners.items():
-        stands[_stand(check_events, settings, now)].append(learner)
+        by_progress[_progress(check_events, settings, now)].append(learner)
         if check_events[-1].mistake and not check_events[-1].right:
             mistaken[check_events[-1].mistake].append(check_events[-1])
     counted = Counter({name: len(found) for name, found in mistaken.items()})
-    shown = {stand: tuple(sorted(who)) if settings.names else () for stand, who in stands.items()}
+    shown = {progress: tuple(sorted(who)) if settings.names else () for progress, who in by_progress.items()}
     return ExerciseOnTheBoard(
         assignment,
         exercise,
         begun=len(learners),
-        working=len(stands["working"]),
-        stuck=len(stands["stuck"]),
-        done=len(stands["done"]),
+        working=len(by_progress["working"]),
+        stuck=len(by_progress["stuck"]),
+        done=len(by_progress["done"]),
         mistakes=tuple(
             CurrentMistake(
                 name,
@@ -103,7 +103,7 @@ def _exercise(
     )
 
 
-def _stand(check_events: Sequence[CheckEvent], settings: ClassroomSettings, now: float) -> str:
+def _progress(check_events: Sequence[CheckEvent], settings: ClassroomSettings, now: float) -> str:
     if check_events[-1].right:
         return "done"
     minutes = (now - check_events[0].time) / 60

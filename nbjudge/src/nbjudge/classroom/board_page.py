@@ -18,7 +18,9 @@ from nbjudge.classroom.request_handler import AppState
 from nbjudge.csv_files import CsvFormat
 
 HEARTBEAT = 15.0  # seconds after which a page on whose board nothing happens hears that the service lives
-NOT_FOR_YOU = "The board is for those who teach this class. If you do, ask whoever runs the hub to say so."
+NOT_FOR_YOU = (
+    "The board is for those who teach this class. If you do, ask the hub's administrator to add you."
+)
 COLUMNS = ["assignment", "exercise", "begun", "working", "stuck", "done", "mistakes"]
 SAFE = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
@@ -59,7 +61,7 @@ class BoardPage(ForInstructors):
     def get(self) -> None:
         self.must_teach()
         page = (files("nbjudge.classroom") / "templates" / "board.html").read_text("utf-8")
-        # The hub wants it of what a page asks for in the name of whoever looks at it.
+        # The hub requires it for requests that a page makes for its user.
         self.finish(page.replace("{{ xsrf }}", escape(self.xsrf_token.decode())))
 
 
@@ -76,7 +78,7 @@ class BoardEvents(ForInstructors):
                 self.write(f"data: {json.dumps(await self.state.board())}\n\n")
                 await self.flush()
                 try:
-                    # What is stuck depends on the time, too: the heartbeat is the board as it stands then.
+                    # What is stuck depends on the time, too: the heartbeat is the board at that time.
                     await asyncio.wait_for(changed.wait(), HEARTBEAT)
                 except TimeoutError:
                     continue

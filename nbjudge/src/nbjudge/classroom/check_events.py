@@ -80,7 +80,7 @@ class CheckEvents:
         except OSError as error:
             raise CourseError(
                 f"{self._file}, where the board keeps what it shows, cannot be written ({error.strerror}): "
-                "make room, or set Classroom.keep_days = 0."
+                "free some disk space, or set Classroom.keep_days = 0."
             ) from error
 
 

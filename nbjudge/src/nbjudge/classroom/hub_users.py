@@ -22,10 +22,10 @@ class User:
 
 
 class UserDirectory(Protocol):
-    """Says who somebody is."""
+    """Tells which user a request comes from."""
 
     def user(self, model: dict[str, Any]) -> User:
-        """Somebody as the hub describes them."""
+        """The user that the hub describes."""
 
 
 class HubUsers:
@@ -35,7 +35,7 @@ class HubUsers:
         self._settings = settings
 
     def user(self, model: dict[str, Any]) -> User:
-        """Somebody as the hub describes them."""
+        """The user that the hub describes."""
         chosen, groups = self._settings.instructors, set(model.get("groups") or ())
         teaches = bool(model.get("admin")) or model["name"] in chosen
         return User(model["name"], teaches or bool(groups & set(self._settings.instructor_groups)))

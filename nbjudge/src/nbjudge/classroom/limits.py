@@ -1,4 +1,4 @@
-"""What one learner may ask for, so that nobody slows another: a rate, and one thing at a time."""
+"""What one learner may ask for, so that no learner slows another: a rate, and one thing at a time."""
 
 from __future__ import annotations
 

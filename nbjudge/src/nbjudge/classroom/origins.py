@@ -66,7 +66,7 @@ class OwnOrigins(Application):
     """Routes requests as usual, and refuses those that come to another name or from another page."""
 
     def __init__(self, handlers: list[Any], hosts: Collection[str], **settings: Any) -> None:
-        # Nobody is to fill the log with what is refused.
+        # Refused requests must not fill the log.
         super().__init__(handlers, log_function=lambda handler: None, **settings)
         self.verified = WeakSet[Any]()  # streams with a signed or logged-in request, see BoundedServer
         self._hosts = {"localhost", *(host.lower() for host in hosts)}

@@ -31,7 +31,7 @@ log = logging.getLogger("nbjudge.classroom")
 
 WORKERS = 2  # threads in which the judge works: more of them only wait for each other
 # Seconds until a thread that computes lets another one run. A message of some megabytes goes out in many
-# pieces: with Python's own 5 ms between them, all of a class would wait for whoever is judged.
+# pieces: with Python's own 5 ms between them, all of a class would wait for the one that is judged.
 SWITCH_SECONDS = 0.0002
 CONTENT_TYPE = "text/plain; charset=utf-8"
 SMALL_BODY = 2**16  # bytes that are read and dropped of what is refused: a reset would hide the reason
@@ -48,7 +48,7 @@ BOARD_SECONDS = 5.0  # for which a board without changes holds: what is stuck de
 WRITE_SECONDS = 60  # that a learner may take to fetch a reply
 NO_LENGTH = "The tutor reads only what says how long it is (Content-Length)."
 NOT_READ = "The tutor cannot read this request ({error})."
-OWN_FAULT = "The tutor itself failed: please tell whoever teaches this class."
+OWN_FAULT = "The tutor itself failed: please tell your teacher."
 
 
 class AppState:

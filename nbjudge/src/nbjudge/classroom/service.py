@@ -110,7 +110,7 @@ def warm_up(tutors: ClassTutors) -> None:
         tutors.warm_up()
     except CourseError as error:  # an assignment whose checks do not load: the others are served
         log.warning("%s", error)
-    # All of this stays. Looked through again and again for what nobody needs, it would cost a class that
+    # All of this stays. Searched again and again for what is not needed, it would cost a class that
     # checks at once a tenth of its time.
     gc.collect()
     gc.freeze()

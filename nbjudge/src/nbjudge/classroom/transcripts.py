@@ -33,11 +33,11 @@ class Transcripts:
     def conversation(
         self, learner: str, about: tuple[str, str], work: Callable[[CallAnswer], Any]
     ) -> RememberedConversation:
-        """One that runs `work` only where it comes to what nobody has said before; `about` names the work."""
+        """One that runs `work` only for replies that are new; `about` names the work."""
         return RememberedConversation(self, learner, about, work)
 
     def at(self, place: bytes) -> Any:
-        """What came next there: a question, a result, or None where nobody was."""
+        """What came next there: a question, a result, or None where no conversation has been."""
         with self._alone:
             if place in self._kept:
                 self._kept.move_to_end(place)
@@ -83,7 +83,7 @@ class RememberedConversation:
         self._kept, self._learner, self._work = transcripts, learner, work
         self._place: bytes | None = _after(
             b"", "\n".join(about)
-        )  # None: what comes here holds for nobody else
+        )  # None: what comes here holds for no other learner
         self._replies: list[KernelReply] = []
         self._own: Conversation[Any] | None = None
 
@@ -100,7 +100,7 @@ class RememberedConversation:
 
     def answer(self, reply: KernelReply) -> None:
         """What the kernel gave to the last question."""
-        # An answer that was late or died may do better with somebody else, or the next time.
+        # An answer that timed out or died may succeed for another learner, or the next time.
         if self._place is not None:
             self._place = None if isinstance(reply, Lost) else _after(self._place, reply)
         if self._own is not None:
@@ -109,17 +109,17 @@ class RememberedConversation:
             self._replies.append(reply)
 
     def close(self) -> None:
-        """End it: nobody will answer its questions."""
+        """End it: its questions will not be answered."""
         if self._own is not None:
             self._own.close()
 
     def _own_one(self) -> Conversation[Any]:
-        """The conversation itself, which is told first what was said so far."""
+        """The conversation itself, which first receives the replies so far."""
         if self._own is None:
             self._own = Conversation(self._work)
             for reply in self._replies:
                 if not isinstance(self._own.next(), KernelRequest):
-                    raise RuntimeError("the same was said, and something else was asked")
+                    raise RuntimeError("the same replies led to another question")
                 self._own.answer(reply)
             self._replies.clear()
         return self._own

@@ -33,7 +33,7 @@ class ClassTutors:
     """Answers what a learner's kernel asks, by the actions that a local tutor has.
 
     All learners are asked the same questions, so that these are drawn and answered once, and what several say
-    is judged once; whoever mends an answer meets the numbers again that it went wrong on.
+    is judged once; a learner who fixes an answer meets the numbers again that it went wrong on.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class ClassTutors:
 
 
 def _write_questions(assignment: AssignmentMaterial, name: str, seed: int) -> None:
-    """What is sent first, and what is sent to whoever answers all of it right."""
+    """What is sent first, and what is sent to a kernel that answers all of it right."""
     exercise, _ = assignment.exercise(name)
     groups = assignment.questions(name, seed)
     texts.text(name, *join_calls(exercise, groups))

@@ -28,7 +28,7 @@ def rows_of(assignments: Iterable[Assignment], console: Console) -> list[Row]:
 
 
 def blanks(rows: Iterable[Row]) -> Iterator[str]:
-    """What is neither asked nor explained, each in a sentence that says how to mend it."""
+    """What is neither asked nor explained, each in a sentence that says how to fix it."""
     for exercise, row in rows:
         for relation, reason in row.items():
             if reason == "":
@@ -51,7 +51,7 @@ def table(rows: Iterable[Row]) -> str:
 
 
 def write_into(page: Path, coverage: str) -> None:
-    """Replace what stands between the two comments of a page. Raises CourseError where they are missing."""
+    """Replace the text between the two comments of a page. Raises CourseError where they are missing."""
     text = page.read_text() if page.is_file() else ""
     before, begun, rest = text.partition(BEGIN)
     _, ended, after = rest.partition(END)

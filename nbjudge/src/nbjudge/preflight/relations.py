@@ -160,7 +160,7 @@ RELATIONS = (
 
 
 def reasons(exercise: Exercise, reference: Callable[..., Any]) -> dict[str, str | None]:
-    """By relation: None where it is asked, else why not; an empty text is a blank that nobody explains."""
+    """By relation: None where it is asked, else why not; an empty text is a blank that is not explained."""
     drawn = DrawnExercise(exercise, reference)
     return {
         relation.name: None
@@ -192,7 +192,7 @@ def _values_in(value: Any, place: str) -> Iterator[tuple[str, Any]]:
 
 
 def _raises(reference: Callable[..., Any]) -> bool:
-    """Whether a `raise` stands in the solution, or in a method of it."""
+    """Whether the solution, or a method of it, has a `raise`."""
     functions = vars(reference).values() if isinstance(reference, type) else [reference]
     codes = [code for each in functions if isinstance(code := getattr(each, "__code__", None), CodeType)]
     return any(step.opname == "RAISE_VARARGS" for code in codes for step in dis.get_instructions(code))

@@ -42,7 +42,7 @@ class Trial:
 
     @property
     def problem(self) -> str:
-        """What its author has to mend, in a sentence; empty where all is as it should be."""
+        """What its author has to fix, in a sentence; empty where all is as it should be."""
         return next((problem for verdict in self.verdicts if (problem := self._problem(verdict))), "")
 
     def agrees(self, group: int) -> int:
@@ -57,7 +57,7 @@ class Trial:
             lost = next(group.name for group in verdict.groups if not group.agrees)
             return (
                 f"{what} gets {verdict.points:g} of {verdict.max_points:g} points on seed {verdict.seed}: "
-                f"the group “{lost}” says “{verdict.message[:LONGEST]}”. Mend the answer or the cases."
+                f"the group “{lost}” says “{verdict.message[:LONGEST]}”. Fix the answer or the cases."
             )
         if verdict.points == verdict.max_points:
             advice = "add a case on which it gives something else."
@@ -101,7 +101,7 @@ def trials(
     """Try an exercise's answers, or the one called `only`, one after the other.
 
     Raises CourseError where the checks themselves cannot be right: a case that the solution cannot
-    answer, a value that cannot travel, a step that nobody knows, no answer of that name.
+    answer, a value that cannot travel, an unknown step, no answer of that name.
     """
     refuse_unknown_steps(exercise)
     reference = assignment.reference_answer(exercise.name)
@@ -128,12 +128,12 @@ def refuse_unknown_steps(exercise: Exercise) -> None:
             try:
                 found = import_module(module)
             except ImportError:
-                continue  # such as a package that this course can do without: nobody can use it either
+                continue  # such as a package that this course can do without: no answer can use it either
             for name in names:
                 if not python_functions(found, name):
                     raise CourseError(
                         f"`{exercise.name}` does not allow {step.called}, and {module} has no function "
-                        f"{name!r} that is written in Python: mend the name, or take the function that it "
+                        f"{name!r} that is written in Python: fix the name, or take the function that it "
                         "ends in."
                     )
 

@@ -51,7 +51,7 @@ def table_of(tried: Sequence[VisibleTests]) -> Table:
 
 
 def problems(tried: VisibleTests) -> Iterator[str]:
-    """What an author has to mend, each in a sentence."""
+    """What an author has to fix, each in a sentence."""
     if tried.share < LEAST:
         yield (
             f"The visible tests of `{tried.exercise}` catch {tried.share:.0%} of its mistakes, at least "

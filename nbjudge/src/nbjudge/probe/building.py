@@ -25,7 +25,7 @@ class Builder:
         return [build]
 
     def call_before(self, instance: Any, build: dict[str, Any], args: Any, kwargs: Any) -> None:
-        """A call whose result nobody asks for: what an object keeps of it shows in the next one."""
+        """A call whose result is not used: what an object keeps of it shows in the next one."""
         instance(*args, **kwargs)
 
     def parameters(self, instance: Any) -> dict[str, Any]:

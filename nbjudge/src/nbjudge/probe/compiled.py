@@ -47,7 +47,7 @@ def used_by_a_library() -> bool:
 
 
 class ForeignFunctions(Watcher):
-    """Functions of ctypes that are called, whoever fetched them when."""
+    """Calls of ctypes functions, whenever and wherever these were fetched."""
 
     def __init__(self, note: Note, watch: Watch) -> None:
         super().__init__(note, watch)
@@ -139,7 +139,7 @@ def _set_method(owner: type, name: str, method: Any) -> None:
 class UfuncReductions(Watcher):
     """The ufuncs of `watch["ufuncs"]`, by module: noted where one reduces or accumulates numbers.
 
-    NumPy lets the loop behind a ufunc be replaced; whoever fetched the ufunc earlier runs the new one, too.
+    NumPy lets the loop behind a ufunc be replaced; code that fetched the ufunc earlier runs the new one, too.
     """
 
     def __init__(self, note: Note, watch: Watch) -> None:
@@ -204,7 +204,7 @@ def _replace_loop() -> Callable[..., int] | None:
     table = attribute(numpy, "_UFUNC_API")
     if table is None:
         return None
-    pointer = ctypes.pythonapi["PyCapsule_GetPointer"]  # one of its own, whose types are nobody else's
+    pointer = ctypes.pythonapi["PyCapsule_GetPointer"]  # one of its own, whose types no other code shares
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     address = pointer(table, None)
     place: Any = ctypes.c_void_p.from_address(address + _REPLACE_LOOP * ctypes.sizeof(ctypes.c_void_p)).value

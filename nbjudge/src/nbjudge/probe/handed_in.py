@@ -13,7 +13,7 @@ from nbjudge.values.kinds import kind_of, owned_values
 
 MOST_PARTS = 3_000  # of everything that is handed over: a model has some hundred
 DEEPEST_PART = 12
-# What an object may be made to be by whoever uses it, and what a check asks for by itself.
+# What the user of an object may change about it, and what a check asks for by itself.
 NOT_COMPARED = frozenset({"training"})
 UNCHANGEABLE = (bool, int, float, complex, str, bytes, type(None))
 

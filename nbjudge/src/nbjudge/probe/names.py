@@ -1,4 +1,4 @@
-"""A kernel's names as they stood right after the student's own last cell.
+"""A kernel's names as they were right after the student's own last cell.
 
 Given cells and tests assign names, too: `total`, `rows`, `result`. Where a student calls a helper of theirs
 by such a name, the answer is asked with their helper in its place.

@@ -16,9 +16,9 @@ except ImportError:  # Windows, where a learner's kernel may run; student code i
     resource = None  # type: ignore[assignment]
 
 WATCHED_BEFORE = 0.1  # seconds, spent only where there are other processes
-TO_STAND_STILL = 0.002  # seconds between looks, for on a busy machine it takes some until a signal arrives
+LOOK_INTERVAL = 0.002  # seconds between looks, because a signal takes a while on a busy machine
 MOST_LOOKS = 250
-OF_ALL_KINDS = 0x40000000  # __WALL: children too that were started without a signal for their end
+OF_ALL_KINDS = 0x40000000  # of <sys/wait.h>: children too that were started without a signal for their end
 FIRST_PROCESS = 1  # in the sandbox a kernel is the first of its namespace: it sees all, and all are its own
 
 
@@ -26,7 +26,7 @@ class OtherProcesses:
     """The processes that this one has started, and their children.
 
     One that sleeps and wakes up while an answer is computed was woken by it. One that is busy by
-    itself proves nothing, so it stands still meanwhile: whatever it does, it takes no part.
+    itself proves nothing, so it is stopped meanwhile: whatever it does, it takes no part.
     """
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class OtherProcesses:
         return bool(ran) or (waited_for_before != self._waited_for and not gone)
 
     def let_go(self) -> None:
-        """Let those run on that were made to stand still."""
+        """Continue the processes that were stopped."""
         while self._held:
             with suppress(OSError):
                 os.kill(self._held.pop(), signal.SIGCONT)
@@ -70,7 +70,7 @@ class OtherProcesses:
                 os.kill(pid, signal.SIGSTOP)
                 self._held.append(pid)
         for _ in range(MOST_LOOKS if busy else 0):
-            time.sleep(TO_STAND_STILL)
+            time.sleep(LOOK_INTERVAL)
             before, self._times_run = self._times_run, _times_run()
             if before == self._times_run and RUNNING not in before.values():
                 return

@@ -118,7 +118,7 @@ class Recording:
 
 
 class NoRecording:
-    """Where nobody asks what runs."""
+    """Stands in for a recording where nothing is watched."""
 
     def __enter__(self) -> NoRecording:
         return self
@@ -159,10 +159,10 @@ def _compiles() -> bool:
 
 
 def _listen(recording: Recording | None) -> None:
-    """Have Python report to this recording, or to nobody.
+    """Have Python report to this recording, or to none.
 
     What was once told to report does so for the life of the process. So there is one listener, which
-    is known to nobody and is spoken to by a report of our own.
+    no other code knows and that is reached by a report of our own.
     """
     heard: list[bool] = []
     sys.audit(LISTEN, recording, heard)

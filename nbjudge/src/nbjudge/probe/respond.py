@@ -2,7 +2,7 @@
 
 The text of this file and of its parts (see `nbjudge.kernel.requests`) is sent along with every question, so
 nothing of the course is needed beside the kernel. It knows no reference, compares nothing and
-decides nothing: whoever tampers with it only spoils their own answers. The grader's process
+decides nothing: students who tamper with it only spoil their own answers. The grader's process
 uses the same functions to run references and mistakes on the same inputs.
 """
 
@@ -183,7 +183,7 @@ def _line(error: BaseException) -> str:
 
 
 def _libraries() -> tuple[str, ...]:
-    """Where code lies that no student wrote."""
+    """The folders of code that no student wrote."""
     files = [getattr(kind.imported(), "__file__", None) for kind in KINDS]
     return (os.path.dirname(json.__file__), "<nbjudge>", *(os.path.dirname(file) for file in files if file))
 
@@ -227,7 +227,7 @@ def _snapshot(value: Any, depth: int = 0) -> Any:
 
 
 def make(value: MadeInKernel) -> Any:
-    """Run the judge's own code for what is no plain value: an argument, what stands before an answer."""
+    """Run the judge's own code: it makes an argument, or a function that calls the answer."""
     code = value.code_object()
     known = {name: module for kind in KINDS for name, module in kind.names.items()} | {"math": "math"}
     space: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Notes that a function of Python's runs: in any thread, by any name, whoever fetched it when.
+"""Notes that a Python function runs: in any thread, by any name, whenever it was fetched.
 
 Part of what runs in the student's kernel, see `nbjudge.kernel.requests`. Nothing here belongs to a thread:
 functions note by themselves that they run. So what is not watched costs nothing.
@@ -43,7 +43,7 @@ WATCHERS: list[type[Watcher]] = []
 class ExchangedCode:
     """Functions whose code notes that it runs, and then does what it always does.
 
-    The code of a function is exchanged, not a name that it is known by: whoever fetched it earlier
+    The code of a function is exchanged, not a name that it is known by: code that fetched it earlier
     calls what is watched, too.
     """
 
@@ -165,7 +165,7 @@ def _noting_code(function: FunctionType, names: list[str], template: CodeType, n
     calls: dict[Any, Any] = {"note": note_all, "original": original}
     return template.replace(
         co_consts=tuple(calls.get(constant, constant) for constant in template.co_consts),
-        # Whoever asks for a function's source, as scripting does, is shown its own.
+        # Code that asks for a function's source, as scripting does, gets the original.
         co_name=code.co_name,
         co_filename=code.co_filename,
         co_firstlineno=code.co_firstlineno,

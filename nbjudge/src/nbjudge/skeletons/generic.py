@@ -81,7 +81,7 @@ $variable = Exercise(
 
 @$variable.group("vectors", points=1)
 def fresh_vectors(draw):
-    """Fresh numbers, of a size that stands nowhere in the notebook."""
+    """Fresh numbers, of a size that is nowhere in the notebook."""
     (size,) = draw.sizes(1)
     yield case(draw.normal(size))
 

@@ -97,7 +97,7 @@ def refusals(draw):
 
 
 class Right(nn.Module):
-    """Right as it stands: each mistake inherits from it, and changes one thing."""
+    """A correct layer: each mistake inherits from it, and changes one thing."""
 
     def __init__(self, width, parts):
         super().__init__()

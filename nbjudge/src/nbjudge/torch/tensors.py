@@ -40,7 +40,7 @@ class Tensors(ArrayKind):
 
     def as_numbers(self, value: Any) -> Any:
         tensor = value.detach()
-        # NumPy has no bfloat16, and computes with float16 as nobody wants it.
+        # NumPy has no bfloat16, and its float16 results are too rough.
         return (
             tensor.float() if tensor.is_floating_point() and tensor.element_size() < 4 else tensor
         ).numpy()

@@ -17,7 +17,7 @@ from nbjudge.probe.recording import COMPILED
 from nbjudge.probe.watching import WATCHERS, ExchangedCode, Note, Watch, Watcher, attribute
 
 CALLED = " (called)"  # behind an operator that ran outside of every backward pass
-BACKWARD_PASS = "a backward pass"  # whoever started it: Python, C++ or scripted code
+BACKWARD_PASS = "a backward pass"  # started by Python, C++ or scripted code
 
 
 class WatchedOperators(Watcher):
@@ -68,7 +68,7 @@ class WatchedOperators(Watcher):
 
 
 class WatchedCompiledCode(Watcher):
-    """What torch.compile writes while it is watched, or has written; whoever has it written also runs it."""
+    """What torch.compile writes while it is watched, or has written; what is written is also run."""
 
     def __init__(self, note: Note, watch: Watch) -> None:
         super().__init__(note, watch)
@@ -95,7 +95,7 @@ class WatchedCompiledCode(Watcher):
 
 
 class BackwardPasses(Watcher):
-    """How many backward passes this process has run: torch numbers them all, whoever starts them."""
+    """How many backward passes this process has run: torch numbers them all, however they are started."""
 
     def __init__(self, note: Note, watch: Watch) -> None:
         super().__init__(note, watch)

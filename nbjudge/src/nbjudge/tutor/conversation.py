@@ -1,4 +1,4 @@
-"""The judge turned inside out: run in a thread of its own, while whoever asked for it fetches its questions.
+"""The judge as a generator of questions: it runs in a thread of its own, and its caller fetches them.
 
 The judge calls a kernel and waits. A kernel that asks a tutor cannot be called: it comes for a question,
 goes to answer it, and comes back. Both see what they expect.
@@ -54,7 +54,7 @@ class Talk(Protocol):
         """What the kernel gave to the last question."""
 
     def close(self) -> None:
-        """End it: nobody will answer its questions."""
+        """End it: its questions will not be answered."""
 
 
 class Conversation(Generic[Result]):

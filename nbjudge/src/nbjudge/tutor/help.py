@@ -1,6 +1,6 @@
 """Help in steps: the mistake's name, the smallest case and the hints, a solution and other ways.
 
-Each step is a list of parts, which whoever shows them lays out: plain text, Markdown or code.
+Each step is a list of parts, and the page that shows them lays them out: plain text, Markdown or code.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_NUMBERS = 40  # of an array that is written out
 
 Step = Literal["mistake", "help", "solution"]
 NOT_DISCLOSED = "In this class the tutor says what it measured, and leaves this to you."
-NO_MISTAKE = "It is none of the mistakes that the tutor knows by name. What it measured stands above."
+NO_MISTAKE = "It is none of the mistakes that the tutor knows by name. What it measured is above."
 NO_MORE_HINTS = "There is no further hint. Read the case above once more, by hand, step by step."
 TRY_FIRST = (
     "A solution can be seen when yours is right, or after {wanted} tries with changes between them: this was "
@@ -36,7 +36,7 @@ TRY_FIRST = (
 )
 NO_PAGE = "The whole assignment on one page is shown where the tutor may show solutions: here it may not."
 NOT_ALL_RIGHT = (
-    "The whole assignment on one page stands here once all its answers are right: {right} of {all} are. "
+    "The whole assignment on one page is here once all its answers are right: {right} of {all} are. "
     "Still open: {open}."
 )
 
@@ -105,7 +105,7 @@ def _in_unicode(formula: str) -> str:
 def solutions(
     assignment: AssignmentMaterial, name: str, disclosure: Disclosure, right: bool, tries: int
 ) -> list[Part]:
-    """The model solution and the other ways, for whoever is right or has tried."""
+    """The model solution and the accepted alternatives, for learners who are right or have tried."""
     if disclosure != Disclosure.FULL:
         return [Part("text", NOT_DISCLOSED)]
     if not right and tries < TRIES_FOR_A_SOLUTION:

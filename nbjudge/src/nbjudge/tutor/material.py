@@ -1,4 +1,4 @@
-"""What the tutor knows of an exercise: its checks, its reference, and what stands in the notebook."""
+"""What the tutor knows of an exercise: its checks, its reference, and the notebook's text about it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class AssignmentMaterial(Protocol):
         """What is to be said beside every look at an answer; mostly nothing."""
 
     def hints(self, name: str) -> list[tuple[str, str]]:
-        """Title and Markdown text of each hint that stands before the answer."""
+        """Title and Markdown text of each hint before the answer."""
 
     def written(self, name: str) -> WrittenQuestion | None:
         """The written question of this name; None where the name is an exercise's in code."""

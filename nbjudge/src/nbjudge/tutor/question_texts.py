@@ -12,7 +12,7 @@ MOST_BYTES = 128 * 2**20  # of all texts that are kept
 
 
 class QuestionTexts:
-    """The latest texts, by the calls they put: these are compared as objects, and nobody changes them."""
+    """The latest texts, by the calls they put: these are compared as objects, and are never changed."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[Any, ...], tuple[list[dict[str, Any]], bytes]] = {}

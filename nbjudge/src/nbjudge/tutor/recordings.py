@@ -92,7 +92,7 @@ def read(data: bytes) -> RecordedAssignment:
 
 
 def texts_in(data: bytes) -> Iterator[str]:
-    """Every text in a recording, for whoever looks through it. Raises CourseError where it is none."""
+    """Every text in a recording, for a search in it. Raises CourseError for what is no recording."""
     yield from _texts(vars(read(data)))
 
 

@@ -206,7 +206,7 @@ def _cut(
     end: bool = False,
     depth: int = 0,
 ) -> Any:
-    """What stands at the beginning of the arrays, or at their end: one of them may be all alike."""
+    """The beginning of the arrays, or their end: one of them may be all alike."""
     kind = kind_of(value)
     if isinstance(kind, ArrayKind):
         lengths = [(size, sizes.get(size, size)) for size in value.shape]

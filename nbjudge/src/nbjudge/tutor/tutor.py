@@ -40,7 +40,7 @@ Converse = Callable[[tuple[str, str], Callable[[CallAnswer], Judgement]], Talk]
 MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
 IT_DIFFERS = "It gives something else than it should."
 ONLY_EXAMPLES = "In this assignment the tutor is not asked yet: the examples above test your answer."
-CHECK_FIRST = "Run the cell with check({name!r}) again first: the tutor was started anew and has not seen it."
+CHECK_FIRST = "Run the cell with check({name!r}) again first: the tutor was restarted and has not seen it."
 TOO_LATE = "This check is over: run its cell again."
 
 
@@ -54,8 +54,8 @@ class Tutor:
         converse: Converse = lambda _, work: Conversation(work),
     ) -> None:
         self._material, self._converse = material, converse
-        # One seed for as long as the tutor runs: whoever mends an answer meets the numbers again that it
-        # went wrong on. The seed itself is known to nobody before.
+        # One seed for as long as the tutor runs: a learner who fixes an answer meets the numbers again
+        # that it went wrong on. No one knows the seed before.
         self._seed = secrets.randbits(48) if seed is None else seed
         self._examined: dict[str, Judgement] = {}
         self._case_shown: dict[str, bool] = {}  # as the first help on the last examination
@@ -124,7 +124,7 @@ class Tutor:
         if folder not in self._material.assignments:
             known = ", ".join(self._material.assignments)
             raise CourseError(
-                f"The tutor knows no assignment whose notebook lies in a folder called {folder!r}. Give the "
+                f"The tutor knows no assignment whose notebook is in a folder called {folder!r}. Give the "
                 f"folder its name back: {known}."
             )
         assignment = self._material.assignments[folder]

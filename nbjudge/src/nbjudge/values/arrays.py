@@ -101,7 +101,7 @@ class NumpyArrays(ArrayKind):
         if isinstance(value, numpy.generic) or (type(value) is numpy.ndarray and not value.shape):
             plain = value.item()
             return {"plain": plain} if type(plain) in PLAIN else None
-        if type(value) is not numpy.ndarray:  # a class of somebody's own may compute when it is read
+        if type(value) is not numpy.ndarray:  # a student's class may compute when it is read
             return None
         dtype = self.dtype(value)
         if value.size > LARGEST_ARRAY:

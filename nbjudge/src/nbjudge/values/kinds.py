@@ -29,7 +29,7 @@ class Kind:
     cause_of_chance = ""  # a usual cause where one call gives two results, as a sentence
 
     def imported(self) -> Any:
-        """Its library, where somebody has imported it already: before that there is no value of it."""
+        """Its library, where it has been imported already: before that there is no value of it."""
         return sys.modules.get(self.library)
 
     def classes(self, *names: str) -> tuple[type, ...]:
@@ -104,7 +104,7 @@ class Kind:
         return f"a {self.noun}"
 
     def kind_and_shape(self, value: Any) -> str:
-        """What somebody is told who was to return something else: "a tensor of shape (3, 4)"."""
+        """The words for a value that was returned in place of another kind: "a tensor of shape (3, 4)"."""
         return self.describe(value)
 
 
@@ -114,14 +114,14 @@ _owner_of: dict[type, Kind] = {}  # of the types that were met and have one; the
 
 
 def register(kind: Kind) -> None:
-    """Make a kind known to whoever packs, asks or judges in this process."""
+    """Make a kind known to the code that packs, calls or judges in this process."""
     if all(type(other) is not type(kind) for other in KINDS):
         KINDS.append(kind)
         _owner_of.clear()
 
 
 def kind_of(value: Any) -> Kind | None:
-    """The kind that owns a value; None for plain values, and for what nobody knows."""
+    """The kind that owns a value; None for plain values, and for unknown ones."""
     known = type(value)
     if known in PLAIN_TYPES:
         return None

@@ -32,7 +32,7 @@ ALIGNED_TO = 16  # bytes
 def pack(value: Any) -> str:
     """Turn plain values and values of a known kind into text; of anything else the name of its type.
 
-    The text is two words of base64, so that its `repr` is itself between quotes: whoever reads it
+    The text is two words of base64, so that its `repr` is itself between quotes: code that reads it
     from a kernel evaluates nothing.
     """
     message = Message()
@@ -41,7 +41,7 @@ def pack(value: Any) -> str:
 
 
 def unpack(text: str | bytes, with_code: bool = False) -> Any:
-    """The value that `pack` packed; code only `with_code`, which nobody's answer is read with.
+    """The value that `pack` packed; code only `with_code`, which answers are never read with.
 
     Raises ValueError, KeyError or the like for anything else.
     """
@@ -106,7 +106,7 @@ class Message:
         node = None if owner is None else owner.to_tree(value, self)
         if node is not None:
             return node
-        # Read as what they are at bottom: a class of somebody's own may compute when it is read.
+        # Read as what they are at bottom: a student's class may compute when it is read.
         if isinstance(value, (list, tuple)) and len(value) <= LONGEST_LIST:
             base: Any = tuple if isinstance(value, tuple) else list
             return {base.__name__: [self.tree(entry, depth + 1) for entry in base.__iter__(value)]}
@@ -140,7 +140,7 @@ class Message:
         raise ValueError(f"not something a kernel may send: {str(kind)[:100]}")
 
     def add_numbers(self, numbers: bytes) -> int:
-        """Put an array's bytes into the message; where they begin. The same bytes stand there once."""
+        """Put an array's bytes into the message; where they begin. The same bytes are there once."""
         if numbers in self._starts:
             return self._starts[numbers]
         self.numbers.extend(bytes(-len(self.numbers) % ALIGNED_TO))

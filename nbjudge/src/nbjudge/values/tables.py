@@ -1,8 +1,8 @@
 """pandas' tables and their columns as kinds of values.
 
 A column travels as the array that it is, or entry by entry where it holds texts, truth values with gaps and
-the like. What an index is called travels with it; how often its dates come, or in which order a category's
-values stand, does not.
+the like. What an index is called travels with it; how often its dates come, or the order of a
+category's values, does not.
 
 Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
 """

@@ -36,7 +36,7 @@ F_SETLEASE, F_NOTIFY = 1024, 1026
 CLONE_NEW = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 KIND_OF_FILE, CHARACTER_DEVICE, BLOCK_DEVICE = 0o170000, 0o020000, 0o060000  # <sys/stat.h>
 SO_SNDBUF, SO_RCVBUF = 7, 8  # <asm-generic/socket.h>
-# <linux/prctl.h>: one lets a process hide from whoever watches what it takes, one keeps strangers off the
+# <linux/prctl.h>: one lets a process hide its use of memory and time, one keeps strangers off the
 # sibling of its processor.
 PR_SET_DUMPABLE, PR_SCHED_CORE = 4, 62
 
@@ -61,7 +61,7 @@ def install_seccomp_filter() -> None:
 def program(machine: str) -> list[bytes]:
     """The filter's instructions for a machine.
 
-    Whoever calls by other numbers than those of its 64-bit programs is ended: nothing honest does, and
+    A process that calls by other numbers than those of 64-bit programs is ended: nothing honest does, and
     under other numbers the names of `system_calls` would say nothing.
     """
     allow, kill = _step(_RETURN, _ALLOW), _step(_RETURN, _KILL)
@@ -80,7 +80,7 @@ def program(machine: str) -> list[bytes]:
     for name, judged in (
         ("socket", _allow_only(SOCKETS)),
         ("socketpair", _allow_only(SOCKETS)),
-        # Shared memory of no file is nobody's as soon as whoever touched it has ended.
+        # Shared memory of no file belongs to no process as soon as those that touched it have ended.
         ("mmap", _refuse_flags(3, MAP_SHARED | MAP_ANONYMOUS, [MAP_SHARED | MAP_ANONYMOUS])),
         ("fcntl", _refuse_flags(1, 0xFFFFFFFF, [F_SETLEASE, F_NOTIFY])),
         ("clone", _refuse_any_flag(0, CLONE_NEW)),

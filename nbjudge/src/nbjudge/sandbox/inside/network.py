@@ -1,4 +1,4 @@
-"""The network of one kernel: a loopback device, and nobody else on it."""
+"""The network of one kernel: a loopback device that no other process shares."""
 
 import fcntl
 import socket
@@ -19,7 +19,7 @@ def bring_up_loopback() -> None:
 
 
 def limit_buffers() -> None:
-    """Keep what lies in connections small, as nobody counts it. Needs /proc/sys to be writable."""
+    """Keep the buffers of connections small, because they are not counted. Needs a writable /proc/sys."""
     for name, sizes in _BUFFERS.items():
         with suppress(OSError):  # an old system, which has them for all networks together
             Path(f"/proc/sys/net/ipv4/{name}").write_text(sizes)

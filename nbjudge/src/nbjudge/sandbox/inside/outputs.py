@@ -21,16 +21,16 @@ Output = dict[str, Any]
 
 
 class CellOutputs:
-    """The outputs of one cell, of which at most `room` bytes and `MOST_OUTPUTS` are kept.
+    """The outputs of one cell, of which at most `limit` bytes and `MOST_OUTPUTS` are kept.
 
     A display that is updated is updated in this cell only. What is sent to an output widget is
     the widget's, as in JupyterLab, and is not kept.
     """
 
-    def __init__(self, room: int) -> None:
-        self.room = room
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
         self.shown = 0  # bytes that were kept, or left out as one output too many
-        self.beyond = 0  # bytes that came when there was no room any more
+        self.beyond = 0  # bytes that came when there was no space left
         self.was_cut = False
         self._outputs: list[Output] = []
         self._displays: dict[str, list[Output]] = {}  # those that can still be updated
@@ -41,9 +41,9 @@ class CellOutputs:
         """Know the output widgets of the cells before."""
         self._widgets = dict(list(earlier._widgets.items())[:MOST_OUTPUTS])
 
-    def has_room_for(self, size: int) -> bool:
+    def fits(self, size: int) -> bool:
         """Whether so many bytes fit; they count from now on, one way or the other."""
-        if self.beyond or self.shown + size > self.room:
+        if self.beyond or self.shown + size > self.limit:
             self.beyond += size
             self.was_cut = True
             return False
@@ -78,14 +78,14 @@ class CellOutputs:
             last["pieces"].append(output["pieces"][0])
         elif len(self._outputs) >= MOST_OUTPUTS:
             self.was_cut = True
-        elif self.has_room_for(OUTPUT):
+        elif self.fits(OUTPUT):
             self._outputs.append(output)
             if name and kind == "display_data":
                 self._displays.setdefault(name, []).append(output)
 
     def _update(self, displays: list[Output], data: dict[str, str]) -> None:
         """What comes once is shown in every one of them, and counts as often."""
-        if self.has_room_for(sum(map(len, data.values())) * len(displays)):
+        if self.fits(sum(map(len, data.values())) * len(displays)):
             for output in displays:
                 output["data"] = data
 

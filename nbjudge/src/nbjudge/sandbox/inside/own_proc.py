@@ -5,7 +5,7 @@ import os
 from . import system
 
 SWITCHES = ("sys", "sysrq-trigger", "irq", "bus")
-# Keys of whoever grades, and what is in the machine's memory. Where the grader runs as root, its user is
+# The grader's keys, and what is in the machine's memory. Where the grader runs as root, its user is
 # the machine's root inside, too, if one without privileges; and these files ask for the user.
 OTHERS = (
     *("keys", "key-users", "kmsg", "kcore", "kallsyms", "iomem", "ioports"),

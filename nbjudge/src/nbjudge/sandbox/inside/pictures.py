@@ -1,6 +1,6 @@
 """Which pictures of a kernel's are shown: those that say of themselves how large they are, and are not huge.
 
-A picture of a few kilobytes can hold billions of points, for which whoever opens the page has no memory.
+A picture of a few kilobytes can hold billions of points, more than the reader's browser has memory for.
 """
 
 import base64

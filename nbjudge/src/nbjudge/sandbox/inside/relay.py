@@ -104,7 +104,7 @@ class Relay:
         return {
             "type": "cell",
             "outputs": cell.as_list(),
-            "output_left": 0 if cell.beyond else cell.room - cell.shown,
+            "output_left": 0 if cell.beyond else cell.limit - cell.shown,
             "was_cut": cell.was_cut,
             "reply": reply,
         }
@@ -161,7 +161,7 @@ class Relay:
                 return None
             kind, size = message["msg_type"], len(parts[4])
             if kind not in ("status", "execute_reply", "kernel_info_reply"):
-                fits = cell is not None and cell.has_room_for(size)
+                fits = cell is not None and cell.fits(size)
                 if cell is not None and fits and (not kind.startswith("comm") or size <= LARGEST_WIDGET):
                     cell.take(kind, self._session.unpack(parts[4]))
                 return None
@@ -177,7 +177,7 @@ class Relay:
 
         If nothing was left for the cell to show, it is reported only beyond the limit of a whole notebook.
         """
-        limits = (0 if cell.room else output_limit, REPEATED_FLOOD * output_limit)
+        limits = (0 if cell.limit else output_limit, REPEATED_FLOOD * output_limit)
         if floods < len(limits) and cell.beyond > limits[floods]:
             self._send({"type": "flood", "repeated": floods > 0})
             return floods + 1

@@ -29,7 +29,7 @@ _DROP_FROM_BOUNDING_SET = 24
 _NO_NEW_PRIVILEGES = 38
 _SECCOMP, _SECCOMP_FILTER = 22, 2
 _AMBIENT, _AMBIENT_CLEAR_ALL = 47, 4
-_SECURE_BITS, _ROOT_IS_NOBODY_LOCKED = 28, 0b11
+_SECURE_BITS, _NO_ROOT_LOCKED = 28, 0b11
 _CAPABILITY_VERSION_3 = 0x20080522
 
 
@@ -60,7 +60,7 @@ def drop_all_privileges() -> None:
     capability = 0
     while _libc.prctl(_DROP_FROM_BOUNDING_SET, capability, 0, 0, 0) == 0:
         capability += 1
-    _checked(_libc.prctl(_SECURE_BITS, _ROOT_IS_NOBODY_LOCKED, 0, 0, 0))
+    _checked(_libc.prctl(_SECURE_BITS, _NO_ROOT_LOCKED, 0, 0, 0))
     _checked(_libc.prctl(_AMBIENT, _AMBIENT_CLEAR_ALL, 0, 0, 0))
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     nothing = (ctypes.c_uint32 * 6)()

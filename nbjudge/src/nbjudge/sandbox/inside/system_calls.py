@@ -1,7 +1,7 @@
 """Which system calls student code may not make, by name, and their numbers on each machine.
 
 Names as in the manual's second section and in <asm/unistd.h>. What is not listed is allowed, up to
-the newest call that somebody has looked at.
+the newest call that has been reviewed.
 """
 
 import errno
@@ -20,7 +20,7 @@ UNKNOWN_MACHINE = (
 # Refused with "function not implemented": programs that can do without fall back to something else.
 # name: (number on x86_64, number on aarch64); None where a machine has no such call.
 NOT_IMPLEMENTED = {
-    # Memory that belongs to no process and no folder, so that nobody can count it.
+    # Memory that belongs to no process and no folder, so that it cannot be counted.
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
@@ -39,7 +39,7 @@ NOT_IMPLEMENTED = {
     "inotify_init1": (294, 26),
     "fanotify_init": (300, 262),
     "fanotify_mark": (301, 263),
-    # Wide doors into the system that nothing in a notebook goes through.
+    # Wide interfaces to the kernel that nothing in a notebook needs.
     "io_uring_setup": (425, 425),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
