@@ -1,10 +1,10 @@
 """Vectors for 143 words, small and trained: enough for attention over a sentence that means something.
 
-Each word has two. `meaning_vectors` say what a word is, `context_vectors` what it stands beside: the
-product of one word's meaning and another's context is how much oftener than by chance the two stand in one
-sentence, as a logarithm (their pointwise mutual information, 0 where it is no oftener). Some words stand in
-two kinds of sentence, and their vector lies between the two: bank, mouse, star, bat, note, key, chip,
-pitch, court, net, screen, office, owl, vault.
+Each word has two. `meaning_vectors` say what a word is, `context_vectors` which words it stands beside. The
+dot product of one word's meaning and another's context approximates their pointwise mutual information: the
+logarithm of how much more often than by chance the two share a sentence, or 0 if they do not share one more
+often than by chance. Some words occur in two kinds of sentence, and their vector is between the two: bank,
+mouse, star, bat, note, key, chip, pitch, court, net, screen, office, owl, vault.
 
 Trained by `python -m attention_lab.words.train`, from the sentences of `scenes.toml`.
 Levy and Goldberg (2014), "Neural word embedding as implicit matrix factorization".

@@ -1,6 +1,6 @@
-"""`python -m attention_lab.words.train`: write the word vectors anew, from the sentences of `scenes.toml`.
+"""`python -m attention_lab.words.train`: train the word vectors on the sentences of `scenes.toml`.
 
-Nothing is left to chance: the same scenes make the same vectors, but for rounding.
+The result is deterministic: the same scenes give the same vectors, up to rounding.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SEED = 0
 
 
 def train() -> tuple[list[str], torch.Tensor, torch.Tensor]:
-    """The words in the alphabet's order, their meanings and their contexts, both (words, WIDTH)."""
+    """The words in alphabetical order, their meanings and their contexts, both (words, WIDTH)."""
     sentences = list(_sentences(tomllib.loads(SCENES.read_text("utf-8"))))
     words = sorted({word for sentence in sentences for word in sentence})
     left, strengths, right = torch.linalg.svd(_association(sentences, words))
@@ -36,7 +36,7 @@ def train() -> tuple[list[str], torch.Tensor, torch.Tensor]:
 
 
 def _association(sentences: list[list[str]], words: list[str]) -> torch.Tensor:
-    """How much oftener than by chance two words share a sentence, (words, words): a logarithm, at least 0."""
+    """The pointwise mutual information of each pair of words, or 0 where it is negative; (words, words)."""
     places = {word: place for place, word in enumerate(words)}
     together = torch.zeros(len(words), len(words), dtype=torch.float64)
     for sentence in sentences:
