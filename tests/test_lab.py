@@ -104,13 +104,13 @@ def test_a_lesson_that_was_released_again_brings_its_text_and_keeps_the_answers(
     released, own = course.root / "release" / SECOND, tmp_path / "lab" / SECOND
     released.write_text(notebook(given("a", "old text"), given("gone", "dropped later"), answer))
     copy(course, tmp_path / "lab")
-    mine = notebook(
+    edited = notebook(
         given("a", "old text"),
         given("gone", "dropped later"),
         answer | {"source": "my work"},
         given("m", "my own"),
     )
-    own.write_text(mine)
+    own.write_text(edited)
     released.write_text(notebook(answer, given("a", "new text")))
     (course.root / "release/02_second/lesson_tests.py").write_text("new = True")
 
@@ -119,7 +119,7 @@ def test_a_lesson_that_was_released_again_brings_its_text_and_keeps_the_answers(
     assert [cell["source"] for cell in cells] == ["my work", "my own", "new text"]
     assert (own.parent / "lesson_tests.py").read_text() == "new = True"
     backup = own.with_name("second (before the update).ipynb")
-    assert backup.read_text() == mine and backup.name in output and "your answers are kept" in output
+    assert backup.read_text() == edited and backup.name in output and "your answers are kept" in output
     assert "02_second" not in copy(course, tmp_path / "lab").partition("Updated")[2]  # once is enough
 
 
