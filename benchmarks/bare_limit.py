@@ -17,6 +17,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import checked_exercise, is_left_out
+from nbjudge.course.assignment_forms import graded
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
@@ -26,7 +27,6 @@ from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch
 from nbjudge.submission.files import Folder
 from nbjudge.submission.folder import read_handed_in
-from nbjudge.submission.forms import graded
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read import read_submission
 

@@ -20,9 +20,9 @@ from traitlets.config import Config
 
 import nbjudge
 from nbjudge import api
+from nbjudge.course.assignment_forms import solved
 from nbjudge.course.course import find_course
 from nbjudge.judge import drawn_group
-from nbjudge.submission.forms import solved
 
 pytestmark = [pytest.mark.integration, pytest.mark.smoke]
 ROOT = Path(__file__).parents[1]

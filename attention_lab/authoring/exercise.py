@@ -12,7 +12,7 @@ import torch
 import nbjudge.authoring
 from attention_lab.authoring.draw import Draw
 from nbjudge.authoring import Case
-from nbjudge.judge.array_differences import first_position
+from nbjudge.judge.array_messages import first_position
 from nbjudge.values.describe import told_apart
 
 AS_GOOD_AS_ZERO = 1e-6

@@ -13,12 +13,12 @@ import nbformat
 from nbformat import NotebookNode
 
 from attention_lab.errors import CourseError
+from nbjudge.course.assignment_forms import released, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
 from nbjudge.course.gradebook import gradebook_url, sqlite_file
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.submission.files import CACHE_FOLDERS
-from nbjudge.submission.forms import released, solved
 
 
 def canonical(notebook: NotebookNode) -> str:

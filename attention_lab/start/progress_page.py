@@ -15,7 +15,7 @@ from attention_lab.start.progress import (
     read_progress,
 )
 from attention_lab.tutor.connection import has_tutor
-from attention_lab.tutor.memory import Memory
+from attention_lab.tutor.history import Memory
 from attention_lab.tutor.panel import with_code
 
 SIGNS = {Status.RIGHT: "✓", Status.CHANGED: "?", Status.TRIED: "✗", Status.NEW: "·"}

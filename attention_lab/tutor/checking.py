@@ -21,8 +21,8 @@ from IPython import get_ipython
 
 from attention_lab.tutor.answering import Answered, answer
 from attention_lab.tutor.connection import Connection
+from attention_lab.tutor.history import Memory
 from attention_lab.tutor.local import TutorMissing
-from attention_lab.tutor.memory import Memory
 from attention_lab.tutor.messages import LARGEST_ANSWER, Question, respond
 from attention_lab.tutor.one_page import OnePage, one_page
 from attention_lab.tutor.result import Look, Sentence, Written

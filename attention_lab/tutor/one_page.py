@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from attention_lab.tutor.history import Memory
 from attention_lab.tutor.local import TutorMissing
-from attention_lab.tutor.memory import Memory
 from attention_lab.tutor.result import Converse, Sentence
 
 

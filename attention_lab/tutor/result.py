@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from attention_lab.tutor import panel
+from attention_lab.tutor.history import Memory, Remembered
 from attention_lab.tutor.local import TutorMissing
-from attention_lab.tutor.memory import Memory, Remembered
 
 Converse = Callable[..., tuple[dict[str, Any], list[str]]]
 BUTTONS = {"mistake": "Which mistake?", "help": "Help me", "solution": "A solution"}

@@ -13,9 +13,9 @@ from tiny_course import FOLDER, NAME, ROOT
 from written_question import write_course
 
 from attention_lab.maintain.bundle import make_bundle
+from nbjudge.course.assignment_forms import released
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
-from nbjudge.submission.forms import released
 
 NOTEBOOK = f"attention-lab/lessons/{FOLDER}/{NAME}.ipynb"
 INSIDE = f"attention_lab/lessons/{FOLDER}/{NAME}.ipynb"

@@ -25,9 +25,9 @@ from written_question import MARK_SCHEME, MODEL_ANSWER
 from attention_lab.errors import CourseError
 from attention_lab.maintain.bundle import make_bundle
 from attention_lab.maintain.bundle.gate import leaks
+from nbjudge.course.assignment_forms import released
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
-from nbjudge.submission.forms import released
 
 pytestmark = pytest.mark.integration
 

@@ -11,6 +11,7 @@ import psutil
 import pytest
 from tiny_course import FOLDER, FULL, JUDGED, answered
 
+from nbjudge.course.assignment_forms import graded
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, open_course
 from nbjudge.course.notebooks import read_notebook
@@ -19,7 +20,6 @@ from nbjudge.kernel.client import KernelClient
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.sandbox.fork_server import close_fork_server
 from nbjudge.settings import Limits
-from nbjudge.submission.forms import graded
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read import SubmittedCell
 

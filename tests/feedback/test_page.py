@@ -8,7 +8,7 @@ from feedback_pages import ALL, FRAME, Seen
 from traitlets.config import Config
 
 from nbjudge.feedback.exporter import NAME, TEMPLATES, FeedbackExporter
-from nbjudge.feedback.outputs import LONGEST_TEXT
+from nbjudge.feedback.shown_outputs import LONGEST_TEXT
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.record.graded_cell import write_verdict
 

@@ -26,6 +26,7 @@ from tiny_course import (
 from nbjudge.batch.cluster import ClusterWorkers
 from nbjudge.batch.cluster_worker import versions
 from nbjudge.batch.command import LOG_FILE
+from nbjudge.course.assignment_forms import graded, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
 from nbjudge.errors import BrokenAssignmentError, SandboxError
@@ -33,7 +34,6 @@ from nbjudge.grading import broken_assignment
 from nbjudge.grading.grade import grade
 from nbjudge.grading.job import GradingJob, GradingResult, notebook_to_json, run_job
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.submission.forms import graded, solved
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read import SubmittedCell
 

@@ -10,8 +10,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_
 from tiny_course import FULL, JUDGED, ROOT, after, answered, cell_of, release, source, without
 
 from nbjudge.cell_metadata import is_added, is_left_out
+from nbjudge.course.assignment_forms import graded
 from nbjudge.course.configuration import read_config
-from nbjudge.submission.forms import graded
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read import SubmittedCell
 

@@ -18,11 +18,11 @@ from nbgrader.api import Gradebook
 from nbgrader_command import run as nbgrader
 
 from attention_lab.maintain.build import canonical
+from nbjudge.course.assignment_forms import released, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course, open_course
 from nbjudge.submission.files import Folder
 from nbjudge.submission.folder import read_handed_in
-from nbjudge.submission.forms import released, solved
 from nbjudge.submission.merge import has_cell_ids
 from nbjudge.submission.read import Submission, read_submission
 

@@ -10,8 +10,8 @@ from nbformat import NotebookNode
 from tiny_course import CHECKS, FOLDER, NAME, ROOT, source
 
 from attention_lab.maintain.build import canonical
+from nbjudge.course.assignment_forms import solved
 from nbjudge.course.configuration import read_config
-from nbjudge.submission.forms import solved
 
 QUESTION = "## Why is twice one two?"
 POINTS = 2

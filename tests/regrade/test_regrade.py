@@ -29,6 +29,7 @@ from typer.testing import CliRunner
 
 from nbjudge.batch.command import Options, grade_class
 from nbjudge.batch.regrade import regrade, withdraw
+from nbjudge.course.assignment_forms import graded as graded_form
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
 from nbjudge.course.folders import CourseFolders, read_folders
@@ -37,7 +38,6 @@ from nbjudge.judge.verdict import GroupVerdict, Verdict
 from nbjudge.regrade.decisions import Decision, decision_for, read_decisions
 from nbjudge.regrade.same_answer import answers_of
 from nbjudge.report import write_report
-from nbjudge.submission.forms import graded as graded_form
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read import SubmittedCell
 

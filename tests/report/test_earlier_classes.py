@@ -7,7 +7,7 @@ import pytest
 from tiny_course import FOLDER
 
 from nbjudge.errors import CourseError
-from nbjudge.report.compare import (
+from nbjudge.report.earlier_classes import (
     changes_in_words,
     compared,
     difference_of_shares,

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from nbjudge.course.assignment_forms import answer_cells
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, find_course
 from nbjudge.errors import CourseError, SandboxError
@@ -22,7 +23,6 @@ from nbjudge.sandbox.bubblewrap import refusal
 from nbjudge.settings import GradingSettings
 from nbjudge.submission.files import Folder
 from nbjudge.submission.folder import HandedIn
-from nbjudge.submission.forms import answer_cells
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read import read_submission
 

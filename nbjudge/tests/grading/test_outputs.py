@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from nbjudge.sandbox.inside.outputs import (
+from nbjudge.sandbox.inside.cut_outputs import (
     LONGEST_TEXT,
     MOST_OUTPUTS,
     OUTPUT,

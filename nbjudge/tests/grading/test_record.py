@@ -11,7 +11,7 @@ from nbgrader.utils import determine_grade
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.record.graded_cell import read_verdict, write_verdict
 from nbjudge.record.verdict_text import CELL, FRAME, as_html, as_text
-from nbjudge.sandbox.inside.outputs import LONGEST_TEXT
+from nbjudge.sandbox.inside.cut_outputs import LONGEST_TEXT
 
 # However slow the machine, and without a database beside the tests.
 many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])

@@ -19,7 +19,7 @@ from nbjudge.report.figures import (
     points_histogram,
     ticks,
 )
-from nbjudge.report.table import Table, table_of
+from nbjudge.report.table_type import Table, table_of
 
 MARKS = ["exercise", "full", "part", "none"]
 

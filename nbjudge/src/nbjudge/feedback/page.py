@@ -12,8 +12,8 @@ from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import Origin, origin_of
 from nbjudge.feedback.hidden import Regions
-from nbjudge.feedback.outputs import RenderedOutput, shown
 from nbjudge.feedback.prose import MOST_PROSE
+from nbjudge.feedback.shown_outputs import RenderedOutput, shown
 from nbjudge.judge.verdict import Verdict
 from nbjudge.record.graded_cell import read_verdict
 from nbjudge.record.graded_notebook import read_record

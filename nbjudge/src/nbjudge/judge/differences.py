@@ -116,7 +116,7 @@ def _measurements(
         yield f"`{exercise.name}` gives {one}, and {other} is right."
     elif isinstance(kind, ArrayKind):
         # NumPy is imported only if there is an array.
-        from nbjudge.judge.array_differences import differences, other_numbers, patterns
+        from nbjudge.judge.array_messages import differences, other_numbers, patterns
 
         yield from differences(exercise, case, kind, index, name, actual, expected)
         yield from _unused_arguments(exercise, reference, case, actual, index, name)

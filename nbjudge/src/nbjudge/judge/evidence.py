@@ -61,7 +61,7 @@ def _shown(actual: Any, expected: Any) -> str:
     if 0 in actual.shape:
         return ""
     # NumPy is imported only if there is an array.
-    from nbjudge.judge.array_differences import first_differing_row
+    from nbjudge.judge.array_messages import first_differing_row
 
     numbers = owner.as_numbers(actual)
     row = first_differing_row(numbers, owner.as_numbers(expected) if owner is kind_of(expected) else numbers)

@@ -1,6 +1,6 @@
 """The sentences that students read about a wrong answer: errors, types, gradients, parts of a module.
 
-The sentences about wrong arrays (shape mismatch, dtype, numbers) are in `nbjudge.judge.array_differences`.
+The sentences about wrong arrays (shape mismatch, dtype, numbers) are in `nbjudge.judge.array_messages`.
 """
 
 from __future__ import annotations

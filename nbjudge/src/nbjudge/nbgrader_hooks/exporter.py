@@ -11,6 +11,7 @@ from nbconvert.exporters import NotebookExporter
 from nbconvert.exporters.exporter import ResourcesDict
 from traitlets.log import get_logger
 
+from nbjudge.course.assignment_forms import answer_cells
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import folders_of
 from nbjudge.errors import CourseError
@@ -23,7 +24,6 @@ from nbjudge.nbgrader_hooks.ungraded import take_back_ungraded
 from nbjudge.plain_text import keep_plain
 from nbjudge.submission.files import plain_file_names
 from nbjudge.submission.folder import HandedIn, files_beside, read_handed_in
-from nbjudge.submission.forms import answer_cells
 from nbjudge.submission.notebook_file import OUT_OF_REACH, OutOfReach
 from nbjudge.submission.read import read_submission
 

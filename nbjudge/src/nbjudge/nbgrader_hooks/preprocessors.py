@@ -12,6 +12,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets.config import Config
 
 from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin
+from nbjudge.course.assignment_forms import graded
 from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import GradingImpossibleError, GradingStoppedError
@@ -33,7 +34,6 @@ from nbjudge.record.schema import NotebookRecord, Status
 from nbjudge.regrade.decisions import apply_regrades
 from nbjudge.submission.files import TIMESTAMP_FILE, copy_plain_files, plain_file_names, write_replacing
 from nbjudge.submission.folder import EXCHANGE_SECRET, HandedIn, files_within
-from nbjudge.submission.forms import graded
 from nbjudge.submission.merge import has_cell_ids, merge_submission
 from nbjudge.submission.read import Submission
 

@@ -20,7 +20,7 @@ from nbjudge.judge.verdict import Regrade, Verdict
 from nbjudge.plain_text import without_terminal_codes
 from nbjudge.record.schema import ExerciseRecord, Status, read_status
 from nbjudge.record.verdict_text import as_html
-from nbjudge.sandbox.inside.outputs import SHOWABLE, text
+from nbjudge.sandbox.inside.cut_outputs import SHOWABLE, text
 
 _EXERCISE, _STATUS = "verdict", "status"
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from nbjudge.course.configuration import read_config
 from nbjudge.course.folders import CourseFolders
 from nbjudge.csv_files import CsvFormat
-from nbjudge.report.compare import changes_in_words, compared, read_earlier
+from nbjudge.report.earlier_classes import changes_in_words, compared, read_earlier
 from nbjudge.report.files import current_time, rows_of, write_files
 from nbjudge.report.gather import gather
 from nbjudge.report.page import render

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from nbjudge.report.table import Row, Table
+from nbjudge.report.table_type import Row, Table
 
 MOST_MISTAKES = 12
 MOST_EXERCISES = 25

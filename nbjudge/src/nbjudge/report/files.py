@@ -9,7 +9,7 @@ from typing import Any
 
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
-from nbjudge.report.table import Row
+from nbjudge.report.table_type import Row
 from nbjudge.report.tables import Tables
 
 # Only a report with names writes it, so it tells whose folder this is.

@@ -24,7 +24,7 @@ from nbjudge.report.figures import (
 )
 from nbjudge.report.gather import ClassResults
 from nbjudge.report.summary import counts_of
-from nbjudge.report.table import Table
+from nbjudge.report.table_type import Table
 from nbjudge.report.tables import Tables, exercise_columns, failure_kinds
 
 TEMPLATES = "templates"  # the folder beside this file

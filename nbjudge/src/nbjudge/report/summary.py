@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 
 from nbjudge.report.gather import ClassResults
-from nbjudge.report.table import Table
+from nbjudge.report.table_type import Table
 from nbjudge.report.tables import Tables
 
 # A single student's mistake is no misunderstanding of the class's.

@@ -11,7 +11,7 @@ from statistics import StatisticsError, correlation, mean, median
 from nbjudge.report.gather import ClassResults
 from nbjudge.report.gradebook import Key
 from nbjudge.report.notebooks import IN_WORDS, stops_with
-from nbjudge.report.table import Row, Table, table_of
+from nbjudge.report.table_type import Row, Table, table_of
 
 WHO = "who"  # the column of student ids; a report that may be shown to the class has none
 LEAST_ANONYMOUS = 3  # students who must share a sentence before it is shown without names

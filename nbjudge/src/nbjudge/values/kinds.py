@@ -95,7 +95,7 @@ class Kind:
     def differences(self, name: str, value: Any, expected: Any) -> Iterator[str]:
         """Sentences on how `name`, a value, misses the expected one, the most telling first.
 
-        Arrays need none: the judge measures their numbers (`nbjudge.judge.array_differences`).
+        Arrays need none: the judge measures their numbers (`nbjudge.judge.array_messages`).
         """
         yield f"{name} is {self.describe(value)} with other contents than were asked for."
 

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 from . import system
 from .filter import install_seccomp_filter
-from .memory import sizes_in
-from .network import limit_buffers
+from .loopback import limit_buffers
+from .memory_use import sizes_in
 from .own_proc import cover_what_is_not_its_own, mount_own_proc
 
 # The system also counts the fork server, supervisors and the threads of the next kernel.

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from . import outputs
+from . import cut_outputs
 from .framing import read_frame, to_frame
 
 MEMORY = 768 * 2**20  # bytes, beyond what the process holds at its start
@@ -43,7 +43,7 @@ class Relay:
         self._grader, self._connection = grader, connection
         key = connection["key"].encode()
         self._session = Session(key=key, signature_scheme=connection["signature_scheme"])
-        self._widgets = outputs.CellOutputs(0)
+        self._widgets = cut_outputs.CellOutputs(0)
 
     def serve(self) -> None:
         """Carry out commands until the grader has closed its end."""
@@ -88,7 +88,7 @@ class Relay:
 
     def execute(self, source: str, output_left: int, output_limit: int) -> dict[str, Any]:
         """Run a cell that may show `output_left` bytes, of the `output_limit` of the whole notebook."""
-        cell = outputs.CellOutputs(output_left)
+        cell = cut_outputs.CellOutputs(output_left)
         cell.inherit(self._widgets)
         self._widgets = cell
         content = {"code": source, "silent": False, "store_history": True, "user_expressions": {}}
@@ -124,7 +124,7 @@ class Relay:
         return str(message["header"]["msg_id"])
 
     def _messages(
-        self, request: str, cell: outputs.CellOutputs | None = None
+        self, request: str, cell: cut_outputs.CellOutputs | None = None
     ) -> Iterator[dict[str, Any] | None]:
         """The kernel's messages about a request, until the grader sends "stop"; None whenever none is there.
 
@@ -146,7 +146,7 @@ class Relay:
             yield None
 
     def _read(
-        self, parts: list[bytes], request: str, cell: outputs.CellOutputs | None
+        self, parts: list[bytes], request: str, cell: cut_outputs.CellOutputs | None
     ) -> dict[str, Any] | None:
         """A message about the request; None for any other.
 
@@ -172,7 +172,7 @@ class Relay:
         except Exception:  # anything can be in it
             return None
 
-    def _report_flood(self, cell: outputs.CellOutputs, floods: int, output_limit: int) -> int:
+    def _report_flood(self, cell: cut_outputs.CellOutputs, floods: int, output_limit: int) -> int:
         """Report a cell that shows more than it may, and once more if it goes on; return how often so far.
 
         If nothing was left for the cell to show, it is reported only beyond the limit of a whole notebook.
@@ -205,8 +205,8 @@ def _short_reply(content: dict[str, Any]) -> dict[str, Any]:
     return {
         "failed": content.get("status") == "error",
         "count": count if type(count) is int and 0 < count < 10**6 else None,
-        "ename": outputs.text(content.get("ename"))[:LONGEST_NAME],
-        "evalue": outputs.text(content.get("evalue"))[:LONGEST_VALUE],
+        "ename": cut_outputs.text(content.get("ename"))[:LONGEST_NAME],
+        "evalue": cut_outputs.text(content.get("evalue"))[:LONGEST_VALUE],
         # `exit()` takes effect only after the cell's reply, but the reply announces it.
         "exits": any(isinstance(entry, dict) and entry.get("source") == "ask_exit" for entry in entries),
     }
@@ -219,7 +219,7 @@ def _printed(content: dict[str, Any]) -> tuple[str, str]:
     if not isinstance(answer, dict):
         return "unreadable", "no answer came with the reply"
     if answer.get("status") != "ok":
-        name, value = (outputs.text(answer.get(key))[:LONGEST_NAME] for key in ("ename", "evalue"))
+        name, value = (cut_outputs.text(answer.get(key))[:LONGEST_NAME] for key in ("ename", "evalue"))
         return "unreadable", f"{name}: {value}"
     data = answer.get("data")
     text = data.get("text/plain") if isinstance(data, dict) else None

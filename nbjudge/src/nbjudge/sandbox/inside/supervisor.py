@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import system
+from .enforce_limits import LimitEnforcer
 from .kernel import become_kernel
-from .network import bring_up_loopback
+from .loopback import bring_up_loopback
 from .relay import run_relay
-from .watch import LimitEnforcer
 
 KERNEL_SOCKETS = "/run/kernel"
 ALL_SOCKETS = "/run/sockets"

@@ -6,7 +6,7 @@ import signal
 import socket
 import time
 
-from .memory import Process, process_in, processes_in
+from .memory_use import Process, process_in, processes_in
 
 CHECK_INTERVAL = 0.05  # seconds
 CONFIRM_INTERVAL = 0.01  # seconds after which an exceeded limit is checked again
