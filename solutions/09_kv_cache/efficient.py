@@ -1,4 +1,4 @@
-"""Lesson 6's reshapes and layer: what this lesson's layers are cut with, and have to equal."""
+"""Lesson 6's reshapes and layer: the tools of this lesson, and what its layers are compared with."""
 
 import math
 
@@ -7,7 +7,7 @@ import torch.nn as nn
 
 
 def split_heads(x, num_heads):
-    """Give every head its share of every token: (B, T, H·D) -> (B, H, T, D)."""
+    """Split each token among the heads: (B, T, H·D) -> (B, H, T, D)."""
     batch, length, width = x.shape
     return x.view(batch, length, num_heads, width // num_heads).transpose(1, 2)
 
@@ -23,7 +23,7 @@ class EfficientMultiHeadAttention(nn.Module):
     def __init__(self, embed_dim, num_heads, bias=False):
         super().__init__()
         if embed_dim % num_heads != 0:
-            raise ValueError(f"embed_dim {embed_dim} cannot be shared out evenly among {num_heads} heads")
+            raise ValueError(f"embed_dim {embed_dim} is not divisible by {num_heads} heads")
         self.num_heads = num_heads
         self.query = nn.Linear(embed_dim, embed_dim, bias=bias)
         self.key = nn.Linear(embed_dim, embed_dim, bias=bias)
