@@ -65,7 +65,10 @@ def train(
     most_steps: float = math.inf,
     seed: int = 0,
 ) -> tuple[CharacterModel, list[float]]:
-    """A model trained for so many seconds, with a progress bar, and its losses in nats a character."""
+    """Train a model for some seconds or steps, whichever end first, with a progress bar.
+
+    Returns the model and its losses, in nats per character.
+    """
     torch.manual_seed(seed)
     model, losses = CharacterModel(len(text.characters), make_attention, window=WINDOW), list[float]()
     generator = torch.Generator().manual_seed(seed)
@@ -73,7 +76,7 @@ def train(
     began, spent, done = time.perf_counter(), 0.0, 0.0
     with (
         _one_thread(),
-        tqdm(total=round(seconds), unit="s", file=sys.stdout, mininterval=2, ncols=90) as bar,
+        tqdm(total=100, unit="%", file=sys.stdout, mininterval=2, ncols=90) as bar,
     ):
         while done < 1:
             # Up in a few steps, then down to a tenth along half a cosine, by what is left of the time.
@@ -84,7 +87,7 @@ def train(
             spent = time.perf_counter() - began
             done = max(spent / seconds, len(losses) / most_steps)
             bar.set_postfix(steps=len(losses), loss=f"{losses[-1]:.2f}", refresh=False)
-            bar.update(min(round(spent), bar.total) - bar.n)
+            bar.update(min(round(100 * done), bar.total) - bar.n)
     return model, losses
 
 

@@ -1,0 +1,68 @@
+"""Ready-made attention in two ways, for lesson 11's experiments: with the matrix of scores, and in blocks."""
+
+import math
+import time
+
+import torch
+
+from attention_lab.memory import peak_bytes
+
+
+def plain_attention(query, key, value):
+    """Attention as in lesson 2: it makes the matrix of scores. query, key, value: (..., T, d)."""
+    return torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), dim=-1) @ value
+
+
+def attention_in_blocks(query, key, value, block_size=128):
+    """The same output without the matrix. For each block of queries it goes through the blocks of keys.
+
+    It keeps the largest score so far, and two sums that belong to it: of the exponentials, and of the values
+    times the exponentials. A block with a larger score makes the old sums smaller.
+    """
+    outputs = []
+    for queries in query.split(block_size, dim=-2):
+        largest = torch.full((*queries.shape[:-1], 1), -math.inf)
+        total, weighted = torch.zeros_like(largest), torch.zeros(*queries.shape[:-1], value.shape[-1])
+        for keys, values in zip(key.split(block_size, -2), value.split(block_size, -2), strict=True):
+            scores = queries @ keys.mT / math.sqrt(query.shape[-1])  # one block of the matrix
+            before, largest = largest, torch.maximum(largest, scores.amax(dim=-1, keepdim=True))
+            exponentials, factor = torch.exp(scores - largest), torch.exp(before - largest)
+            total = total * factor + exponentials.sum(dim=-1, keepdim=True)
+            weighted = weighted * factor + exponentials @ values
+        outputs.append(weighted / total)
+    return torch.cat(outputs, dim=-2)
+
+
+def megabytes(function, *inputs):
+    """The most memory that torch holds at once while the function runs."""
+    return peak_bytes(function, *inputs) / 1e6
+
+
+def milliseconds(function, *inputs, runs=2):
+    """The time of the fastest of a few runs, because disturbances only ever add time."""
+    taken = []
+    for _ in range(runs):
+        began = time.perf_counter()
+        function(*inputs)
+        taken.append(time.perf_counter() - began)
+    return 1000 * min(taken)
+
+
+@torch.no_grad()
+def measure(ways, lengths):
+    """The memory and the time of several attention functions, and how far their outputs differ.
+
+    ways: name -> function of query, key, value      lengths: of the texts
+    returns: two dicts, name -> list of megabytes or milliseconds, and the largest difference
+    """
+    torch.manual_seed(42)
+    memory, times, difference = {name: [] for name in ways}, {name: [] for name in ways}, 0.0
+    for length in lengths:
+        inputs = torch.randn(3, 1, 1, length, 64)  # query, key, value (B, H, T, D)
+        outputs = []
+        for name, way in ways.items():
+            memory[name].append(megabytes(way, *inputs))
+            times[name].append(milliseconds(way, *inputs))
+            outputs.append(way(*inputs))
+        difference = max(difference, *((output - outputs[0]).abs().max().item() for output in outputs))
+    return memory, times, difference
