@@ -333,3 +333,47 @@ def test_the_changelog_begins_with_the_version(package, changelog):
 
 def test_the_citation_names_the_version():
     assert f"\nversion: {attention_lab.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def link_problems(root: Path) -> list[str]:
+    """Where the repository's public address is missing, or named although it is not set."""
+    address = (
+        tomllib.loads((root / "pyproject.toml").read_text())["project"].get("urls", {}).get("Repository")
+    )
+    problems = []
+    for name in ("pyproject.toml", "nbjudge/pyproject.toml"):
+        urls = tomllib.loads((root / name).read_text())["project"].get("urls", {})
+        if set(urls) != ({"Repository", "Changelog"} if address else set()):
+            problems.append(f"{name}: {sorted(urls)}")
+        problems += [f"{name}: {url}" for url in urls.values() if not url.startswith(str(address))]
+    cited = re.findall(r"^repository-code: (.+)$", (root / "CITATION.cff").read_text(), re.MULTILINE)
+    if cited != ([address] if address else []):
+        problems.append(f"CITATION.cff: {cited}")
+    return problems
+
+
+def test_the_repository_is_linked_once_its_address_is_set_and_not_before(tmp_path):
+    assert link_problems(ROOT) == []
+    (tmp_path / "nbjudge").mkdir()
+    for name in ("pyproject.toml", "nbjudge/pyproject.toml", "CITATION.cff"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    urls = '[project.urls]\nRepository = "https://example.org/lab"\nChangelog = "https://example.org/lab/changes"\n'
+    (tmp_path / "pyproject.toml").write_text(f"{(ROOT / 'pyproject.toml').read_text()}\n{urls}")
+    assert len(link_problems(tmp_path)) == 2  # the grader's urls and the citation are missing
+
+
+@pytest.mark.parametrize("folder, project", [(".", PROJECT), ("nbjudge", GRADER)])
+def test_the_page_on_pypi_is_complete_and_stands_alone(folder, project):
+    assert {"name", "description", "readme", "license", "authors", "keywords", "classifiers"} <= set(project)
+    readme = (ROOT / folder / project["readme"]).read_text()
+    assert not re.findall(r"\]\((?!https://)", readme), "a relative link leads nowhere on PyPI"
+    minors = {line.rpartition(" ")[2] for line in project["classifiers"] if ":: 3." in line}
+    tests = (ROOT / ".github/workflows/tests.yml").read_text()
+    assert minors == set(re.findall(r'"(3\.\d+)"', tests))
+
+
+@pytest.mark.parametrize("workflow", sorted(ROOT.glob(".github/workflows/*.yml")), ids=lambda path: path.stem)
+def test_a_workflow_has_no_permission_that_no_job_asks_for(workflow):
+    text = workflow.read_text()
+    assert "\npermissions: {}\n" in text
+    assert all("@" in action for action in re.findall(r"uses: (\S+)", text))
