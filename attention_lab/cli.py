@@ -93,9 +93,9 @@ def build(
         console.print(f"{len(chosen)} lessons: release and solutions are what the sources make.")
         return
     for each in chosen:
-        made = _make(each, force)
+        is_new = _make(each, force)
         # Whoever names a lesson is at work on it, and may have changed its checks alone.
-        for problem in preflight(each, console) if made or lesson != "*" else ():
+        for problem in preflight(each, console) if is_new or lesson != "*" else ():
             raise CourseError(problem)
 
 
@@ -104,15 +104,15 @@ def _make(lesson: Assignment, force: bool = False) -> bool:
     from attention_lab.maintain.build import build_lesson, is_registered, register
 
     with console.status(f"{lesson.folder} …"):
-        made = build_lesson(lesson, force)
+        done_by_build = build_lesson(lesson, force)
         entered = not is_registered(lesson.course, lesson)
         if entered:
             register(lesson)
-    done = [*made, *(["entered it into the gradebook"] if entered else [])]
+    done = [*done_by_build, *(["entered it into the gradebook"] if entered else [])]
     console.print(f"{lesson.folder}: {', '.join(done) or 'up to date'}", highlight=False, soft_wrap=True)
     for problem in lesson.problems():
         raise CourseError(problem)
-    return bool(made)
+    return bool(done_by_build)
 
 
 @app.command()
@@ -181,10 +181,10 @@ def bundle(
             "TUTOR=measured) says what is wrong and holds no answer; whoever may see everything installs "
             "the course's folder."
         )
-    made = make_bundle(_course(), folder, console, bool(tutor))
-    size = f"{made.stat().st_size / 2**20:.1f} MiB"
+    zip_file = make_bundle(_course(), folder, console, bool(tutor))
+    size = f"{zip_file.stat().st_size / 2**20:.1f} MiB"
     told = "with a tutor that measures; no reference, check or mistake" if tutor else "without a tutor"
-    console.print(f"For students: {made} ({size}, {told})", highlight=False, soft_wrap=True)
+    console.print(f"For students: {zip_file} ({size}, {told})", highlight=False, soft_wrap=True)
 
 
 @app.command()

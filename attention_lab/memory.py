@@ -22,9 +22,9 @@ def peak_bytes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
         result = function(*args, **kwargs)
     del result
     assert watched.kineto_results is not None
-    held = most = 0
+    held = peak = 0
     for event in watched.kineto_results.events():
         if event.name() == "[memory]":
             held += event.nbytes()  # what is freed is negative
-            most = max(most, held)
-    return most
+            peak = max(peak, held)
+    return peak

@@ -39,8 +39,8 @@ def largest_gradient(weights: torch.Tensor) -> float:
 
 def _readings(weights: torch.Tensor) -> list[tuple[float, str]]:
     """Entropy and largest gradient at the weights `(T_k,)`: each as a share of its maximum, and in words."""
-    nats, gradient, most = entropy(weights), largest_gradient(weights), math.log(len(weights))
-    share = nats / most if most > 0 else 1.0
+    nats, gradient, largest = entropy(weights), largest_gradient(weights), math.log(len(weights))
+    share = nats / largest if largest > 0 else 1.0
     digits = f"{gradient:.3f}" if gradient >= 0.001 or gradient == 0 else f"{gradient:.1e}"
     return [
         (share, f"entropy {nats:.3f} nats, {share:.0%} of the maximum"),

@@ -52,10 +52,10 @@ class Draw(nbjudge.torch.Draw):
     def mask(self, *shape: int, keep: float = 0.6) -> torch.Tensor:
         """A boolean mask in which each row keeps at least one and, where it can, hides at least one."""
         mask = torch.rand(shape, generator=self.generator) < keep
-        kept, hidden = torch.randint(shape[-1], (2, *shape[:-1], 1), generator=self.generator)
-        hidden = torch.where(hidden == kept, (hidden + 1) % shape[-1], hidden)
+        always_visible, hidden = torch.randint(shape[-1], (2, *shape[:-1], 1), generator=self.generator)
+        hidden = torch.where(hidden == always_visible, (hidden + 1) % shape[-1], hidden)
         mask.scatter_(-1, hidden, False)
-        return mask.scatter_(-1, kept, True)
+        return mask.scatter_(-1, always_visible, True)
 
 
 class LayerDraw(Draw):

@@ -45,11 +45,11 @@ class CharacterModel(nn.Module):
         length = ids.shape[1]
         seen = torch.ones(length, past + length, dtype=torch.bool).tril(past)  # (T, past + T): not later
         seen = seen.triu(past - self.window + 1)  # and not too far back
-        x, kept = self.embedding(ids), []
+        x, states = self.embedding(ids), []
         for block, before in zip(self.blocks, cache or [None] * len(self.blocks), strict=True):
             x, after = block(x, seen, before)
-            kept.append(after)
-        return self.norm(x) @ self.embedding.weight.T, kept
+            states.append(after)
+        return self.norm(x) @ self.embedding.weight.T, states
 
 
 class _Block(nn.Module):

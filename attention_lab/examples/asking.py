@@ -35,17 +35,19 @@ def example(
     error of the answer's own through as it is.
     """
     __tracebackhide__ = True
-    asked = f"{name_of(answer)}, {title}"
+    call = f"{name_of(answer)}, {title}"
     before = with_tensors(args, torch.Tensor.clone)
     first = answer(*args, **kwargs)
-    compare(asked, first, gives, names, floating(args))
-    for number, (kept, arg) in enumerate(zip(before, args, strict=True), start=1):
-        unchanged = all(map(torch.equal, tensors_in(kept), tensors_in(arg))) and lists_alike(kept, arg)
+    compare(call, first, gives, names, floating(args))
+    for number, (original, arg) in enumerate(zip(before, args, strict=True), start=1):
+        unchanged = all(map(torch.equal, tensors_in(original), tensors_in(arg))) and lists_alike(
+            original, arg
+        )
         assert unchanged, (
-            f"{asked}: argument {number} was changed. Make new tensors, leave what comes in as it is."
+            f"{call}: argument {number} was changed. Make new tensors, leave what comes in as it is."
         )
     if floating(args) is not None:
-        ask_other_kinds(asked, answer, args, kwargs, gives, names, gradients)
+        ask_other_kinds(call, answer, args, kwargs, gives, names, gradients)
     print(f"✓ {title}")
 
 
@@ -63,20 +65,20 @@ def refuses(
     Raises ExampleFailed with a sentence where it does not.
     """
     __tracebackhide__ = True
-    asked = f"{name_of(answer)}, {title}"
+    call = f"{name_of(answer)}, {title}"
     wanted = ", or ".join(listed(numbers) for numbers in (naming, or_naming) if numbers)
     wanted = wanted or "what does not fit"
     try:
         answer(*args, **kwargs)
     except ValueError as error:
         named = any(_names(error, numbers) for numbers in (naming, or_naming) if numbers or not naming)
-        assert named, f"{asked}: name {wanted} in the sentence; yours says “{error}”."
+        assert named, f"{call}: name {wanted} in the sentence; yours says “{error}”."
         print(f"✓ {title}: {error}")
     except Exception as error:
-        said = f"raise a ValueError whose sentence names {wanted}, not {type(error).__name__}: {error}"
-        raise AssertionError(f"{asked}: {said}") from None
+        message = f"raise a ValueError whose sentence names {wanted}, not {type(error).__name__}: {error}"
+        raise AssertionError(f"{call}: {message}") from None
     else:
-        raise AssertionError(f"{asked}: raise a ValueError whose sentence names {wanted}.")
+        raise AssertionError(f"{call}: raise a ValueError whose sentence names {wanted}.")
 
 
 @at_its_own_line

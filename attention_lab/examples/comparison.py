@@ -11,50 +11,50 @@ import torch
 from attention_lab.examples.words import TOLERANCE, difference, shown, with_article
 
 
-def compare(asked: str, result: Any, gives: Any, names: Sequence[str], dtype: torch.dtype | None) -> None:
+def compare(call: str, result: Any, gives: Any, names: Sequence[str], dtype: torch.dtype | None) -> None:
     """Assert that a result is what an example `gives`, see `example`; dtype: of its floating numbers."""
     __tracebackhide__ = True
-    assert result is not None, f"{asked}: there is no result. Is there a return?"
+    assert result is not None, f"{call}: there is no result. Is there a return?"
     if not isinstance(gives, tuple):
-        _compare_one(asked, result, gives, dtype)
+        _compare_one(call, result, gives, dtype)
         return
     as_many = isinstance(result, (tuple, list)) and len(result) == len(gives)
-    said = f"{asked}: return {len(gives)} results, {' and '.join(names)}, not {with_article(result)}."
-    assert as_many, said
+    message = f"{call}: return {len(gives)} results, {' and '.join(names)}, not {with_article(result)}."
+    assert as_many, message
     parts = zip(names, result, gives, strict=False)
     for name, one, expected in sorted(parts, key=lambda part: part[0] != "weights"):  # they are made first
         if expected is not ...:
-            _compare_one(f"{asked}: {name}", one, expected, dtype)
+            _compare_one(f"{call}: {name}", one, expected, dtype)
 
 
-def _compare_one(asked: str, result: Any, gives: Any, dtype: torch.dtype | None) -> None:
+def _compare_one(call: str, result: Any, gives: Any, dtype: torch.dtype | None) -> None:
     __tracebackhide__ = True
     if isinstance(gives, dict) and isinstance(result, dict):
         missing = [name for name in gives if name not in result]
-        assert not missing, f"{asked}: {', '.join(missing)} is missing; yours holds {', '.join(result)}."
+        assert not missing, f"{call}: {', '.join(missing)} is missing; yours holds {', '.join(result)}."
         for name, expected in gives.items():
-            _compare_one(f"{asked}: {name}", result[name], expected, dtype)
+            _compare_one(f"{call}: {name}", result[name], expected, dtype)
         return
     if isinstance(gives, (bool, int, float, str, dict)):
         kind = isinstance(result, type(gives)) and isinstance(result, bool) == isinstance(gives, bool)
         right = kind and (result == gives or _close(result, gives))
         yours = f"{shown(result)} ({with_article(result)})"
-        assert right, f"{asked}: {gives!r} is right ({with_article(gives)}), not {yours}."
+        assert right, f"{call}: {gives!r} is right ({with_article(gives)}), not {yours}."
         return
     expected = gives if isinstance(gives, torch.Tensor) else torch.tensor(gives)
-    assert isinstance(result, torch.Tensor), f"{asked}: a tensor is wanted, not {with_article(result)}."
+    assert isinstance(result, torch.Tensor), f"{call}: a tensor is wanted, not {with_article(result)}."
     shapes = f"the shape {tuple(expected.shape)} is right, not {tuple(result.shape)}"
-    assert result.shape == expected.shape, f"{asked}: {shapes}."
+    assert result.shape == expected.shape, f"{call}: {shapes}."
     floating = expected.is_floating_point() or (dtype is not None and expected.dtype is torch.int64)
     if floating and result.is_floating_point():
         wanted = dtype or result.dtype
     else:
         wanted = dtype if floating and dtype is not None else expected.dtype
-    assert result.dtype == wanted, f"{asked}: the numbers should be {wanted}, not {result.dtype}."
+    assert result.dtype == wanted, f"{call}: the numbers should be {wanted}, not {result.dtype}."
     if result.is_floating_point():
-        assert not result.isnan().any(), f"{asked}: NaN stands in the result, {shown(result)}."
+        assert not result.isnan().any(), f"{call}: NaN stands in the result, {shown(result)}."
     equal = torch.allclose(result.double(), expected.double(), rtol=TOLERANCE, atol=TOLERANCE)
-    assert equal, f"{asked}: {difference(result.detach(), expected.detach())}."
+    assert equal, f"{call}: {difference(result.detach(), expected.detach())}."
 
 
 def _close(result: Any, gives: Any) -> bool:

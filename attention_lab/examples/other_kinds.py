@@ -12,7 +12,7 @@ from attention_lab.examples.tensors import is_floating, several, tensors_in, wit
 
 
 def ask_other_kinds(
-    asked: str,
+    call: str,
     answer: Callable[..., Any],
     args: Sequence[Any],
     kwargs: dict[str, Any],
@@ -26,7 +26,7 @@ def ask_other_kinds(
         *with_tensors(args, lambda numbers: numbers * 2 if numbers.is_floating_point() else numbers),
         **kwargs,
     )
-    compare(f"{asked}, asked once more after other numbers", answer(*args, **kwargs), gives, names, None)
+    compare(f"{call}, asked once more after other numbers", answer(*args, **kwargs), gives, names, None)
     # A module's parameters are float32 and take part.
     dtype = torch.float32 if isinstance(answer, torch.nn.Module) else torch.float64
 
@@ -35,14 +35,16 @@ def ask_other_kinds(
 
     other, more = with_tensors(args, converted), with_tensors(kwargs, converted)
     if dtype == torch.float64:
-        compare(f"{asked}, in float64", answer(*other, **more), gives, names, dtype)
+        compare(f"{call}, in float64", answer(*other, **more), gives, names, dtype)
     if not gradients:
         return
     inputs = [each.requires_grad_() for each in tensors_in(other) if each.is_floating_point()]
     results = answer(*other, **more)
     total = sum(r.double().square().sum() for r in several(results) if is_floating(r))
-    said = f"{asked}: no gradient comes back. Leave out detach, no_grad, item, and torch.tensor of a result."
-    assert isinstance(total, torch.Tensor) and total.requires_grad, said
+    message = (
+        f"{call}: no gradient comes back. Leave out detach, no_grad, item, and torch.tensor of a result."
+    )
+    assert isinstance(total, torch.Tensor) and total.requires_grad, message
     for number, gradient in enumerate(torch.autograd.grad(total, inputs, allow_unused=True), start=1):
-        assert gradient is not None, f"{asked}: no gradient comes back to floating argument {number}."
-        assert not gradient.isnan().any(), f"{asked}: the gradient of floating argument {number} is NaN."
+        assert gradient is not None, f"{call}: no gradient comes back to floating argument {number}."
+        assert not gradient.isnan().any(), f"{call}: the gradient of floating argument {number} is NaN."

@@ -65,9 +65,11 @@ def _turning(keys: plots.Values, names: Sequence[str], length: float) -> tuple[F
             bars.containers[0][place].set_height(weight)
             bars.texts[place].set_text(plots.number_text(weight))
             bars.texts[place].xy = (place, weight)
-        said = ", ".join(f"{name} {score:.2f}" for name, score in zip(names, scores.tolist(), strict=True))
-        most = names[int(weights.argmax())]
-        return f"Query at {angle:g}°. Scores: {said}. Most weight to {most}: {weights.max():.2f}."
+        scores_text = ", ".join(
+            f"{name} {score:.2f}" for name, score in zip(names, scores.tolist(), strict=True)
+        )
+        top = names[int(weights.argmax())]
+        return f"Query at {angle:g}°. Scores: {scores_text}. Most weight to {top}: {weights.max():.2f}."
 
     return figure, show
 
@@ -96,12 +98,12 @@ def _questions(places: int) -> tuple[Figure, Show]:
     circle.scatter(*tokens.T.tolist(), color=plots.ACCENT, s=60)
     for name, (across, up) in zip(names, (1.42 * tokens).tolist(), strict=True):
         circle.text(across, up, name, ha="center", va="center")
-    asked = circle.quiver(0, 0, 1, 0, color="black", **ARROW)
+    query_arrow = circle.quiver(0, 0, 1, 0, color="black", **ARROW)
     plots.attention_heatmap(
         torch.eye(places), queries=names, keys=names, ax=grid, title="weights", annotate=False
     )
     (cells,) = grid.collections
-    for artist in (asked, cells):
+    for artist in (query_arrow, cells):
         artist.set_animated(True)
 
     def show(angle: float) -> str:
@@ -110,10 +112,10 @@ def _questions(places: int) -> tuple[Figure, Show]:
         question = torch.tensor([[cosine, -sine], [sine, cosine]], dtype=torch.float64)  # W_q, (2, 2)
         queries = tokens @ question.T
         weights = torch.softmax(LOUDNESS * queries @ tokens.T, dim=-1)  # (T, T)
-        asked.set_UVC(*queries[1].tolist())
+        query_arrow.set_UVC(*queries[1].tolist())
         cells.set_array(weights.numpy())
-        most = int(weights[1].argmax())
-        return f"W_q turns by {angle:g}°: place 1 looks most at place {most} ({float(weights[1, most]):.2f})."
+        top = int(weights[1].argmax())
+        return f"W_q turns by {angle:g}°: place 1 looks most at place {top} ({float(weights[1, top]):.2f})."
 
     return figure, show
 
@@ -133,12 +135,12 @@ def shares_figure(percent: float, values: tuple[float, float] = (2.37, -1.14)) -
 @matplotlib.rc_context(plots.STYLE)
 def _parting(values: tuple[float, float]) -> tuple[Figure, Show]:
     figure = Figure((9.0, 3.6), **FIGURE)
-    said, told = figure.subplots(1, 2, sharey=True)
+    left, right = figure.subplots(1, 2, sharey=True)
     reach = 2.5 * max(map(abs, values))
     panels = []
     for ax, names, title in (
-        (said, ["head 0", "head 1"], "what the heads say"),
-        (told, ["first value", "second value"], "what can be told from it"),
+        (left, ["head 0", "head 1"], "what the heads say"),
+        (right, ["first value", "second value"], "what can be told from it"),
     ):
         heights = ax.bar(names, [0, 0], color=plots.ACCENT, width=0.5)
         texts = [ax.text(place, 0, "", ha="center", va="bottom") for place in range(2)]
@@ -146,7 +148,7 @@ def _parting(values: tuple[float, float]) -> tuple[Figure, Show]:
         ax.axhline(0, color="grey", linewidth=0.8)
         panels.append((heights, texts))
     for place, value in enumerate(values):
-        told.hlines(value, place - 0.35, place + 0.35, color="black", linestyle="--", linewidth=1.2)
+        right.hlines(value, place - 0.35, place + 0.35, color="black", linestyle="--", linewidth=1.2)
     for heights, texts in panels:
         for artist in (*heights, *texts):
             artist.set_animated(True)

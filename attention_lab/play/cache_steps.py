@@ -42,8 +42,8 @@ def cache_step_figure(step: int, tokens: Sequence[str], *, prompt: int) -> Figur
 def keys_of(step: int, prompt: int, cached: bool) -> tuple[int, int]:
     """How many keys a step (from 1) takes from the cache, and how many it computes anew."""
     seen = prompt + step - 1  # the step's own result is not among its keys
-    kept = seen - 1 if cached and step > 1 else 0
-    return kept, seen - kept
+    cached_keys = seen - 1 if cached and step > 1 else 0
+    return cached_keys, seen - cached_keys
 
 
 @matplotlib.rc_context(plots.STYLE)
@@ -79,20 +79,22 @@ def _generation(tokens: Sequence[str], prompt: int) -> tuple[Figure, Show]:
             word.set_visible(place <= seen)
             word.set_fontweight("bold" if place == seen else "normal")
         for row, cached in enumerate((False, True)):
-            kept, _ = keys_of(step, prompt, cached)
+            cached_keys, _ = keys_of(step, prompt, cached)
             for place, (patch, text) in enumerate(blocks[row]):
-                said = NOTHING if place >= seen else KEPT if place < kept else NEW
-                patch.set_visible(said != NOTHING)
-                patch.set_facecolor(plots.ACCENT if said == NEW else plots.PALE)
-                patch.set_hatch("" if said == NEW else "//")
-                text.set_text(said)
-                text.set_color("white" if said == NEW else INK)
-                text.set_bbox(None if said != KEPT else {"facecolor": "white", "edgecolor": "none", "pad": 1})
+                label = NOTHING if place >= seen else KEPT if place < cached_keys else NEW
+                patch.set_visible(label != NOTHING)
+                patch.set_facecolor(plots.ACCENT if label == NEW else plots.PALE)
+                patch.set_hatch("" if label == NEW else "//")
+                text.set_text(label)
+                text.set_color("white" if label == NEW else INK)
+                text.set_bbox(
+                    None if label != KEPT else {"facecolor": "white", "edgecolor": "none", "pad": 1}
+                )
             sums.append(sum(keys_of(each, prompt, cached)[1] for each in range(1, step + 1)))
             totals[row].set_text(f"{sums[row]} made so far")
-        kept, new = keys_of(step, prompt, True)
+        cached_keys, new = keys_of(step, prompt, True)
         return (
-            f"Step {step} makes '{tokens[seen]}'. With a cache: {kept} keys kept, {new} made anew; "
+            f"Step {step} makes '{tokens[seen]}'. With a cache: {cached_keys} keys kept, {new} made anew; "
             f"without: {seen} made anew. Keys made so far: {sums[1]} with a cache, {sums[0]} without."
         )
 

@@ -29,14 +29,14 @@ def at(value: float, figure: Figure, show: Show) -> Figure:
     return figure
 
 
-def explorer(figure: Figure, show: Show, slider: widgets.Widget, *beside: widgets.Widget) -> widgets.VBox:
+def explorer(figure: Figure, show: Show, slider: widgets.Widget, *companions: widgets.Widget) -> widgets.VBox:
     """A slider, the figure it moves, and the figure in words; a box `beside` it takes exact values."""
     slider.style.description_width, slider.layout.width = "initial", "26em"
-    for companion in beside:
+    for companion in companions:
         companion.layout.width = "9em"
-    if "value" in beside[0].traits():
-        slider.readout, beside[0].style.description_width = False, "initial"
-        widgets.link((slider, "value"), (beside[0], "value"))
+    if "value" in companions[0].traits():
+        slider.readout, companions[0].style.description_width = False, "initial"
+        widgets.link((slider, "value"), (companions[0], "value"))
     picture = widgets.Image(tooltip="The line below says what is shown.", width=96 * figure.get_figwidth())
     # Its name for screen readers is the tooltip, which the browser sets where there is a description.
     picture.add_traits(description=Unicode("").tag(sync=True))
@@ -60,4 +60,4 @@ def explorer(figure: Figure, show: Show, slider: widgets.Widget, *beside: widget
     still = canvas.copy_from_bbox(figure.bbox)
     slider.observe(lambda change: update(change["new"]), names="value")
     update(slider.value)
-    return widgets.VBox([widgets.HBox([slider, *beside]), picture, summary])
+    return widgets.VBox([widgets.HBox([slider, *companions]), picture, summary])

@@ -33,13 +33,13 @@ def headline_box(read: Read, class_names: Sequence[str], examples: Sequence[str]
 
     def update(text: str) -> None:
         figure = headline_figure(read, class_names, text)
-        said = str(figure.get_label())
-        if said != NOTHING:
+        label = str(figure.get_label())
+        if label != NOTHING:
             buffer = io.BytesIO()
             figure.savefig(buffer, format="png")
             picture.value = buffer.getvalue()
         summary.value = (
-            f'<p role="status" aria-live="polite" style="line-height: 1.4">{html.escape(said)}</p>'
+            f'<p role="status" aria-live="polite" style="line-height: 1.4">{html.escape(label)}</p>'
         )
 
     slider.observe(lambda change: setattr(line, "value", examples[change["new"]]), names="value")
@@ -67,9 +67,9 @@ def headline_figure(read: Read, class_names: Sequence[str], text: str) -> Figure
     grid.set_title("the weights")
     best = int(probabilities.argmax())
     received = weights.mean(dim=0)  # of each key, over the queries
-    most = int(received.argmax())
+    favourite = int(received.argmax())
     figure.set_label(
         f"“{text}” goes to {class_names[best]} ({float(probabilities[best]):.2f}). "
-        f"Most looked at: {tokens[most]} ({float(received[most]):.2f} on average)."
+        f"Most looked at: {tokens[favourite]} ({float(received[favourite]):.2f} on average)."
     )
     return figure

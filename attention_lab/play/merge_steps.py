@@ -108,12 +108,12 @@ def _row(
         artist.set_animated(True)
 
     def show(value: float) -> str:
-        step, merged, said = int(value), Merged(), "No block is merged yet."
+        step, merged, sentence = int(value), Merged(), "No block is merged yet."
         if not 0 <= step <= len(blocks):
             raise ValueError(f"of {len(blocks)} blocks 0 to {len(blocks)} can be merged, not {step}.")
         for number in order[:step]:
             before, merged = merged, merged.and_block(*blocks[number])
-            said = _in_words(number, before, merged)
+            sentence = _in_words(number, before, merged)
         for index, bar in enumerate(bars):
             number = index // block_size
             seen, newest = number in order[:step], step > 0 and number == order[step - 1]
@@ -124,7 +124,7 @@ def _row(
         for text, result in zip(numbers, (merged.maximum, merged.total, merged.output), strict=True):
             text.set_text(f"{result:.3f}")  # before the first block -inf, 0 and 0
         left_over = ", ".join(map(str, order[step:]))
-        return said + (f" Still to come: {left_over}." if left_over else " That is all of them.")
+        return sentence + (f" Still to come: {left_over}." if left_over else " That is all of them.")
 
     return figure, show
 

@@ -37,8 +37,8 @@ def add_missing_lessons(release: Path, folder: Path, console: Console) -> None:
     if folder.exists() and not folder.is_dir():
         raise CourseError(f"{folder} is a file: name a folder for your work, or one that is to be made.")
     names = sorted(lesson.name for lesson in release.iterdir() if _is_lesson(lesson))
-    kept = [name for name in names if (folder / name).exists()]
-    added = [name for name in names if name not in kept]
+    existing = [name for name in names if (folder / name).exists()]
+    added = [name for name in names if name not in existing]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         record = read_record(folder)
@@ -46,7 +46,9 @@ def add_missing_lessons(release: Path, folder: Path, console: Console) -> None:
         for name in added:
             _copy_whole(release / name, folder / name)
         # Of a copy without a record it is not known which of its cells the learner wrote.
-        newer = [name for name in kept if name in record and record[name].digests != released[name].digests]
+        newer = [
+            name for name in existing if name in record and record[name].digests != released[name].digests
+        ]
         backups = {name: update_lesson(release / name, folder / name, record[name]) for name in newer}
         write_record(folder, record | {name: released[name] for name in (*added, *newer)})
     except OSError as error:  # of several files, shutil tells in a list
@@ -60,7 +62,7 @@ def add_missing_lessons(release: Path, folder: Path, console: Console) -> None:
     for name in newer:
         before = f" As it was before: {', '.join(backups[name])}." if backups[name] else ""
         console.print(f"Updated {folder / name}; your answers are kept.{before}", highlight=False)
-    if unchanged := [name for name in kept if name not in newer]:
+    if unchanged := [name for name in existing if name not in newer]:
         console.print(
             f"Kept as you left them in {folder}: {', '.join(unchanged)}. "
             "To start one again, rename its folder.",

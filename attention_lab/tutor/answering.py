@@ -21,7 +21,7 @@ LOADED_LATE = "torch.fx.experimental.symbolic_shapes"
 class Answered:
     """What came of a question: the text to send back, or why there is none; and what else was noticed."""
 
-    said: str | None = None
+    text: str | None = None
     lost: str = ""
     notes: list[str] = field(default_factory=list)
 
@@ -37,7 +37,7 @@ def answer(work: Callable[[], str], seconds: float = SECONDS) -> Answered:
     quiet = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
     with quiet[0], quiet[1], _deadline(seconds) as clock:
         try:
-            result.said = work()
+            result.text = work()
         except KeyboardInterrupt:
             if not clock.fired:
                 raise

@@ -30,7 +30,7 @@ def _buttons(look: Look) -> Any:
 
     from attention_lab.tutor.result import BUTTONS
 
-    made = []
+    buttons = []
     # What is read aloud when it changes.
     shown = {step: widgets.HTML() for step in look.steps}
     status = widgets.HTML()
@@ -49,5 +49,5 @@ def _buttons(look: Look) -> Any:
             status.value = ""
 
         button.on_click(press)
-        made.append(button)
-    return widgets.VBox([widgets.HBox([*made, status]), *shown.values()]) if made else None
+        buttons.append(button)
+    return widgets.VBox([widgets.HBox([*buttons, status]), *shown.values()]) if buttons else None

@@ -68,32 +68,27 @@ def check(exercise: str = "") -> Look | Sentence | Written | OnePage:
     if reply.get("remark"):
         notes.append(reply["remark"])
     if reply["stopped"]:  # it is not a try: there is no result yet
-        kept = memory.of(exercise)
+        remembered = memory.of(exercise)
     else:
-        kept = memory.examined(exercise, lesson.name, code, reply["points"], reply["max_points"])
-    return Look(reply, notes, kept, memory, lesson.name, converse)
+        remembered = memory.examined(exercise, lesson.name, code, reply["points"], reply["max_points"])
+    return Look(reply, notes, remembered, memory, lesson.name, converse)
 
 
-def converse(action: str, folder: str, **said: Any) -> tuple[dict[str, Any], list[str]]:
+def converse(action: str, folder: str, **request: Any) -> tuple[dict[str, Any], list[str]]:
     """Ask the tutor something, and answer its questions until it has a reply; and what was noticed meanwhile.
 
     Raises TutorMissing where there is none.
     """
     notes = list[str]()
-    reply = _connection.ask(action, folder, **said)
+    reply = _connection.ask(action, folder, **request)
     while question := Question.of(reply):
         program = _connection.program(question.program, folder)
         answered = answer(partial(respond, program, question.request, vars(sys.modules["__main__"])))
         notes += [note for note in answered.notes if note not in notes]
-        if len(answered.said or "") > LARGEST_ANSWER:
+        if len(answered.text or "") > LARGEST_ANSWER:
             answered = Answered(lost="late")
-        reply = _connection.ask(
-            "answer",
-            folder,
-            conversation=question.conversation,
-            said=answered.said,
-            lost=answered.lost,
-        )
+        message = {"conversation": question.conversation, "said": answered.text, "lost": answered.lost}
+        reply = _connection.ask("answer", folder, **message)
     return reply, notes
 
 

@@ -40,13 +40,13 @@ class Connection:
             self._tutor = start_tutor(folder, self.last_words)
         return self._tutor
 
-    def ask(self, action: str, folder: str, **said: Any) -> dict[str, Any]:
+    def ask(self, action: str, folder: str, **message: Any) -> dict[str, Any]:
         """The tutor's reply. Raises TutorMissing, with a sentence, where there is none."""
         # A new one has forgotten what the last one was asking.
         attempts = 1 if action == "answer" else 2
         for attempt in range(1, attempts + 1):
             try:
-                return self.begin(folder).ask(action, {"folder": folder, **said})
+                return self.begin(folder).ask(action, {"folder": folder, **message})
             except TutorMissing:
                 self.close()
                 raise

@@ -99,7 +99,7 @@ class Memory:
 
     def reset(self, exercise: str = "") -> None:
         """Forget one exercise, or all of them."""
-        known = {name: kept for name, kept in self.all().items() if exercise and name != exercise}
+        known = {name: remembered for name, remembered in self.all().items() if exercise and name != exercise}
         self._write(known)
 
     def _keep(self, exercise: str, now: Remembered) -> None:
@@ -114,7 +114,8 @@ class Memory:
             self._file.parent.mkdir(exist_ok=True)
             new = self._file.with_suffix(f".{os.getpid()}.new")
             new.write_text(
-                json.dumps({name: asdict(kept) for name, kept in known.items()}, indent=1), "utf-8"
+                json.dumps({name: asdict(remembered) for name, remembered in known.items()}, indent=1),
+                "utf-8",
             )
             os.replace(new, self._file)
         except OSError:
@@ -128,14 +129,14 @@ def _read(file: Path) -> dict[str, Remembered]:
     """What was written; nothing where it is missing or something else stands there."""
     with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
         content: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8"))
-        return {exercise: _remembered(kept) for exercise, kept in content.items()}
+        return {exercise: _remembered(entry) for exercise, entry in content.items()}
     return {}
 
 
-def _remembered(kept: dict[str, Any]) -> Remembered:
+def _remembered(entry: dict[str, Any]) -> Remembered:
     """One exercise of the file. Raises ValueError where an entry has another type than it is written with."""
     empty = Remembered()
-    known = {each.name: kept[each.name] for each in fields(Remembered) if each.name in kept}
+    known = {each.name: entry[each.name] for each in fields(Remembered) if each.name in entry}
     for name, value in known.items():
         expected = getattr(empty, name)
         if not isinstance(value, (int, float) if isinstance(expected, float) else type(expected)):

@@ -22,7 +22,11 @@ class OnePage:
 
 def one_page(folder: str, memory: Memory, converse: Converse) -> OnePage | Sentence:
     """The page of the lesson in a folder, or which of its answers are still open."""
-    right = [name for name, kept in memory.all().items() if kept.lesson == folder and kept.is_right]
+    right = [
+        name
+        for name, remembered in memory.all().items()
+        if remembered.lesson == folder and remembered.is_right
+    ]
     try:
         reply, _ = converse("one_page", folder, right=right)
     except TutorMissing as error:

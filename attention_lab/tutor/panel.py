@@ -25,27 +25,28 @@ CODE = (
 RIGHT = "Right in every kind of question."
 
 
-def panel_html(said: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
+def panel_html(reply: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
     """The first look at an answer: what is wrong, with the learner's own numbers, and which kinds agree."""
-    sentences = "".join(_finding_html(finding) for finding in said["findings"]) or f"<p>✓ {RIGHT}</p>"
-    rows = "" if said["stopped"] else "".join(_group_html(group) for group in said["groups"])
-    title = f"<p><strong><code>{escape(said['exercise'])}</code></strong>: {escape(_score(said))}</p>"
+    sentences = "".join(_finding_html(finding) for finding in reply["findings"]) or f"<p>✓ {RIGHT}</p>"
+    rows = "" if reply["stopped"] else "".join(_group_html(group) for group in reply["groups"])
+    title = f"<p><strong><code>{escape(reply['exercise'])}</code></strong>: {escape(_score(reply))}</p>"
     kinds = f'<ul style="list-style: none; padding-left: 0; margin: 0.3em 0">{rows}</ul>'
     noticed = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    return frame(title + sentences + kinds + noticed, said["exercise"])
+    return frame(title + sentences + kinds + noticed, reply["exercise"])
 
 
-def panel_text(said: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
+def panel_text(reply: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
     """The same for a terminal."""
-    lines = [f"{said['exercise']}: {_score(said)}", ""]
-    for finding in said["findings"]:
+    lines = [f"{reply['exercise']}: {_score(reply)}", ""]
+    for finding in reply["findings"]:
         lines += [finding["said"], finding["evidence"], ""]
-    lines += [RIGHT, ""] if not said["findings"] else []
+    lines += [RIGHT, ""] if not reply["findings"] else []
     lines += (
         []
-        if said["stopped"]
+        if reply["stopped"]
         else [
-            f"  {'✓' if group['agrees'] else '✗'} {group['name']}{_agrees(group)}" for group in said["groups"]
+            f"  {'✓' if group['agrees'] else '✗'} {group['name']}{_agrees(group)}"
+            for group in reply["groups"]
         ]
     )
     return "\n".join([*(line for line in lines if line is not None), *notes])
@@ -75,11 +76,11 @@ def with_code(sentence: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(sentence))
 
 
-def _score(said: Mapping[str, Any]) -> str:
-    if said["stopped"]:
+def _score(reply: Mapping[str, Any]) -> str:
+    if reply["stopped"]:
         return "no result to compare yet"
-    agreeing = sum(group["agrees"] for group in said["groups"])
-    return f"{agreeing} of {len(said['groups'])} kinds of question agree"
+    agreeing = sum(group["agrees"] for group in reply["groups"])
+    return f"{agreeing} of {len(reply['groups'])} kinds of question agree"
 
 
 def _agrees(group: Mapping[str, Any]) -> str:

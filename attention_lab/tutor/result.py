@@ -30,19 +30,19 @@ class NoPoints(Exception):
 class Sentence:
     """Why there was no look at the answer."""
 
-    def __init__(self, said: str) -> None:
-        self.said = said
+    def __init__(self, sentence: str) -> None:
+        self.sentence = sentence
 
     @property
     def points(self) -> Points:
         """There are none, and 0 would be a grade: raises NoPoints."""
-        raise NoPoints(self.said)
+        raise NoPoints(self.sentence)
 
     def __repr__(self) -> str:
-        return self.said
+        return self.sentence
 
     def _repr_html_(self) -> str:
-        return panel.sentence_html(self.said)
+        return panel.sentence_html(self.sentence)
 
     def mistake(self) -> Sentence:
         """There is no more to say."""
@@ -69,31 +69,31 @@ class Look:
 
     def __init__(
         self,
-        said: dict[str, Any],
+        reply: dict[str, Any],
         notes: Sequence[str],
-        kept: Remembered,
+        remembered: Remembered,
         memory: Memory,
         folder: str,
         converse: Converse,
     ) -> None:
-        self._said, self._notes, self._kept = said, notes, kept
+        self._reply, self._notes, self._remembered = reply, notes, remembered
         self._memory, self._folder, self._converse = memory, folder, converse
         self._given = 0
 
     @property
     def points(self) -> Points:
         """What these questions are worth in a grading run."""
-        return Points(self._said["points"])
+        return Points(self._reply["points"])
 
     @property
     def is_right(self) -> bool:
-        return bool(self._said["points"] == self._said["max_points"])
+        return bool(self._reply["points"] == self._reply["max_points"])
 
     @property
     def steps(self) -> list[str]:
         """The kinds of help that there are for this answer, given how much this course reveals."""
-        named = any(finding["named"] for finding in self._said["findings"])
-        full = self._said["disclosure"] == "full"
+        named = any(finding["named"] for finding in self._reply["findings"])
+        full = self._reply["disclosure"] == "full"
         steps = ["mistake"] if named and full else []
         steps += [] if self.is_right else ["help"]
         return steps + (["solution"] if full else [])
@@ -103,15 +103,15 @@ class Look:
         shown = self._ask("mistake")
         if isinstance(shown, Help):
             sentences = [part["text"] for part in shown.parts]
-            names = [finding["mistake"] for finding in self._said["findings"] if finding["named"]]
-            self._memory.met(self._said["exercise"], dict(zip(names, sentences, strict=False)))
+            names = [finding["mistake"] for finding in self._reply["findings"] if finding["named"]]
+            self._memory.met(self._reply["exercise"], dict(zip(names, sentences, strict=False)))
         return shown
 
     def help(self) -> Help | Sentence:
         """The smallest case in which it goes wrong, and then the next hint each time."""
         shown = self._ask("help")
         self._given += 1
-        self._memory.helped(self._said["exercise"])
+        self._memory.helped(self._reply["exercise"])
         return shown
 
     def solution(self) -> Help | Sentence:
@@ -119,11 +119,11 @@ class Look:
         return self._ask("solution")
 
     def __repr__(self) -> str:
-        more = IN_A_TERMINAL.format(exercise=self._said["exercise"])
-        return f"{panel.panel_text(self._said, self._notes)}\n{more}"
+        more = IN_A_TERMINAL.format(exercise=self._reply["exercise"])
+        return f"{panel.panel_text(self._reply, self._notes)}\n{more}"
 
     def _repr_html_(self) -> str:
-        return panel.panel_html(self._said, self._notes)
+        return panel.panel_html(self._reply, self._notes)
 
     def _ipython_display_(self) -> None:
         from attention_lab.tutor.buttons import show_with_buttons
@@ -131,7 +131,7 @@ class Look:
         show_with_buttons(self)
 
     def _ask(self, step: str) -> Help | Sentence:
-        exercise = self._said["exercise"]
+        exercise = self._reply["exercise"]
         try:
             reply, _ = self._converse(
                 "help",
@@ -139,7 +139,7 @@ class Look:
                 exercise=exercise,
                 step=step,
                 given=self._given,
-                tries=self._kept.tries,
+                tries=self._remembered.tries,
             )
         except TutorMissing as error:
             return Sentence(str(error))

@@ -9,7 +9,7 @@ from attention_lab.maintain.site import build_site, run_sphinx
 from attention_lab.maintain.site.landmarks import mend
 from attention_lab.maintain.site.mathml import mathml
 from attention_lab.maintain.site.needed_cells import needed_cells
-from attention_lab.maintain.site.stand_ins import run_cell
+from attention_lab.maintain.site.static_sliders import run_cell
 from nbjudge.course.course import Course
 
 pytestmark = pytest.mark.integration

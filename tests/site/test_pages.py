@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from attention_lab.maintain.site.alt_texts import alt_texts_of
-from attention_lab.maintain.site.stand_ins import places_of
+from attention_lab.maintain.site.static_sliders import places_of
 from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
 

@@ -12,13 +12,13 @@ from attention_lab.tutor.answering import CHATTY, answer
 
 
 def test_the_value_is_sent_back():
-    assert answer(lambda: "ab").said == "ab"
+    assert answer(lambda: "ab").text == "ab"
 
 
 def test_what_never_ends_is_interrupted():
     began = time.monotonic()
     done = answer(lambda: [None for _ in iter(int, 1)], seconds=0.3)
-    assert (done.said, done.lost) == (None, "late")
+    assert (done.text, done.lost) == (None, "late")
     assert time.monotonic() - began < 5
 
 

@@ -37,17 +37,17 @@ def make_bundle(course: Course, folder: Path, console: Console, tutor: bool = Fa
         recorded = _recorded(course, console) if tutor else {}
         with console.status("The two packages …"):
             wheels = build_wheels(course.root, Path(draft), recorded)
-        made = Path(draft) / goal.name
-        _write_zip(made, members | _about(course, *wheels))
+        draft_zip = Path(draft) / goal.name
+        _write_zip(draft_zip, members | _about(course, *wheels))
         with console.status("Looking for leaks …"):
-            found = leaks(made, course, tutor)
+            found = leaks(draft_zip, course, tutor)
         for problem in found:
             console.print(f"[red]✗[/] {problem}", highlight=False, soft_wrap=True)
         if found:
             raise CourseError(f"No zip was made: mend what is said above first ({len(found)}).")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(made, goal)
+            shutil.copyfile(draft_zip, goal)
         except OSError as error:
             goal.unlink(missing_ok=True)
             raise CourseError(

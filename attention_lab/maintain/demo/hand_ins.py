@@ -150,12 +150,12 @@ class Writer:
             for name, material in self._material.items()
         }
 
-    def _mistaken(self, kind: str, most: int) -> HandIn:
+    def _mistaken(self, kind: str, limit: int) -> HandIn:
         chosen: dict[str, str] = {}
-        for name, mistake in islice(self._mistakes, 10 * most):
-            if name not in chosen and len(chosen) < min(most, len(self._names)):
+        for name, mistake in islice(self._mistakes, 10 * limit):
+            if name not in chosen and len(chosen) < min(limit, len(self._names)):
                 chosen[name] = mistake
-            if len(chosen) == min(most, len(self._names)):
+            if len(chosen) == min(limit, len(self._names)):
                 break
         planted = {name: self._material[name].mistakes[mistake] for name, mistake in chosen.items()}
         named = {name: Expected("mistake", mistake) for name, mistake in chosen.items()}
@@ -200,5 +200,5 @@ def insert_helpers(notebook: NotebookNode, helpers: dict[str, str]) -> None:
 
 def turn_round(notebook: NotebookNode) -> None:
     """Last cell first, and no test left to fail."""
-    kept = [cell for cell in notebook.cells if not cell.metadata.get("nbgrader", {}).get("grade")]
-    notebook.cells = kept[::-1]
+    ungraded = [cell for cell in notebook.cells if not cell.metadata.get("nbgrader", {}).get("grade")]
+    notebook.cells = ungraded[::-1]

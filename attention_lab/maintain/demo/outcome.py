@@ -72,15 +72,15 @@ def outcome_of(
     """Read the gradebook and the autograded notebook of one student."""
     points = gradebook_points(lesson, student)
     notebook = graded_notebook(lesson, student)
-    problems = [said for said in (graded.problem, no_feedback) if said]
+    problems = [problem for problem in (graded.problem, no_feedback) if problem]
     judged = {}
     for name in hand_in.expected:
         score = points.get(notebook.cell_ids.get(name, ""))
         if score is None:
             problems.append(f"{name} has no grade.")
         elif score != notebook.verdicts[name].points:
-            said = notebook.verdicts[name].points
-            problems.append(f"{name}: the verdict says {said:g}, the gradebook {score:g} points.")
+            in_verdict = notebook.verdicts[name].points
+            problems.append(f"{name}: the verdict says {in_verdict:g}, the gradebook {score:g} points.")
         else:
             judged[name] = _judged(notebook.verdicts[name])
     return Outcome(student, hand_in, graded, judged, tuple(problems))

@@ -72,9 +72,9 @@ def first_message(outcome: Outcome) -> Text:
     if not messages:
         return Text("right in every case", style="green")
     number, message = messages[0]
-    said = _with_code(re.split(r"(?<=[.?])\s", message, maxsplit=1)[0])
+    sentence = _with_code(re.split(r"(?<=[.?])\s", message, maxsplit=1)[0])
     concerns_all = len({text for _, text in messages}) == 1 and len(messages) == len(outcome.judged) > 1
-    return said if concerns_all else Text.assemble((f"{number}  ", "bold"), said)
+    return sentence if concerns_all else Text.assemble((f"{number}  ", "bold"), sentence)
 
 
 def timing(outcomes: Sequence[Outcome], seconds: float, processes: int) -> Text:

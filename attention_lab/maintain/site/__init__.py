@@ -96,6 +96,6 @@ def run_sphinx(work: Path) -> None:
     except SphinxError as error:
         raise CourseError(f"Sphinx stopped: {error}. {ADVICE}") from error
     if sphinx.statuscode != 0:
-        said = Text.from_ansi(warnings.getvalue()).plain.strip()
-        first = said.splitlines()[0].replace(f"{work / 'pages'}/", "").removesuffix(".")
+        message = Text.from_ansi(warnings.getvalue()).plain.strip()
+        first = message.splitlines()[0].replace(f"{work / 'pages'}/", "").removesuffix(".")
         raise CourseError(f"Sphinx finds a fault in a page: {first}. {ADVICE}")

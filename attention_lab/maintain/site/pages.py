@@ -18,7 +18,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 from attention_lab.errors import CourseError
 from attention_lab.maintain.site.alt_texts import ALT_TEXTS, alt_texts_of
 from attention_lab.maintain.site.r_cells import r_cells, tabs_of
-from attention_lab.maintain.site.stand_ins import html_of, run_cell, stand_ins
+from attention_lab.maintain.site.static_sliders import html_of, run_cell, static_sliders
 from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 
@@ -144,7 +144,9 @@ class _Solved:
         if not any(WIDGET in output.get("data", {}) for output in stored):
             return stored
         if SLIDER_CALL.search(cell.source):
-            return [self._stand_in(cell) if WIDGET in output.get("data", {}) else output for output in stored]
+            return [
+                self._static_slider(cell) if WIDGET in output.get("data", {}) else output for output in stored
+            ]
         # Another widget, and what is printed beside it, speaks of the machine that it ran on.
         return [_html(NO_KERNEL)]
 
@@ -156,12 +158,12 @@ class _Solved:
         self._has_panel = True
         return [_html(PANEL.format(address=self._keep(picture.read_bytes())))]
 
-    def _stand_in(self, cell: NotebookNode) -> NotebookNode:
+    def _static_slider(self, cell: NotebookNode) -> NotebookNode:
         name = f"The slider {cell.id!r} of {self.lesson.folder}"
         widget = run_cell(self.codes, self.places[cell.id], self.lesson.release_path.parent, name)
         drawn = [
-            html_of(stand_in, self._keep, f"{cell.id}-{number}")
-            for number, stand_in in enumerate(stand_ins(widget))
+            html_of(static_slider, self._keep, f"{cell.id}-{number}")
+            for number, static_slider in enumerate(static_sliders(widget))
         ]
         return _html("\n".join(drawn) or NO_KERNEL)
 

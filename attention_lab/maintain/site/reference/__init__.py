@@ -15,7 +15,7 @@ from attention_lab.maintain.site.reference.settings import settings
 from nbjudge.course.course import Assignment
 
 FOLDER = "reference"  # of the site
-# In the order in which they are read; each frame has a place `$made` for what is made from the code.
+# In the order in which they are read; each frame has a place `$content` for what is generated from the code.
 PAGES: dict[str, Callable[[Sequence[Assignment]], str]] = {
     "lessons": lesson_modules,
     "checks": lambda lessons: authoring_names(),
@@ -31,8 +31,8 @@ def reference_pages(lessons: Sequence[Assignment]) -> dict[str, str]:
     Raises CourseError where the help of a command cannot be had.
     """
     pages = {f"{FOLDER}/index.md": _frame("index").template}
-    for name, made in PAGES.items():
-        pages[f"{FOLDER}/{name}.md"] = _frame(name).substitute(made=made(lessons))
+    for name, content_of in PAGES.items():
+        pages[f"{FOLDER}/{name}.md"] = _frame(name).substitute(content=content_of(lessons))
     return pages
 
 

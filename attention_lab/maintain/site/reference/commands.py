@@ -13,10 +13,10 @@ def commands_of(module: str, program: str) -> str:
 
     Raises CourseError where typer cannot say them.
     """
-    asked = [sys.executable, "-m", "typer", module, "utils", "docs", "--name", program]
-    said = subprocess.run(asked, capture_output=True, text=True)
-    if said.returncode != 0:
-        reason = (said.stderr.strip().splitlines() or ["no reason given"])[-1]
+    command = [sys.executable, "-m", "typer", module, "utils", "docs", "--name", program]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode != 0:
+        reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
         raise CourseError(f"The help of {program} cannot be written down: {reason}. Try `{program} --help`.")
     # Its title is the page's own.
-    return said.stdout.partition("\n")[2]
+    return result.stdout.partition("\n")[2]

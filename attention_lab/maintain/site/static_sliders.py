@@ -39,7 +39,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class StandIn:
+class StaticSlider:
     """One slider, by its description, at some of its places; and the place it opens with."""
 
     description: str
@@ -66,7 +66,7 @@ def run_cell(codes: Sequence[str], wanted: int, folder: Path, name: str) -> Any:
     return value
 
 
-def stand_ins(widget: object) -> list[StandIn]:
+def static_sliders(widget: object) -> list[StaticSlider]:
     """The sliders of a widget, each moved alone while the others stay where they open.
 
     Empty for a widget that has no slider or shows no picture.
@@ -80,29 +80,29 @@ def stand_ins(widget: object) -> list[StandIn]:
     return [_moved(slider, pictures[0], texts[0]) for slider in sliders]
 
 
-def places_of(least: float, most: float, step: float, opening: float) -> list[float]:
+def places_of(least: float, largest: float, step: float, opening: float) -> list[float]:
     """Where a slider is shown: everywhere if it has few places, else its ends, powers of 2, and the opening.
 
     Doubling, because what the course's sliders change (a width, a factor, a distance) acts by ratios.
     """
-    if (most - least) / step < AS_MANY_PLACES:
-        count = round((most - least) / step) + 1
+    if (largest - least) / step < AS_MANY_PLACES:
+        count = round((largest - least) / step) + 1
         return [least + step * number for number in range(count)]
     powers = (2.0**exponent for exponent in range(64))
-    doubled = (power for power in powers if least < power <= 0.8 * most)  # the end is close beside
-    return sorted({least, most, opening, *doubled})
+    doubled = (power for power in powers if least < power <= 0.8 * largest)  # the end is close beside
+    return sorted({least, largest, opening, *doubled})
 
 
-def html_of(stand_in: StandIn, keep: Callable[[bytes], str], name: str) -> str:
+def html_of(static_slider: StaticSlider, keep: Callable[[bytes], str], name: str) -> str:
     """A stand-in as HTML: a choice of places, and the frame of the chosen one.
 
     `keep` stores a picture and gives its address; `name` keeps it apart from the page's others. It needs
     no script: style sheets show the frame of the place that is chosen, and all of them where there are none.
     """
-    lines = ['<fieldset class="stand-in">', f"<legend>{html.escape(stand_in.description)}</legend>"]
-    for number, frame in enumerate(stand_in.frames):
+    lines = ['<fieldset class="stand-in">', f"<legend>{html.escape(static_slider.description)}</legend>"]
+    for number, frame in enumerate(static_slider.frames):
         identity, words = f"{name}-{number}", html.escape(frame.words)
-        checked = " checked" if frame.value == stand_in.opening else ""
+        checked = " checked" if frame.value == static_slider.opening else ""
         lines += [
             f'<input type="radio" name="{name}" id="{identity}"{checked}>',
             f'<label for="{identity}">{frame.value:g}</label>',
@@ -113,7 +113,7 @@ def html_of(stand_in: StandIn, keep: Callable[[bytes], str], name: str) -> str:
     return "\n".join([*lines, "</fieldset>"])
 
 
-def _moved(slider: Any, picture: widgets.Image, text: widgets.HTML) -> StandIn:
+def _moved(slider: Any, picture: widgets.Image, text: widgets.HTML) -> StaticSlider:
     opening = slider.value
     frames = []
     for value in places_of(slider.min, slider.max, slider.step, opening):
@@ -121,7 +121,7 @@ def _moved(slider: Any, picture: widgets.Image, text: widgets.HTML) -> StandIn:
         words = html.unescape(re.sub(r"<[^>]+>", "", text.value)).strip()
         frames.append(Frame(value, bytes(picture.value), round(float(picture.width)), words))
     slider.value = opening
-    return StandIn(slider.description, tuple(frames), float(opening))
+    return StaticSlider(slider.description, tuple(frames), float(opening))
 
 
 def _parts(widget: object) -> Iterator[object]:
