@@ -94,13 +94,13 @@ def build(
         return
     for each in chosen:
         is_new = _make(each, force)
-        # Whoever names a lesson is at work on it, and may have changed its checks alone.
+        # Someone who names a lesson is working on it, and may have changed its checks alone.
         for problem in preflight(each, console) if is_new or lesson != "*" else ():
             raise CourseError(problem)
 
 
 def _make(lesson: Assignment, force: bool = False) -> bool:
-    """Bring a lesson's release, solution and gradebook up to date; whether a notebook was made anew."""
+    """Bring a lesson's release, solution and gradebook up to date; whether a notebook was rebuilt."""
     from attention_lab.maintain.build import build_lesson, is_registered, register
 
     with console.status(f"{lesson.folder} …"):

@@ -26,10 +26,10 @@ BY_HAND = """numbers = torch.tensor([1.0, 3.0])  # (n,)
 print(2 * numbers)"""
 BY_HAND_READ = "What was to be seen, and why it asks for what comes next."
 ONE_PAGE_TEXT = """**To keep open:** the whole lesson on one page, as you would write it in a project.
-It stands here once all your answers are right."""
+It is here once all your answers are right."""
 EXCURSIONS = """## Excursions
 
-Each stands by itself, and nothing later needs it:
+Each is independent, and nothing later needs it:
 
 - A side path (2 minutes)"""
 EXCURSION = """### A side path · about 2 minutes

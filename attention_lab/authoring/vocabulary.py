@@ -32,7 +32,7 @@ def attention(
     clear: bool = True,
     add: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scaled dot-product attention, right as it stands: a mistake changes one thing about it.
+    """Scaled dot-product attention, computed correctly: a mistake changes one thing about it.
 
     query (..., T_q, d_k), key (..., T_k, d_k), value (..., T_k, d_v), mask (..., T_q, T_k), True where a
     query may attend; output (..., T_q, d_v) and weights (..., T_q, T_k).

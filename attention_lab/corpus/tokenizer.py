@@ -73,7 +73,7 @@ def _learn(texts: Sequence[str], vocab_size: int) -> dict[str, int]:
 
 
 def _letters_inside_words(tokenizer: Tokenizer, texts: Sequence[str]) -> list[str]:
-    """Every character that stands in a word after its first, as the piece that continues a word: `##e`."""
+    """Every character of a word after its first, as the piece that continues a word: `##e`."""
     inside: set[str] = set()
     for text in texts:
         for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(text)):

@@ -1,4 +1,4 @@
-"""Generation, step by step: which keys are computed anew, and which come from the cache."""
+"""Generation, step by step: which keys are computed again, and which come from the cache."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cache_step_figure(step: int, tokens: Sequence[str], *, prompt: int) -> Figur
 
 
 def keys_of(step: int, prompt: int, cached: bool) -> tuple[int, int]:
-    """How many keys a step (from 1) takes from the cache, and how many it computes anew."""
+    """How many keys a step (from 1) takes from the cache, and how many it computes."""
     seen = prompt + step - 1  # the step's own result is not among its keys
     cached_keys = seen - 1 if cached and step > 1 else 0
     return cached_keys, seen - cached_keys

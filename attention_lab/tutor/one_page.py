@@ -1,4 +1,4 @@
-"""All the code of a lesson on one page, for whoever has written it."""
+"""All the code of a lesson on one page, for learners who have written it."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def frame(content: str, label: str) -> str:
 
 
 def with_code(sentence: str) -> str:
-    """`names` as code, all else as it stands."""
+    """`names` as code, all else unchanged."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(sentence))
 
 

@@ -24,7 +24,7 @@ class Points(float):
 
 
 class NoPoints(Exception):
-    """A graded cell asks for points where nobody has looked at the answer; the message says why."""
+    """A graded cell asks for points where the tutor has not checked the answer; the message says why."""
 
 
 class Sentence:
@@ -115,7 +115,7 @@ class Look:
         return shown
 
     def solution(self) -> Help | Sentence:
-        """The model solution, and two other ways to write it, for whoever is right or has tried thrice."""
+        """The model solution, and two alternatives, once you are right or have tried three times."""
         return self._ask("solution")
 
     def __repr__(self) -> str:

@@ -44,7 +44,7 @@ def meaning_vectors(words: Sequence[str]) -> torch.Tensor:
 
 
 def context_vectors(words: Sequence[str]) -> torch.Tensor:
-    """What each word stands beside, (words, 12). Raises ValueError for words that are not in the table."""
+    """What each word is beside, (words, 12). Raises ValueError for words that are not in the table."""
     return table().context[table().rows(words)]
 
 

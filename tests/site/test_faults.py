@@ -6,7 +6,7 @@ from rich.console import Console
 
 from attention_lab.errors import CourseError
 from attention_lab.maintain.site import build_site, run_sphinx
-from attention_lab.maintain.site.landmarks import mend
+from attention_lab.maintain.site.landmarks import fix
 from attention_lab.maintain.site.mathml import mathml
 from attention_lab.maintain.site.needed_cells import needed_cells
 from attention_lab.maintain.site.static_sliders import run_cell
@@ -103,11 +103,11 @@ def test_formulas_keep_what_the_library_would_lose():
 
 def test_a_corner_without_a_word_heads_nothing():
     table = '<tr><th class="head"><p></p></th><th></th><th>d_k</th></tr>'
-    assert mend(table) == "<tr><td></td><td></td><th>d_k</th></tr>"
+    assert fix(table) == "<tr><td></td><td></td><th>d_k</th></tr>"
 
 
 def test_the_arguments_of_a_function_are_a_list_and_its_description_stays_one():
     entry = '<dl class="py"><dt>f(\n{}\n)</dt><dd>Says.</dd></dl>'
     written = '<dl>\n<dd><em class="sig-param">x</em>,</dd>\n</dl>'
     fixed = '<ul class="arguments">\n<li><em class="sig-param">x</em>,</li>\n</ul>'
-    assert mend(entry.format(written)) == entry.format(fixed)
+    assert fix(entry.format(written)) == entry.format(fixed)

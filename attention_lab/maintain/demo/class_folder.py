@@ -21,7 +21,7 @@ from nbjudge.submission.files import CACHE_FOLDERS
 FOLDER = "demo"
 MARKER = ".attention-lab-demo"  # only a folder that holds it is ever removed
 OWN_SETTINGS = """
-# The demo's invented students write endless loops on purpose: nobody wants to wait long for them.
+# The demo's invented students write endless loops on purpose: a short limit keeps the demo quick.
 c.RunAndJudge.cell_seconds = 15
 c.RunAndJudge.answer_seconds = 8
 # The class's own gradebook may be in a database server: invented students have no business there.
@@ -37,7 +37,7 @@ def fresh_course(lesson: Assignment) -> Assignment:
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir()
-    (folder / MARKER).write_text("`make demo` removes this folder and makes it anew.\n")
+    (folder / MARKER).write_text("`make demo` removes this folder and makes it again.\n")
     # Under nbgrader's default names: the class's own folders may lie anywhere, and are not the demo's.
     folders = CourseFolders(folder)
     fresh = Assignment(Course(folder, folders), lesson.folder, lesson.name)

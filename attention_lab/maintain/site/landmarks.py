@@ -23,20 +23,20 @@ CHANGES = [
 ]
 
 
-def mend(page: str) -> str:
+def fix(page: str) -> str:
     """The HTML of a page with all changes made."""
     for pattern, replacement in CHANGES:
         page = pattern.sub(replacement, page)
     return page
 
 
-def _mend_pages(app: Sphinx, exception: Exception | None) -> None:
+def _fix_pages(app: Sphinx, exception: Exception | None) -> None:
     if exception is None:
         for path in Path(app.outdir).rglob("*.html"):
-            path.write_text(mend(path.read_text(encoding="utf-8")), encoding="utf-8")
+            path.write_text(fix(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
-    app.connect("build-finished", _mend_pages)
+    app.connect("build-finished", _fix_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
