@@ -15,6 +15,7 @@ from attention_lab import check
 def softmax(scores):
     return torch.exp(scores) / torch.exp(scores).sum(dim=-1, keepdim=True)
 wrong = check("softmax")
+mistake = repr(wrong.mistake())
 """
 RIGHT = """
 def softmax(scores):
@@ -28,7 +29,7 @@ if __name__ == "__main__":
     assert "site-packages" in str(released_lessons()), released_lessons()
     for code in (WRONG, RIGHT):
         shell.run_cell(code).raise_error()
-    wrong, right = shell.user_ns["wrong"], shell.user_ns["right"]
-    assert "exp overflows to inf" in repr(wrong.mistake()), wrong
+    mistake, right = shell.user_ns["mistake"], shell.user_ns["right"]
+    assert "exp overflows to inf" in mistake, mistake
     assert "✗" not in repr(right), right
     print(right)
