@@ -14,12 +14,12 @@ EMPTY_ROW_IS_UNIFORM = (
     "entries after the softmax as well."
 )
 FIXED_LOW_SCORE = (
-    "Hidden keys get a fixed low score, -1e4 say, and a visible key may have one as low: then they share "
-    "the weight. Only minus infinity is below every score; clear the hidden weights of empty rows "
-    "besides."
+    "Hidden keys get a fixed low score, such as -1e4, but a visible key may have a score that low: then "
+    "they share the weight. Only minus infinity is below every score. Also clear the hidden weights of "
+    "empty rows."
 )
 MINUS_INFINITY_ADDED = (
     "The numbers are right, but the gradient of a query with nothing to attend to is NaN: -inf was "
-    "*added* to the scores, and the backward pass leads straight through it. Replace the hidden scores "
-    "instead of adding to them."
+    "*added* to the scores, and the backward pass goes straight through the NaN. Replace the hidden "
+    "scores instead of adding to them."
 )

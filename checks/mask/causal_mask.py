@@ -49,7 +49,7 @@ def one_ahead(seq_len):
 
 @causal_mask.mistake(
     "Off by one to the left: the diagonal is False, so a token may not attend to itself and row 0 has "
-    "nothing to attend to at all. The diagonal belongs to what may be seen."
+    "nothing to attend to at all. The diagonal must be True."
 )
 def diagonal_hidden(seq_len):
     return torch.ones(seq_len, seq_len, dtype=torch.bool).tril(diagonal=-1)
@@ -81,7 +81,7 @@ def integers(seq_len):
 
 @causal_mask.mistake(
     "This is an additive mask: 0 where a query may attend and -inf where it may not. The mask of this "
-    "course is boolean: it only says may or may not, and is not added to anything."
+    "course is boolean: it only says which keys may be seen, and is not added to anything."
 )
 def additive(seq_len):
     hidden = torch.ones(seq_len, seq_len, dtype=torch.bool).triu(diagonal=1)
@@ -150,7 +150,8 @@ def by_two_loops(seq_len):
 
 @causal_mask.also_right(
     "One comparison, and the definition itself: a key may be seen where its position is not after the "
-    "query's. Nothing is built and thrown away, and no triangle has to be remembered as upper or lower."
+    "query's. Nothing is built and thrown away, and you need not remember which triangle is upper and "
+    "which is lower."
 )
 def by_comparing_positions(seq_len):
     position = torch.arange(seq_len)
@@ -159,7 +160,7 @@ def by_comparing_positions(seq_len):
 
 @causal_mask.also_right(
     "What papers and many libraries write: the triangle above the diagonal is the future, and it is "
-    "turned round. The diagonal=1 is easily forgotten, and then no token sees itself."
+    "inverted with `~`. It is easy to forget diagonal=1, and then no token sees itself."
 )
 def by_hiding_the_future(seq_len):
     return ~torch.triu(torch.ones(seq_len, seq_len), diagonal=1).bool()

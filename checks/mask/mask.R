@@ -48,8 +48,8 @@ by_hand <- matrix(
 
 # cell: causal_mask
 causal_mask <- function(seq_len) {
-  places <- seq_len(seq_len)  # R tells a function from a number of the same name
-  outer(places, places, ">=")  # row i sees the columns up to i
+  positions <- seq_len(seq_len)  # R tells a function from a number of the same name
+  outer(positions, positions, ">=")  # row i sees the columns up to i
 }
 
 # cell: padding-leaks
@@ -67,7 +67,7 @@ for (padding in c(0, 1, 5)) {
 #> 5 padding tokens: output for 'I' is 0.7753 0.8301 0.4927
 
 # cell: padding_mask
-# Of one sentence. A row is not stretched by R: it is written once for each query.
+# Of one sentence. R does not stretch a row, so it is written once for each query.
 padding_mask <- function(token_ids, pad_id = 0) {
   matrix(token_ids != pad_id, length(token_ids), length(token_ids), byrow = TRUE)  # T x T
 }
@@ -127,7 +127,6 @@ masked_attention <- function(query, key = query, value = key, mask = NULL) {
 }
 
 # cell: picture
-open_weights <- masked_attention(tokens)$weights
 causal_weights <- masked_attention(tokens, mask = causal_mask(4))$weights
 left_weights <- masked_attention(tokens, mask = left_padded)$weights
 round(causal_weights, 4)
@@ -144,10 +143,6 @@ round(left_weights, 4)
 #> this     0 0.2794   0.3697 0.3508
 
 # cell: proof
-moved <- leak(function(x) masked_attention(x, mask = causal_mask(4))$output, tokens)
-round(moved, 4)
-#>        I       am learning     this
-#>   0.0000   0.0000   0.0000   0.2462
 output <- masked_attention(tokens, mask = causal_mask(4))$output  # T x d, all rows at once
 for (length in 1:4) {
   cut_off <- masked_attention(tokens[1:length, , drop = FALSE])$output  # the sentence so far, no mask
@@ -157,3 +152,7 @@ for (length in 1:4) {
 #> [1] TRUE
 #> [1] TRUE
 #> [1] TRUE
+moved <- leak(function(x) masked_attention(x, mask = causal_mask(4))$output, tokens)
+round(moved, 4)
+#>        I       am learning     this
+#>   0.0000   0.0000   0.0000   0.2462

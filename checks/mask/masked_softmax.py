@@ -59,7 +59,7 @@ def _not_zero(scores, mask, weights):
         return f"The weights should be a tensor like the scores: {tuple(scores.shape)}, {scores.dtype}."
     largest = weights[~mask.expand_as(scores)].abs().max().item()
     if largest != 0:
-        return f"A hidden key gets weight {largest:.2g}. What is hidden must weigh exactly 0, not nearly."
+        return ". Hidden keys must weigh exactly 0, not nearly 0."
     if not torch.allclose(weights.sum(dim=-1), weights.new_ones(()), atol=1e-4):
         return "Hidden keys weigh 0, but the weights of the visible ones do not sum to 1 in every row."
     return None
@@ -194,8 +194,8 @@ def empty_row_is_uniform(scores, mask):
 
 @masked_softmax.mistake(
     "The weights are right, but the gradient of a row with nothing to attend to is NaN: -inf was *added* "
-    "to the scores, so the backward pass leads straight through it. Replace the hidden scores instead of "
-    "adding to them."
+    "to the scores, so the backward pass goes straight through the NaN. Replace the hidden scores "
+    "instead of adding to them."
 )
 def additive_mask(scores, mask):
     bias = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, float("-inf"))
@@ -257,7 +257,8 @@ def with_a_large_number_and_cleared(scores, mask):
 
 @masked_softmax.also_right(
     "No -inf, and so never a NaN to clear: hidden exponentials become 0 by a product, and a sum of 0 is "
-    "raised to 1. Good where NaN may not occur at all, say, while you hunt for one; more to read."
+    "raised to 1. Useful where NaN must not occur at all, for example while you search for one. It is "
+    "longer to read."
 )
 def by_hand(scores, mask):
     filled = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)

@@ -86,9 +86,8 @@ def no_dimension_for_queries(token_ids, pad_id=0):
 
 
 @padding_mask.mistake(
-    "The mask has shape (B, T, 1): it hides whole rows, the *queries* that are padding, and lets "
-    "everybody attend to padding keys. Keys lie on the last axis, so T belongs there and the 1 in the "
-    "middle."
+    "The mask has shape (B, T, 1): it hides whole rows, the *queries* that are padding, and lets every "
+    "query attend to padding keys. Keys are on the last axis, so T belongs there and the 1 in the middle."
 )
 def hides_query_rows(token_ids, pad_id=0):
     return (token_ids != pad_id).unsqueeze(-1)
@@ -96,7 +95,7 @@ def hides_query_rows(token_ids, pad_id=0):
 
 @padding_mask.mistake(
     "Query rows are masked as well: the shape is (B, T, T) and a padding query has nothing to attend to. "
-    "Only the keys are asked for, one row a sentence, `(B, 1, T)`."
+    "Mask the keys only, with one row per sentence, `(B, 1, T)`."
 )
 def hides_queries_too(token_ids, pad_id=0):
     real = token_ids != pad_id
@@ -104,9 +103,8 @@ def hides_queries_too(token_ids, pad_id=0):
 
 
 @padding_mask.mistake(
-    "The mask is copied for every query: (B, T, T). Nothing is wrong with its values, but one row a "
-    "sentence is enough and asked for: a 1 in the middle, (B, 1, T), broadcasts over any number of "
-    "queries."
+    "The mask is copied for every query: (B, T, T). Nothing is wrong with its values, but but one row "
+    "per sentence is enough: a 1 in the middle, (B, 1, T), broadcasts over any number of queries."
 )
 def copied_for_every_query(token_ids, pad_id=0):
     length = token_ids.shape[1]
@@ -131,7 +129,7 @@ def larger_than_pad_id(token_ids, pad_id=0):
 
 @padding_mask.mistake(
     "The tokens of a sentence are counted, and its row starts with that many True: right only while the "
-    "padding is at the end. With padding on the left it hides words; look at each token in its position."
+    "padding is at the end. With padding on the left it hides words; judge each token at its own position."
 )
 def counts_from_the_left(token_ids, pad_id=0):
     lengths = (token_ids != pad_id).sum(dim=1)
@@ -148,7 +146,7 @@ def ones_and_zeros(token_ids, pad_id=0):
 
 
 @padding_mask.mistake(
-    "The pattern is right but the dtype is a float. A mask is boolean, True or False: it is asked, not "
+    "The pattern is right but the dtype is a float. A mask is boolean, True or False: it is not "
     "multiplied or added."
 )
 def floats(token_ids, pad_id=0):
@@ -156,8 +154,8 @@ def floats(token_ids, pad_id=0):
 
 
 @padding_mask.mistake(
-    "The shape is (B, 1, 1, T), one dimension too many: that is the habit of libraries that lift a mask "
-    "over heads at once. Here (B, 1, T) is asked for, with one 1, for the queries."
+    "The shape is (B, 1, 1, T), one dimension too many: some libraries add it to broadcast over heads. "
+    "Here the shape is (B, 1, T), with a single 1, for the queries."
 )
 def dimension_for_heads(token_ids, pad_id=0):
     return (token_ids != pad_id)[:, None, None, :]
@@ -197,8 +195,8 @@ def by_negating(token_ids, pad_id=0):
 
 
 @padding_mask.also_right(
-    "Two steps in the words of the exercise: everything may be seen, then padding may not. Longer, and it "
-    "carries over to rules that no single comparison says."
+    "Two steps in the words of the exercise: everything may be seen, then padding may not. Longer, and "
+    "it works for rules that no single comparison can express."
 )
 def by_filling(token_ids, pad_id=0):
     mask = torch.full_like(token_ids, True, dtype=torch.bool)
