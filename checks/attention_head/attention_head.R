@@ -16,7 +16,7 @@ linear(t(c(1, 2, 3)), weight)
 # cell: AttentionHead
 # weights: list(query, key, value), each D x E, as nn.Linear keeps them
 AttentionHead <- function(weights, query, key = query, value = key, mask = NULL) {
-  # The key first, for the value may fall back on it; then each by its own matrix.
+  # The key's default first, because the value's default is the key; then each by its own matrix.
   projected_value <- linear(value, weights$value)  # T_k x D
   scores <- linear(query, weights$query) %*% t(linear(key, weights$key)) / sqrt(nrow(weights$query))
   if (!is.null(mask)) scores[!mask] <- -Inf  # T_q x T_k
@@ -26,19 +26,19 @@ AttentionHead <- function(weights, query, key = query, value = key, mask = NULL)
 }
 
 # cell: by-hand
-PLACES <- 6
+POSITIONS <- 6
 words <- c("I", "am", "learning", "this")
-with_places <- function(word_ids) {  # a 1 for the word, a 1 for the place: T x (4 + 6)
-  cbind(diag(4)[word_ids, ], diag(PLACES)[seq_along(word_ids), ])
+with_positions <- function(word_ids) {  # a 1 for the word, a 1 for the position: T x (4 + 6)
+  cbind(diag(4)[word_ids, ], diag(POSITIONS)[seq_along(word_ids), ])
 }
-only_place <- cbind(matrix(0, PLACES, 4), diag(PLACES))  # D x E
-before <- rbind(only_place[-1, ], 0)  # row j is that of place j + 1; nobody wants the last place
-by_hand <- list(query = 12 * before, key = only_place, value = only_place)
-loud <- exp(12 / sqrt(PLACES))  # the exponential of the one score that is not 0
-round(loud / (loud + 5), 2)
+only_position <- cbind(matrix(0, POSITIONS, 4), diag(POSITIONS))  # D x E
+before <- rbind(only_position[-1, ], 0)  # row j is that of position j + 1; no token wants the last position
+by_hand <- list(query = 12 * before, key = only_position, value = only_position)
+large <- exp(12 / sqrt(POSITIONS))  # the exponential of the one score that is not 0
+round(large / (large + 5), 2)
 #> [1] 0.96
 spoken <- c(4, 3, 2, 1, 2, 3)  # this learning am I am learning
-weights <- AttentionHead(by_hand, with_places(spoken))$weights
+weights <- AttentionHead(by_hand, with_positions(spoken))$weights
 dimnames(weights) <- list(words[spoken], words[spoken])
 round(weights, 2)
 #>          this learning   am    I   am learning

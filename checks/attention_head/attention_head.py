@@ -144,8 +144,8 @@ class _Head(nn.Module):
 
 
 @attention_head.also_right(
-    "The forward of a head with named axes: b, q, k and d say what meets what, and the query is scaled "
-    "while it is still small. The three projections are yours."
+    "The forward pass with named axes: b, q, k and d say which axes are multiplied, and the query is "
+    "scaled before the product, while it is still small. The three projections are the same as yours."
 )
 class WithEinsumAndWhere(_Head):
     def forward(self, query, key=None, value=None, mask=None):
@@ -168,8 +168,8 @@ class TextByText(_Head):
 
 
 @attention_head.also_right(
-    "The value's projection comes after the mixing: for a linear layer the order makes no difference, and "
-    "where there are few queries and many keys it saves most of the work."
+    "The values are projected after they are mixed. For a linear layer the order makes no difference, "
+    "and with few queries and many keys it saves most of the work."
 )
 class MixesBeforeItProjects(_Head):
     def forward(self, query, key=None, value=None, mask=None):

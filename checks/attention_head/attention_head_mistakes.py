@@ -44,8 +44,8 @@ class layers_built_in_forward(_Head):
 
 
 @attention_head.mistake(
-    "The projections have a bias: `query.bias`, `key.bias` and `value.bias` are parameters too many. "
-    "A linear layer adds one unless it is told not to."
+    "The projections have a bias: `query.bias`, `key.bias` and `value.bias` should not be there. A "
+    "linear layer adds a bias unless it is told not to."
 )
 class bias_left_on(_Head):
     bias = True
@@ -60,8 +60,8 @@ class key_by_the_query_projection(_Head):
 
 
 @attention_head.mistake(
-    "The weights are right, but `output` mixes the values as they came in: it is `embed_dim` wide instead "
-    "of `head_size`, and the layer `value` is never used. Project the values too."
+    "The weights are right, but `output` mixes the values before their projection: it is `embed_dim` "
+    "wide instead of `head_size`, and the layer `value` is never used. Project the values too."
 )
 class values_not_projected(_Head):
     layers = ("query", "key", "forget")
@@ -86,8 +86,8 @@ class unscaled(_Head):
 
 
 @attention_head.mistake(
-    "The scores are divided by the square root of `embed_dim`. A score sums as many products as the "
-    "*projected* query is wide, and that is `head_size`."
+    "The scores are divided by the square root of `embed_dim`. A score is a sum of as many products as "
+    "the *projected* query has numbers, and that is `head_size`."
 )
 class scaled_by_embed_dim(_Head):
     width = "embed_dim"
@@ -95,7 +95,7 @@ class scaled_by_embed_dim(_Head):
 
 @attention_head.mistake(
     "`mask` changes nothing: these are the weights of unmasked attention. Hide the scores before the "
-    "softmax, and mind that a method like `masked_fill` returns a new tensor that has to be kept."
+    "softmax, and note that `masked_fill` returns a new tensor, which you have to use."
 )
 class mask_ignored(_Head):
     def weigh(self, scores, mask):

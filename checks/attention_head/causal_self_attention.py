@@ -150,8 +150,8 @@ class WithSplitAndComparedRanges(_Layer):
 
 @causal_self_attention.also_right(
     "No mask and no -inf: each row is a softmax over what it may see, and zeros are appended. The "
-    "plainest way to say what causal means, and slow, for it loops in Python. (Only weigh, the step from "
-    "scores to weights, is shown.)"
+    "plainest way to say what causal means, and slow, because it loops in Python. (Only `weigh`, the "
+    "step from scores to weights, is shown.)"
 )
 class RowByRow(_Layer):
     def weigh(self, scores):
@@ -160,8 +160,9 @@ class RowByRow(_Layer):
 
 
 @causal_self_attention.also_right(
-    "The fused weight is cut instead of its result: three products from one parameter. Good when you need "
-    "only the query, say, for a cache of keys and values; one product more work than it must be."
+    "The fused weight is cut instead of its result: three products from one parameter. Good when you "
+    "need only one of the three, for example the query beside a cache of keys and values. Otherwise one "
+    "product would be enough."
 )
 class ThreeProductsFromOneLayer(_Layer):
     def forward(self, x):

@@ -17,7 +17,7 @@ class mask_is_a_plain_attribute(_Layer):
 
 
 @causal_self_attention.mistake(
-    "`mask` is a parameter: an optimizer is handed it, and a count of the parameters includes it. It is "
+    "`mask` is a parameter: an optimizer is given it, and a count of the parameters includes it. It is "
     "not to be trained: register it as a buffer."
 )
 class mask_is_a_parameter(_Layer):
@@ -26,8 +26,8 @@ class mask_is_a_parameter(_Layer):
 
 
 @causal_self_attention.mistake(
-    "The buffer `mask` holds floats, so that it follows every change of dtype and needs a comparison at each "
-    "call. A mask says True or False: make it boolean before it is registered."
+    "The buffer `mask` holds floats, so it follows every change of dtype and needs a comparison at each "
+    "call. A mask is True or False: make it boolean before you register it."
 )
 class mask_of_floats(_Layer):
     def keep(self, mask):
@@ -70,8 +70,8 @@ class mask_upside_down(_Layer):
 
 
 @causal_self_attention.mistake(
-    "Every query sees the whole text: `mask` is there, but it does not act on the scores. Hide the scores "
-    "before the softmax, and mind that `masked_fill` returns a new tensor that has to be kept."
+    "Every query sees the whole text: `mask` exists, but it does not change the scores. Hide the scores "
+    "before the softmax, and note that `masked_fill` returns a new tensor, which you have to use."
 )
 class mask_never_used(_Layer):
     def weigh(self, scores):
@@ -79,8 +79,8 @@ class mask_never_used(_Layer):
 
 
 @causal_self_attention.mistake(
-    "The order of the thirds is wrong: what you call the key is made by the rows of `qkv` that belong to the "
-    "query, and the other way round. From first to last they are query, key, value."
+    "The order of the thirds is wrong: your key is made by the rows of `qkv` that belong to the query, "
+    "and your query by those of the key. The order is query, key, value."
 )
 class key_before_query(_Layer):
     thirds = (1, 0, 2)
@@ -96,7 +96,7 @@ class cut_along_time(_Layer):
 
 
 @causal_self_attention.mistake(
-    "The thirds are interleaved: query, key and value take turns at every third number. They are three "
+    "The thirds are interleaved: query, key and value each take every third number. They should be three "
     "blocks, one after the other, each `embed_dim` wide."
 )
 class thirds_interleaved(_Layer):
@@ -113,8 +113,8 @@ class unscaled(_Layer):
 
 
 @causal_self_attention.mistake(
-    "A text longer than `block_size` is silently cut: it loses its last tokens without a word. Raise a "
-    "ValueError whose sentence holds both numbers, T and `block_size`."
+    "A text longer than `block_size` is silently cut: it loses its last tokens without an error. Raise a "
+    "ValueError whose sentence contains both numbers, T and `block_size`."
 )
 class too_long_is_cut(_Layer):
     def forward(self, x):
@@ -142,8 +142,8 @@ class hidden_scores_are_zero(_Layer):
 
 
 @causal_self_attention.mistake(
-    "The future gets a fixed low score, -1e4 say, and a visible token may have one as low: then they share "
-    "the weight. Only minus infinity is below every score."
+    "The future gets a fixed low score, such as -1e4, but a visible token may have a score that low: "
+    "then they share the weight. Only minus infinity is below every score."
 )
 class fixed_low_score(_Layer):
     def weigh(self, scores):
