@@ -1,4 +1,4 @@
-"""The query that turns and the shares that are parted: what they show is torch's, at every place."""
+"""The query that turns and the shares that are separated: what they show is torch's, at every position."""
 
 import math
 
@@ -29,7 +29,7 @@ def test_keys_that_cannot_be_drawn_are_refused():
 
 
 @pytest.mark.parametrize("percent", [55, 75, 100])
-def test_shares_are_parted_as_well_as_rounding_lets_them(percent):
+def test_shares_are_separated_as_well_as_rounding_lets_them(percent):
     first, second = 2.37, -1.14
     figure = arrows.shares_figure(percent, (first, second))
     mixture, originals = ([bar.get_height() for bar in ax.containers[0]] for ax in figure.axes)
@@ -42,16 +42,16 @@ def test_shares_are_parted_as_well_as_rounding_lets_them(percent):
     assert f"at most {growth:.1f}-fold" in figure.get_label()
 
 
-def test_equal_shares_cannot_be_parted():
-    assert "nothing parts the two values" in arrows.shares_figure(50).get_label()
+def test_equal_shares_cannot_be_separated():
+    assert "cannot be separated" in arrows.shares_figure(50).get_label()
 
 
 @pytest.mark.parametrize(("angle", "position"), [(0, 1), (-60, 0), (60, 2), (180, 4), (-25, 1)])
-def test_a_question_that_is_turned_finds_another_place(angle, position):
+def test_a_question_that_is_turned_finds_another_position(angle, position):
     figure = arrows.question_figure(angle)
     (cells,) = figure.axes[1].collections
     weights = torch.tensor(cells.get_array()).reshape(6, 6)
-    assert int(weights[1].argmax()) == position and f"most at place {position}" in figure.get_label()
+    assert int(weights[1].argmax()) == position and f"most at position {position}" in figure.get_label()
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(6, dtype=torch.float64))
 
 

@@ -1,4 +1,4 @@
-"""Things that move: a query among its keys, a head's question, and two values that are mixed and parted."""
+"""Things that move: a query among its keys, a head's query, and two values that are mixed and separated."""
 
 from __future__ import annotations
 
@@ -74,33 +74,34 @@ def _turning(keys: plots.Values, names: Sequence[str], length: float) -> tuple[F
     return figure, show
 
 
-def question_slider(places: int = 6) -> widgets.VBox:
+def question_slider(positions: int = 6) -> widgets.VBox:
     """Turn the question that tokens on a circle ask: W_q is a rotation, W_k leaves the tokens as they are."""
     span = {"value": 0, "min": -175, "max": 180, "step": STEP}
     slider = widgets.IntSlider(description="W_q turns by degrees", **span)
-    return explorer(*_questions(places), slider, widgets.BoundedIntText(description="type", **span))
+    return explorer(*_questions(positions), slider, widgets.BoundedIntText(description="type", **span))
 
 
-def question_figure(angle: float, places: int = 6) -> Figure:
-    """Tokens on a circle, the question of the one at place 1, and the weights of all, at one angle."""
-    return at(angle, *_questions(places))
+def question_figure(angle: float, positions: int = 6) -> Figure:
+    """Tokens on a circle, the question of the token at position 1, and the weights of all, at one angle."""
+    return at(angle, *_questions(positions))
 
 
 @matplotlib.rc_context(plots.STYLE)
-def _questions(places: int) -> tuple[Figure, Show]:
-    turns = torch.arange(places, dtype=torch.float64) * (2 * math.pi / places)
+def _questions(positions: int) -> tuple[Figure, Show]:
+    turns = torch.arange(positions, dtype=torch.float64) * (2 * math.pi / positions)
     tokens = torch.stack([turns.cos(), turns.sin()], dim=-1)  # (T, 2)
-    names = [f"place {place}" for place in range(places)]
+    names = [f"position {position}" for position in range(positions)]
     figure = Figure((9.0, 4.0), **FIGURE)
     circle, grid = figure.subplots(1, 2, width_ratios=(1, 1.2))
-    circle.set(xlim=(-1.8, 1.8), ylim=(-1.7, 1.7), aspect="equal", title="tokens, and what place 1 asks for")
+    title = "tokens, and the query of position 1"
+    circle.set(xlim=(-1.8, 1.8), ylim=(-1.7, 1.7), aspect="equal", title=title)
     circle.set_axis_off()
     circle.scatter(*tokens.T.tolist(), color=plots.ACCENT, s=60)
     for name, (across, up) in zip(names, (1.42 * tokens).tolist(), strict=True):
         circle.text(across, up, name, ha="center", va="center")
     query_arrow = circle.quiver(0, 0, 1, 0, color="black", **ARROW)
     plots.attention_heatmap(
-        torch.eye(places), queries=names, keys=names, ax=grid, title="weights", annotate=False
+        torch.eye(positions), queries=names, keys=names, ax=grid, title="weights", annotate=False
     )
     (cells,) = grid.collections
     for artist in (query_arrow, cells):
@@ -115,32 +116,33 @@ def _questions(places: int) -> tuple[Figure, Show]:
         query_arrow.set_UVC(*queries[1].tolist())
         cells.set_array(weights.numpy())
         top = int(weights[1].argmax())
-        return f"W_q turns by {angle:g}°: place 1 looks most at place {top} ({float(weights[1, top]):.2f})."
+        weight = float(weights[1, top])
+        return f"W_q turns by {angle:g}°: position 1 looks most at position {top} ({weight:.2f})."
 
     return figure, show
 
 
 def shares_slider(values: tuple[float, float] = (2.37, -1.14)) -> widgets.VBox:
-    """Move the share that one head takes of one value, and the other of the other, and part the two again."""
+    """Move the shares in which two heads mix two values, and separate the two values again."""
     span = {"value": 75, "min": 50, "max": 100, "step": STEP}
     slider = widgets.IntSlider(description="larger share in per cent", **span)
-    return explorer(*_parting(values), slider, widgets.BoundedIntText(description="type", **span))
+    return explorer(*_separation(values), slider, widgets.BoundedIntText(description="type", **span))
 
 
 def shares_figure(percent: float, values: tuple[float, float] = (2.37, -1.14)) -> Figure:
-    """What two heads say of two values at a share, and what can be told from that."""
-    return at(percent, *_parting(values))
+    """Draw what two heads return of two values at a share, and what can be recovered from that."""
+    return at(percent, *_separation(values))
 
 
 @matplotlib.rc_context(plots.STYLE)
-def _parting(values: tuple[float, float]) -> tuple[Figure, Show]:
+def _separation(values: tuple[float, float]) -> tuple[Figure, Show]:
     figure = Figure((9.0, 3.6), **FIGURE)
-    left, right = figure.subplots(1, 2, sharey=True)
+    mixed, recovered = figure.subplots(1, 2, sharey=True)
     reach = 2.5 * max(map(abs, values))
     panels = []
     for ax, names, title in (
-        (left, ["head 0", "head 1"], "what the heads say"),
-        (right, ["first value", "second value"], "what can be told from it"),
+        (mixed, ["head 0", "head 1"], "what the heads return"),
+        (recovered, ["first value", "second value"], "what a matrix recovers"),
     ):
         heights = ax.bar(names, [0, 0], color=plots.ACCENT, width=0.5)
         texts = [ax.text(place, 0, "", ha="center", va="bottom") for place in range(2)]
@@ -148,7 +150,7 @@ def _parting(values: tuple[float, float]) -> tuple[Figure, Show]:
         ax.axhline(0, color="grey", linewidth=0.8)
         panels.append((heights, texts))
     for place, value in enumerate(values):
-        right.hlines(value, place - 0.35, place + 0.35, color="black", linestyle="--", linewidth=1.2)
+        recovered.hlines(value, place - 0.35, place + 0.35, color="black", linestyle="--", linewidth=1.2)
     for heights, texts in panels:
         for artist in (*heights, *texts):
             artist.set_animated(True)
@@ -157,20 +159,22 @@ def _parting(values: tuple[float, float]) -> tuple[Figure, Show]:
         share = percent / 100
         mixing = torch.tensor([[share, 1 - share], [1 - share, share]], dtype=torch.float64)
         outputs = (mixing @ torch.tensor(values, dtype=torch.float64) * KEPT).round() / KEPT
-        parted = torch.linalg.solve(mixing, outputs).tolist() if percent > 50 else None
-        for numbers, (heights, texts) in zip((outputs.tolist(), parted or [0.0, 0.0]), panels, strict=True):
+        separated = torch.linalg.solve(mixing, outputs).tolist() if percent > 50 else None
+        shown = (outputs.tolist(), separated or [0.0, 0.0])
+        for numbers, (heights, texts) in zip(shown, panels, strict=True):
             for bar, text, number in zip(heights, texts, numbers, strict=True):
                 bar.set_height(number)
-                text.set_text(f"{number:.2f}" if heights is panels[0][0] or parted else "anything")
+                text.set_text(f"{number:.2f}" if heights is panels[0][0] or separated else "anything")
                 text.set_y(max(number, 0.0))
         spoken = (
-            f"Shares {percent:g} and {100 - percent:g}: the heads say {outputs[0]:.1f} and {outputs[1]:.1f}. "
+            f"Shares {percent:g} and {100 - percent:g}: "
+            f"the heads return {outputs[0]:.1f} and {outputs[1]:.1f}. "
         )
-        if parted is None:
-            return spoken + "Both say the same, and nothing parts the two values again."
+        if separated is None:
+            return spoken + "Both return the same, so the two values cannot be separated."
         growth = 1 / (2 * share - 1)
         return spoken + (
-            f"Parted again: {parted[0]:.2f} and {parted[1]:.2f}; "
+            f"Separated: {separated[0]:.2f} and {separated[1]:.2f}; "
             f"an error of the heads grows at most {growth:.1f}-fold."
         )
 

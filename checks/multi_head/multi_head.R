@@ -55,16 +55,17 @@ tokens <- matrix(
     0.13318592, 0.93459809, 0.59357965),
   nrow = 4, byrow = TRUE, dimnames = list(words, NULL)
 )  # T x E: 4 tokens, 3 numbers each
-one_number <- function(place) diag(3)[place, , drop = FALSE]  # 1 x E: the place-th number, and no other
-three_heads <- lapply(1:3, function(place) {
-  list(query = one_number(place), key = one_number(place), value = one_number(place))
+directions <- rbind(c(2, -1, 2), c(2, 2, -1), c(-1, 2, 2)) / 3  # H x E, at right angles
+three_heads <- lapply(1:3, function(index) {
+  direction <- directions[index, , drop = FALSE]  # 1 x E
+  list(query = direction, key = direction, value = direction)
 })
 scores <- lapply(three_heads, function(head) linear(tokens, head$query) %*% t(linear(tokens, head$key)))
 round(t(sapply(scores, function(table) table["learning", ])), 4)  # a row for each head
 #>           I     am learning   this
-#> [1,] 0.2264 0.2461   0.0658 0.0342
-#> [2,] 0.7262 0.3099   0.6299 0.7417
-#> [3,] 0.3602 0.5653   0.8851 0.5584
+#> [1,] 0.2873 0.4856   0.2848 0.0923
+#> [2,] 0.4138 0.2704   0.1494 0.1987
+#> [3,] 0.6116 0.3653   1.1465 1.0433
 total <- Reduce(`+`, scores)  # T x T
 round(total["learning", ], 4)
 #>        I       am learning     this
@@ -75,10 +76,10 @@ results <- lapply(three_heads, AttentionHead, query = tokens)  # output T x 1 an
 by_hand <- do.call(cbind, lapply(results, `[[`, "output"))  # T x 3
 round(by_hand, 4)
 #>            [,1]   [,2]   [,3]
-#> I        0.6721 0.7980 0.6451
-#> am       0.6813 0.7764 0.6542
-#> learning 0.5922 0.7933 0.6685
-#> this     0.5757 0.7987 0.6539
+#> I        0.5753 0.7433 0.7885
+#> am       0.6002 0.7163 0.7690
+#> learning 0.5750 0.6941 0.8285
+#> this     0.5505 0.7030 0.8210
 
 # cell: MultiHeadAttention
 # weights: list(heads = list of heads, output), the output's E x E
@@ -91,7 +92,7 @@ MultiHeadAttention <- function(weights, query, key = query, value = key, mask = 
 
 # cell: parameter_count
 parameter_count <- function(embed_dim, num_heads, bias) {
-  # The heads share the width out: stacked they make square matrices, however many there are.
+  # However many heads there are: stacked, their matrices are square.
   outputs <- 4 * embed_dim  # query, key and value of all the heads, and the output projection
   outputs * embed_dim + bias * outputs  # TRUE counts as 1
 }

@@ -175,7 +175,7 @@ class _Layer(nn.Module):
 
 
 @multi_head_attention.also_right(
-    "A plain loop that adds up the weights as it goes: no list of tables is kept, which matters where "
+    "A plain loop that adds up the weights as it goes: it keeps no list of tables, which matters when "
     "they are large. (The heads and the output are made as in yours.)"
 )
 class LoopWithRunningSum(_Layer):
@@ -211,7 +211,7 @@ class StackedAndTransposed(_Layer):
 
 
 @multi_head_attention.also_right(
-    "What the output projection does, laid open: each head has columns of its own in it, and the results "
+    "This shows what the output projection does: each head has its own columns in it, and the results "
     "are added. Good for seeing what one head contributes; slower than one product."
 )
 class EachHeadThroughItsPartOfTheOutput(_Layer):

@@ -8,16 +8,16 @@ from .multi_head_attention import _Layer, multi_head_attention
 
 
 @multi_head_attention.mistake(
-    "The layer does not know its heads: they are in a plain Python list, so none of their parameters is"
-    " registered, and no optimizer would train them. A list of modules needs torch's own kind of list."
+    "The layer does not know its heads: they are in a plain Python list, so none of their parameters is "
+    "registered, and no optimizer would train them. Use torch's own list of modules."
 )
 class PythonListOfHeads(_Layer):
     keep = list
 
 
 @multi_head_attention.mistake(
-    "The layer has the parameters of one head only: the list holds the *same* head `num_heads` times, "
-    "so all heads see the same. Make a new head for each place in the list."
+    "The layer has the parameters of one head only: the list holds the *same* head `num_heads` times, so "
+    "all heads compute the same. Make a new head for each entry of the list."
 )
 class OneHeadManyTimes(_Layer):
     def keep(self, heads):
@@ -26,8 +26,8 @@ class OneHeadManyTimes(_Layer):
 
 @multi_head_attention.mistake(
     "Each head is as wide as the embedding, so that `output` has to squeeze `num_heads` times "
-    "`embed_dim` numbers into `embed_dim`. Share the width out: all the heads *together* put out "
-    "`embed_dim` numbers."
+    "`embed_dim` numbers into `embed_dim`. Divide the width among the heads: all of them *together* "
+    "return `embed_dim` numbers."
 )
 class HeadsAsWideAsTheEmbedding(_Layer):
     def head(self, embed_dim, head_size, bias):
@@ -38,9 +38,8 @@ class HeadsAsWideAsTheEmbedding(_Layer):
 
 
 @multi_head_attention.mistake(
-    "Each head puts out `embed_dim` numbers; side by side they would not fit into `output`. A head's "
-    "size is the width of the embedding shared out among `num_heads` heads; joined, they are "
-    "`embed_dim` wide again."
+    "Each head returns `embed_dim` numbers; side by side they would not fit into `output`. A head's size "
+    "is `embed_dim` divided by `num_heads`, so that the joined heads are `embed_dim` wide again."
 )
 class AddsWideHeads(_Layer):
     def head(self, embed_dim, head_size, bias):
@@ -51,8 +50,8 @@ class AddsWideHeads(_Layer):
 
 
 @multi_head_attention.mistake(
-    "Each head sees only its own slice of the embedding: its projections take in the head size. A head "
-    "reads the *whole* vector, all `embed_dim` numbers, and projects it down to the head size."
+    "Each head sees only its own slice of the embedding: its projections take only head-size numbers. A "
+    "head reads the *whole* vector, all `embed_dim` numbers, and projects it down to the head size."
 )
 class SlicesTheInput(_Layer):
     def head(self, embed_dim, head_size, bias):
@@ -65,8 +64,8 @@ class SlicesTheInput(_Layer):
 
 
 @multi_head_attention.mistake(
-    "The layer has no output projection: its parameters end with the heads. Without `output` the heads'"
-    " results lie side by side and never meet; project the joined vectors once more."
+    "The layer has no output projection: its parameters end with the heads. Without `output` the heads' "
+    "results are side by side and never combined; project the joined vectors once more."
 )
 class NoOutputProjection(_Layer):
     def last(self, embed_dim, num_heads, bias):
@@ -74,8 +73,8 @@ class NoOutputProjection(_Layer):
 
 
 @multi_head_attention.mistake(
-    "`output` is made and never used: what comes back is the heads' results side by side. Send the "
-    "joined vectors through it, so that what one head has found can meet what another has."
+    "`output` is made and never used: the layer returns the heads' results side by side. Pass the joined "
+    "vectors through it, so that what one head has found is combined with what the others have found."
 )
 class OutputNotApplied(_Layer):
     def forward(self, query, key=None, value=None, mask=None):
@@ -85,7 +84,7 @@ class OutputNotApplied(_Layer):
 
 @multi_head_attention.mistake(
     "Asked for a bias, the layer has one in `output` only: the heads were made without it. `bias` goes "
-    "to every projection, so hand it on to each `AttentionHead`."
+    "to every projection, so pass it to each `AttentionHead`."
 )
 class NoBiasInTheHeads(_Layer):
     def head(self, embed_dim, head_size, bias):
@@ -102,8 +101,8 @@ class NoBiasInTheOutput(_Layer):
 
 
 @multi_head_attention.mistake(
-    "Asked for a bias, the layer has none at all: `bias` is taken and not used. It goes to every projection, "
-    "those of the heads and `output`."
+    "Asked for a bias, the layer has none at all: the argument `bias` is not used. It goes to every "
+    "projection, those of the heads and `output`."
 )
 class BiasNotUsed(_Layer):
     def head(self, embed_dim, head_size, bias):
@@ -114,8 +113,8 @@ class BiasNotUsed(_Layer):
 
 
 @multi_head_attention.mistake(
-    "`output` has a bias even where none was asked for: that is what `nn.Linear` does unless it is "
-    "told. Hand it the layer's own `bias`."
+    "`output` has a bias even where none was asked for: `nn.Linear` adds one by default. Pass it the "
+    "layer's own `bias`."
 )
 class OutputAlwaysHasABias(_Layer):
     def last(self, embed_dim, num_heads, bias):
@@ -123,9 +122,9 @@ class OutputAlwaysHasABias(_Layer):
 
 
 @multi_head_attention.mistake(
-    "A width that the heads cannot share out evenly is accepted, and rounding down quietly makes the "
-    "heads too small. Refuse it when the layer is made: a ValueError with a sentence that holds both "
-    "numbers."
+    "A width that is not divisible by the number of heads is accepted, and rounding down silently makes "
+    "the heads too small. Refuse it when the layer is made, with a ValueError whose sentence contains "
+    "both numbers."
 )
 class AcceptsAnyWidth(_Layer):
     def share_out(self, embed_dim, num_heads):
@@ -133,8 +132,9 @@ class AcceptsAnyWidth(_Layer):
 
 
 @multi_head_attention.mistake(
-    "A width that the heads cannot share out is refused by `assert`, which is for the programmer's own "
-    "slips and vanishes under `python -O`. Raise a ValueError with a sentence that holds both numbers."
+    "A width that is not divisible by the number of heads is refused by `assert`, which is meant for the "
+    "programmer's own errors and is removed by `python -O`. Raise a ValueError whose sentence contains "
+    "both numbers."
 )
 class RefusesByAssertion(_Layer):
     def share_out(self, embed_dim, num_heads):
@@ -142,9 +142,9 @@ class RefusesByAssertion(_Layer):
 
 
 @multi_head_attention.mistake(
-    "What reaches `output` is only as wide as one head: the heads' results were joined along another "
-    "axis than the last, above each other instead of side by side. A token's vector should get longer, "
-    "nothing else."
+    "What reaches `output` is only as wide as one head: the heads' results were joined along an axis "
+    "other than the last, one below the other instead of side by side. Only a token's vector should get "
+    "longer."
 )
 class JoinsAlongTime(_Layer):
     def join(self, outputs):
@@ -152,8 +152,9 @@ class JoinsAlongTime(_Layer):
 
 
 @multi_head_attention.mistake(
-    "The shape is right, the order of the numbers is not: the heads' results were joined along another "
-    "axis and then reshaped, which mixes tokens. Join them along the last axis; no reshaping is needed."
+    "The shape is right, the order of the numbers is not: the heads' results were joined along an axis "
+    "other than the last and then reshaped, which mixes tokens. Join them along the last axis; no "
+    "reshaping is needed."
 )
 class JoinsAlongTimeAndReshapes(_Layer):
     def join(self, outputs):
@@ -170,8 +171,8 @@ class InterleavesTheHeads(_Layer):
 
 
 @multi_head_attention.mistake(
-    "What reaches `output` is only as wide as one head: the heads' results were added or averaged, and "
-    "what each of them found is lost in the sum. Put them side by side along the last axis."
+    "What reaches `output` is only as wide as one head: the heads' results were added or averaged, and a "
+    "sum does not keep what each of them found. Put them side by side along the last axis."
 )
 class AddsTheHeads(_Layer):
     def join(self, outputs):
@@ -179,25 +180,23 @@ class AddsTheHeads(_Layer):
 
 
 @multi_head_attention.mistake(
-    "The mask reaches the first head only; the others look wherever they like, and what is hidden comes"
-    " in through them. Hand `mask` to every head."
+    "The mask reaches the first head only; the others see hidden keys, and their values get into the "
+    "output. Pass `mask` to every head."
 )
 class MaskReachesOneHead(_Layer):
     def attend(self, place, query, key, value, mask):
         return super().attend(place, query, key, value, mask if place == 0 else None)
 
 
-@multi_head_attention.mistake(
-    "`mask` changes nothing: the layer takes it and does not hand it on. Every head needs it."
-)
+@multi_head_attention.mistake("`mask` changes nothing: the layer does not pass it on. Every head needs it.")
 class MaskIgnored(_Layer):
     def attend(self, place, query, key, value, mask):
         return super().attend(place, query, key, value, None)
 
 
 @multi_head_attention.mistake(
-    "`key` and `value` change nothing: every head attends from the query to the query. Hand all three "
-    "on to the heads, which know what to do with None."
+    "`key` and `value` change nothing: every head attends from the query to the query. Pass all three to "
+    "the heads, which know what to do with None."
 )
 class SelfAttentionOnly(_Layer):
     def attend(self, place, query, key, value, mask):
@@ -205,7 +204,7 @@ class SelfAttentionOnly(_Layer):
 
 
 @multi_head_attention.mistake(
-    "`value` changes nothing: what is mixed are the keys. Hand `value` on to the heads as well."
+    "`value` changes nothing: the keys are mixed in its place. Pass `value` to the heads as well."
 )
 class ValueNotHandedOn(_Layer):
     def attend(self, place, query, key, value, mask):
@@ -223,7 +222,7 @@ class WeightsOfTheLastHead(_Layer):
 
 @multi_head_attention.mistake(
     "The output is right, but the rows of `weights` sum to the number of heads: they were added up. "
-    "Their average is asked for."
+    "Return their average."
 )
 class WeightsAddedUp(_Layer):
     def average(self, weights):
@@ -231,7 +230,7 @@ class WeightsAddedUp(_Layer):
 
 
 @multi_head_attention.mistake(
-    "The output is right, but `weights` keep an axis for the heads: `(B, T_q, T_k)` is asked for. "
+    "The output is right, but `weights` still has an axis for the heads: it should be `(B, T_q, T_k)`. "
     "Average over the heads."
 )
 class WeightsOfEveryHead(_Layer):

@@ -9,7 +9,7 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, embed_dim, num_heads, bias=False):
         super().__init__()
         if embed_dim % num_heads != 0:
-            raise ValueError(f"{num_heads} heads cannot share a width of {embed_dim} evenly")
+            raise ValueError(f"a width of {embed_dim} is not divisible by {num_heads} heads")
         self.heads = nn.ModuleList(
             AttentionHead(embed_dim, embed_dim // num_heads, bias=bias) for _ in range(num_heads)
         )

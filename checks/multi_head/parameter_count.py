@@ -37,8 +37,8 @@ def edges(draw):
 
 @parameter_count.mistake(
     "Too large by nearly a factor of `num_heads`: each head was counted as wide as the embedding. A "
-    "head's three projections lead from `embed_dim` to the head size, which is `num_heads` times "
-    "smaller, and the output projection takes in `embed_dim` numbers."
+    "head's three projections go from `embed_dim` to the head size, which is `num_heads` times smaller, "
+    "and the output projection takes `embed_dim` numbers."
 )
 def heads_as_wide_as_the_embedding(embed_dim, num_heads, bias):
     heads = num_heads * 3 * (embed_dim * embed_dim + bias * embed_dim)
@@ -46,33 +46,33 @@ def heads_as_wide_as_the_embedding(embed_dim, num_heads, bias):
 
 
 @parameter_count.mistake(
-    "Each head was counted as wide as the embedding, so the three projections come out `num_heads` "
-    "times too large (the output projection is right). A head leads from `embed_dim` to `embed_dim / "
-    "num_heads` numbers."
+    "Each head was counted as wide as the embedding, so the three projections are `num_heads` times too "
+    "large (the output projection is right). A head goes from `embed_dim` to `embed_dim / num_heads` "
+    "numbers."
 )
 def heads_too_wide_output_right(embed_dim, num_heads, bias):
     return (3 * num_heads + 1) * embed_dim * (embed_dim + bias)
 
 
 @parameter_count.mistake(
-    "Too small by one projection: what is there counts query, key and value of all heads. The output "
-    "projection, which mixes what the heads have found, has parameters too."
+    "Too small by one projection: query, key and value of all heads are counted. The output projection, "
+    "which mixes what the heads have found, has parameters too."
 )
 def without_the_output(embed_dim, num_heads, bias):
     return 3 * embed_dim * (embed_dim + bias)
 
 
 @parameter_count.mistake(
-    "Right without a bias, and the same number with one: `bias` changes nothing. Where it is true, each"
-    " projection has one more parameter for each number that it puts out."
+    "Right without a bias, and the same number with one: `bias` changes nothing. Where it is true, each "
+    "projection has one more parameter for each number that it returns."
 )
 def bias_ignored(embed_dim, num_heads, bias):
     return 4 * embed_dim * embed_dim
 
 
 @parameter_count.mistake(
-    "Right with a bias, too large without one: the biases are counted even where `bias` is False. Count"
-    " them only where there are any."
+    "Right with a bias, too large without one: the biases are counted even where `bias` is False. Count "
+    "them only where `bias` is True."
 )
 def bias_always(embed_dim, num_heads, bias):
     return 4 * embed_dim * (embed_dim + 1)
@@ -121,7 +121,7 @@ def one_head_only(embed_dim, num_heads, bias):
 
 @parameter_count.mistake(
     "The heads were counted as if each saw only its own slice of the embedding. A head's projections "
-    "take in the whole vector, `embed_dim` numbers, and put out the head size."
+    "take the whole vector, `embed_dim` numbers, and return head-size numbers."
 )
 def heads_see_a_slice(embed_dim, num_heads, bias):
     head_size = embed_dim // num_heads
@@ -129,8 +129,8 @@ def heads_see_a_slice(embed_dim, num_heads, bias):
 
 
 @parameter_count.mistake(
-    "The number is right, but it is a float: parameters are counted in whole numbers. `/` makes floats "
-    "even where nothing is left over; divide with `//`, or do not divide at all."
+    "The number is right, but it is a float: parameters are counted in whole numbers. `/` returns a "
+    "float even when the result is a whole number; divide with `//`, or do not divide at all."
 )
 def a_float(embed_dim, num_heads, bias):
     return 3 * num_heads * (embed_dim / num_heads) * (embed_dim + bias) + embed_dim * (embed_dim + bias)
@@ -150,8 +150,8 @@ def head_by_head(embed_dim, num_heads, bias):
 
 
 @parameter_count.also_right(
-    "Lists every matrix by its shape and counts: it cannot go wrong unnoticed, and it works for layers "
-    "that have no closed form."
+    "Lists every matrix by its shape and counts: mistakes are easy to see, and it works for layers that "
+    "have no closed form."
 )
 def from_shapes(embed_dim, num_heads, bias):
     shapes = [(embed_dim // num_heads, embed_dim)] * 3 * num_heads + [(embed_dim, embed_dim)]

@@ -64,9 +64,9 @@ def expect_pictures(lesson, cell_ids) -> None:
 
 def test_one_head_is_drawn_and_its_formulas_are_set_without_a_network(solved, picture, elsewhere):
     lesson = solved(HEAD)
-    lesson.run_above("saved")  # what trains longest comes below
+    lesson.run_above("thirds")
     expect_no_errors(lesson)
-    expect_pictures(lesson, ("untrained-heads", "by-hand", "learning", "mind"))
+    expect_pictures(lesson, ("saved", "untrained-heads", "by-hand", "learning", "mind"))
     picture(lesson.show("mind"), "lesson-4-mind")
     expect_formulas(lesson)
     assert not elsewhere()
@@ -83,9 +83,9 @@ def test_several_heads_are_in_a_row_and_a_mistake_in_the_layer_is_told_by_valida
     lesson.close_dialog()
 
     lesson.write("MultiHeadAttention", right)
-    lesson.run_above("race")
+    lesson.run_above("count-measured")
     expect_no_errors(lesson)
-    expect_pictures(lesson, ("three-heads-picture", "mask-picture"))
+    expect_pictures(lesson, ("race", "three-heads-picture"))
     picture(lesson.show("three-heads-picture"), "lesson-5-heads")
     expect_formulas(lesson)
 
