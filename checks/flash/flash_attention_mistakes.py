@@ -27,8 +27,8 @@ def scaled_by_the_block(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "Each block is a softmax of its own, and the outputs are added. Weights have to be shares of the total "
-    "over *all* keys: carry maximum and total on, or merge parts."
+    "Each block has its own softmax, and the outputs are added. Weights must be shares of the total over "
+    "*all* keys: keep maximum and total from block to block, or merge parts."
 )
 def a_softmax_in_each_block(query, key, value, block_size, causal=False):
     def added(state, scores, some):
@@ -69,8 +69,8 @@ def _add(state, scores, value, of_sums=True, of_total=True, keep=torch.maximum):
 
 
 @flash_attention.mistake(
-    "Where a later block has a larger score, the new maximum is used, but what was summed before still "
-    "belongs to the old one. Multiply output *and* total by exp(old − new) first."
+    "Where a later block has a larger score, the new maximum is used, but the old sums still belong to "
+    "the old one. Multiply output *and* total by exp(old − new) first."
 )
 def nothing_rescaled(query, key, value, block_size, causal=False):
     def added(state, scores, some):
@@ -102,8 +102,8 @@ def total_not_rescaled(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "The maximum is not carried on: each block replaces it by its own, also where an earlier block had a "
-    "larger one. Scores far apart then overflow. Keep the larger of old and new."
+    "The maximum is lost: each block replaces it by its own, even if an earlier block had a larger one. "
+    "Scores far apart then overflow. Keep the larger of old and new."
 )
 def maximum_not_carried(query, key, value, block_size, causal=False):
     return in_blocks(
@@ -112,8 +112,8 @@ def maximum_not_carried(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "The numbers are right as long as scores are small: nothing is taken off before `exp`, and it overflows "
-    "at 88 (in float32; 709 in float64). Take the largest score so far off."
+    "The numbers are right as long as scores are small: nothing is subtracted before `exp`, which "
+    "overflows at 88 (in float32; 709 in float64). Subtract the largest score so far."
 )
 def without_the_maximum(query, key, value, block_size, causal=False):
     def added(state, scores, some):
@@ -153,7 +153,7 @@ def as_many_keys_as_queries(query, key, value, block_size, causal=False):
 
 @flash_attention.mistake(
     "`logsumexp` is the logarithm of the total alone, which was summed after the maximum had been "
-    "taken off. Add the maximum again."
+    "subtracted. Add the maximum again."
 )
 def logarithm_without_the_maximum(query, key, value, block_size, causal=False):
     def done(state):
@@ -163,8 +163,7 @@ def logarithm_without_the_maximum(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "`logsumexp` is in base 2, as some kernels keep it inside. Asked for is the natural logarithm: "
-    "`torch.log`."
+    "`logsumexp` is in base 2, as inside some kernels. Return the natural logarithm: `torch.log`."
 )
 def base_two(query, key, value, block_size, causal=False):
     output, logsumexp = in_blocks(query, key, value, block_size, causal)
@@ -172,8 +171,8 @@ def base_two(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "The second result is the total (or the sum of all exp(score)), where its logarithm is asked for: "
-    "maximum + log(total)."
+    "The second result is the total (or the sum of all exp(score)). Return its logarithm: maximum + "
+    "log(total)."
 )
 def total_for_the_logarithm(query, key, value, block_size, causal=False):
     def done(state):
@@ -193,8 +192,8 @@ def maximum_for_the_logarithm(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "Each block of queries meets only the block of keys at the same place. It has to meet all of them (or, "
-    "causal, all before it): two loops."
+    "Each block of queries meets only the block of keys at the same position. It has to meet all of them "
+    "(causal: all up to it): two loops."
 )
 def own_block_only(query, key, value, block_size, causal=False):
     blocks = zip(*(each.split(block_size, dim=-2) for each in (query, key, value)), strict=False)

@@ -6,14 +6,14 @@ from .blocks import ahead, hidden, in_blocks
 from .flash_attention import flash_attention
 
 
-@flash_attention.mistake("`causal` changes nothing: with it, a query sees no key behind its own place.")
+@flash_attention.mistake("`causal` changes nothing: with it, a query sees no key after its own position.")
 def causal_left_out(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size)
 
 
 @flash_attention.mistake(
-    "Every block hides its own upper triangle, also those far below the diagonal: places were compared "
-    "within the block. Compare places in the *text*: first of the block + place in it."
+    "Every block hides its own upper triangle, also those far below the diagonal: positions were compared"
+    " within the block. Compare positions in the *text*: first of the block + position in it."
 )
 def places_within_the_block(query, key, value, block_size, causal=False):
     def own(first_query, queries, first_key, keys):
@@ -23,8 +23,8 @@ def places_within_the_block(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "The block on the diagonal is seen as a whole: later blocks are left out, and nothing is hidden within "
-    "it. Its queries see keys that come after them."
+    "Later blocks are left out, but nothing is hidden within the block on the diagonal. Its queries see "
+    "keys that come after them."
 )
 def diagonal_seen_whole(query, key, value, block_size, causal=False):
     def nothing(_, queries, __, keys):
@@ -34,15 +34,15 @@ def diagonal_seen_whole(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "A query does not see its own place: hidden is what is *later*, key > query, and not key >= query."
+    "A query does not see its own position. Hide what is *later*: key > query, not key >= query."
 )
 def own_place_hidden(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size, causal, hides=lambda *block: ahead(*block) >= 0)
 
 
 @flash_attention.mistake(
-    "A query does not see its own place: hidden is what is *later*, key > query, and not key >= query. The "
-    "first query sees nothing then, and comes out as 0."
+    "A query does not see its own position. Hide what is *later*: key > query, not key >= query. The "
+    "first query then sees nothing, and its output is 0."
 )
 def own_place_hidden_by_parts(query, key, value, block_size, causal=False):
     def done(state):
@@ -56,7 +56,7 @@ def own_place_hidden_by_parts(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "A query sees one key too many, the one right behind it: hidden is all with key > query."
+    "A query sees one key too many, the one right after it. Hide all keys with key > query."
 )
 def one_key_too_many(query, key, value, block_size, causal=False):
     def all_but_one(*block):
@@ -66,7 +66,7 @@ def one_key_too_many(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "Hidden is the wrong side: each query sees only what comes behind it and itself. Hide where key > query."
+    "The wrong side is hidden: each query sees only itself and what comes after it. Hide where key > query."
 )
 def the_wrong_side(query, key, value, block_size, causal=False):
     def earlier(*block):
@@ -76,8 +76,8 @@ def the_wrong_side(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "The block on the diagonal is left out with those behind it: each query misses its own place and its "
-    "neighbours. Leave out only blocks whose *first* key is behind the *last* query."
+    "The block on the diagonal is left out with those after it: each query misses its own position and "
+    "its neighbours. Leave out only blocks whose *first* key is after the *last* query."
 )
 def diagonal_left_out(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size, causal, seen=lambda first_query, _: first_query)
@@ -100,8 +100,8 @@ def minus_infinity_from_itself(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "Blocks that are hidden as a whole were computed all the same. Half of them are: end the loop over keys "
-    "behind the last query of the block."
+    "Blocks that are hidden as a whole were computed all the same. Half of them are: end the loop over "
+    "keys at the last query of the block."
 )
 def computes_hidden_blocks(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size, causal, seen=None)

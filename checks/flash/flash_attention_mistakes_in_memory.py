@@ -9,16 +9,16 @@ from .flash_attention import flash_attention
 
 
 @flash_attention.mistake(
-    "Somewhere a tensor of T_q × T_k numbers is made: all the scores, or a mask for all of them. It is the "
-    "one thing that this function is to avoid. Take one block of queries and one of keys."
+    "Somewhere a tensor of T_q × T_k numbers is made: all the scores, or a mask for all of them. This "
+    "function exists to avoid that. Take one block of queries and one of keys."
 )
 def the_whole_matrix(query, key, value, block_size, causal=False):
     return plainly(query, key, value, causal)
 
 
 @flash_attention.mistake(
-    "The scores go block by block, but the causal *mask* is made for the whole text: T × T again. Make it "
-    "for a block, from the places of its queries and keys."
+    "The scores go block by block, but the causal *mask* is made for the whole text: T × T again. Make it"
+    " for a block, from the positions of its queries and keys."
 )
 def a_mask_of_all(query, key, value, block_size, causal=False):
     length = query.shape[-2] if causal else 1
@@ -32,7 +32,7 @@ def a_mask_of_all(query, key, value, block_size, causal=False):
 
 @flash_attention.mistake(
     "No tensor is large, but the blocks' scores or weights are all kept (in a list, say) until the end: "
-    "together they are the matrix again. Merge each block at once and let go of it."
+    "together they are the matrix again. Merge each block at once, and do not keep it."
 )
 def keeps_every_block(query, key, value, block_size, causal=False):
     blocks = []
@@ -55,8 +55,8 @@ def a_number_of_blocks(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "Every score is computed twice: once for maximum or total, once for the weights. Carry both on, and "
-    "rescale: one pass over the keys."
+    "Every score is computed twice: once for maximum or total, once for the weights. Keep both from block"
+    " to block, and rescale: one pass over the keys."
 )
 def every_score_twice(query, key, value, block_size, causal=False):
     output, _ = in_blocks(query, key, value, block_size, causal)

@@ -26,8 +26,8 @@ def a_row_of_blocks(query, key, value, block_size, causal=False):
 
 
 @flash_attention.also_right(
-    "Keys outside, queries inside: each block of keys is fetched once, and all queries' sums wait. It is "
-    "how ring attention goes round between machines."
+    "Keys outside, queries inside: each block of keys is fetched once, and the sums of all queries are "
+    "kept. Ring attention does this between machines."
 )
 def keys_outside(query, key, value, block_size, causal=False):
     queries = range(0, query.shape[-2], block_size)

@@ -47,8 +47,8 @@ def scaled_twice(query, key, value, output, logsumexp, grad_output, block_size, 
 
 
 @flash_backward.mistake(
-    "The scores, computed again, are not scaled: the weights are others than in the forward pass, and all "
-    "gradients with them. Divide by √d_k before you take the logsumexp off."
+    "The scores, computed again, are not scaled: the weights differ from those of the forward pass, and "
+    "so do all gradients. Divide by √d_k before you subtract the logsumexp."
 )
 def scores_not_scaled(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     def plain(some_queries, some_keys):
@@ -58,8 +58,8 @@ def scores_not_scaled(query, key, value, output, logsumexp, grad_output, block_s
 
 
 @flash_backward.mistake(
-    "Nothing is taken off in the rows: the gradient of a softmax is weights · (g − the row's weighted mean "
-    "of g), and that mean is the sum of output · grad_output."
+    "Nothing is subtracted in the rows: the gradient of a softmax is weights · (g − the row's weighted "
+    "mean of g), and that mean is the sum of output · grad_output."
 )
 def row_sum_left_out(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     def nothing(output, grad_output):
@@ -69,8 +69,8 @@ def row_sum_left_out(query, key, value, output, logsumexp, grad_output, block_si
 
 
 @flash_backward.mistake(
-    "What is taken off in a row is the *mean* of output · grad_output. It is the sum over the numbers of "
-    "the value."
+    "What is subtracted in a row is the *mean* of output · grad_output. It is the sum over the numbers of"
+    " the value."
 )
 def mean_for_the_row_sum(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     def mean(output, grad_output):
@@ -79,7 +79,7 @@ def mean_for_the_row_sum(query, key, value, output, logsumexp, grad_output, bloc
     return backward(query, key, value, output, logsumexp, grad_output, block_size, causal, rows_of=mean)
 
 
-@flash_backward.mistake("What is taken off in a row is added instead: weights · (g − row sum), with a minus.")
+@flash_backward.mistake("The row sum is added instead of subtracted: weights · (g − row sum), with a minus.")
 def row_sum_added(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     def negative(output, grad_output):
         return -(output * grad_output).sum(dim=-1, keepdim=True)
@@ -88,8 +88,7 @@ def row_sum_added(query, key, value, output, logsumexp, grad_output, block_size,
 
 
 @flash_backward.mistake(
-    "What is taken off in a row is the sum of grad_output alone. It is the sum of output · grad_output: "
-    "what this query's output had to do with the gradient."
+    "What is subtracted in a row is the sum of grad_output alone. It is the sum of output · grad_output."
 )
 def without_the_output(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     def alone(output, grad_output):
@@ -128,7 +127,7 @@ def another_order(query, key, value, output, logsumexp, grad_output, block_size,
 
 @flash_backward.mistake(
     "The numbers are right in float32, but float64 comes back as float32: a tensor was made without a "
-    "dtype, or something casts. What is made like the query takes it from the query."
+    "dtype, or something casts. `torch.zeros_like(query)` takes the dtype from the query."
 )
 def always_float32(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     told = (each.float() for each in (query, key, value, output, logsumexp, grad_output))

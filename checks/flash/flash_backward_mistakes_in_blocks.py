@@ -20,8 +20,8 @@ def a_softmax_in_each_block(query, key, value, output, logsumexp, grad_output, b
 
 
 @flash_backward.mistake(
-    "The weights are not normalised: exp(score) alone, or with the block's own maximum taken off. Take off "
-    "the saved logsumexp, and the rows sum to 1 over all blocks."
+    "The weights are not normalised: exp(score) alone, or with the block's own maximum subtracted. "
+    "Subtract the saved logsumexp, and the rows sum to 1 over all blocks."
 )
 def weights_not_normalised(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     def not_normalised(scores, logsumexp):
@@ -33,8 +33,8 @@ def weights_not_normalised(query, key, value, output, logsumexp, grad_output, bl
 
 
 @flash_backward.mistake(
-    "What is taken off in a row was summed within the block. It is a sum over *all* keys, which no block "
-    "knows: take the sum of output · grad_output, known before the first block."
+    "What is subtracted in a row was summed within the block. It is a sum over *all* keys, which no block"
+    " knows: take the sum of output · grad_output, known before the first block."
 )
 def row_sum_of_the_block(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     def within(weights, of_weights, _):
@@ -45,8 +45,8 @@ def row_sum_of_the_block(query, key, value, output, logsumexp, grad_output, bloc
 
 
 @flash_backward.mistake(
-    "The block on the diagonal is seen as a whole: later blocks are left out, and nothing is hidden within "
-    "it. Its queries send gradients to keys that come after them."
+    "Later blocks are left out, but nothing is hidden within the block on the diagonal. Its queries send "
+    "gradients to keys that come after them."
 )
 def diagonal_seen_whole(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     def behind_the_block(first_query, queries, first_key, keys):
@@ -90,8 +90,8 @@ def query_written_over(query, key, value, output, logsumexp, grad_output, block_
 
 
 @flash_backward.mistake(
-    "The last, shorter block of keys is left out: the number of blocks was rounded down. Its gradients are "
-    "0, and those of the queries lack it. Count up to the end: `range(0, T_k, block_size)`."
+    "The last, shorter block of keys is left out: the number of blocks was rounded down. Its gradients "
+    "are 0, and those of the queries lack its share. Count up to the end: `range(0, T_k, block_size)`."
 )
 def last_keys_left_out(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     whole = max(key.shape[-2] // block_size * block_size, min(block_size, key.shape[-2]))
@@ -102,7 +102,7 @@ def last_keys_left_out(query, key, value, output, logsumexp, grad_output, block_
 
 
 @flash_backward.mistake(
-    "`causal` changes nothing here. What was hidden forwards gets no gradient backwards: hide the same "
+    "`causal` changes nothing here. What was hidden in the forward pass gets no gradient: hide the same "
     "scores when you compute them again."
 )
 def causal_left_out(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
@@ -110,8 +110,8 @@ def causal_left_out(query, key, value, output, logsumexp, grad_output, block_siz
 
 
 @flash_backward.mistake(
-    "Every block hides its own upper triangle, also those below the diagonal: places were compared within "
-    "the block. Compare places in the *text*: first of the block + place in it."
+    "Every block hides its own upper triangle, also those below the diagonal: positions were compared "
+    "within the block. Compare positions in the *text*: first of the block + position in it."
 )
 def places_within_the_block(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     def own(first_query, queries, first_key, keys):
@@ -121,8 +121,8 @@ def places_within_the_block(query, key, value, output, logsumexp, grad_output, b
 
 
 @flash_backward.mistake(
-    "A query's own place is hidden backwards, and was seen forwards: hidden is what is *later*, key > "
-    "query, and not key >= query."
+    "A query's own position is hidden in the backward pass, but was visible in the forward pass. Hide "
+    "what is *later*: key > query, not key >= query."
 )
 def own_place_hidden(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     told = (query, key, value, output, logsumexp, grad_output, block_size, causal)
@@ -139,8 +139,8 @@ def the_whole_matrix(query, key, value, output, logsumexp, grad_output, block_si
 
 
 @flash_backward.mistake(
-    "No tensor is large, but the blocks' weights (or gradients) are all kept until the end: together they "
-    "are the matrix again. Add each block's share at once and let go of it."
+    "No tensor is large, but the blocks' weights (or gradients) are all kept until the end: together they"
+    " are the matrix again. Add each block's share at once, and do not keep it."
 )
 def keeps_every_block(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     blocks = []

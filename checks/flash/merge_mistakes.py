@@ -24,7 +24,7 @@ def outputs_added(one, other):
 
 
 @merge.mistake(
-    "The totals are used as they are, although each belongs to a maximum of its own. Bring both to the "
+    "The totals are used as they are, although each belongs to a maximum of its own. Rescale both to the "
     "larger one first: total · exp(old maximum − new maximum)."
 )
 def neither_rescaled(one, other):
@@ -99,8 +99,8 @@ def maximum_of_the_first(one, other):
 
 
 @merge.mistake(
-    "The new maximum is one number for all queries. Each query keeps its own: `torch.maximum` compares two "
-    "tensors place by place."
+    "The new maximum is one number for all queries. Each query keeps its own: `torch.maximum` compares "
+    "two tensors element by element."
 )
 def one_maximum_for_all(one, other):
     maximum = torch.maximum(one[1].max(), other[1].max()).expand_as(one[1]).clone()
@@ -109,8 +109,8 @@ def one_maximum_for_all(one, other):
 
 
 @merge.mistake(
-    "`maximum` and `total` are right, but the outputs are mixed by the totals as they came. Use for the "
-    "outputs, too, what each total is with the new maximum."
+    "`maximum` and `total` are right, but the outputs are mixed by the totals as they came. Use the "
+    "rescaled totals for the outputs, too."
 )
 def output_by_old_totals(one, other):
     _, maximum, total = right(one, other)
@@ -124,8 +124,8 @@ def maxima_added(one, other):
 
 
 @merge.mistake(
-    "`maximum` holds the logarithm of the sum, and `total` is 1 then: the same information, but not what is "
-    "asked for. `maximum` is the largest score, `total` the sum of exp(score − maximum)."
+    "`maximum` holds the logarithm of the sum, and `total` is 1 then: the same information, but not these"
+    " three results. `maximum` is the largest score, `total` the sum of exp(score − maximum)."
 )
 def logarithm_and_one(one, other):
     output, maximum, total = right(one, other)
@@ -133,8 +133,8 @@ def logarithm_and_one(one, other):
 
 
 @merge.mistake(
-    "The larger maximum is never taken off: exp(maximum) by itself overflows for large scores, or comes out "
-    "as 0 for very small ones. Only differences are safe: exp(old − new)."
+    "The larger maximum is never subtracted: exp(maximum) by itself overflows for large scores, or "
+    "becomes 0 for very small ones. Only differences are safe: exp(old − new)."
 )
 def without_a_shift(one, other):
     maximum, shift = larger(one, other)

@@ -8,8 +8,8 @@ from .merge import larger, merge, right, weighed
 
 
 @merge.mistake(
-    "A query that sees nothing in *either* part comes out as NaN: its new maximum is -inf, and -inf − "
-    "(-inf) is not a number. Take 0 off there, and divide by 1 where the total is 0."
+    "A query that sees nothing in *either* part becomes NaN: its new maximum is -inf, and -inf − (-inf) "
+    "is not a number. Subtract 0 there, and divide by 1 where the total is 0."
 )
 def minus_infinity_from_itself(one, other):
     maximum = torch.maximum(one[1], other[1])
@@ -30,8 +30,8 @@ def zero_by_zero(one, other):
 
 
 @merge.mistake(
-    "One query that sees nothing decides for all: the whole other part was returned. Whether a part is "
-    "empty is a question for each query: `torch.where`, or factors that are 0 there."
+    "If one query sees nothing, the whole other part is returned. Decide for each query whether a part is"
+    " empty: `torch.where`, or factors that are 0 there."
 )
 def one_empty_row_for_all(one, other):
     if one[1].isinf().any():
@@ -42,8 +42,8 @@ def one_empty_row_for_all(one, other):
 
 
 @merge.mistake(
-    "`maximum` is 0 where a query sees nothing in either part. 0 is an ordinary score, so it would count in "
-    "the next merge. It stays -inf: use the 0 for taking off only."
+    "`maximum` is 0 where a query sees nothing in either part. 0 is an ordinary score, so it would count "
+    "in the next merge. It stays -inf: use the 0 for the subtraction only."
 )
 def zero_for_an_empty_maximum(one, other):
     output, maximum, total = right(one, other)
@@ -51,8 +51,8 @@ def zero_for_an_empty_maximum(one, other):
 
 
 @merge.mistake(
-    "`total` is 1 where a query sees nothing in either part. You divide by 1 there, rightly, but the total "
-    "to hand on is 0."
+    "`total` is 1 where a query sees nothing in either part. Dividing by 1 there is right, but the "
+    "returned total is 0."
 )
 def one_for_an_empty_total(one, other):
     output, maximum, total = right(one, other)
@@ -60,8 +60,8 @@ def one_for_an_empty_total(one, other):
 
 
 @merge.mistake(
-    "-inf was replaced by a very low number for good: `maximum` says -1e9, or the smallest float, where a "
-    "query sees nothing. It stays -inf."
+    "-inf was replaced by a very low number: `maximum` is -1e9, or the smallest float, where a query sees"
+    " nothing. Return -inf."
 )
 def a_fixed_low_maximum(one, other):
     output, maximum, total = right(one, other)
@@ -70,7 +70,8 @@ def a_fixed_low_maximum(one, other):
 
 @merge.mistake(
     "The results are right, but a gradient is NaN where a query sees nothing: NaN was computed there and "
-    "replaced afterwards, and the backward pass still goes through it. Never compute it: take 0 off there."
+    "replaced afterwards, and the backward pass still goes through it. Never compute it: subtract 0 "
+    "there."
 )
 def repaired_afterwards(one, other):
     maximum = torch.maximum(one[1], other[1])

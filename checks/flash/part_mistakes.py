@@ -29,8 +29,7 @@ def scaled_by_the_values(query, key, value, mask=None):
 
 
 @part.mistake(
-    "`output` is the weighted *sum* of the values, where the weighted mean is asked for. Divide it by the "
-    "total, row by row."
+    "`output` is the weighted *sum* of the values, not the weighted mean. Divide it by the total, row by row."
 )
 def a_sum_for_the_mean(query, key, value, mask=None):
     output, maximum, total = _part(query, key, value, mask)
@@ -38,8 +37,8 @@ def a_sum_for_the_mean(query, key, value, mask=None):
 
 
 @part.mistake(
-    "`total` is 1 everywhere: it was summed after the softmax. It is the sum of exp(score − maximum), what "
-    "the softmax divides by: this is what two parts are weighed with."
+    "`total` is 1 everywhere: it was summed after the softmax. It is the sum of exp(score − maximum), "
+    "which the softmax divides by and `merge` weighs parts by."
 )
 def total_of_the_weights(query, key, value, mask=None):
     output, maximum, total = _part(query, key, value, mask)
@@ -47,8 +46,8 @@ def total_of_the_weights(query, key, value, mask=None):
 
 
 @part.mistake(
-    "`total` is the sum of exp(score), without the maximum taken off. It belongs to the maximum that is "
-    "returned beside it, and it overflows for large scores: sum exp(score − maximum)."
+    "`total` is the sum of exp(score), without subtracting the maximum. It belongs to the maximum that is"
+    " returned beside it, and it overflows for large scores: sum exp(score − maximum)."
 )
 def total_without_the_maximum(query, key, value, mask=None):
     output, maximum, _ = _part(query, key, value, mask)
@@ -56,8 +55,7 @@ def total_without_the_maximum(query, key, value, mask=None):
 
 
 @part.mistake(
-    "`total` is the logarithm of what is asked for. Return the sum itself; only `flash_attention` returns a "
-    "logarithm."
+    "`total` is the logarithm of the sum. Return the sum itself; only `flash_attention` returns a logarithm."
 )
 def logarithm_for_the_total(query, key, value, mask=None):
     output, maximum, total = _part(query, key, value, mask)
@@ -65,8 +63,8 @@ def logarithm_for_the_total(query, key, value, mask=None):
 
 
 @part.mistake(
-    "`maximum` is the log of the sum of all exp(score), where the largest score is asked for: with that "
-    "maximum the total would be 1."
+    "`maximum` is the log of the sum of all exp(score). It should be the largest score; with your maximum"
+    " the total would be 1."
 )
 def logsumexp_for_the_maximum(query, key, value, mask=None):
     output, maximum, total = _part(query, key, value, mask)
@@ -82,8 +80,8 @@ def maximum_before_scaling(query, key, value, mask=None):
 
 
 @part.mistake(
-    "One maximum for all queries was taken off. Each query has its own: the largest score over the keys, "
-    "the last axis."
+    "One maximum was subtracted for all queries. Each query has its own: the largest score over the keys,"
+    " the last axis."
 )
 def one_maximum_for_all(query, key, value, mask=None):
     scores = scaled_scores(query, key, mask)
@@ -118,10 +116,7 @@ def another_order(query, key, value, mask=None):
     return output, total, maximum
 
 
-@part.mistake(
-    "The exponentials are of base 2, as inside of some kernels, but the total is asked for in base e: "
-    "`torch.exp`."
-)
+@part.mistake("The exponentials are of base 2, as in some kernels, but the total has base e: `torch.exp`.")
 def base_two(query, key, value, mask=None):
     scores = scaled_scores(query, key, mask)
     maximum = scores.amax(dim=-1)

@@ -7,7 +7,7 @@ from attention_lab.authoring.mask_sentences import HIDDEN_SCORES_ARE_ZERO
 from .part import finish, part, scaled_scores, shares
 
 
-@part.mistake("The mask is turned round: True says that a query may attend. Hide where it is False: `~mask`.")
+@part.mistake("The mask is inverted: True means that a query may attend. Hide where it is False: `~mask`.")
 def mask_turned_round(query, key, value, mask=None):
     return _part(scaled_scores(query, key, None if mask is None else ~mask), value)
 
@@ -24,8 +24,8 @@ def hidden_scores_are_zero(query, key, value, mask=None):
 
 
 @part.mistake(
-    "The largest score was looked for among the hidden ones as well. The mean hardly shows it, but maximum "
-    "and total belong to what is attended to: hide first, then take the maximum."
+    "The maximum was taken over hidden scores as well. The mean hardly shows it, but maximum and total "
+    "are those of the visible keys: hide first, then take the maximum."
 )
 def maximum_of_the_hidden(query, key, value, mask=None):
     maximum = scaled_scores(query, key).amax(dim=-1)
@@ -45,8 +45,8 @@ def total_of_the_hidden_too(query, key, value, mask=None):
 
 
 @part.mistake(
-    "A query with nothing to attend to comes out as NaN: its maximum is -inf, and -inf − (-inf) is not a "
-    "number. Take 0 off such a row instead, and divide by 1 where the total is 0."
+    "A query with nothing to attend to becomes NaN: its maximum is -inf, and -inf − (-inf) is not a "
+    "number. Subtract 0 in such a row instead, and divide by 1 where the total is 0."
 )
 def minus_infinity_from_itself(query, key, value, mask=None):
     scores = scaled_scores(query, key, mask)
@@ -69,9 +69,9 @@ def zero_by_zero(query, key, value, mask=None):
 
 
 @part.mistake(
-    "A query with nothing to attend to has a fixed low number, -1e9 or the smallest float, as its maximum, "
-    "and counts its hidden keys. Its part is (0, -inf, 0): hide with -inf, and see to it that no NaN comes "
-    "out."
+    "A query with nothing to attend to has a fixed low number, -1e9 or the smallest float, as its "
+    "maximum, and counts its hidden keys. Its part is (0, -inf, 0): hide with -inf, and make sure that no"
+    " NaN results."
 )
 def a_fixed_low_score(query, key, value, mask=None):
     scores = scaled_scores(query, key)
@@ -88,7 +88,7 @@ def zero_for_an_empty_maximum(query, key, value, mask=None):
 
 
 @part.mistake(
-    "`total` is 1 for a query with nothing to attend to. You divide by 1 there, rightly, but its total is "
+    "`total` is 1 for a query with nothing to attend to. Dividing by 1 there is right, but its total is "
     "0: it has no key at all."
 )
 def one_for_an_empty_total(query, key, value, mask=None):
@@ -97,9 +97,9 @@ def one_for_an_empty_total(query, key, value, mask=None):
 
 
 @part.mistake(
-    "The results are right, but a gradient is NaN where a query has nothing to attend to: NaN was computed "
-    "there and replaced afterwards, and the backward pass still goes through it. Never compute it: take 0 "
-    "off such a row."
+    "The results are right, but a gradient is NaN where a query has nothing to attend to: NaN was "
+    "computed there and replaced afterwards, and the backward pass still goes through it. Never compute "
+    "it: subtract 0 in such a row."
 )
 def repaired_afterwards(query, key, value, mask=None):
     scores = scaled_scores(query, key, mask)

@@ -52,8 +52,8 @@ def keys_only(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2
 
 
 @cache_bytes.mistake(
-    "Half as much again as is right: three tensors are counted in each layer. Queries are not kept: no "
-    "later token asks for an old query. Count keys and values."
+    "Three halves of what is right: three tensors are counted in each layer. Queries are not kept: no "
+    "later token uses an old query. Count keys and values."
 )
 def queries_too(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     return 3 * layers * batch * length * num_kv_heads * head_size * bytes_per_number
@@ -114,16 +114,16 @@ def the_square_of_the_length(layers, batch, length, num_kv_heads, head_size, byt
 
 
 @cache_bytes.mistake(
-    "The square of the whole width is counted: those are the weights of the projections, which are the "
-    "model's. The cache holds their results: `num_kv_heads` times `head_size` numbers for a token."
+    "The square of the whole width is counted: those are the weights of the projections, which belong to "
+    "the model. The cache holds their results: `num_kv_heads` times `head_size` numbers for a token."
 )
 def the_projections(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     return 2 * layers * batch * length * (num_kv_heads * head_size) ** 2 * bytes_per_number
 
 
 @cache_bytes.mistake(
-    "This is in kibibytes: it was divided by 1024. Bytes are asked for, as a whole number; turn them into"
-    " larger units only where they are printed."
+    "This is in kibibytes: it was divided by 1024. Return bytes, as a whole number; turn them into larger"
+    " units only where they are printed."
 )
 def kibibytes(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     return 2 * layers * batch * length * num_kv_heads * head_size * bytes_per_number // 1024

@@ -9,9 +9,9 @@ from .cached_attention import Right, cached_attention
 
 
 @cached_attention.mistake(
-    "Right without a cache; behind one, the mask begins at the wrong place: new token i sees the first i "
-    "+ 1 keys, as if there were no past. It may see all of the past and the new ones up to itself: shift "
-    "the diagonal by T_past."
+    "Right without a cache; after one, the mask starts at the wrong position: new token i sees the first "
+    "i + 1 keys, as if there were no past. It may see all of the past and the new ones up to itself: "
+    "shift the diagonal by T_past."
 )
 class NoOffset(Right):
     def mask(self, new, total):
@@ -29,7 +29,7 @@ class NoMask(Right):
 
 @cached_attention.mistake(
     "Right without a cache; with one, nothing is hidden among the new tokens. That is harmless for one "
-    "new token, and wrong for several: token i may not see the new ones behind it."
+    "new token, and wrong for several: token i may not see the new ones after it."
 )
 class NoMaskBehindACache(Right):
     def mask(self, new, total):
@@ -38,7 +38,7 @@ class NoMaskBehindACache(Right):
 
 
 @cached_attention.mistake(
-    "The mask's border is one place too far to the right: each new token also sees the one after it. "
+    "The mask's border is one position too far to the right: each new token also sees the one after it. "
     "It should see all of the past, the new ones before it, and itself."
 )
 class OneTooFar(Right):
@@ -48,7 +48,7 @@ class OneTooFar(Right):
 
 @cached_attention.mistake(
     "A token does not see itself when there is a past: the mask is shifted one too little. New token i "
-    "may see the past and the new ones up to and with itself."
+    "may see the past and the new ones up to and including itself."
 )
 class NotItself(Right):
     def mask(self, new, total):
@@ -56,7 +56,7 @@ class NotItself(Right):
 
 
 @cached_attention.mistake(
-    "Behind a cache the new tokens see the past and themselves only, not the new ones before them. These "
+    "After a cache the new tokens see the past and themselves only, not the new ones before them. These "
     "come earlier too: new token i may see new tokens 0 to i."
 )
 class NoNewTokensBefore(Right):
@@ -128,8 +128,8 @@ class PastFromThePair(PastFromAnAxis):
 
 
 @cached_attention.mistake(
-    "The mask is turned round: a token sees what comes after it, and nothing before. True means may "
-    "attend: on the diagonal and to its left."
+    "The mask is inverted: a token sees what comes after it, and nothing before. True means may attend: "
+    "on the diagonal and to its left."
 )
 class MaskTurnedRound(Right):
     def mask(self, new, total):
@@ -164,7 +164,7 @@ class MergesWithoutTranspose(Right):
 
 
 @cached_attention.mistake(
-    "Right wherever E can be shared out among the heads, but an E that cannot is not refused. Test it in "
+    "Right where E is divisible by the number of heads, but another E is not refused. Test it in "
     "`__init__` and raise a ValueError that names `embed_dim` and `num_heads`."
 )
 class RefusesNothing(Right):
@@ -176,7 +176,7 @@ class RefusesNothing(Right):
 
 
 @cached_attention.mistake(
-    "`bias=True` changes nothing: the projections are made without one. Hand `bias` on to all four."
+    "`bias=True` changes nothing: the projections are made without one. Pass `bias` to all four."
 )
 class BiasIgnored(Right):
     def __init__(self, embed_dim, num_heads, bias=False):
@@ -184,8 +184,8 @@ class BiasIgnored(Right):
 
 
 @cached_attention.mistake(
-    "The projections have a bias although none was asked for: `nn.Linear` makes one unless it is told not"
-    " to. Hand `bias` on to all four, False by default."
+    "`nn.Linear` makes a bias by default, so the projections have one. Pass `bias` to all "
+    "four, False by default."
 )
 class BiasAlways(Right):
     def __init__(self, embed_dim, num_heads, bias=True):

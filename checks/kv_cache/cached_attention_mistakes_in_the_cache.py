@@ -6,8 +6,8 @@ from .cached_attention import Right, cached_attention
 
 
 @cached_attention.mistake(
-    "The cache is joined along the wrong axis: the numbers of a head became more, not the tokens. Tokens "
-    "are the third axis of (B, H, T, D): join along that one."
+    "The cache is joined along the wrong axis: each head got more numbers, instead of more tokens. Tokens"
+    " are the third axis of (B, H, T, D): join along that one."
 )
 class JoinsTheNumbers(Right):
     def join(self, past, new):
@@ -33,7 +33,7 @@ class NewOnesFirst(Right):
 
 
 @cached_attention.mistake(
-    "The cache that is handed in is never used: new tokens see only each other. Put its keys and values "
+    "The cache that is passed in is never used: new tokens see only each other. Put its keys and values "
     "before the new ones."
 )
 class IgnoresTheCache(Right):
@@ -51,7 +51,7 @@ class KeepsTheNewOnly(Right):
 
 
 @cached_attention.mistake(
-    "The cache that was handed in comes back unchanged: the new tokens are not in it, and the next step "
+    "The cache that was passed in comes back unchanged: the new tokens are not in it, and the next step "
     "does not see them. Return the joined keys and values."
 )
 class HandsBackTheOldCache(Right):
@@ -61,7 +61,7 @@ class HandsBackTheOldCache(Right):
 
 
 @cached_attention.mistake(
-    "The numbers are right, but the list that was handed in as the cache was written into: it holds the "
+    "The numbers are right, but the list that was passed in as the cache was written into: it holds the "
     "longer keys and values now, and a second text that continues it sees too much. Return a new pair."
 )
 class WritesIntoTheList(Right):
@@ -104,7 +104,7 @@ class HeadsMerged(Right):
 
 
 @cached_attention.mistake(
-    "The cache that was handed in is changed in place: continued a second time, the same cache gives "
+    "The cache that was passed in is changed in place: continued a second time, the same cache gives "
     "another answer. Make new tensors by joining, and leave what comes in as it is."
 )
 class ChangesTheCacheInPlace(Right):
@@ -119,7 +119,8 @@ class ChangesTheCacheInPlace(Right):
 
 @cached_attention.mistake(
     "The layer remembers: keys and values are kept in the module itself, so a second text, or a second "
-    "way on from the same cache, sees what is not its own. Keep everything in the cache that you return."
+    "continuation of the same cache, sees tokens of another text. Keep everything in the cache that you "
+    "return."
 )
 class KeepsTheCacheInItself(Right):
     memory = None
@@ -131,8 +132,8 @@ class KeepsTheCacheInItself(Right):
 
 
 @cached_attention.mistake(
-    "Keys and values are written into one buffer of the layer's: two ways on from the same cache share it, "
-    "and the second overwrites what the first has kept. Make new tensors by joining."
+    "Keys and values are written into one buffer of the layer: two continuations of the same cache share "
+    "it, and the second overwrites what the first has kept. Make new tensors by joining."
 )
 class OneBufferForAll(Right):
     buffers = None
@@ -148,9 +149,9 @@ class OneBufferForAll(Right):
 
 
 @cached_attention.mistake(
-    "Where gradients are off, keys and values are written into one buffer: two ways on from the same cache "
-    "share it, and the second overwrites what the first has kept. Make new tensors by joining, with "
-    "gradients and without."
+    "Where gradients are off, keys and values are written into one buffer: two continuations of the same "
+    "cache share it, and the second overwrites what the first has kept. Make new tensors by joining, with"
+    " gradients and without."
 )
 class OneBufferWithoutGradients(OneBufferForAll):
     def returned_cache(self, new, total):

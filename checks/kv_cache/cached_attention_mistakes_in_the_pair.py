@@ -3,16 +3,14 @@
 from .cached_attention import Right, cached_attention
 
 
-@cached_attention.mistake(
-    "Key and value have changed places in the cache that comes back. The pair is (key, value)."
-)
+@cached_attention.mistake("Key and value are swapped in the cache that comes back. The pair is (key, value).")
 class ValueFirst(Right):
     def returned_cache(self, new, total):
         return total[1], total[0]
 
 
 @cached_attention.mistake(
-    "Key and value change places as the cache is read: new keys are joined to old values, and new values "
+    "Key and value are swapped when the cache is read: new keys are joined to old values, and new values "
     "to old keys. The pair is (key, value): the old keys are its first entry."
 )
 class ReadsTheValueFirst(Right):
@@ -22,7 +20,7 @@ class ReadsTheValueFirst(Right):
 
 @cached_attention.mistake(
     "The new keys are joined to the old values as well as to the old keys, and the new values are never "
-    "used. A slip of copy and paste: new values belong behind the old values."
+    "used. A copy-and-paste slip: new values belong after the old values."
 )
 class NewKeysBehindOldValues(Right):
     def behind(self, cache, key, value):
@@ -31,7 +29,7 @@ class NewKeysBehindOldValues(Right):
 
 @cached_attention.mistake(
     "The new values are joined to the old keys as well as to the old values, and the new keys are never "
-    "used. A slip of copy and paste: new keys belong behind the old keys."
+    "used. A copy-and-paste slip: new keys belong after the old keys."
 )
 class NewValuesBehindOldKeys(Right):
     def behind(self, cache, key, value):
@@ -39,8 +37,8 @@ class NewValuesBehindOldKeys(Right):
 
 
 @cached_attention.mistake(
-    "The new values are joined to the keys, which hold old and new tokens already, so the values come out "
-    "longer than the keys. A slip of copy and paste: new values belong behind the old values, the second "
+    "The new values are joined to the keys, which hold old and new tokens already, so the values come out"
+    " longer than the keys. A copy-and-paste slip: new values belong after the old values, the second "
     "entry of the cache."
 )
 class ValuesBehindJoinedKeys(Right):
@@ -50,7 +48,7 @@ class ValuesBehindJoinedKeys(Right):
 
 
 @cached_attention.mistake(
-    "The old keys are read twice, and the old values never. A slip of copy and paste: the second entry of "
+    "The old keys are read twice, and the old values never. A copy-and-paste slip: the second entry of "
     "the cache holds the values."
 )
 class OldKeysTwice(Right):
@@ -59,8 +57,8 @@ class OldKeysTwice(Right):
 
 
 @cached_attention.mistake(
-    "The old values are read twice, and the old keys never. A slip of copy and paste: the first entry of the "
-    "cache holds the keys."
+    "The old values are read twice, and the old keys never. A copy-and-paste slip: the first entry of the"
+    " cache holds the keys."
 )
 class OldValuesTwice(Right):
     def forward(self, x, cache=None):
@@ -68,8 +66,8 @@ class OldValuesTwice(Right):
 
 
 @cached_attention.mistake(
-    "The old values are not joined: the keys are kept twice, as key and as value. A slip of copy and "
-    "paste: the second of the pair holds the values."
+    "The old values are not joined: the keys are kept twice, as key and as value. A copy-and-paste slip: "
+    "the second of the pair holds the values."
 )
 class KeysTwice(Right):
     def returned_cache(self, new, total):

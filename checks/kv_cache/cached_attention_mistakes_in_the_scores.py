@@ -34,8 +34,8 @@ class ScaledByTheHeadSize(Right):
 
 
 @cached_attention.mistake(
-    "The softmax runs over the queries: each key shares out its weight among them. Each query shares out "
-    "its own among the keys, which are the last axis of the scores (B, H, T_new, T)."
+    "The softmax runs over the queries: each key divides its weight among them. Each query divides its "
+    "weight among the keys, which are the last axis of the scores (B, H, T_new, T)."
 )
 class SoftmaxOverTheQueries(Right):
     def weigh(self, scores):
@@ -61,7 +61,7 @@ class FilledTooHigh(Right):
 
 
 @cached_attention.mistake(
-    "Hidden scores are filled with -1e4, and a score that is seen may be as low: then the hidden ones get "
+    "Hidden scores are filled with -1e4, and a visible score may be as low: then the hidden ones get "
     "weight beside it. Set them to -inf before the softmax."
 )
 class FilledWithMinusTenThousand(Right):
@@ -70,8 +70,8 @@ class FilledWithMinusTenThousand(Right):
 
 
 @cached_attention.mistake(
-    "The weights are hidden after the softmax, so the rows do not sum to 1 any more. Hide the scores "
-    "before it, with -inf."
+    "The weights are hidden after the softmax, so the rows no longer sum to 1. Hide the scores before it,"
+    " with -inf."
 )
 class MasksAfterTheSoftmax(Right):
     def weigh(self, scores):

@@ -4,7 +4,7 @@ from .cached_attention import Right, cached_attention
 
 
 @cached_attention.mistake(
-    "Nothing is returned: is the `return` line missing? A pair is asked for, (output, cache)."
+    "Nothing is returned: is the `return` line missing? Return a pair, (output, cache)."
 )
 class ReturnsNothing(Right):
     def forward(self, x, cache=None):
@@ -12,8 +12,8 @@ class ReturnsNothing(Right):
 
 
 @cached_attention.mistake(
-    "Output, key and value come back side by side, three results. Two are asked for, (output, cache): the "
-    "cache is one pair, (key, value), so that the caller can hand it on as it is."
+    "Output, key and value come back side by side, three results. Return two, (output, cache): the cache "
+    "is one pair, (key, value), so that the caller can hand it on as it is."
 )
 class KeyAndValueApart(Right):
     def forward(self, x, cache=None):
@@ -28,8 +28,8 @@ class WithWeights(Right):
 
 
 @cached_attention.mistake(
-    "The weights come back as well, (B, H, T_new, T), three results. Two are asked for, (output, cache): "
-    "leave out the weights and return the cache as one pair, (key, value)."
+    "The weights come back as well, (B, H, T_new, T), three results. Return two, (output, cache): leave "
+    "out the weights and return the cache as one pair, (key, value)."
 )
 class WeightsToo(WithWeights):
     def forward(self, x, cache=None):
@@ -38,8 +38,8 @@ class WeightsToo(WithWeights):
 
 
 @cached_attention.mistake(
-    "The averaged weights come back as well, as in lesson 6: three results. Two are asked for, (output, "
-    "cache): leave out the weights and return the cache as one pair, (key, value)."
+    "The averaged weights come back as well, as in lesson 6: three results. Return two, (output, cache): "
+    "leave out the weights and return the cache as one pair, (key, value)."
 )
 class MeanWeightsToo(WithWeights):
     def forward(self, x, cache=None):
@@ -79,7 +79,7 @@ class KeepsTheQueries(Right):
 
 
 @cached_attention.mistake(
-    "Only the output comes back. A pair is asked for, (output, cache), also where no cache was handed in."
+    "Only the output comes back. Return a pair, (output, cache), also where no cache was passed in."
 )
 class OutputOnly(Right):
     def forward(self, x, cache=None):
@@ -87,7 +87,7 @@ class OutputOnly(Right):
 
 
 @cached_attention.mistake(
-    "Without a cache, none comes back: after the prompt there is nothing to go on with. Return keys and "
+    "Without a cache, none is returned, and generation cannot continue after the prompt. Return keys and "
     "values in any case."
 )
 class NoCacheAtFirst(Right):

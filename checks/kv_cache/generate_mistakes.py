@@ -34,7 +34,7 @@ def everything_at_each_step(step, tokens, new_tokens):
 
 @generate.mistake(
     "The whole text is passed at every step together with the cache, which holds it already: so each "
-    "token is seen several times. Behind the prompt, pass the newest token alone."
+    "token is seen several times. After the prompt, pass the newest token alone."
 )
 def whole_text_and_the_cache(step, tokens, new_tokens):
     cache = None
@@ -60,7 +60,7 @@ def the_prompt_at_every_step(step, tokens, new_tokens):
 
 @generate.mistake(
     "The cache is thrown away: each new token is passed alone and with None, so the model has forgotten "
-    "all before it. Keep the second thing that `step` returns and hand it to the next step."
+    "all before it. Keep the second result of `step` and pass it to the next step."
 )
 def forgets_the_cache(step, tokens, new_tokens):
     ids = tokens
@@ -73,7 +73,7 @@ def forgets_the_cache(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "The cache of the prompt is handed to every later step: the tokens made since are not in it. Assign "
+    "The cache of the prompt is passed to every later step: the tokens made since are not in it. Assign "
     "the cache again at each step."
 )
 def the_first_cache_for_ever(step, tokens, new_tokens):
@@ -88,8 +88,8 @@ def the_first_cache_for_ever(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "The next token is drawn at random from the softmax of the logits: that is sampling. Greedy is asked "
-    "for: take the place of the largest logit."
+    "The next token is drawn at random from the softmax of the logits: that is sampling. Greedy "
+    "generation takes the position of the largest logit."
 )
 def samples(step, tokens, new_tokens):
     generator = torch.Generator().manual_seed(0)
@@ -101,7 +101,7 @@ def samples(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "Among equal maxima the last is taken, as sorting does. The first is asked for: `argmax` gives it."
+    "Among equal maxima the last is taken, as sorting does. Take the first: `argmax` returns it."
 )
 def the_last_of_equals(step, tokens, new_tokens):
     def last(logits):
@@ -112,8 +112,8 @@ def the_last_of_equals(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "The logits of the first place are read: they say what follows the first token. What comes next "
-    "is in the last row, `logits[:, -1]`."
+    "The logits of the first position are read: they say what follows the first token. What comes next is"
+    " in the last row, `logits[:, -1]`."
 )
 def the_first_row(step, tokens, new_tokens):
     return _loop(step, tokens, new_tokens, lambda logits: logits[:, 0].argmax(dim=-1, keepdim=True))
@@ -173,7 +173,7 @@ def one_token_too_few(step, tokens, new_tokens):
 
 @generate.mistake(
     "The prompt is fed one token at a time: as many steps as it is long, where one is enough. Pass the "
-    "whole prompt at once; the causal layer computes all its places side by side."
+    "whole prompt at once; the causal layer computes all its positions at once."
 )
 def the_prompt_token_by_token(step, tokens, new_tokens):
     cache, pieces = None, [tokens]
@@ -220,7 +220,7 @@ def gradients_off_for_good(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "Gradients are switched on afterwards even where they were off before. Put back what was there: "
+    "Gradients are switched on afterwards even where they were off before. Restore the mode from before: "
     "`torch.no_grad` as a context does."
 )
 def gradients_on_afterwards(step, tokens, new_tokens):

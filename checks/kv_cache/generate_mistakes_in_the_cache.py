@@ -6,8 +6,8 @@ from .generate import generate
 
 
 @generate.mistake(
-    "The cache is read: its truth value, its length or an entry of it is asked for. It is the step's own, "
-    "whatever it is made of: hand it on as it came, and ask no more than whether it is None."
+    "The cache is read: its truth value, its length or one of its entries. Only `step` knows what it is "
+    "made of: pass it on as it came, and test at most whether it is None."
 )
 def reads_the_cache(step, tokens, new_tokens):
     ids, cache = tokens, None
@@ -20,8 +20,9 @@ def reads_the_cache(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "The last token of the prompt is passed again behind the prompt, which the cache holds already: it is "
-    "seen twice. The logits of the prompt's own step say what comes next: take its last row."
+    "The last token of the prompt is passed a second time after the prompt, which the cache holds "
+    "already: it is seen twice. The logits of the prompt's own step say what comes next: take its last "
+    "row."
 )
 def the_last_prompt_token_again(step, tokens, new_tokens):
     with torch.no_grad():
@@ -35,8 +36,8 @@ def the_last_prompt_token_again(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "The prompt is passed twice: once to fill the cache, and then once more behind it. The step that fills "
-    "the cache returns logits as well: read the first new token from them."
+    "The prompt is passed twice: once to fill the cache, and then a second time after it. The step that "
+    "fills the cache returns logits as well: read the first new token from them."
 )
 def the_prompt_twice(step, tokens, new_tokens):
     ids = tokens

@@ -16,8 +16,8 @@ class RepeatsWholeRows(Right):
 
 
 @grouped_query_attention.mistake(
-    "The keys are shared out in one order and the values in another, so a head weighs by one key/value "
-    "head and reads another. Query head h uses head h // groups of both."
+    "Keys and values are repeated in different orders, so a head takes its weights from one key/value "
+    "head and its values from another. Query head h uses head h // groups of both."
 )
 class ValuesInAnotherOrder(Right):
     def forward(self, x, mask=None):
@@ -30,8 +30,8 @@ class ValuesInAnotherOrder(Right):
 
 
 @grouped_query_attention.mistake(
-    "All query heads use the first key/value head; the others are made and never asked. Query head h uses"
-    " head h // groups."
+    "All query heads use the first key/value head; the others are made and never used. Query head h uses "
+    "head h // groups."
 )
 class FirstHeadForAll(Right):
     def share(self, x):
@@ -78,8 +78,8 @@ class ForgetsTheOutputProjection(Right):
 
 
 @grouped_query_attention.mistake(
-    "Query heads that cannot be shared out among the keys are not refused. Where `num_heads % "
-    "num_kv_heads` is not 0, raise a ValueError that names both."
+    "A number of query heads that is not divisible by the number of key/value heads is not refused. Where"
+    " `num_heads % num_kv_heads` is not 0, raise a ValueError that names both."
 )
 class RefusesNoGroups(Right):
     def refuse(self, embed_dim, num_heads, num_kv_heads):
@@ -88,8 +88,9 @@ class RefusesNoGroups(Right):
 
 
 @grouped_query_attention.mistake(
-    "The key/value heads are held against the width: a width that both numbers of heads divide goes through, "
-    "although the query heads cannot share the keys. It is `num_heads` that `num_kv_heads` has to divide."
+    "The number of key/value heads is compared with the width: a width that is divisible by both numbers "
+    "of heads passes, although `num_heads` is not divisible by `num_kv_heads`. Test `num_heads % "
+    "num_kv_heads`."
 )
 class RefusesByTheWidth(Right):
     def refuse(self, embed_dim, num_heads, num_kv_heads):
@@ -100,8 +101,8 @@ class RefusesByTheWidth(Right):
 
 
 @grouped_query_attention.mistake(
-    "A width that cannot be shared out among the heads is not refused. Where `embed_dim % num_heads` is "
-    "not 0, raise a ValueError that names both."
+    "A width that is not divisible by the number of heads is not refused. Where `embed_dim % num_heads` "
+    "is not 0, raise a ValueError that names both."
 )
 class RefusesNoWidth(Right):
     def refuse(self, embed_dim, num_heads, num_kv_heads):
@@ -110,7 +111,7 @@ class RefusesNoWidth(Right):
 
 
 @grouped_query_attention.mistake(
-    "`bias=True` changes nothing: the projections are made without one. Hand `bias` on to all four."
+    "`bias=True` changes nothing: the projections are made without one. Pass `bias` to all four."
 )
 class BiasIgnored(Right):
     def __init__(self, embed_dim, num_heads, num_kv_heads, bias=False):
@@ -118,8 +119,8 @@ class BiasIgnored(Right):
 
 
 @grouped_query_attention.mistake(
-    "The numbers are right, but keys and values are taken out of the graph before they are shared out, so"
-    " `key` and `value` never learn. Leave out `.detach()` and `.data`."
+    "The numbers are right, but keys and values are taken out of the graph before they are repeated, so "
+    "`key` and `value` never learn. Leave out `.detach()` and `.data`."
 )
 class SharesDetached(Right):
     def share(self, x):

@@ -14,17 +14,15 @@ from .grouped_query_attention import Right, grouped_query_attention
 
 
 @grouped_query_attention.mistake(
-    "`weights` are the sum over the heads, so their rows sum to H instead of 1. The average was asked "
-    "for: `mean`."
+    "`weights` are the sum over the heads, so their rows sum to H instead of 1. The average is wanted: "
+    "`mean`."
 )
 class WeightsSummed(Right):
     def over_heads(self, weights):
         return weights.sum(dim=1)
 
 
-@grouped_query_attention.mistake(
-    "`weights` are those of head 0 only. Their average over all heads was asked for."
-)
+@grouped_query_attention.mistake("`weights` are those of head 0 only. Return their average over all heads.")
 class WeightsOfTheFirstHead(Right):
     def over_heads(self, weights):
         return weights[:, 0]
@@ -40,7 +38,7 @@ class WeightsOfOneHeadAGroup(Right):
 
 
 @grouped_query_attention.mistake(
-    "`weights` of all heads come back, (B, H, T, T). Their average over the heads was asked for, (B, T, T)."
+    "`weights` of all heads come back, (B, H, T, T). Return their average over the heads, (B, T, T)."
 )
 class WeightsOfAllHeads(Right):
     def over_heads(self, weights):

@@ -12,7 +12,7 @@ class CachedAttention(nn.Module):
     def __init__(self, embed_dim, num_heads, bias=False):
         super().__init__()
         if embed_dim % num_heads != 0:
-            raise ValueError(f"embed_dim {embed_dim} cannot be shared out among {num_heads} heads")
+            raise ValueError(f"embed_dim {embed_dim} is not divisible by {num_heads} heads")
         self.num_heads = num_heads
         self.query, self.key, self.value, self.output = (
             nn.Linear(embed_dim, embed_dim, bias=bias) for _ in range(4)
@@ -54,7 +54,7 @@ class GroupedQueryAttention(nn.Module):
     def __init__(self, embed_dim, num_heads, num_kv_heads, bias=False):
         super().__init__()
         if embed_dim % num_heads != 0:
-            raise ValueError(f"embed_dim {embed_dim} cannot be shared out among {num_heads} heads")
+            raise ValueError(f"embed_dim {embed_dim} is not divisible by {num_heads} heads")
         if num_heads % num_kv_heads != 0:
             raise ValueError(f"{num_heads} heads cannot share {num_kv_heads} key/value heads evenly")
         self.num_heads, self.num_kv_heads = num_heads, num_kv_heads

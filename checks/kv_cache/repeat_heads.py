@@ -47,16 +47,16 @@ def gradients(draw):
 
 
 @repeat_heads.mistake(
-    "The heads come as 0, 1, 2, …, 0, 1, 2, …: `repeat` (and `torch.cat` of copies) puts the whole row of"
-    " heads behind itself. Head h should be h // groups, so 0, 0, …, 1, 1, …: repeat each head by itself."
+    "The heads come as 0, 1, 2, …, 0, 1, 2, …: `repeat` (and `torch.cat` of copies) appends the whole row"
+    " of heads to itself. Head h should be h // groups, so 0, 0, …, 1, 1, …: repeat each head by itself."
 )
 def whole_rows(x, groups):
     return x.repeat(1, groups, 1, 1)
 
 
 @repeat_heads.mistake(
-    "The copies became an axis of their own, (B, H_kv, groups, T, D). Five axes are not asked for: join "
-    "the heads and their copies into one axis."
+    "The copies became an axis of their own, (B, H_kv, groups, T, D). The result has four axes: join the "
+    "heads and their copies into one axis."
 )
 def five_axes(x, groups):
     return x.unsqueeze(2).expand(-1, -1, groups, -1, -1)
@@ -171,8 +171,8 @@ def detached(x, groups):
 
 
 @repeat_heads.also_right(
-    "A new axis behind the heads, expanded without copying, then joined: this is `repeat_kv` of the Llama"
-    " code in Hugging Face's transformers."
+    "A new axis after the heads, expanded without copying, then joined: this is `repeat_kv` of the Llama "
+    "code in Hugging Face's transformers."
 )
 def by_expanding(x, groups):
     batch, heads, length, head_size = x.shape

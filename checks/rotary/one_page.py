@@ -36,7 +36,7 @@ class RotaryAttention(nn.Module):
     def __init__(self, embed_dim, num_heads, base=10000.0):
         super().__init__()
         if embed_dim % num_heads != 0:
-            raise ValueError(f"embed_dim {embed_dim} cannot be shared out among {num_heads} heads")
+            raise ValueError(f"embed_dim {embed_dim} is not divisible by {num_heads} heads")
         if embed_dim // num_heads % 2 != 0:
             raise ValueError(f"a head of {embed_dim // num_heads} numbers cannot be cut into pairs")
         self.num_heads, self.base = num_heads, base

@@ -120,8 +120,8 @@ def positions_from_one(length, head_size, base=10000.0):
 
 
 @rotary_angles.mistake(
-    "Right with the usual base, but another one changes nothing: `base` is taken and not used. Put it in the "
-    "place of 10000."
+    "Right with the usual base, but another base changes nothing: `base` is taken and not used. Put it in"
+    " the place of 10000."
 )
 def base_ignored(length, head_size, base=10000.0):
     return _right(length, head_size, 10000.0)
@@ -143,16 +143,16 @@ def faster_and_faster(length, head_size, base=10000.0):
 
 
 @rotary_angles.mistake(
-    "There are D columns, one for each number, where one for each *pair* is asked for: (T, D/2). Both "
-    "numbers of a pair turn by the same angle."
+    "There are D columns, one per number. There should be one per *pair*: (T, D/2). Both numbers of a "
+    "pair turn by the same angle."
 )
 def an_angle_for_each_number(length, head_size, base=10000.0):
     return _right(length, head_size, base).repeat_interleave(2, dim=1)
 
 
 @rotary_angles.mistake(
-    "There are D columns, the angles twice side by side, as some libraries keep them for halves. Asked for "
-    "is one column for each pair: (T, D/2)."
+    "There are D columns, the angles twice side by side, as some libraries keep them for halves. Return "
+    "one column per pair: (T, D/2)."
 )
 def twice_side_by_side(length, head_size, base=10000.0):
     angles = _right(length, head_size, base)
@@ -160,7 +160,7 @@ def twice_side_by_side(length, head_size, base=10000.0):
 
 
 @rotary_angles.mistake(
-    "Pairs and positions have changed places: the result is (D/2, T). One row for each position is asked for."
+    "Pairs and positions are swapped: the result is (D/2, T). Return one row per position."
 )
 def transposed(length, head_size, base=10000.0):
     return _right(length, head_size, base).T
@@ -185,16 +185,16 @@ def integer_division(length, head_size, base=10000.0):
 
 
 @rotary_angles.mistake(
-    "What comes back are whole numbers: the angles were cut off behind the point, perhaps by a tensor made "
-    "of integers. Angles are fractions; keep a floating dtype."
+    "The angles are whole numbers: their fractions were cut off, perhaps by an integer tensor. Keep a "
+    "floating dtype."
 )
 def whole_numbers(length, head_size, base=10000.0):
     return _right(length, head_size, base).long()
 
 
 @rotary_angles.mistake(
-    "The exponent is divided by the number of pairs less one, as `linspace` with both ends does, so that "
-    "the last pair is slowed by the whole base. The formula divides 2i by D."
+    "The exponent is divided by the number of pairs minus one, as `linspace` with both ends does, so that"
+    " the last pair is slowed by the whole base. The formula divides 2i by D."
 )
 def both_ends(length, head_size, base=10000.0):
     return _right(length, head_size, base, divided_by=max(head_size - 2, 1))
@@ -209,8 +209,8 @@ def odd_sizes_accepted(length, head_size, base=10000.0):
 
 
 @rotary_angles.mistake(
-    "An odd head size is stopped by `assert`, which vanishes under `python -O`. Raise a ValueError that "
-    "names the size."
+    "An odd head size is refused by `assert`, which `python -O` removes. Raise a ValueError that names "
+    "the size."
 )
 def asserts(length, head_size, base=10000.0):
     assert head_size % 2 == 0

@@ -18,8 +18,8 @@ class ValuesTurned(Right):
 
 
 @rotary_attention.mistake(
-    "The queries are turned and the keys are not, so a score knows the query's place instead of the "
-    "distance. Turn both."
+    "The queries are turned and the keys are not, so a score depends on the query's position instead of "
+    "the distance. Turn both."
 )
 class KeysNotTurned(Right):
     def project(self, x, past):
@@ -27,8 +27,8 @@ class KeysNotTurned(Right):
 
 
 @rotary_attention.mistake(
-    "The keys are turned and the queries are not, so a score knows the key's place instead of the distance. "
-    "Turn both."
+    "The keys are turned and the queries are not, so a score depends on the key's position instead of the"
+    " distance. Turn both."
 )
 class QueriesNotTurned(Right):
     def project(self, x, past):
@@ -67,8 +67,7 @@ class TurnedBeforeTheCut(Right):
 
 
 @rotary_attention.mistake(
-    "Halves were turned, pairs (i, i + D/2), where neighbours are asked for: (2i, 2i+1). Use `rotate`, not "
-    "`rotate_halves`."
+    "Halves were turned, pairs (i, i + D/2). Turn neighbours, (2i, 2i+1). Use `rotate`, not `rotate_halves`."
 )
 class Halves(Right):
     def turn(self, x, first=0):
@@ -78,15 +77,15 @@ class Halves(Right):
 
 
 @rotary_attention.mistake(
-    "Queries and keys turn the wrong way round. The scores among themselves stay right, but not with a "
-    "cache turned as asked: (a cos − b sin, a sin + b cos)."
+    "Queries and keys turn in the wrong direction. Their scores stay right, but not with a cache that is "
+    "turned in the right one: (a cos − b sin, a sin + b cos)."
 )
 class TheOtherWayRound(Right):
     def angles(self, x, first):
         return -super().angles(x, first)
 
 
-@rotary_attention.mistake("Later pairs turn too fast: the exponent is i/D where 2i/D is asked for.")
+@rotary_attention.mistake("Later pairs turn too fast: the exponent is i/D and should be 2i/D.")
 class ExponentHalved(Right):
     def angles(self, x, first):
         rates = self.base ** (-torch.arange(x.shape[-1] // 2, dtype=x.dtype) / x.shape[-1])
@@ -94,8 +93,8 @@ class ExponentHalved(Right):
 
 
 @rotary_attention.mistake(
-    "The turn follows the heads instead of the tokens: head h is turned by h steps. Bring the heads before "
-    "the tokens, `(B, H, T, D)`, so that the angles `(T, D/2)` meet the tokens."
+    "The turn follows the heads instead of the tokens: head h is turned by h steps. Put the heads before "
+    "the tokens, `(B, H, T, D)`, so that the angles `(T, D/2)` line up with the tokens."
 )
 class ByTheHeads(Right):
     def turn(self, x, first=0):
@@ -103,7 +102,7 @@ class ByTheHeads(Right):
 
 
 @rotary_attention.mistake(
-    "`base` changes nothing: the layer takes it and always turns with 10000. Hand it on to the angles."
+    "`base` changes nothing: the layer takes it and always turns with 10000. Pass it to the angles."
 )
 class BaseIgnored(Right):
     def __init__(self, embed_dim, num_heads, base=10000.0):
@@ -111,7 +110,7 @@ class BaseIgnored(Right):
 
 
 @rotary_attention.mistake(
-    "The scores are not scaled. Turning leaves their size as it was: divide by √D, as before."
+    "The scores are not scaled. Turning does not change their size: divide by √D, as before."
 )
 class NotScaled(Right):
     def scale(self, head_size):
@@ -133,8 +132,8 @@ class MaskIgnored(Right):
 
 
 @rotary_attention.mistake(
-    "A causal mask is used even where none was handed in. Without a mask every key is seen; who wants a "
-    "causal one hands it in."
+    "A causal mask is used even where none was passed in. Without a mask every key is visible; a causal "
+    "mask is passed in where it is wanted."
 )
 class AlwaysCausal(Right):
     def weights(self, scores, mask):
@@ -166,8 +165,7 @@ class EmptyRowIsNotANumber(Right):
 
 
 @rotary_attention.mistake(
-    "`output` is made and not used: what comes back are the heads' results side by side. Send them through "
-    "it."
+    "`output` is made and not used: the result is the heads side by side. Send them through it."
 )
 class OutputNotApplied(Right):
     def finish(self, merged):
@@ -185,8 +183,8 @@ class OddHeadsAccepted(Right):
 
 
 @rotary_attention.mistake(
-    "A width that the heads cannot share out is accepted. Raise a ValueError with both numbers when the "
-    "layer is made."
+    "A width that is not divisible by the number of heads is accepted. Raise a ValueError with both "
+    "numbers when the layer is made."
 )
 class AnyWidthAccepted(Right):
     def refuse(self, embed_dim, num_heads):

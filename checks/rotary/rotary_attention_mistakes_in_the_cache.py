@@ -7,8 +7,8 @@ from .rotary_attention import Right, rotary_attention
 
 
 @rotary_attention.mistake(
-    "Behind a cache the positions start at 0 again: each new piece is turned as if it were the first. Begin "
-    "at the length of the cached keys."
+    "After a cache the positions start at 0 again: each new piece is turned as if it were the first. "
+    "Begin at the length of the cached keys."
 )
 class StartsAgain(Right):
     def project(self, x, past):
@@ -36,8 +36,8 @@ class TurnedTwice(Right):
 
 
 @rotary_attention.mistake(
-    "The cache holds keys that are not turned, and all of them are turned at every call. It is to hold them "
-    "turned already: turn the new keys, then store them."
+    "The cache holds keys that are not turned, and all of them are turned at every call. It should hold "
+    "turned keys: turn the new keys, then store them."
 )
 class StoredUnturned(Right):
     def forward(self, x, mask=None, cache=None):
@@ -49,7 +49,7 @@ class StoredUnturned(Right):
 
 
 @rotary_attention.mistake(
-    "The numbers are right, but the list that was handed in as the cache was written into: it holds the "
+    "The numbers are right, but the list that was passed in as the cache was written into: it holds the "
     "longer keys and values now, and a second text that continues it sees too much. Return a new pair."
 )
 class WritesIntoTheList(Right):
@@ -61,7 +61,7 @@ class WritesIntoTheList(Right):
 
 
 @rotary_attention.mistake(
-    "Far behind the beginning positions are rough: they were kept in half precision, which cannot hold "
+    "Positions far from the beginning are rough: they were kept in half precision, which cannot hold "
     "every whole number above 256 (or 2048). Count them in float32 or in whole numbers."
 )
 class PositionsInHalfPrecision(Right):
@@ -119,8 +119,8 @@ class NewOnesFirst(Right):
 
 
 @rotary_attention.mistake(
-    "The cache that comes back holds the new tokens only, and the next call would have forgotten the past. "
-    "Return past and new together."
+    "The cache that comes back holds the new tokens only, so the next call does not see the past. Return "
+    "past and new together."
 )
 class ReturnsNewOnesOnly(Right):
     def forward(self, x, mask=None, cache=None):
@@ -129,8 +129,7 @@ class ReturnsNewOnesOnly(Right):
 
 
 @rotary_attention.mistake(
-    "The cache came back as it went in: the new keys and values are missing from it. Return past and new "
-    "together."
+    "The cache is returned unchanged: the new keys and values are missing. Return past and new together."
 )
 class CacheNotExtended(Right):
     def forward(self, x, mask=None, cache=None):
@@ -139,7 +138,7 @@ class CacheNotExtended(Right):
 
 
 @rotary_attention.mistake(
-    "Keys and values have changed places in the cache. The pair is (key, value), in this order."
+    "Keys and values are swapped in the cache. The pair is (key, value), in this order."
 )
 class ValuesFirst(Right):
     def forward(self, x, mask=None, cache=None):
@@ -156,8 +155,7 @@ class NoCache(Right):
 
 
 @rotary_attention.mistake(
-    "The four projections have a bias, which nn.Linear adds unless it is told. These are made with "
-    "`bias=False`."
+    "The four projections have a bias, which nn.Linear adds by default. These are made with `bias=False`."
 )
 class WithBias(Right):
     def __init__(self, embed_dim, num_heads, base=10000.0):

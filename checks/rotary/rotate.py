@@ -21,17 +21,17 @@ add_other_ways(rotate, _cut, _join)
 
 
 @rotate.mistake(
-    "Halves were turned where neighbours were asked for: number i went with i + D/2. Here the pairs "
-    "are (0, 1), (2, 3) and so on: take every second number, `0::2` and `1::2`, and put what is turned "
-    "back into those places."
+    "Halves were turned instead of neighbours: number i went with i + D/2. Here the pairs are (0, 1), (2,"
+    " 3) and so on: take every second number, `0::2` and `1::2`, and put the results back at those "
+    "indices."
 )
 def halves_for_pairs(x, angles):
     return torch.cat(turn(*x.chunk(2, dim=-1), angles), dim=-1)
 
 
 @rotate.mistake(
-    "The pairs are turned rightly, and put down in another order: all first numbers, then all second ones. "
-    "Each goes back to its own place, 2i and 2i+1."
+    "The pairs are turned correctly but stored in another order: all first numbers, then all second ones."
+    " Each goes back to its own index, 2i or 2i+1."
 )
 def laid_down_otherwise(x, angles):
     first, second = turn(*_cut(x), angles)
@@ -60,8 +60,8 @@ def writes_into_x(x, angles):
 
 
 @rotate.also_right(
-    "A partner for every number, with the sign of the sine: the way most libraries write it, without a loop "
-    "and without cutting the result."
+    "Each number gets its partner, with the sign of the sine: most libraries write it like this, without "
+    "a loop."
 )
 def by_partners(x, angles):
     first, second = _cut(x)

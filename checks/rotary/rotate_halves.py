@@ -22,8 +22,8 @@ add_other_ways(rotate_halves, _cut, _join)
 
 
 @rotate_halves.mistake(
-    "Neighbours were turned where halves were asked for: 2i went with 2i+1. Here number i goes with i + "
-    "D/2: cut x in the middle."
+    "Neighbours were turned instead of halves: 2i went with 2i+1. Here number i goes with i + D/2: cut x "
+    "in the middle."
 )
 def pairs_for_halves(x, angles):
     turned = turn(x[..., 0::2], x[..., 1::2], angles)
@@ -31,7 +31,7 @@ def pairs_for_halves(x, angles):
 
 
 @rotate_halves.mistake(
-    "The halves are turned rightly, and put down in another order: neighbours side by side. The first "
+    "The halves are turned correctly but stored in another order: neighbours side by side. The first "
     "numbers of all pairs go to the first half, the second ones to the second."
 )
 def laid_down_otherwise(x, angles):
@@ -61,8 +61,8 @@ def writes_into_x(x, angles):
 
 
 @rotate_halves.also_right(
-    "A partner for every number, with the sign of the sine: the way most libraries write it, without a loop "
-    "and without cutting the result."
+    "Each number gets its partner, with the sign of the sine: most libraries write it like this, without "
+    "a loop."
 )
 def by_partners(x, angles):
     first, second = _cut(x)

@@ -57,8 +57,8 @@ def gradients(draw):
 
 
 @to_halves.mistake(
-    "The permutation is the inverse of the one asked for: it leads from halves to neighbours. Of each "
-    "head's rows the even ones come first, then the odd ones."
+    "The permutation is the inverse of the right one: it leads from halves to neighbours. Of each head's "
+    "rows the even ones come first, then the odd ones."
 )
 def inverted(weight, num_heads):
     return weight.unflatten(0, (num_heads, 2, -1)).transpose(1, 2).flatten(0, 2)
@@ -81,15 +81,15 @@ def unchanged(weight, num_heads):
 
 
 @to_halves.mistake(
-    "The odd rows of each head come first, then the even ones: the pairs' two numbers have changed places, "
-    "and the turn goes the other way round. Even rows first."
+    "The odd rows of each head come first, then the even ones: the two numbers of each pair are swapped, "
+    "so the turn goes in the other direction. Even rows first."
 )
 def odd_rows_first(weight, num_heads):
     return weight.unflatten(0, (num_heads, -1, 2)).flip(2).transpose(1, 2).flatten(0, 2)
 
 
 @to_halves.mistake(
-    "The inverse permutation was applied, and to all rows as one head. It is even rows first, then odd "
+    "The inverse permutation was applied, and to all rows as one head. Put even rows first, then odd "
     "ones, within each head."
 )
 def inverted_across_heads(weight, num_heads):
@@ -123,8 +123,8 @@ def heads_left_apart(weight, num_heads):
 
 
 @to_halves.mistake(
-    "The result is transposed, `(E_in, E)`. A Linear keeps its weight as (out, in), and only the rows "
-    "change places."
+    "The result is transposed, `(E_in, E)`. A Linear keeps its weight as (out, in), and only the rows are"
+    " reordered."
 )
 def transposed(weight, num_heads):
     return weight.unflatten(0, (num_heads, -1, 2)).transpose(1, 2).flatten(0, 2).T

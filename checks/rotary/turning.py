@@ -93,8 +93,8 @@ def add_mistakes(exercise, cut, join):
         return join(*turn(*cut(x), -angles))
 
     @exercise.mistake(
-        "Sine and cosine have changed places: an angle of 0 must leave x as it is, and cos 0 is 1. Swap "
-        "the two, and leave the signs as they are."
+        "Sine and cosine are swapped: an angle of 0 must leave x unchanged, and cos 0 is 1. Swap the two, and"
+        " leave the signs as they are."
     )
     def sine_for_cosine(x, angles):
         first, second, cosine, sine = parts(x, angles)
@@ -139,8 +139,8 @@ def add_mistakes(exercise, cut, join):
         return join(*turn(*cut(x), angles[-1:]))
 
     @exercise.mistake(
-        "`angles` got an axis of size 1 too many, so its rows no longer line up with the tokens. Use it as "
-        "it comes: `(T, D/2)` meets the tokens, the last axis but one, by itself."
+        "`angles` got an axis of size 1 too many, so its rows no longer line up with the tokens. Use it as it"
+        " is: `(T, D/2)` lines up with the last two axes of x by itself."
     )
     def by_the_axis_before(x, angles):
         return join(*turn(*cut(x), angles[:, None, :]))
