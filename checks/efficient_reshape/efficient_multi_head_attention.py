@@ -123,7 +123,7 @@ def own_weights(draw):
     yield case(draw.normal(batch, length, heads * head_size), build=fresh)
 
 
-@efficient_multi_head_attention.group("a width that cannot be shared out", points=1)
+@efficient_multi_head_attention.group("a width that the heads do not divide", points=1)
 def refusals(draw):
     embed_dim, heads = draw.indivisible()
     yield case(build=build(embed_dim, heads, look=()), refuses=(embed_dim, heads))
@@ -185,8 +185,8 @@ class Right(nn.Module):
 
 
 @efficient_multi_head_attention.also_right(
-    "The attention between the two reshapes with named axes; scores and output show that b and h only "
-    "come along. (Only this step is shown.)"
+    "The attention between the two reshapes with named axes: in scores and output, b and h are only "
+    "carried along. (Only this step is shown.)"
 )
 class ByEinsum(Right):
     def attend(self, query, key, value, mask):
@@ -199,8 +199,8 @@ class ByEinsum(Right):
 
 
 @efficient_multi_head_attention.also_right(
-    "A head is treated as a text of its own, so that three axes are enough, and bmm, the fastest batched "
-    "product, does both steps: this is how torch's own layer works. The price is a mask that has to be "
+    "Each head is treated as a text of its own, so three axes are enough and bmm, torch's product of "
+    "batches of matrices, does both steps. Torch's own layer works like this. The price: a mask must be "
     "repeated in the right order. (Only this step is shown.)"
 )
 class HeadsFoldedIntoTheBatch(Right):

@@ -10,8 +10,9 @@ from .efficient_multi_head_attention import Right, efficient_multi_head_attentio
 
 
 @efficient_multi_head_attention.mistake(
-    "The heads are cut with a view alone: it gives the shape (B, H, T, D) and puts the first tokens whole "
-    "into head 0, so a head attends over pieces of other tokens. Cut E into (H, D) first, then swap T and H."
+    "The heads are cut with one view: it gives the shape (B, H, T, D) but puts the first tokens whole "
+    "into head 0, so a head attends over pieces of other tokens. Cut E into (H, D) first, then swap T and "
+    "H."
 )
 class SplitsWithoutTranspose(Right):
     def split(self, x):
@@ -19,8 +20,9 @@ class SplitsWithoutTranspose(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "Split and merge are both a view alone. They undo each other, which hides it, but in between head 0 "
-    "holds the first tokens whole. Cut E into (H, D), then swap T and H; merge the other way round."
+    "Split and merge are one view each. They undo each other, which hides the mistake, but in between "
+    "head 0 holds the first tokens whole. Cut E into (H, D), then swap T and H, and undo both steps in "
+    "the merge."
 )
 class NeverTransposes(Right):
     def split(self, x):
@@ -31,8 +33,9 @@ class NeverTransposes(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "`weights` are right, `output` is not: the heads are merged without swapping T and H back, so one head's "
-    "numbers for several tokens end up in a row. Swap first, keep what `transpose` returns, then flatten."
+    "`weights` are right, `output` is not: the heads are merged without swapping T and H back, so a row "
+    "holds one head's numbers for several tokens. Swap first, keep what `transpose` returns, then "
+    "flatten."
 )
 class MergesWithoutTranspose(Right):
     def merge(self, x):
@@ -40,9 +43,9 @@ class MergesWithoutTranspose(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "`weights` are right, `output` is not: the heads are merged as (D, H), so a token's row begins with the "
-    "first number of each head. `self.output` expects all D numbers of head 0, then those of head 1: merge "
-    "as (H, D)."
+    "`weights` are right, `output` is not: the heads are merged as (D, H), so a token's row begins with "
+    "the first number of each head. `self.output` expects all D numbers of head 0, then those of head 1: "
+    "merge as (H, D)."
 )
 class MergesInterleaved(Right):
     def merge(self, x):
@@ -63,7 +66,7 @@ class Interleaved(Right):
 
 @efficient_multi_head_attention.mistake(
     "The scores are divided by the root of the whole width E. A head's dot product runs over D = E / H "
-    "numbers, so it is the root of D that belongs there."
+    "numbers, so divide by the root of D."
 )
 class ScaledByTheWholeWidth(Right):
     def scale(self, head_size):
@@ -71,8 +74,8 @@ class ScaledByTheWholeWidth(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "The scores are not scaled: the weights are far too sharp. Divide by the root of the head size before "
-    "the mask and the softmax."
+    "The scores are not scaled, so the weights are far too sharp. Divide by the root of the head size "
+    "before the mask and the softmax."
 )
 class Unscaled(Right):
     def scale(self, head_size):
@@ -80,8 +83,8 @@ class Unscaled(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "The merged heads are returned as they are: `self.output` is made and never used. Send them through it "
-    "before you return."
+    "The merged heads are returned as they are: `self.output` exists and is never used. Apply it before "
+    "you return."
 )
 class ForgetsTheOutputProjection(Right):
     def finish(self, merged):
@@ -89,7 +92,7 @@ class ForgetsTheOutputProjection(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "`weights` are those of head 0 only. As in lesson 5, their average over all heads was asked for."
+    "`weights` are those of head 0 only. Return their average over all heads, as in lesson 5."
 )
 class WeightsOfTheFirstHead(Right):
     def over_heads(self, weights):
@@ -97,8 +100,8 @@ class WeightsOfTheFirstHead(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "The heads compete with each other: over the heads the weights sum to 1, over the keys they do not. With "
-    "four axes, the keys are the last one, counted from the end."
+    "The softmax runs over the heads: the weights sum to 1 over the heads, and not over the keys. With "
+    "four axes, the keys are the last one."
 )
 class SoftmaxOverTheHeads(Right):
     def softmax(self, scores):
@@ -106,7 +109,7 @@ class SoftmaxOverTheHeads(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "The keys are made by the query's projection, a slip of copy and paste: changing `self.key` changes "
+    "The keys are made by the query's projection (a copy and paste slip): changing `self.key` changes "
     "nothing."
 )
 class KeyByTheQuerysProjection(Right):
@@ -115,8 +118,8 @@ class KeyByTheQuerysProjection(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "Without a value, the query was taken for it. Where `value` is not given it is the key, and where `key` "
-    "is not given it is the query."
+    "Where no value is given, you use the query. A missing `value` is the key, and a missing `key` is the "
+    "query."
 )
 class ValueFallsBackOnTheQuery(Right):
     def forward(self, query, key=None, value=None, mask=None):
@@ -125,8 +128,7 @@ class ValueFallsBackOnTheQuery(Right):
 
 @efficient_multi_head_attention.mistake(
     "Where only a query is given, keys and values are made from the query *after* its projection, so they "
-    "are projected twice. Decide what `key` and `value` are before you assign any of the three names "
-    "again."
+    "are projected twice. Decide what `key` and `value` are before you assign to any of the three names."
 )
 class KeyIsTheProjectedQuery(Right):
     def forward(self, query, key=None, value=None, mask=None):
@@ -138,7 +140,7 @@ class KeyIsTheProjectedQuery(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "What comes back has been through `self.output` twice. The merged heads are projected once, and returned."
+    "The output has been through `self.output` twice. Project the merged heads once, and return that."
 )
 class ProjectsTheOutputTwice(Right):
     def finish(self, merged):
@@ -146,8 +148,8 @@ class ProjectsTheOutputTwice(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "`num_heads` was taken for the head size: E is cut into heads of `num_heads` numbers each. The axis H "
-    "has to be `num_heads` long, and D is what is left of E for each of them."
+    "`num_heads` was used as the head size: E is cut into heads of `num_heads` numbers each. The axis H "
+    "must be `num_heads` long, and D is E / H."
 )
 class NumHeadsAsHeadSize(Right):
     def split(self, x):
@@ -155,8 +157,8 @@ class NumHeadsAsHeadSize(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "Tokens and heads have not changed places: (B, T, H, D) goes into the attention, so the heads of a token "
-    "attend to each other instead of tokens to tokens. `transpose` returns a new tensor that has to be kept."
+    "T and H are not swapped: (B, T, H, D) goes into the attention, so the heads of one token attend to "
+    "each other instead of tokens to tokens. `transpose` returns a new tensor that you must keep."
 )
 class HeadsAttendToHeads(Right):
     def split(self, x):

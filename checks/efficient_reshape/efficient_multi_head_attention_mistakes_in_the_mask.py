@@ -15,8 +15,8 @@ from .efficient_multi_head_attention import Right, efficient_multi_head_attentio
 
 
 @efficient_multi_head_attention.mistake(
-    "A mask that all sentences share is right, but one with a batch axis meets the heads: shapes are matched "
-    "from the right, so its B meets H. Give it an axis of size 1 for the heads, behind B."
+    "A mask without a batch axis is right, but one with a batch axis meets the heads: shapes are aligned "
+    "from the right, so its B is where H is. Give it an axis of size 1 for the heads, behind B."
 )
 class MaskMeetsTheHeads(Right):
     def lift(self, mask):
@@ -24,8 +24,8 @@ class MaskMeetsTheHeads(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "The mask was repeated in the wrong order: `repeat` puts whole copies of the batch one after another, so "
-    "heads get other sentences' masks. An axis of size 1 for the heads does it without any copy."
+    "The mask is repeated in the wrong order: `repeat` puts whole copies of the batch one after another, "
+    "so heads get the masks of other sentences. An axis of size 1 for the heads needs no copy at all."
 )
 class MaskRepeated(Right):
     def lift(self, mask):
@@ -44,8 +44,8 @@ class MaskIgnored(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "The meaning of True is inverted: weight sits where `mask` is False. Here True means “may attend”, so "
-    "the False entries are to be hidden; torch's nn.MultiheadAttention means the opposite."
+    "The meaning of True is inverted: the weights are where `mask` is False. Here True means “may "
+    "attend”, so hide the False entries. (torch's nn.MultiheadAttention means the opposite.)"
 )
 class TrueMeansHidden(Right):
     def lift(self, mask):
@@ -61,8 +61,8 @@ class MaskedAfterTheSoftmax(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "Right, except for a query with nothing to attend to: its row is NaN. A softmax over nothing but minus "
-    "infinity has no answer; set hidden weights to 0 afterwards, as in lesson 3."
+    "Right, except for a query with nothing to attend to: its row is NaN. A softmax over nothing but "
+    "minus infinity is not defined; set hidden weights to 0 afterwards, as in lesson 3."
 )
 class EmptyRowIsNaN(Right):
     def clear(self, weights, mask):

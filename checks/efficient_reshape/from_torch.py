@@ -73,32 +73,32 @@ def _reordered(mha, order):
 
 
 @from_torch.mistake(
-    "Query and key have changed places: `query.weight` holds the second third of the packed rows. Torch "
-    "packs query, key, value, in that order."
+    "Query and key are swapped: `query.weight` holds the second third of the packed rows. Torch packs "
+    "query, key, value, in that order."
 )
 def key_before_query(mha):
     return _reordered(mha, (1, 0, 2))
 
 
 @from_torch.mistake(
-    "Key and value have changed places: `key.weight` holds the last third of the packed rows. Torch packs "
-    "query, key, value, in that order."
+    "Key and value are swapped: `key.weight` holds the last third of the packed rows. Torch packs query, "
+    "key, value, in that order."
 )
 def value_before_key(mha):
     return _reordered(mha, (0, 2, 1))
 
 
 @from_torch.mistake(
-    "The packing was read from the end: `query.weight` holds the last third, which is the value's. Torch "
-    "packs query, key, value, in that order."
+    "The packed rows are read from the end: `query.weight` holds the last third, which is the value's. "
+    "Torch packs query, key, value, in that order."
 )
 def value_key_query(mha):
     return _reordered(mha, (2, 1, 0))
 
 
 @from_torch.mistake(
-    "The weights are transposed. Torch's packed weight is (out, in) and so is that of a Linear: the thirds "
-    "are taken as they are."
+    "The weights are transposed. Torch's packed weight is (out, in), and so is that of a Linear: take the "
+    "thirds as they are."
 )
 def transposed(mha):
     weights, biases = _thirds(mha)
@@ -107,8 +107,8 @@ def transposed(mha):
 
 
 @from_torch.mistake(
-    "The packed weight is cut along its inputs: your `query.weight` is as tall as all three together. The "
-    "three projections are stacked as rows, (3·E, E), so it is the first axis that has to be cut."
+    "The packed weight is cut along its inputs: your `query.weight` has as many rows as all three "
+    "together. The three projections are stacked as rows, (3·E, E), so cut the first axis."
 )
 def cut_along_the_inputs(mha):
     _, biases = _thirds(mha)
@@ -116,8 +116,8 @@ def cut_along_the_inputs(mha):
 
 
 @from_torch.mistake(
-    "Every third row was taken, as if query, key and value took turns. Torch stacks them whole: first all E "
-    "rows of the query, then all of the key, then all of the value."
+    "You took every third row, as if query, key and value took turns. Torch stacks them whole: all E rows "
+    "of the query, then all of the key, then all of the value."
 )
 def every_third_row(mha):
     bias = mha.in_proj_bias
@@ -126,9 +126,9 @@ def every_third_row(mha):
 
 
 @from_torch.mistake(
-    "The rows were cut head by head, as if each head kept its query, key and value rows together (other "
-    "libraries do so). Torch packs all heads' queries first, then all keys, then all values: cut into "
-    "thirds, no more."
+    "The rows are cut head by head, as if each head kept its query, key and value rows together (other "
+    "libraries do that). Torch packs all heads' queries first, then all keys, then all values: cut into "
+    "thirds."
 )
 def packed_head_by_head(mha):
     embed_dim, heads = mha.embed_dim, mha.num_heads
@@ -141,32 +141,32 @@ def packed_head_by_head(mha):
 
 
 @from_torch.mistake(
-    "Right without bias, but where `mha` has biases they are not in your state_dict. There are four more "
-    "entries then: one each for query, key, value and output."
+    "Right without bias, but where `mha` has biases they are not in your state_dict. Add four more "
+    "entries: one each for query, key, value and output."
 )
 def no_biases(mha):
     return _state(mha, _thirds(mha)[0], None, out_bias=False)
 
 
 @from_torch.mistake(
-    "The bias of the output projection is missing: where `mha` has biases, `output.bias` belongs into the "
-    "state_dict as well."
+    "The bias of the output projection is missing: where `mha` has biases, the state_dict needs "
+    "`output.bias` as well."
 )
 def no_output_bias(mha):
     return _state(mha, *_thirds(mha), out_bias=False)
 
 
 @from_torch.mistake(
-    "Right with biases, but it fails on an `mha` made with bias=False: its `in_proj_bias` and "
-    "`out_proj.bias` are None then. Look before you cut them, and leave those entries out."
+    "Right with biases, but it fails on an `mha` made with bias=False, where `in_proj_bias` and "
+    "`out_proj.bias` are None. Test for None before you cut them, and leave those entries out."
 )
 def always_expects_biases(mha):
     return _state(mha, mha.in_proj_weight.chunk(3), mha.in_proj_bias.chunk(3))
 
 
 @from_torch.mistake(
-    "The output projection is missing: `output.weight` (torch calls it `out_proj`) mixes the heads in the "
-    "end and has to come along."
+    "The output projection is missing: `output.weight` (torch calls it `out_proj`) mixes the heads at the "
+    "end, and belongs to the layer too."
 )
 def no_output_projection(mha):
     state = _state(mha, *_thirds(mha))
@@ -174,16 +174,16 @@ def no_output_projection(mha):
 
 
 @from_torch.mistake(
-    "These are torch's own names. The class has `query`, `key`, `value` and `output`, so `in_proj_weight` "
-    "has to be cut into three and everything renamed."
+    "These are torch's own names. Your class has `query`, `key`, `value` and `output`: cut "
+    "`in_proj_weight` into three and rename everything."
 )
 def torchs_own_state_dict(mha):
     return mha.state_dict()
 
 
 @from_torch.also_right(
-    "split cuts into pieces of a given size, where chunk cuts into a given number: here the size E is "
-    "what is known. Without a loop over weight and bias, and so without a place to forget one."
+    "split cuts into pieces of a given size, chunk into a given number of pieces: here you know the size, "
+    "E. There is no loop over weight and bias, so each entry can be seen."
 )
 def by_splitting(mha):
     parts = zip(("query", "key", "value"), mha.in_proj_weight.detach().split(mha.embed_dim))
@@ -200,7 +200,7 @@ def by_chunks(mha):
 
 
 @from_torch.also_right(
-    "Cuts by row numbers, so the order query, key, value is written in figures; clone makes the parts "
+    "Cuts by row numbers, so the order query, key, value is visible in the numbers; clone makes the parts "
     "independent of torch's layer."
 )
 def by_slices(mha):

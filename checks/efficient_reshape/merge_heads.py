@@ -57,8 +57,8 @@ def gradients(draw):
 
 @merge_heads.mistake(
     "The shape (B, T, H·D) is right, but each row holds one head's numbers for several tokens. The heads "
-    "must be beside their own token again *before* they are flattened: swap T and H back first, and keep "
-    "what `transpose` returns."
+    "must be beside their own token *before* they are joined: swap T and H back first, and keep what "
+    "`transpose` returns."
 )
 def without_transposing_back(x):
     batch, heads, length, head_size = x.shape
@@ -66,8 +66,9 @@ def without_transposing_back(x):
 
 
 @merge_heads.mistake(
-    "`view` stops where the numbers do not lie in memory in the order you read them, and after a transpose "
-    "they do not. Copy them into that order first, or use the sibling of `view` that copies where it must."
+    "`view` fails because the numbers are not in memory in the order in which you read them: after a "
+    "transpose they are not. Copy them into that order first, or use the method like `view` that copies "
+    "where it must."
 )
 def view_after_transpose(x):
     batch, heads, length, head_size = x.shape
@@ -75,8 +76,8 @@ def view_after_transpose(x):
 
 
 @merge_heads.mistake(
-    "The heads are interleaved: a token's row begins with the first number of each head. It should hold all "
-    "D numbers of head 0, then all of head 1: T and H change places, and D stays last."
+    "The heads are interleaved: a token's row begins with the first number of each head. It should hold "
+    "all D numbers of head 0, then all of head 1: swap T and H, and leave D last."
 )
 def interleaved(x):
     batch, heads, length, head_size = x.shape
@@ -84,24 +85,23 @@ def interleaved(x):
 
 
 @merge_heads.mistake(
-    "The result is (B, T, H, D): tokens and heads have changed places, but the last two axes are not merged. "
-    "H and D have to become one axis of H·D."
+    "The result is (B, T, H, D): T and H are swapped back, but the last two axes are not joined. H and D "
+    "must become one axis of H·D."
 )
 def not_flattened(x):
     return x.transpose(1, 2)
 
 
 @merge_heads.mistake(
-    "The heads are averaged (or added) into (B, T, D). Nothing may be lost: they belong side by side, (B, T, "
-    "H·D)."
+    "The heads are averaged (or added) into (B, T, D). No number may be lost: put the heads side by side, "
+    "(B, T, H·D)."
 )
 def averaged(x):
     return x.mean(dim=1)
 
 
 @merge_heads.mistake(
-    "The wrong two axes have changed places: T and D were swapped before the flattening. It is H that has to "
-    "move behind T."
+    "The wrong two axes are swapped: T and D changed places before the last axes were joined. Swap T and H."
 )
 def swaps_tokens_and_head_size(x):
     batch, heads, length, head_size = x.shape
@@ -117,7 +117,7 @@ def along_time(x):
 
 
 @merge_heads.mistake(
-    "Batch and tokens have been folded into one axis, (B·T, H·D). Only H and D become one: (B, T, H·D)."
+    "Batch and tokens are folded into one axis, (B·T, H·D). Only H and D become one axis: (B, T, H·D)."
 )
 def batch_folded_into_time(x):
     batch, heads, length, head_size = x.shape
@@ -126,7 +126,7 @@ def batch_folded_into_time(x):
 
 @merge_heads.mistake(
     "`x` itself has changed: a method whose name ends in an underscore works in place, so the caller's "
-    "tensor has other axes afterwards. Use the version without the underscore."
+    "tensor has swapped axes afterwards. Use the method without the underscore."
 )
 def transposes_in_place(x):
     batch, heads, length, head_size = x.shape
@@ -145,8 +145,8 @@ def last_head_first(x):
 
 
 @merge_heads.also_right(
-    "Says aloud that memory is copied. view then only promises: if you see one fail, you know that "
-    "something upstream was no longer in order."
+    "The copy is explicit here. And if `view` fails somewhere, you know that an earlier step left memory "
+    "in another order."
 )
 def by_contiguous_view(x):
     batch, heads, length, head_size = x.shape
@@ -154,8 +154,7 @@ def by_contiguous_view(x):
 
 
 @merge_heads.also_right(
-    "permute names the new order of all four axes at once, and flatten joins the last two: no size has to "
-    "be known."
+    "permute names the new order of all four axes at once, and flatten joins the last two. You need no size."
 )
 def by_permute(x):
     return x.permute(0, 2, 1, 3).flatten(-2)

@@ -10,9 +10,9 @@ from einops import einsum, rearrange
 def split_heads(x, num_heads):
     batch, length, embed_dim = x.shape
     if embed_dim % num_heads != 0:
-        raise ValueError(f"an embedding of {embed_dim} cannot be shared out among {num_heads} heads")
+        raise ValueError(f"embed_dim {embed_dim} is not divisible by {num_heads} heads")
     x = x.view(batch, length, num_heads, embed_dim // num_heads)  # (B, T, H, D): line breaks only
-    return x.transpose(1, 2)  # (B, H, T, D): H overtakes T
+    return x.transpose(1, 2)  # (B, H, T, D): H moves in front of T
 
 
 def merge_heads(x):
@@ -27,7 +27,7 @@ class EfficientMultiHeadAttention(nn.Module):
     def __init__(self, embed_dim, num_heads, bias=False):
         super().__init__()
         if embed_dim % num_heads != 0:
-            raise ValueError(f"embed_dim {embed_dim} cannot be shared out among {num_heads} heads")
+            raise ValueError(f"embed_dim {embed_dim} is not divisible by {num_heads} heads")
         self.num_heads = num_heads
         self.query = nn.Linear(embed_dim, embed_dim, bias=bias)
         self.key = nn.Linear(embed_dim, embed_dim, bias=bias)
@@ -46,7 +46,7 @@ class EfficientMultiHeadAttention(nn.Module):
             scores = scores.masked_fill(~mask, -math.inf)  # (B, H, T_q, T_k)
         weights = torch.softmax(scores, dim=-1)  # (B, H, T_q, T_k)
         if mask is not None:
-            weights = weights.masked_fill(~mask, 0.0)  # a row with nothing to attend to was NaN
+            weights = weights.masked_fill(~mask, 0.0)  # a row with nothing to attend to is NaN before
         output = merge_heads(weights @ value)  # (B, H, T_q, D) -> (B, T_q, E)
         return self.output(output), weights.mean(dim=1)  # (B, T_q, E), (B, T_q, T_k)
 

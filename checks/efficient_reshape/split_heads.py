@@ -51,7 +51,7 @@ def edges(draw):
     yield case(draw.normal(batch, 1, heads * head_size), heads)
 
 
-@split_heads.group("a width that cannot be shared out", points=1)
+@split_heads.group("a width that the heads do not divide", points=1)
 def refusals(draw):
     embed_dim, heads = draw.indivisible()
     batch, length, *_ = (size for size in draw.sizes(4) if size not in (embed_dim, heads))
@@ -67,7 +67,7 @@ def gradients(draw):
 
 
 def _size(x, num_heads):
-    """(B, T, E, D) of an input that can be shared out."""
+    """(B, T, E, D) of an input whose E is divisible by H."""
     batch, length, embed_dim = x.shape
     if embed_dim % num_heads:
         raise ValueError(f"E = {embed_dim} does not divide into {num_heads} heads")
@@ -75,9 +75,9 @@ def _size(x, num_heads):
 
 
 @split_heads.mistake(
-    "The shape (B, H, T, D) is right, the numbers are in the wrong places: head 0 holds the first tokens "
-    "whole instead of a part of every token. A view only cuts the numbers in the order they have: cut E "
-    "into (H, D) where it is, then swap two axes."
+    "The shape (B, H, T, D) is right, the numbers are in the wrong positions: head 0 holds the first "
+    "tokens whole instead of a part of every token. A view keeps the order of the numbers in memory: cut "
+    "E into (H, D) first, then swap two axes."
 )
 def view_without_transpose(x, num_heads):
     batch, length, _, head_size = _size(x, num_heads)
@@ -94,26 +94,23 @@ def interleaved(x, num_heads):
 
 
 @split_heads.mistake(
-    "The result is (B, T, H, D): E is cut, but tokens and heads have not changed places. `transpose` returns "
-    "a new tensor and leaves the old one as it was, so its result has to be kept."
+    "The result is (B, T, H, D): E is cut, but T and H are not swapped. `transpose` returns a new tensor "
+    "and does not change the old one, so keep what it returns."
 )
 def transpose_missing(x, num_heads):
     batch, length, _, head_size = _size(x, num_heads)
     return x.reshape(batch, length, num_heads, head_size)
 
 
-@split_heads.mistake(
-    "The result is (B, H, D, T): tokens and head size have changed places as well. Only two axes have to be "
-    "swapped, T and H."
-)
+@split_heads.mistake("The result is (B, H, D, T): D and T are swapped as well. Swap only two axes, T and H.")
 def tokens_last(x, num_heads):
     batch, length, _, head_size = _size(x, num_heads)
     return x.reshape(batch, length, num_heads, head_size).permute(0, 2, 3, 1)
 
 
 @split_heads.mistake(
-    "The heads came to the front, (H, B, T, D); they were asked for behind the batch, (B, H, T, D). Mind at "
-    "which place the heads are put together."
+    "The heads are in front of the batch, (H, B, T, D). They belong behind it, (B, H, T, D): check along "
+    "which axis you put the heads together."
 )
 def heads_before_the_batch(x, num_heads):
     _size(x, num_heads)
@@ -121,7 +118,7 @@ def heads_before_the_batch(x, num_heads):
 
 
 @split_heads.mistake(
-    "Batch and heads have been folded into one axis, (B·H, T, D). Keep them apart: (B, H, T, D), four axes."
+    "Batch and heads are folded into one axis, (B·H, T, D). Keep them apart: (B, H, T, D) has four axes."
 )
 def folded_into_the_batch(x, num_heads):
     batch, length, _, head_size = _size(x, num_heads)
@@ -130,8 +127,8 @@ def folded_into_the_batch(x, num_heads):
 
 
 @split_heads.mistake(
-    "`num_heads` was taken for the head size: you made heads of `num_heads` numbers each. The axis H has to "
-    "be `num_heads` long, and D is what is left of E for each of them."
+    "`num_heads` was used as the head size: each head has `num_heads` numbers. The axis H must be "
+    "`num_heads` long, and D is E / H."
 )
 def num_heads_as_head_size(x, num_heads):
     batch, length, _, head_size = _size(x, num_heads)
@@ -139,8 +136,8 @@ def num_heads_as_head_size(x, num_heads):
 
 
 @split_heads.mistake(
-    "Every head got the whole token, all E numbers. A head's share is D = E / H of them: head 0 the first D, "
-    "head 1 the next D, and so on."
+    "Every head got the whole token, all E numbers. It should get only D = E / H of them: head 0 the "
+    "first D, head 1 the next D, and so on."
 )
 def whole_token_for_every_head(x, num_heads):
     _size(x, num_heads)
@@ -148,9 +145,8 @@ def whole_token_for_every_head(x, num_heads):
 
 
 @split_heads.mistake(
-    "Right wherever E can be shared out among the heads, but an E that cannot is not refused properly: "
-    "torch's own error about the view is left to the caller. Test it first and raise a ValueError that names "
-    "`E` and `num_heads`."
+    "Right where H divides E. Where it does not, the caller gets torch's own error about the view. Test "
+    "this first and raise a ValueError that names `E` and `num_heads`."
 )
 def leaves_the_refusal_to_view(x, num_heads):
     batch, length, embed_dim = x.shape
@@ -158,8 +154,8 @@ def leaves_the_refusal_to_view(x, num_heads):
 
 
 @split_heads.mistake(
-    "Right wherever E can be shared out, but otherwise numbers are silently lost: what is left over after "
-    "the last head is cut off. Raise a ValueError that names `E` and `num_heads`."
+    "Right where H divides E. Where it does not, the numbers behind the last head are silently lost. Test "
+    "this first and raise a ValueError that names `E` and `num_heads`."
 )
 def cuts_off_the_rest(x, num_heads):
     head_size = x.shape[-1] // num_heads
@@ -168,8 +164,8 @@ def cuts_off_the_rest(x, num_heads):
 
 
 @split_heads.mistake(
-    "Right wherever E can be shared out, but otherwise an `assert` stops it, and asserts vanish when Python "
-    "is run with -O. Raise a ValueError that names `E` and `num_heads`."
+    "Right where H divides E. Where it does not, an `assert` stops it, and Python removes asserts when it "
+    "runs with -O. Instead, raise a ValueError that names `E` and `num_heads`."
 )
 def asserts(x, num_heads):
     assert x.shape[-1] % num_heads == 0
@@ -183,8 +179,8 @@ def by_permute(x, num_heads):
 
 
 @split_heads.also_right(
-    "unflatten cuts one axis into two and leaves the others alone, movedim says which goes where: it "
-    "works for any number of axes in front."
+    "unflatten cuts one axis into two and leaves the others alone, and movedim says which axis goes "
+    "where. Both work with any number of axes in front."
 )
 def by_unflatten(x, num_heads):
     if x.shape[-1] % num_heads != 0:
@@ -193,8 +189,8 @@ def by_unflatten(x, num_heads):
 
 
 @split_heads.also_right(
-    "Cuts each token into its heads and piles them up: nothing of strides needs to be known, and every "
-    "step can be printed. It copies."
+    "Cuts each token into its heads and stacks them. You need not know anything about strides, and you "
+    "can print every step. It copies the numbers."
 )
 def by_chunks(x, num_heads):
     if x.shape[-1] % num_heads != 0:

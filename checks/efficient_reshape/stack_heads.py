@@ -54,16 +54,16 @@ def along_the_inputs(head_weights):
 
 
 @stack_heads.mistake(
-    "The result has three axes, (H, D, E): the heads lie in a pile. One weight was asked for, (H·D, E): "
-    "heads and their rows become one axis."
+    "The result has three axes, (H, D, E). It should be one weight, (H·D, E): join the axis of the heads "
+    "and the axis of their rows."
 )
 def in_a_pile(head_weights):
     return torch.stack(list(head_weights))
 
 
 @stack_heads.mistake(
-    "The stacked weight is transposed, (E, H·D). A Linear keeps its weight as (out, in), so the stacked rows "
-    "come first and E stays last."
+    "The stacked weight is transposed, (E, H·D). A Linear stores its weight as (out, in), so the stacked "
+    "rows come first and E is last."
 )
 def transposed(head_weights):
     return torch.cat(list(head_weights), dim=0).T
@@ -77,9 +77,9 @@ def averaged(head_weights):
 
 
 @stack_heads.mistake(
-    "The rows are interleaved: the first rows of all heads, then all second rows (a view after putting the "
-    "weights side by side does that, too). All rows of head 0 come first, then all of head 1, or "
-    "`split_heads` cuts in the wrong places."
+    "The rows are interleaved: the first rows of all heads, then all second rows. (A view after putting "
+    "the weights side by side does this, too.) All rows of head 0 come first, then all of head 1, or "
+    "`split_heads` cuts between the wrong numbers."
 )
 def interleaved(head_weights):
     pile = torch.stack(list(head_weights), dim=1)
@@ -106,16 +106,16 @@ def last_head_on_top(head_weights):
 
 
 @stack_heads.mistake(
-    "Only the first two heads are in the result: it has 2·D rows, however many heads there are. The list may "
-    "be of any length."
+    "Only the first two heads are in the result: it has 2·D rows for any number of heads. The list may "
+    "have any length."
 )
 def two_heads_only(head_weights):
     return torch.cat(head_weights[:2], dim=0)
 
 
 @stack_heads.mistake(
-    "The numbers are right, but no gradient reaches the small weights: they left the graph through `.data`, "
-    "`.detach()`, a list of numbers or a new Parameter. Stack the tensors themselves."
+    "The numbers are right, but no gradient reaches the small weights: `.data`, `.detach()`, a list of "
+    "numbers or a new Parameter took them out of the graph. Stack the tensors themselves."
 )
 def detached(head_weights):
     return torch.cat([weight.detach() for weight in head_weights], dim=0)

@@ -1,4 +1,4 @@
-"""Lesson 7 on one page: the place of a token, written into its numbers."""
+"""Lesson 7 on one page: the position of a token, written into its numbers."""
 
 import torch
 import torch.nn as nn
@@ -6,7 +6,7 @@ from einops import rearrange
 
 
 def order_matters(attend, x, permutation):
-    gap = attend(x[:, permutation]) - attend(x)[:, permutation]  # (B, T, E): 0 where order is unseen
+    gap = attend(x[:, permutation]) - attend(x)[:, permutation]  # (B, T, E): 0 if order is not seen
     return bool(gap.abs().max() > 1e-4)
 
 
@@ -44,5 +44,5 @@ def shift_matrix(offset, embed_dim):
 def named_axes_encoding(max_len, embed_dim):
     """The same table for an even width: sine and cosine of a clock are an axis of two, the inner one."""
     speed = 1 / 10000 ** (torch.arange(0, embed_dim, 2) / embed_dim)  # clock
-    angle = torch.arange(max_len)[:, None] * speed  # place clock
-    return rearrange([torch.sin(angle), torch.cos(angle)], "two place clock -> place (clock two)")
+    angle = torch.arange(max_len)[:, None] * speed  # position clock
+    return rearrange([torch.sin(angle), torch.cos(angle)], "two position clock -> position (clock two)")

@@ -128,9 +128,9 @@ def nothing_moved(draw):
 
 
 @order_matters.mistake(
-    "Plain self-attention is reported to care for order. You compare the outputs place by place, but a "
-    "permuted sentence has its outputs in other places: permute the old outputs in the same way before you "
-    "compare."
+    "You report that order matters to plain self-attention. You compare the outputs position by position, "
+    "but a permuted sentence has its outputs in other positions: permute the old outputs in the same way "
+    "before you compare."
 )
 def output_not_permuted(attend, x, permutation):
     return bool(((attend(x[:, permutation]) - attend(x)).abs() > 1e-4).any())
@@ -138,14 +138,14 @@ def output_not_permuted(attend, x, permutation):
 
 @order_matters.mistake(
     "The answer is the wrong way round: it is True for plain self-attention and False for a running sum. "
-    "Say True where permuting the tokens does *more* than permute the outputs."
+    "Return True where permuting the tokens does *more* than permute the outputs."
 )
 def upside_down(attend, x, permutation):
     return bool(((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() <= 1e-4).all())
 
 
 @order_matters.mistake(
-    "The sentences of the batch are permuted instead of the tokens. x is (B, T, E): the permutation has T "
+    "You permute the sentences of the batch instead of the tokens. x is (B, T, E): the permutation has T "
     "entries and belongs to the second dimension."
 )
 def sentences_permuted(attend, x, permutation):
@@ -153,7 +153,7 @@ def sentences_permuted(attend, x, permutation):
 
 
 @order_matters.mistake(
-    "The numbers inside each token are permuted instead of the tokens. x is (B, T, E): the permutation has "
+    "You permute the numbers inside each token instead of the tokens. x is (B, T, E): the permutation has "
     "T entries and belongs to the second dimension, not to the last."
 )
 def dimensions_permuted(attend, x, permutation):
@@ -161,33 +161,33 @@ def dimensions_permuted(attend, x, permutation):
 
 
 @order_matters.mistake(
-    "Plain self-attention is reported to care for order, because outputs are moved the wrong way: by the "
-    "inverse order, or once more after the tokens were moved. Move the outputs for x exactly as the tokens "
-    "were moved, and compare."
+    "You report that order matters to plain self-attention, because the outputs are moved the wrong way: "
+    "by the inverse permutation, or once more after the tokens were moved. Move the outputs of x exactly "
+    "as the tokens were moved, and compare."
 )
 def permuted_twice(attend, x, permutation):
     return bool(((attend(x[:, permutation])[:, permutation] - attend(x)).abs() > 1e-4).any())
 
 
 @order_matters.mistake(
-    "Plain self-attention is reported to care for order, because you ask for exactly equal numbers. Sums in "
-    "another order are rounded differently; only differences beyond 1e-4 count."
+    "You report that order matters to plain self-attention, because you compare for exactly equal "
+    "numbers. Sums in another order are rounded differently; only differences above 1e-4 count."
 )
 def exactly_equal(attend, x, permutation):
     return not torch.equal(attend(x[:, permutation]), attend(x)[:, permutation])
 
 
 @order_matters.mistake(
-    "The answer is right, but it is a tensor that holds True or False. A Python bool is asked for: convert "
-    "it at the end."
+    "The answer is right, but it is a tensor that holds True or False. Convert it to a Python bool at the "
+    "end."
 )
 def a_tensor(attend, x, permutation):
     return ((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() > 1e-4).any()
 
 
 @order_matters.mistake(
-    "Only averages over the sentence are compared. Where every place adds something of its own, tokens "
-    "change and their average does not: compare token by token."
+    "You compare only averages over the sentence. Where every position adds something of its own, the "
+    "tokens change and their average does not: compare token by token."
 )
 def averages_compared(attend, x, permutation):
     change = attend(x[:, permutation]).mean(dim=1) - attend(x).mean(dim=1)
@@ -195,8 +195,8 @@ def averages_compared(attend, x, permutation):
 
 
 @order_matters.mistake(
-    "Only the first token's output is compared. Order may show in any other place: compare all tokens of "
-    "all sentences."
+    "You compare only the first token's output. Order may show at any other position: compare all tokens "
+    "of all sentences."
 )
 def first_token_only(attend, x, permutation):
     change = attend(x[:, permutation])[:, 0] - attend(x)[:, permutation[0]]
@@ -204,7 +204,7 @@ def first_token_only(attend, x, permutation):
 
 
 @order_matters.mistake(
-    "Only the first sentence of the batch is compared, and another one differs. Compare all sentences."
+    "You compare only the first sentence of the batch, and another one differs. Compare all sentences."
 )
 def first_sentence_only(attend, x, permutation):
     change = attend(x[:, permutation])[0] - attend(x)[0, permutation]
@@ -212,24 +212,23 @@ def first_sentence_only(attend, x, permutation):
 
 
 @order_matters.mistake(
-    "You report a difference only where *every* number differs. One number beyond 1e-4 in one token is "
-    "enough for order to matter."
+    "You report a difference only where *every* number differs. Order matters as soon as one number of "
+    "one token differs by more than 1e-4."
 )
 def all_must_differ(attend, x, permutation):
     return bool(((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() > 1e-4).all())
 
 
 @order_matters.also_right(
-    "One call that says what is compared and how closely. rtol has to be set to 0, or large outputs may "
-    "differ more."
+    "One call says what is compared and how closely. Set rtol to 0, or large outputs may differ by more."
 )
 def with_allclose(attend, x, permutation):
     return not torch.allclose(attend(x[:, permutation, :]), attend(x)[:, permutation, :], rtol=0, atol=1e-4)
 
 
 @order_matters.also_right(
-    "Permute, ask, and put back: argsort makes the inverse of a permutation. It is the definition of "
-    "equivariance read the other way, and it needs the layer's plain answer only once."
+    "Permute, call the layer, and undo the permutation: argsort gives its inverse. This is the definition "
+    "of equivariance, read the other way round."
 )
 def put_back_in_order(attend, x, permutation):
     back = torch.argsort(permutation)

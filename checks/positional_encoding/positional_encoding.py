@@ -133,8 +133,8 @@ class _Encoding(nn.Module):
 
 
 @positional_encoding.also_right(
-    "The table keeps an axis for the batch, (1, max_len, E), as in torch's tutorial; narrow cuts without "
-    "copying, and type_as follows a model in half precision."
+    "The table has an axis for the batch, (1, max_len, E), as in torch's tutorial; narrow cuts without "
+    "copying, and type_as adapts to a model in half precision."
 )
 class WithALeadingOne(_Encoding):
     def keep(self, table):
@@ -147,8 +147,8 @@ class WithALeadingOne(_Encoding):
 
 
 @positional_encoding.also_right(
-    "Positions are looked up in the table like words: with learned positions you would write just this, "
-    "with an nn.Embedding in its place. (Only the addition is shown.)"
+    "Positions are looked up in the table like words: for learned positions you write exactly this with "
+    "an nn.Embedding. (Only the addition is shown.)"
 )
 class LookedUp(_Encoding):
     def add(self, x):

@@ -10,8 +10,8 @@ from .positional_encoding import _Encoding, positional_encoding
 
 
 @positional_encoding.mistake(
-    "`pe` is a parameter: an optimizer would train it, and a count of the parameters includes it. The table "
-    "is fixed; register it as a buffer."
+    "`pe` is a parameter, so an optimizer trains it, and it is counted as one. The table is fixed: "
+    "register it as a buffer."
 )
 class a_parameter(_Encoding):
     def keep(self, table):
@@ -19,8 +19,8 @@ class a_parameter(_Encoding):
 
 
 @positional_encoding.mistake(
-    "`buffers()` lists no `pe`: a plain attribute (or one of another name) stays behind when the module "
-    "moves to another device or dtype. Register the table as a buffer called `pe`."
+    "`buffers()` lists no `pe`: a plain attribute (or a buffer of another name) stays behind when the "
+    "module moves to another device or dtype. Register the table as a buffer called `pe`."
 )
 class a_plain_attribute(_Encoding):
     def keep(self, table):
@@ -28,9 +28,8 @@ class a_plain_attribute(_Encoding):
 
 
 @positional_encoding.mistake(
-    "`state_dict()` is not empty: the table would be saved with every checkpoint, and another `max_len` "
-    "could not load it. It can be computed at any time, so register the buffer as one that is not "
-    "persistent."
+    "`state_dict()` is not empty: every checkpoint would contain the table, and a model with another "
+    "`max_len` could not load it. Register the buffer as one that is not persistent."
 )
 class saved_in_state_dict(_Encoding):
     def keep(self, table):
@@ -38,8 +37,8 @@ class saved_in_state_dict(_Encoding):
 
 
 @positional_encoding.mistake(
-    "All tokens of a sentence get the same position: that of their sentence in the batch. x is (B, T, E), "
-    "so the positions run along its second dimension, and row t of `pe` goes to token t."
+    "All tokens of a sentence get the same position, that of their sentence in the batch. x is (B, T, E): "
+    "the positions run along its second dimension, and row t of `pe` goes to token t."
 )
 class position_in_the_batch(_Encoding):
     def add(self, x):
@@ -48,8 +47,8 @@ class position_in_the_batch(_Encoding):
 
 
 @positional_encoding.mistake(
-    "A text longer than `max_len` is silently cut: it loses its last tokens without a word. Raise a "
-    "ValueError whose sentence holds both numbers, T and `max_len`."
+    "A text longer than `max_len` is silently cut: it loses its last tokens. Raise a ValueError whose "
+    "message contains both numbers, T and `max_len`."
 )
 class too_long_is_cut(_Encoding):
     def forward(self, x):
@@ -57,8 +56,8 @@ class too_long_is_cut(_Encoding):
 
 
 @positional_encoding.mistake(
-    "A text longer than `max_len` runs into torch's own error, or is broadcast if `max_len` is 1. Look at T "
-    "before you add, and raise a ValueError whose sentence holds both numbers, T and `max_len`."
+    "A text longer than `max_len` raises torch's own error, or is broadcast if `max_len` is 1. Test T "
+    "before you add, and raise a ValueError whose message contains both numbers, T and `max_len`."
 )
 class not_refused(_Encoding):
     def refuse(self, x):
@@ -66,8 +65,8 @@ class not_refused(_Encoding):
 
 
 @positional_encoding.mistake(
-    "A text shorter than `max_len` fails, or grows: you add all `max_len` rows of the table, and x has only "
-    "T tokens. Cut the table to its first T rows at each call."
+    "A text shorter than `max_len` fails, or gets longer: you add all `max_len` rows of the table, and x "
+    "has only T tokens. Take the first T rows of the table at each call."
 )
 class whole_table(_Encoding):
     def add(self, x):
@@ -75,8 +74,8 @@ class whole_table(_Encoding):
 
 
 @positional_encoding.mistake(
-    "The last rows of the table are added, not the first: the same word at the start of a text gets another "
-    "position whenever the text grows. Token 0 gets row 0."
+    "You add the last rows of the table, not the first, so the same word at the start of a text gets "
+    "another position when the text gets longer. Token 0 gets row 0."
 )
 class counted_from_the_end(_Encoding):
     def add(self, x):
@@ -93,7 +92,7 @@ class one_row_for_all(_Encoding):
 
 
 @positional_encoding.mistake(
-    "What comes out is the table alone: the words are gone, every sentence looks the same. Add the rows of "
+    "You return the table alone: the words are gone, and every sentence looks the same. Add the rows of "
     "the table to x and return the sum."
 )
 class words_forgotten(_Encoding):
@@ -102,8 +101,8 @@ class words_forgotten(_Encoding):
 
 
 @positional_encoding.mistake(
-    "The positions are added in place: the tensor of the caller is changed, and a second call adds them "
-    "twice. Return a new tensor."
+    "The positions are added in place: the caller's tensor changes, and a second call adds them again. "
+    "Return a new tensor."
 )
 class added_in_place(_Encoding):
     def add(self, x):
@@ -112,9 +111,9 @@ class added_in_place(_Encoding):
 
 
 @positional_encoding.mistake(
-    "Some numbers come out as 0, and at each call others: there is a dropout in the module, at work in "
-    "training mode. The paper's model drops out what this module returns; the module itself only adds the "
-    "positions."
+    "Some numbers are 0, and other ones at each call: the module contains a dropout, which works in "
+    "training mode. The paper's model applies dropout to what this module returns; the module itself only "
+    "adds the positions."
 )
 class drops_out(_Encoding):
     def add(self, x):
@@ -122,8 +121,8 @@ class drops_out(_Encoding):
 
 
 @positional_encoding.mistake(
-    "x is multiplied by the square root of its width before the positions are added. The paper's model does "
-    "that where it embeds the words; this module only adds the positions."
+    "x is multiplied by the square root of its width before the positions are added. The paper's model "
+    "does that in its embedding; this module only adds the positions."
 )
 class embeddings_scaled(_Encoding):
     def add(self, x):

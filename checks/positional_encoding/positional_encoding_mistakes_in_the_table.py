@@ -3,7 +3,7 @@
 from .positional_encoding import _Encoding, positional_encoding
 from .sinusoidal_encoding import sinusoidal_encoding
 
-IN_THE_TABLE = "The positions are added as they should be, but the table `pe` is wrong. {message}"
+IN_THE_TABLE = "The positions are added correctly, but the table `pe` is wrong. {message}"
 
 
 def _with_the_table_of(mistake):

@@ -102,9 +102,9 @@ def _blocks(angles, signs=(1, -1)):
 
 
 @shift_matrix.mistake(
-    "It carries each position *back* by `offset` instead of ahead: the sines have the wrong sign. Our pairs "
-    "are (sine, cosine), not (cosine, sine) as in most pictures of a rotation, so the minus is in the "
-    "other corner."
+    "The matrix moves each position *back* by `offset` instead of ahead: the sines have the wrong sign. "
+    "Our pairs are (sine, cosine), not (cosine, sine) as in most pictures of a rotation, so the minus is "
+    "in the other corner."
 )
 def turned_the_other_way(offset, embed_dim):
     return _blocks(offset * _rates(embed_dim), signs=(-1, 1))
@@ -112,31 +112,31 @@ def turned_the_other_way(offset, embed_dim):
 
 @shift_matrix.mistake(
     "Both sines of a block have the same sign, so it is no rotation: lengths change. Write out both "
-    "addition theorems, for the sine and for the cosine of a sum: just one of them has a minus."
+    "addition theorems, for the sine and for the cosine of a sum: only one of them has a minus."
 )
 def no_minus(offset, embed_dim):
     return _blocks(offset * _rates(embed_dim), signs=(1, 1))
 
 
 @shift_matrix.mistake(
-    "The matrix is diagonal: each column is only made smaller. To turn a clock hand, the new sine needs the "
-    "old cosine too: fill the two other places of each block."
+    "The matrix is diagonal, so each column is only made smaller. When a clock hand turns, its new sine "
+    "depends on its old cosine too: fill the two other corners of each block."
 )
 def only_cosines(offset, embed_dim):
     return _blocks(offset * _rates(embed_dim), signs=(0, 0))
 
 
 @shift_matrix.mistake(
-    "All pairs are turned by the same angle. Each clock hand has a speed of its own: pair i turns by "
-    "`offset` divided by 10000^(2i/E), as in the table."
+    "All pairs are turned by the same angle. Each clock hand has its own speed: pair i turns by `offset` "
+    "divided by 10000^(2i/E), as in the table."
 )
 def one_speed_for_all(offset, embed_dim):
     return _blocks(offset * torch.ones(embed_dim // 2))
 
 
 @shift_matrix.mistake(
-    "The first pair is turned right, the later ones too little: the exponent grows by 4/E from pair to "
-    "pair. If your index already counts 0, 2, 4, ..., do not double it."
+    "The first pair is turned by the right angle, the later ones by too little: the exponent grows by 4/E "
+    "from pair to pair. If your index already counts 0, 2, 4, ..., do not double it."
 )
 def exponent_doubled(offset, embed_dim):
     return _blocks(offset * _rates(embed_dim) ** 2)
@@ -144,7 +144,7 @@ def exponent_doubled(offset, embed_dim):
 
 @shift_matrix.mistake(
     "This is the matrix for a table with all sines on the left and all cosines on the right. In ours they "
-    "take turns, so what belongs to one frequency is a block of 2 by 2 on the diagonal."
+    "alternate, so the numbers of one frequency are a block of 2 by 2 on the diagonal."
 )
 def for_halves_side_by_side(offset, embed_dim):
     angles = (offset * _rates(embed_dim)).float()
@@ -153,23 +153,23 @@ def for_halves_side_by_side(offset, embed_dim):
 
 
 @shift_matrix.mistake(
-    "Steps back are taken as steps ahead: -3 gives the same matrix as 3. Let the sign of `offset` stay in "
-    "the angle; the sine takes care of it."
+    "Steps back are treated as steps ahead: -3 gives the same matrix as 3. Keep the sign of `offset` in "
+    "the angle; the sine does the rest."
 )
 def sign_lost(offset, embed_dim):
     return _blocks(abs(offset) * _rates(embed_dim))
 
 
 @shift_matrix.mistake(
-    "It goes one step too far: offset 0 should give the identity matrix. The angle is `offset` times the "
-    "frequency, with nothing added."
+    "The shift is one step too large: offset 0 should give the identity matrix. The angle is `offset` "
+    "times the frequency, with nothing added."
 )
 def one_step_too_far(offset, embed_dim):
     return _blocks((offset + 1) * _rates(embed_dim))
 
 
 @shift_matrix.mistake(
-    "This matrix moves the *columns* of an encoding to other places. A shift in the text leaves every "
+    "This matrix moves the *columns* of an encoding to other positions. A shift in the text leaves every "
     "column where it is and turns each pair of sine and cosine by an angle."
 )
 def columns_moved(offset, embed_dim):
@@ -177,8 +177,8 @@ def columns_moved(offset, embed_dim):
 
 
 @shift_matrix.also_right(
-    "Fills the four diagonals of all blocks at once, with one index for the sines: no loop, and the "
-    "blocks can be read off the four lines."
+    "Fills the four diagonals of all blocks at once, with one index for the sines: no loop, and one line "
+    "for each corner of the blocks."
 )
 def filled_by_strides(offset, embed_dim):
     even = torch.arange(0, embed_dim, 2)
@@ -192,8 +192,8 @@ def filled_by_strides(offset, embed_dim):
 
 
 @shift_matrix.also_right(
-    "One clock after the other, each a turn of its own: the matrix of the formula, block by block. A loop "
-    "in Python, which for a table made once does not matter."
+    "One clock after the other: the matrix of the formula, block by block. It is a loop in Python, which "
+    "does not matter for a matrix that is made once."
 )
 def pair_by_pair(offset, embed_dim):
     matrix = torch.eye(embed_dim)

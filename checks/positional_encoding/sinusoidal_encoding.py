@@ -104,9 +104,9 @@ def _angles(max_len, embed_dim, first=0):
 
 
 @sinusoidal_encoding.mistake(
-    "The waves slow down twice as fast as they should: the exponent grows by 4/E from one pair to the next. "
-    "If your index already counts 0, 2, 4, ..., the factor 2 of the formula is in it; do not double it "
-    "again."
+    "The waves slow down twice as fast as they should: the exponent grows by 4/E from one pair to the "
+    "next. If your index already counts 0, 2, 4, ..., it contains the factor 2 of the formula; do not "
+    "double it again."
 )
 def exponent_doubled(max_len, embed_dim):
     even = torch.arange(0, embed_dim, 2)
@@ -115,8 +115,8 @@ def exponent_doubled(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
-    "The waves slow down half as fast as they should: the exponent grows by 1/E from one pair to the next. "
-    "If your index counts the pairs 0, 1, 2, ..., the formula asks for twice that index."
+    "The waves slow down half as fast as they should: the exponent grows by 1/E from one pair to the "
+    "next. If your index counts the pairs 0, 1, 2, ..., the formula needs twice that index."
 )
 def exponent_halved(max_len, embed_dim):
     pair = torch.arange((embed_dim + 1) // 2)
@@ -125,7 +125,7 @@ def exponent_halved(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
-    "The sines are right, but each cosine has a frequency of its own, slower than that of the sine on its "
+    "The sines are right, but each cosine has its own frequency, slower than that of the sine on its "
     "left. Both belong to one clock hand: columns 2i and 2i+1 share the angle with exponent 2i/E."
 )
 def cosine_of_its_own(max_len, embed_dim):
@@ -135,7 +135,7 @@ def cosine_of_its_own(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
-    "The slow waves are too fast, by the more the further right they are: they follow a base of 1000. The "
+    "The slow waves are too fast, and more so the further right they are: they have a base of 1000. The "
     "formula divides by a power of 10000; count the zeros."
 )
 def base_of_a_thousand(max_len, embed_dim):
@@ -145,8 +145,8 @@ def base_of_a_thousand(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
-    "All pairs of columns are alike, every wave has frequency 1: the exponent 2i/E has come out as 0. Is it "
-    "an integer division? Whole numbers divided by `//` lose their fraction."
+    "All pairs of columns are the same, and every wave has frequency 1: the exponent 2i/E is 0. Is it an "
+    "integer division? `//` drops the fraction."
 )
 def integer_division(max_len, embed_dim):
     even = torch.arange(0, embed_dim, 2)
@@ -164,8 +164,8 @@ def positions_from_one(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
-    "Every wave is twice as fast as it should be, the first one too: row 1 holds the encoding of position 2. "
-    "The angle is the position divided by the power of 10000; nothing doubles the position."
+    "Every wave is twice as fast as it should be, the first one too: row 1 holds the encoding of position "
+    "2. The angle is the position divided by the power of 10000; do not double the position."
 )
 def positions_twice_as_fast(max_len, embed_dim):
     angles = 2 * _angles(max_len, embed_dim)
@@ -173,7 +173,7 @@ def positions_twice_as_fast(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
-    "The numbers are right but in other columns: first all sines, then all cosines. Here they take turns: "
+    "The numbers are right but in other columns: first all sines, then all cosines. Here they alternate: "
     "column 2i is a sine, and column 2i+1 beside it the cosine of the same angle."
 )
 def halves_side_by_side(max_len, embed_dim):
@@ -182,8 +182,7 @@ def halves_side_by_side(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
-    "Sine and cosine have changed places: row 0 begins with 1, 0. Even columns are sines, so that position "
-    "0 begins with 0, 1."
+    "Sine and cosine are swapped: row 0 begins with 1, 0. Even columns are sines, so row 0 begins with 0, 1."
 )
 def cosine_first(max_len, embed_dim):
     angles = _angles(max_len, embed_dim)
@@ -191,8 +190,8 @@ def cosine_first(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
-    "Sines in all columns: the second column of each pair repeats the first. Odd columns are the cosine of "
-    "the angle, the other coordinate of the clock hand."
+    "There are sines in all columns: the second column of each pair repeats the first. Odd columns are "
+    "the cosine of the angle, the other coordinate of the clock hand."
 )
 def sines_only(max_len, embed_dim):
     angles = _angles(max_len, embed_dim)
@@ -200,8 +199,8 @@ def sines_only(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
-    "Columns further right turn faster instead of slower: the position is multiplied by the power of 10000. "
-    "It is divided by it, so that the last columns hardly move."
+    "Columns further right turn faster instead of slower: the position is multiplied by the power of "
+    "10000. Divide by it, so that the last columns hardly change."
 )
 def faster_and_faster(max_len, embed_dim):
     even = torch.arange(0, embed_dim, 2)
@@ -210,8 +209,8 @@ def faster_and_faster(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
-    "An odd width fails: it has one sine column more than cosine columns, so there are more angles than "
-    "places for cosines. Leave the last angle out of the cosines where `embed_dim` is odd."
+    "An odd width fails: it has one more sine column than cosine columns, so there are more angles than "
+    "columns for cosines. Leave the last angle out of the cosines where `embed_dim` is odd."
 )
 def odd_width_fails(max_len, embed_dim):
     angles = _angles(max_len, embed_dim)
@@ -222,8 +221,8 @@ def odd_width_fails(max_len, embed_dim):
 
 
 @sinusoidal_encoding.mistake(
-    "The table is right up to some position and rough beyond it: positions were kept in half precision, "
-    "which cannot hold every whole number above 256 (or 2048). Count them in float32 or whole numbers."
+    "The table is right up to some position and inexact beyond it: positions are in half precision, which "
+    "cannot represent every whole number above 256 (or 2048). Count them in float32 or whole numbers."
 )
 def positions_in_half_precision(max_len, embed_dim):
     even = torch.arange(0, embed_dim, 2)
@@ -233,7 +232,7 @@ def positions_in_half_precision(max_len, embed_dim):
 
 @sinusoidal_encoding.also_right(
     "What most published code writes: the power as an exponential, which was once faster and more exact "
-    "in float32. Mind the 0, 2, 4, …: the factor 2 is in it already."
+    "in float32. In 0, 2, 4, … the factor 2 is included already."
 )
 def by_exponential_and_logarithm(max_len, embed_dim):
     positions = torch.arange(0, max_len, dtype=torch.float).unsqueeze(1)
@@ -256,8 +255,8 @@ def entry_by_entry(max_len, embed_dim):
 
 
 @sinusoidal_encoding.also_right(
-    "Sine and cosine are made as pairs and laid side by side by flatten: no strided writing, and the "
-    "clock is visible as an axis. For an odd width the last cosine is cut off."
+    "Sine and cosine are made as pairs, and flatten puts them side by side: nothing is written with a "
+    "stride, and the clock is visible as an axis. For an odd width the last cosine is cut off."
 )
 def stacked_and_flattened(max_len, embed_dim):
     width = embed_dim + embed_dim % 2

@@ -1,4 +1,4 @@
-"""Lesson 5's multi-head attention, head by head: what this lesson has to equal, and to be timed against."""
+"""Lesson 5's multi-head attention, head by head: the layer that this lesson must equal."""
 
 import math
 
@@ -7,7 +7,7 @@ import torch.nn as nn
 
 
 class AttentionHead(nn.Module):
-    """One head of its own: embed_dim E in, head_size D out."""
+    """One head: embed_dim E in, head_size D out."""
 
     def __init__(self, embed_dim, head_size, bias=False):
         super().__init__()
@@ -30,12 +30,12 @@ class AttentionHead(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    """H heads in a loop, side by side, and one projection of what they found."""
+    """H heads in a loop, side by side, and one projection of their outputs."""
 
     def __init__(self, embed_dim, num_heads, bias=False):
         super().__init__()
         if embed_dim % num_heads != 0:
-            raise ValueError(f"embed_dim {embed_dim} cannot be shared out evenly among {num_heads} heads")
+            raise ValueError(f"embed_dim {embed_dim} is not divisible by {num_heads} heads")
         head_size = embed_dim // num_heads
         self.heads = nn.ModuleList(AttentionHead(embed_dim, head_size, bias=bias) for _ in range(num_heads))
         self.output = nn.Linear(embed_dim, embed_dim, bias=bias)
