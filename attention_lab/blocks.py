@@ -21,8 +21,8 @@ from traitlets import Unicode
 
 from attention_lab.plots import COLOURS, INK, STYLE
 
-_BLOCK, _GAP = (1.5, 0.9), 0.12  # width and height of a block, and the room that parts two of them
-_NARROWEST = 4  # blocks beside each other: room for the words above and below
+_BLOCK, _GAP = (1.5, 0.9), 0.12  # width and height of a block, and the gap between two of them
+_NARROWEST = 4  # blocks beside each other: space for the words above and below
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Step:
 
 
 RIGHT = (
-    Step("x", "(B, T, E)", "A row a token; its heads stand side by side."),
+    Step("x", "(B, T, E)", "A row per token; its heads are side by side."),
     Step("view(B, T, H, D)", "(B, T, H, D)", "Rows are cut between the heads. Nothing moves."),
     Step("transpose(1, 2)", "(B, H, T, D)", "A row a head, with every token in its place."),
     Step("transpose(1, 2), after attention", "(B, T, H, D)", "A row a token again; memory lags behind."),

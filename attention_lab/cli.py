@@ -178,8 +178,8 @@ def bundle(
     if tutor not in ("", "measured"):
         raise CourseError(
             f"A zip for a class cannot bring the tutor {tutor!r}: `--tutor measured` (with make, "
-            "TUTOR=measured) says what is wrong and holds no answer; whoever may see everything installs "
-            "the course's folder."
+            "TUTOR=measured) says what is wrong and holds no answer; students who may see everything "
+            "install the course's folder."
         )
     zip_file = make_bundle(_course(), folder, console, bool(tutor))
     size = f"{zip_file.stat().st_size / 2**20:.1f} MiB"

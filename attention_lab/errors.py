@@ -1,4 +1,4 @@
-"""Errors for people. Where the grader is installed, its class: a command ends alike whoever stops it."""
+"""Errors for people. If the grader is installed, its class is used, so that all commands end alike."""
 
 try:
     from nbjudge.errors import CourseError

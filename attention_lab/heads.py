@@ -30,7 +30,7 @@ def head_heatmaps(
 ) -> Figure:
     """Draw the weights `(H, T_q, T_k)` of one sentence, a panel for each head, all from 0 (pale) to 1 (dark).
 
-    `names` stand over the panels: head 0, head 1, ... by default. `annotate` writes the numbers into
+    `names` are the titles of the panels: head 0, head 1, ... by default. `annotate` writes the numbers into
     the cells; by default wherever they fit.
     """
     array = _heads(weights)
@@ -38,7 +38,7 @@ def head_heatmaps(
     names = [f"head {head}" for head in range(count)] if names is None else list(names)
     if len(names) != count:
         raise ValueError(f"names needs one for each of the {count} heads, and has {len(names)}.")
-    # Names of queries stand left of the first panel only: they are the same for all.
+    # Names of queries are left of the first panel only: they are the same for all.
     cell = min(0.62, 6.5 / max(rows, columns), (WIDEST - 2.2) / (count * columns))
     width = min(WIDEST, max(1.8, cell * columns) * count + 2.2)
     height = max(0.8, cell * rows) + (1.6 if title else 1.2)

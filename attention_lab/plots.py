@@ -53,7 +53,7 @@ def attention_heatmap(
     array = _array("attention_heatmap", "weights", weights, ("T_q", "T_k"))
     names = _names("queries", queries, array.shape[0]), _names("keys", keys, array.shape[1])
     own_figure = ax is None
-    ax = _grid_axes(array, room=2.0) if ax is None else ax
+    ax = _grid_axes(array, margin=2.0) if ax is None else ax
     cell = _cell_inches(ax, array)
     annotate = cell >= 0.33 if annotate is None else annotate
     low, high = _limits(array)
@@ -88,8 +88,8 @@ def weight_bars(
     if count <= 16:
         ax.bar_label(bars, [number_text(value) for value in array], padding=2, fontsize=9)
     low, high = _limits(array)
-    room = 0.12 * (high - low)  # for the number over the highest bar
-    ax.set(ylim=(low - room if low < 0 else low, high + room), xlabel="key", ylabel="weight")
+    margin = 0.12 * (high - low)  # for the number over the highest bar
+    ax.set(ylim=(low - margin if low < 0 else low, high + margin), xlabel="key", ylabel="weight")
     if (low, high) == (0, 1):
         ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
     ax.grid(axis="y")
@@ -148,7 +148,7 @@ def mask_grid(
     names = _names("queries", queries, array.shape[0]), _names("keys", keys, array.shape[1])
     if row is not None and not 0 <= row < array.shape[0]:
         raise ValueError(f"row must be one of the mask's queries, 0 to {array.shape[0] - 1}, not {row}.")
-    ax = _grid_axes(array, room=1.2) if ax is None else ax
+    ax = _grid_axes(array, margin=1.2) if ax is None else ax
     cell = _cell_inches(ax, array)
     signs = np.where(array, "✓", "✗") if cell >= 0.25 else None
     look = {"cmap": ListedColormap([PALE, ACCENT]), "annot_kws": {"fontsize": min(14.0, 36 * cell)}}
@@ -212,11 +212,11 @@ def _new_axes(width: float, height: float) -> Axes:
     return plt.subplots(figsize=(width, height), layout="constrained")[1]
 
 
-def _grid_axes(array: NDArray[Any], room: float) -> Axes:
-    """Axes of a new figure with square cells, and `room` beside them for names and a colour bar."""
+def _grid_axes(array: NDArray[Any], margin: float) -> Axes:
+    """Axes of a new figure with square cells, and `margin` beside them for names and a colour bar."""
     cell = min(0.62, 6.5 / max(array.shape))
     rows, columns = array.shape
-    return _new_axes(max(2.4, cell * columns) + room, max(1.0, cell * rows) + 1.2)
+    return _new_axes(max(2.4, cell * columns) + margin, max(1.0, cell * rows) + 1.2)
 
 
 def _cell_inches(ax: Axes, array: NDArray[Any]) -> float:
@@ -226,7 +226,7 @@ def _cell_inches(ax: Axes, array: NDArray[Any]) -> float:
 
 
 def _limits(array: NDArray[Any]) -> tuple[float, float]:
-    """0 to 1, where weights live, unless something lies outside."""
+    """0 to 1, where weights live, unless something is outside."""
     finite = array[np.isfinite(array)]
     if finite.size == 0 or (finite.min() >= 0 and finite.max() <= 1 + 1e-4):
         return 0.0, 1.0
@@ -246,6 +246,6 @@ def _name_ticks(ax: Axes, side: Literal["x", "y"], names: list[str], offset: flo
     axis = ax.xaxis if side == "x" else ax.yaxis
     axis.set_ticks(places, names[::step], parse_math=False)  # a token may be a "$"
     ax.tick_params(side, length=0)
-    room = ax.get_window_extent().width / ax.figure.dpi / len(places)
-    if side == "x" and 0.075 * max(map(len, names)) + 0.05 > room:
+    margin = ax.get_window_extent().width / ax.figure.dpi / len(places)
+    if side == "x" and 0.075 * max(map(len, names)) + 0.05 > margin:
         plt.setp(ax.get_xticklabels(), rotation=45, ha="right", rotation_mode="anchor")

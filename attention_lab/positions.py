@@ -33,7 +33,7 @@ Encode = Callable[[int, int], torch.Tensor]  # (max_len, embed_dim) -> (max_len,
 
 @matplotlib.rc_context(STYLE)
 def clock_figure(position: int, speeds: Sequence[float]) -> Figure:
-    """One clock for each of the `speeds` (radians a position), its hand where it stands at `position`.
+    """One clock for each of the `speeds` (radians a position), its hand at its angle at `position`.
 
     A hand starts upright and turns clockwise; where its tip points are the sine (to the right) and the
     cosine (up) of the angle.
@@ -46,7 +46,7 @@ def clock_figure(position: int, speeds: Sequence[float]) -> Figure:
         angle = position * speed
         x, y = math.sin(angle), math.cos(angle)
         _draw_clock(ax, x, y)
-        once_round = f"once round in {2 * math.pi / speed:,.0f} positions" if speed else "stands still"
+        once_round = f"once round in {2 * math.pi / speed:,.0f} positions" if speed else "does not turn"
         ax.set_title(f"speed {speed:g}")
         ax.set_xlabel(f"sine {x:.2f}, cosine {y:.2f}\n{once_round}")
         sentences.append(f"Speed {speed:g}: sine {x:.2f}, cosine {y:.2f}, {once_round}.")

@@ -31,7 +31,7 @@ def entropy(weights: torch.Tensor) -> float:
 def largest_gradient(weights: torch.Tensor) -> float:
     """The largest entry of the softmax's Jacobian at the weights `(T_k,)`: at most 1/4.
 
-    It lies on the diagonal, where an entry is w (1 - w): beside it stands -w v, and v is part of 1 - w.
+    It is on the diagonal, where an entry is w (1 - w): the other entries are -w v, and v is part of 1 - w.
     """
     exact = weights.detach().double()
     return float((exact * (1 - exact)).max())

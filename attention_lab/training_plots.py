@@ -111,7 +111,7 @@ def spread(
         ax.axvline(where, color=plots.INK, linestyle="--", linewidth=1)
         ax.annotate(name, (where, 1), xycoords=("data", "axes fraction"), xytext=(3, 2), **_NOTE)
     ax.set_yticks(range(len(values)), list(values))
-    ax.set(xlabel=x_label, ylim=(len(values) - 0.5, -0.5))  # the first name stands on top
+    ax.set(xlabel=x_label, ylim=(len(values) - 0.5, -0.5))  # the first name is on top
     ax.grid(axis="x")
     ax.set_title(title or ax.get_title())
     return ax

@@ -25,8 +25,8 @@ import results
 import torch
 from rich.table import Table
 
-from attention_lab.tutor.messages import respond
 from attention_lab.tutor.signatures import authorization
+from attention_lab.tutor.wire import respond
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.classroom.signatures import Keys
 from nbjudge.course.course import find_course

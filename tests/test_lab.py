@@ -182,6 +182,6 @@ def test_a_folder_that_cannot_hold_the_lessons_is_said_in_a_sentence(course, tmp
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(shutil, "copytree", full)
-    with pytest.raises(CourseError, match="No space left on device.*whose disk has room, and start again"):
+    with pytest.raises(CourseError, match="No space left on device.*whose disk is not full, and start again"):
         copy(course, tmp_path / "lab")
     assert files_in(tmp_path / "lab") == {}

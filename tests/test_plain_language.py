@@ -9,8 +9,6 @@ import io
 import re
 import subprocess
 import tokenize
-import tomllib
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +16,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 THIS_FILE = Path(__file__).resolve().relative_to(ROOT).as_posix()
-EXCLUDED = ("source/", "release/", "solutions/", "tests/plain_language.toml", THIS_FILE)
+# Texts that the course's models read are data.
+TEXTS = (
+    "attention_lab/corpus/words/",
+    "attention_lab/words/scenes.toml",
+    "attention_lab/encoder/experiments.py",
+)
+EXCLUDED = ("source/", "release/", "solutions/", *TEXTS, THIS_FILE)
 EXCLUDED_NAMES = {"CHANGELOG.md", "LICENSE"}
 SUFFIXES = {".py", ".md", ".toml", ".cfg", ".yml", ".txt", ".ipynb", ".template", ""}
 
@@ -48,6 +52,8 @@ NAMES = {"said", "asked", "kept", "made", "mine", "theirs", "again", "most", "la
 EXCEPTIONS = (
     r"wall[- ](clock|time)",  # the field's name for time that passes
     r"\bwall\.py\b",  # the given module of lesson 12
+    r"^wall = |'anew'",  # names of lesson 12 and lesson 4 in the texts for pictures
+    r'title="the desk"',  # lesson 8's newsroom
 )
 
 _words = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(WORDS)})(?![A-Za-z])", re.IGNORECASE)
@@ -103,9 +109,6 @@ def test_finds_a_participle_only_as_a_name():
     assert not list(find_names("asked_twice = 1  # asked\n"))
 
 
-def test_no_folder_has_more_findings_than_its_ceiling():
-    """The ceilings only fall; a folder that is not listed has none."""
-    ceilings = tomllib.loads((ROOT / "tests/plain_language.toml").read_text())
-    for folder, lines in findings().items():
-        frequent = Counter(line.rpartition(": ")[2].lower() for line in lines).most_common(5)
-        assert len(lines) <= ceilings.get(folder, 0), (folder, frequent, lines[-20:])
+def test_no_file_has_a_word_with_a_plain_replacement():
+    """Rewrite the sentence; where the word is the only right one, add an exception with its reason."""
+    assert [line for lines in findings().values() for line in lines] == []

@@ -51,7 +51,7 @@ def test_a_hand_points_where_sine_and_cosine_say():
 def test_at_position_0_every_hand_is_upright_and_a_clock_may_not_move():
     label = positions.clock_figure(0, [1.0, 0.0]).get_label()
     assert label.count("sine 0.00, cosine 1.00") == 2
-    assert "stands still" in label
+    assert "does not turn" in label
 
 
 def test_the_heatmap_holds_the_table_on_a_scale_from_minus_one_to_one():

@@ -102,5 +102,5 @@ FORM = Form(
     page="one_page.py",
     program="attention-lab",
     build="attention-lab build $folder",
-    advice="What else the tests ask for stands at the top of docs/writing-a-lesson.md.",
+    advice="What else the tests require is at the top of docs/writing-a-lesson.md.",
 )

@@ -81,7 +81,7 @@ def _defined(lesson: SavedLesson, called: str, names: tuple[str, ...]) -> dict[s
             exec(compile(answer, f"<{name} of {called}>", "exec"), module.__dict__)
         except Exception as error:
             raise NoAnswerYet(
-                f"`{name}` of {called} does not run ({type(error).__name__}: {error}). Mend it in "
+                f"`{name}` of {called} does not run ({type(error).__name__}: {error}). Fix it in "
                 f"{lesson.path}."
             ) from error
         if not hasattr(module, name):

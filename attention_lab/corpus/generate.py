@@ -1,7 +1,7 @@
 """The course's own news: the same texts for the same seed, on every machine.
 
 The rule of the labels: **a report belongs to the topic that its opening sentence is about, and that is the
-topic of whoever acts in it.** Later sentences may digress to another topic; they do not change the label.
+topic of the one who acts in it.** Later sentences may digress to another topic; they do not change the label.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Pairs of texts that only the order of their words tells apart.
 
 Both texts of a pair have the same words, and in each the topic is that of the one who acts: "The bank has
-sued the singer in court." is business, "The singer has sued the bank in court." is entertainment. Whoever
+sued the singer in court." is business, "The singer has sued the bank in court." is entertainment. The one who
 acts is named first. Nothing else in such a text belongs to a topic, so a reader without word order can
 only guess which of the two topics is meant.
 """

@@ -1,4 +1,4 @@
-"""The examples that stand under each answer: a line each, and a sentence where one does not come out.
+"""The examples under each answer: a line per example, and a sentence for one that fails.
 
 `example` makes more of a line than its numbers: the answer is also asked in float64, with gradients and
 once more, so that what works on one kind of input only is noticed at once. Tracebacks in a notebook

@@ -52,7 +52,7 @@ def _compare_one(call: str, result: Any, gives: Any, dtype: torch.dtype | None) 
         wanted = dtype if floating and dtype is not None else expected.dtype
     assert result.dtype == wanted, f"{call}: the numbers should be {wanted}, not {result.dtype}."
     if result.is_floating_point():
-        assert not result.isnan().any(), f"{call}: NaN stands in the result, {shown(result)}."
+        assert not result.isnan().any(), f"{call}: the result contains NaN, {shown(result)}."
     equal = torch.allclose(result.double(), expected.double(), rtol=TOLERANCE, atol=TOLERANCE)
     assert equal, f"{call}: {difference(result.detach(), expected.detach())}."
 

@@ -1,4 +1,4 @@
-"""The tensors in what an example hands over, wherever they stand in it."""
+"""The tensors in the arguments of an example, however deeply they are nested."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from attention_lab.errors import CourseError
 from nbjudge.course.assignment_forms import released, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
-from nbjudge.course.gradebook import gradebook_url, sqlite_file
+from nbjudge.course.gradebook_url import gradebook_url, sqlite_file
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.submission.files import CACHE_FOLDERS
 

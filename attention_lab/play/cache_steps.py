@@ -94,8 +94,8 @@ def _generation(tokens: Sequence[str], prompt: int) -> tuple[Figure, Show]:
             totals[row].set_text(f"{sums[row]} made so far")
         cached_keys, new = keys_of(step, prompt, True)
         return (
-            f"Step {step} makes '{tokens[seen]}'. With a cache: {cached_keys} keys kept, {new} made anew; "
-            f"without: {seen} made anew. Keys made so far: {sums[1]} with a cache, {sums[0]} without."
+            f"Step {step} makes '{tokens[seen]}'. With a cache: {cached_keys} keys kept, {new} computed now; "
+            f"without: {seen} computed now. Keys made so far: {sums[1]} with a cache, {sums[0]} without."
         )
 
     return figure, show

@@ -51,7 +51,7 @@ def _dials(query: plots.Values, key: plots.Values, distance: int) -> tuple[Figur
     def show(place: float) -> str:
         if place < distance:
             raise ValueError(
-                f"the key stands {distance} places before the query, not at {place - distance:g}."
+                f"the key is {distance} positions before the query, not at {place - distance:g}."
             )
         turned = [_turned(arrows[0], place), _turned(arrows[1], place - distance)]
         for hand, arrow in zip(hands, (*turned, *turned), strict=True):

@@ -54,7 +54,7 @@ def explorer(figure: Figure, show: Show, slider: widgets.Widget, *companions: wi
         words = html.escape(str(figure.get_label()))
         summary.value = f'<p role="status" aria-live="polite" style="line-height: 1.4">{words}</p>'
 
-    at(slider.value, figure, show)  # so that the layout leaves room for every text
+    at(slider.value, figure, show)  # so that the layout has space for every text
     canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
     still = canvas.copy_from_bbox(figure.bbox)

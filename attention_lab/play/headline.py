@@ -1,4 +1,4 @@
-"""A line to type a headline into: the desk that a model sends it to, and what its tokens look at."""
+"""A line to type a headline into: the class that a model gives it, and what its tokens look at."""
 
 from __future__ import annotations
 

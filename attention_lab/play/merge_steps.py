@@ -50,7 +50,7 @@ def merge_stepper(scores: plots.Values, values: plots.Values, *, block_size: int
 
     def begin_again(_: widgets.Button) -> None:
         order[:] = next(orders)
-        slider.value = slider.max  # so that it moves, wherever it stood
+        slider.value = slider.max  # so that it moves, whatever its value was
         slider.value = slider.min
 
     back.on_click(lambda _: setattr(slider, "value", slider.value - 1))
@@ -60,12 +60,12 @@ def merge_stepper(scores: plots.Values, values: plots.Values, *, block_size: int
 
 
 def merge_figure(step: int, scores: plots.Values, values: plots.Values, *, block_size: int) -> Figure:
-    """The row after so many blocks, merged as they stand."""
+    """The row after so many blocks, merged in their order."""
     return at(step, *_row(scores, values, block_size, []))
 
 
 def _orders(blocks: int) -> list[list[int]]:
-    """As they stand, backwards, and every other block first."""
+    """In their order, backwards, and every other block first."""
     every = list(range(blocks))
     return [every, every[::-1], every[1::2] + every[0::2]]
 
@@ -74,7 +74,7 @@ def _orders(blocks: int) -> list[list[int]]:
 def _row(
     scores: plots.Values, values: plots.Values, block_size: int, order: list[int]
 ) -> tuple[Figure, Show]:
-    """The figure, and what brings it to a step; `order` is looked at anew each time, and filled if empty."""
+    """The figure, and what brings it to a step; `order` is read each time, and filled if empty."""
     rows = [torch.as_tensor(each).detach().double() for each in (scores, values)]
     if any(row.dim() != 1 or row.shape != rows[0].shape for row in rows) or not 1 <= block_size < len(
         rows[0]

@@ -55,7 +55,7 @@ def add_missing_lessons(release: Path, folder: Path, console: Console) -> None:
         reason = error.strerror or "not every file can be written"
         raise CourseError(
             f"The lessons cannot be put into {folder} ({reason}): "
-            "choose a folder that you may write to and whose disk has room, and start again."
+            "choose a folder that you may write to and whose disk is not full, and start again."
         ) from error
     if added:
         console.print(f"Added to {folder}: {', '.join(added)}.", highlight=False)

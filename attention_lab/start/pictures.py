@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from attention_lab.plots import ACCENT, INK, PALE, STYLE
 
-_GAP = 1.6  # cells of room between two tables
+_GAP = 1.6  # cells between two tables
 
 
 @matplotlib.rc_context(STYLE)

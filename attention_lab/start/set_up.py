@@ -42,7 +42,7 @@ def check_set_up() -> widgets.VBox:
     for finding in findings:
         print(finding)
     if not all(finding.fine for finding in findings):
-        print("When that is mended, choose Kernel → Restart Kernel and run this cell again.")
+        print("When that is fixed, choose Kernel → Restart Kernel and run this cell again.")
     return widget_line()
 
 
@@ -113,14 +113,14 @@ def _folder(folder: Path) -> Iterator[Finding]:
         yield Finding(
             False,
             f"Nothing can be saved in {folder} ({error.strerror}).",
-            "Make room on that disk, or run `attention-lab start` with a folder that is yours.",
+            "Free some space on that disk, or run `attention-lab start` with a folder that is yours.",
         )
         return
     yield Finding(True, f"Your work can be saved in the folder {folder.name!r}.")
 
 
 def widget_line() -> widgets.VBox:
-    """A line that turns from waiting to alive as soon as a browser answers; nobody has to click.
+    """A line that turns from waiting to alive as soon as a browser answers; no one has to click.
 
     A hidden player does that: told to play where a browser shows it, it sends its next value back.
     """

@@ -99,6 +99,6 @@ def _deadline(seconds: float) -> Iterator[_Clock]:
         yield clock
     finally:
         done.set()
-        # An interrupt that was on its way when the answer ended belongs to nobody.
+        # An interrupt that was on its way when the answer ended is meant for no one.
         with contextlib.suppress(KeyboardInterrupt):
             watcher.join()

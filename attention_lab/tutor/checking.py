@@ -23,9 +23,9 @@ from attention_lab.tutor.answering import Answered, answer
 from attention_lab.tutor.connection import Connection
 from attention_lab.tutor.history import Memory
 from attention_lab.tutor.local import TutorMissing
-from attention_lab.tutor.messages import LARGEST_ANSWER, Question, respond
 from attention_lab.tutor.one_page import OnePage, one_page
 from attention_lab.tutor.result import Look, Sentence, Written
+from attention_lab.tutor.wire import LARGEST_ANSWER, Question, respond
 
 NOTEBOOK = "ZMQInteractiveShell"  # the shell that has cells, and a page to show panels on
 _connection = Connection()

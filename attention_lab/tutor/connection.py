@@ -12,11 +12,11 @@ from attention_lab.tutor.local import NO_TUTOR, LocalTutor, TutorMissing, course
 from attention_lab.tutor.network import ADDRESS, NetworkTutor
 
 OFF = "off"  # as an address: there is to be no tutor
-GONE = "The tutor has stopped answering ({reason}). Run this cell again: it is then started anew."
+GONE = "The tutor has stopped answering ({reason}). Run this cell again: it is then started again."
 
 
 def has_tutor() -> bool:
-    """Whether `check` has somebody to ask: at the address that is set, or on this machine."""
+    """Whether `check` has a tutor: at the address that is set, or on this machine."""
     address = os.environ.get(ADDRESS)
     return address != OFF and (address is not None or course_folder() is not None)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 FILE = Path(".attention-lab") / "exercises.json"
 LAST_WORDS = "ended-the-kernel.txt"  # beside it: the exercise that was being asked when a kernel ended
-FIRST_LESSON = "00_start_here"  # lies beside the lessons of whoever works on them
+FIRST_LESSON = "00_start_here"  # is beside the lessons of a learner
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Memory:
 
     @classmethod
     def around(cls, lesson: Path) -> Memory:
-        """That of the folder that a lesson's folder lies in, if somebody works there."""
+        """The history beside a lesson's folder, if a learner works there."""
         return cls(lesson.parent) if (lesson.parent / FIRST_LESSON).is_dir() else _in_this_kernel
 
     @property
@@ -126,7 +126,7 @@ _in_this_kernel = Memory(None)
 
 
 def _read(file: Path) -> dict[str, Remembered]:
-    """What was written; nothing where it is missing or something else stands there."""
+    """What was written; nothing if it is missing or cannot be read."""
     with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
         content: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8"))
         return {exercise: _remembered(entry) for exercise, entry in content.items()}

@@ -13,13 +13,13 @@ from threading import Thread
 from typing import Any
 
 import attention_lab
-from attention_lab.tutor import messages
+from attention_lab.tutor import wire
 
 SECONDS = 150  # that the tutor may take for one reply: it prepares an exercise while it is asked first
 LENGTH = 8  # bytes of a frame's length, see `nbjudge.tutor.service`
 NO_TUTOR = (
     "This copy of the lessons comes without the tutor. The examples above test your answer; what else is "
-    "asked of it, its grade will tell: ask whoever teaches the class."
+    "asked of it, its grade will tell: ask your teacher."
 )
 NOT_STARTED = (
     "The tutor did not start{reason}. Run this cell again; if that does not help, install Attention Lab "
@@ -32,7 +32,7 @@ class TutorMissing(Exception):
 
 
 class LocalTutor:
-    """A tutor that was started, and may not be ready yet; a pair of pipes leads to it and to nobody else."""
+    """A tutor that was started and may not be ready; only this process reaches it, by a pair of pipes."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -48,7 +48,7 @@ class LocalTutor:
         Raises TutorMissing where it did not start, and OSError where it ended or is silent.
         """
         number = next(self._numbers)
-        self._write(messages.written({"number": number, "action": action, **message}))
+        self._write(wire.written({"number": number, "action": action, **message}))
         while True:
             try:
                 body = self._replies.get(timeout=SECONDS)
@@ -56,7 +56,7 @@ class LocalTutor:
                 raise TimeoutError("no reply in time") from None
             if body is None:
                 raise self._ended()
-            reply = messages.read(body)
+            reply = wire.read(body)
             if reply.pop("number", None) == number:  # others belong to questions that were interrupted
                 self._has_replied = True
                 return reply
@@ -85,7 +85,7 @@ class LocalTutor:
     def _read_replies(self) -> None:
         assert self._process.stdout is not None
         with self._process.stdout as replies:
-            while (length := int.from_bytes(head := replies.read(LENGTH), "big")) <= messages.LARGEST_REPLY:
+            while (length := int.from_bytes(head := replies.read(LENGTH), "big")) <= wire.LARGEST_REPLY:
                 body = replies.read(length)
                 if len(head) < LENGTH or len(body) < length:
                     break
@@ -93,7 +93,7 @@ class LocalTutor:
         self._replies.put(None)
 
     def _read_errors(self) -> None:
-        """Keep the end of what it writes there: a pipe that nobody reads fills, and then the tutor waits."""
+        """Keep the end of what it writes there: a pipe that is not read fills, and then the tutor waits."""
         assert self._process.stderr is not None
         with self._process.stderr as errors:
             while some := os.read(errors.fileno(), 2**16):
@@ -116,7 +116,7 @@ def start_tutor(folder: str, last_words: Path | None = None) -> LocalTutor:
     course = course_folder()
     if course is None:
         raise TutorMissing(NO_TUTOR)
-    # What lies beside a notebook (a random.py of the learner's) is nothing to the tutor: -P.
+    # What is beside a notebook (a random.py of the learner's) is nothing to the tutor: -P.
     command = [sys.executable, "-P", "-m", "nbjudge.tutor", str(course), folder, str(last_words or "")]
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     package = Path(attention_lab.__file__).resolve().parent  # checks import it: the same one as here

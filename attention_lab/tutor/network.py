@@ -7,7 +7,7 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
-from attention_lab.tutor import messages, signatures
+from attention_lab.tutor import signatures, wire
 from attention_lab.tutor.local import SECONDS, TutorMissing
 
 ADDRESS = "ATTENTION_LAB_TUTOR"  # environment variables
@@ -15,7 +15,7 @@ KEY, NAME = "ATTENTION_LAB_TUTOR_KEY", "JUPYTERHUB_USER"
 NOT_AN_ADDRESS = "{variable} is {address!r}: it has to begin with http:// or https://."
 NO_KEY = (
     "The class's tutor needs {missing} in this server's environment, to prove that it is the tutor. Ask "
-    "whoever runs the hub to set it (docs/jupyterhub.md)."
+    "the person who runs the hub to set it (docs/jupyterhub.md)."
 )
 NOT_KNOWN = (
     "The class's tutor did not accept this server's key. Stop your server (File → Hub Control Panel → Stop "
@@ -45,19 +45,19 @@ class NetworkTutor:
         Raises OSError or ValueError where none came that is proven to be the tutor's, and TutorMissing where
         the tutor does not accept this server's key.
         """
-        body = messages.written(message)
+        body = wire.written(message)
         header, nonce = signatures.authorization(self._name, self._key, action, body)
         headers = {"Authorization": header, "Content-Type": "text/plain; charset=utf-8"}
         try:
             self._http.request("POST", f"{self._base}/{action}", body, headers)
             response = self._http.getresponse()
-            reply = response.read(messages.LARGEST_REPLY)
+            reply = response.read(wire.LARGEST_REPLY)
         except BaseException:  # half a reply is no beginning for the next one
             self._http.close()
             raise
         signature = response.getheader(signatures.REPLY_SIGNATURE, "")
         if signatures.is_signed(signature, self._key, nonce, response.status, reply):
-            return messages.read(reply)
+            return wire.read(reply)
         self._http.close()
         if response.status == 403:
             raise TutorMissing(NOT_KNOWN)

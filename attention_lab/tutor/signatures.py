@@ -1,4 +1,4 @@
-"""Requests to a class's tutor are signed, and so are its replies: nobody else can take its place.
+"""Requests to a class's tutor are signed, and so are its replies: no one else can take its place.
 
 The key is this learner's own, and is never sent. The hub gives it to the learner's server in the environment;
 the tutor works it out from the learner's name (`nbjudge.classroom.signatures`).
@@ -29,6 +29,6 @@ def authorization(name: str, key: str, action: str, body: bytes) -> tuple[str, s
 
 
 def is_signed(signature: str, key: str, nonce: str, status: int, body: bytes) -> bool:
-    """Whether somebody who has the key replied so to the request with this nonce."""
+    """Whether someone who has the key gave this reply to the request with this nonce."""
     expected = sign(key, "reply", nonce, str(status), hashlib.sha256(body).hexdigest())
     return hmac.compare_digest(signature.encode(), expected.encode())

@@ -1,6 +1,6 @@
 """Vectors for 143 words, small and trained: enough for attention over a sentence that means something.
 
-Each word has two. `meaning_vectors` say what a word is, `context_vectors` which words it stands beside. The
+Each word has two. `meaning_vectors` say what a word is, `context_vectors` which words are next to it. The
 dot product of one word's meaning and another's context approximates their pointwise mutual information: the
 logarithm of how much more often than by chance the two share a sentence, or 0 if they do not share one more
 often than by chance. Some words occur in two kinds of sentence, and their vector is between the two: bank,

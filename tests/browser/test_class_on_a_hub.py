@@ -14,7 +14,7 @@ from hub import ROOT, Hub
 from lesson_page import LessonPage, answers_of, write_answers
 from playwright.sync_api import expect
 
-from attention_lab.tutor.messages import respond
+from attention_lab.tutor.wire import respond
 from nbjudge.course.course import open_course
 from nbjudge.kernel import requests
 

@@ -14,8 +14,8 @@ from urllib.request import Request, urlopen
 
 from tornado.netutil import bind_sockets
 
-from attention_lab.tutor.messages import respond
 from attention_lab.tutor.signatures import authorization
+from attention_lab.tutor.wire import respond
 from nbjudge.classroom.check_events import CheckEvents
 from nbjudge.classroom.connections import BoundedServer
 from nbjudge.classroom.hub_users import User

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, make_course, nbgrader, release
 
-from nbjudge.batch.plan import make_plan
+from nbjudge.batch.changed_submissions import make_plan
 from nbjudge.course.folders import CourseFolders
 from nbjudge.record.graded_notebook import read_graded
 from nbjudge.submission.files import Folder, write_files

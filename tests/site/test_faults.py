@@ -70,7 +70,7 @@ def test_a_fault_in_a_page_or_a_docstring_is_said_in_a_plain_sentence(tmp_path):
         and "nowhere.md" in message
     )
     assert message.endswith(
-        ". Mend the lesson's source and run `make build`; or, where one is named, the docstring."
+        ". Fix the lesson's source and run `make build`; or, where one is named, the docstring."
     )
     assert message.isprintable()
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from attention_lab.tutor import messages
+from attention_lab.tutor import wire as learners_wire
 from nbjudge.tutor import wire
 
 LONG = "'\"\\\n ä " * 1000
@@ -45,18 +45,20 @@ def test_anything_else_is_refused(body):
     with pytest.raises(ValueError):
         wire.read(body)
     with pytest.raises(ValueError):
-        messages.read(body)
+        learners_wire.read(body)
 
 
 def test_a_kernel_writes_and_reads_the_same():
     message = {"folder": "01_dot_product", "conversation": "1", "said": LONG, "lost": ""}
-    assert wire.read(messages.written(dict(message))) == message | {"said": LONG.encode()}
+    assert wire.read(learners_wire.written(dict(message))) == message | {"said": LONG.encode()}
     timeout_message = {"folder": "01_dot_product", "conversation": "1", "said": None, "lost": "late"}
-    assert wire.read(messages.written(dict(timeout_message))) == timeout_message | {"said": None}
+    assert wire.read(learners_wire.written(dict(timeout_message))) == timeout_message | {"said": None}
     sentence = {"said": "Run the cell again first.", "disclosure": "full"}
-    assert messages.read(b"".join(wire.write(sentence))) == sentence
-    question = messages.read(b"".join(wire.write({"conversation": "1", "question": "YQ== ", "program": "0"})))
-    assert messages.Question.of(question) == messages.Question("1", "YQ== ", "0")
+    assert learners_wire.read(b"".join(wire.write(sentence))) == sentence
+    question = learners_wire.read(
+        b"".join(wire.write({"conversation": "1", "question": "YQ== ", "program": "0"}))
+    )
+    assert learners_wire.Question.of(question) == learners_wire.Question("1", "YQ== ", "0")
 
 
 @pytest.mark.parametrize(
@@ -65,8 +67,8 @@ def test_a_kernel_writes_and_reads_the_same():
 def test_a_question_of_another_form_is_no_question(spoilt):
     question = {"conversation": "1", "question": b"YQ== ", "program": "0"} | spoilt
     with pytest.raises(ValueError):
-        messages.Question.of(question)
+        learners_wire.Question.of(question)
 
 
 def test_what_no_text_can_hold_goes_over_the_wire_as_something():
-    assert wire.read(messages.written({"said": "\ud800"})) == {"said": b"?"}
+    assert wire.read(learners_wire.written({"said": "\ud800"})) == {"said": b"?"}

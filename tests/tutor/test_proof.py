@@ -10,7 +10,7 @@ import threading
 import psutil
 import pytest
 
-from attention_lab.tutor import local, messages, network, signatures
+from attention_lab.tutor import local, network, signatures, wire
 from attention_lab.tutor.connection import Connection
 from attention_lab.tutor.local import LocalTutor, TutorMissing
 from nbjudge.tutor.service import LARGEST_FRAME, act, serve
@@ -107,7 +107,7 @@ def test_a_key_that_is_not_accepted_is_said_in_the_kernels_own_words(learner):
 def test_a_question_is_data_and_no_expression(tmp_path):
     seen = tmp_path / "evaluated"
     program = "def respond(request, names):\n    return request.upper()"
-    assert messages.respond(program, TOUCH.format(str(seen)), {}) == TOUCH.format(str(seen)).upper()
+    assert wire.respond(program, TOUCH.format(str(seen)), {}) == TOUCH.format(str(seen)).upper()
     assert not seen.exists()
 
 
@@ -142,7 +142,7 @@ def test_what_a_tutor_writes_to_stderr_never_fills_a_pipe():
 def test_a_reply_to_a_question_that_was_interrupted_is_not_taken_for_the_next_one():
     tutor = started(CHATTY)
     try:
-        tutor._write(messages.written({"number": 0, "action": "old"}))
+        tutor._write(wire.written({"number": 0, "action": "old"}))
         assert tutor.ask("new", {}) == {"said": "new"}
     finally:
         tutor.stop()
@@ -175,7 +175,7 @@ def test_frames_that_are_none_are_refused_and_not_waited_for():
                 thread.join(5)
         return outgoing.getvalue()
 
-    good = messages.written({"number": 1, "action": "check"})
+    good = wire.written({"number": 1, "action": "check"})
     assert b'"said": "check"' in served(len(good).to_bytes(8, "big") + good)
     assert b"cannot read this request" in served((5).to_bytes(8, "big") + b"{....")
     for cut in (b"", b"\0\0", (100).to_bytes(8, "big") + b"half"):

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 from small_class import FOLDER, assert_same, attention_lab, recorded
 
+from nbjudge.batch.changed_submissions import make_plan
 from nbjudge.batch.command import Options, grade_plan
-from nbjudge.batch.plan import make_plan
 from nbjudge.course.folders import read_folders
 
 pytestmark = pytest.mark.integration

@@ -44,7 +44,7 @@ def make_bundle(course: Course, folder: Path, console: Console, tutor: bool = Fa
         for problem in found:
             console.print(f"[red]✗[/] {problem}", highlight=False, soft_wrap=True)
         if found:
-            raise CourseError(f"No zip was made: mend what is said above first ({len(found)}).")
+            raise CourseError(f"No zip was made: fix the findings above first ({len(found)}).")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(draft_zip, goal)
@@ -52,7 +52,7 @@ def make_bundle(course: Course, folder: Path, console: Console, tutor: bool = Fa
             goal.unlink(missing_ok=True)
             raise CourseError(
                 f"The zip cannot be written to {goal} ({error.strerror}): "
-                "make room there, or choose another folder with --folder."
+                "free some space there, or choose another folder with --folder."
             ) from error
     return goal
 

@@ -28,7 +28,7 @@ from nbjudge.course.course import Course
 THEME = Path(__file__).with_name("theme")
 FIRST_PAGE, FRONT_PAGE = "index.html", "index.md"
 OURS = "_static/scrollers.js"  # a folder with this file is a site made here, and may be replaced
-ADVICE = "Mend the lesson's source and run `make build`; or, where one is named, the docstring."
+ADVICE = "Fix the lesson's source and run `make build`; or, where one is named, the docstring."
 
 
 def build_site(course: Course, folder: Path, console: Console) -> Path:
@@ -54,7 +54,7 @@ def build_site(course: Course, folder: Path, console: Console) -> Path:
     except OSError as error:
         raise CourseError(
             f"The site cannot be written to {folder}: {error.strerror or error}. "
-            "Make room or name another folder with --folder."
+            "Free some space or name another folder with --folder."
         ) from error
     return folder / FIRST_PAGE
 

@@ -15,5 +15,5 @@ def alt_texts_of(folder: str) -> dict[str, str]:
     try:
         texts: dict[str, dict[str, str]] = tomllib.loads(ALT_TEXTS.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise CourseError(f"{ALT_TEXTS} cannot be read: {error}. Mend that line.") from None
+        raise CourseError(f"{ALT_TEXTS} cannot be read: {error}. Fix that line.") from None
     return texts.get(folder, {})

@@ -61,7 +61,7 @@ def run_cell(codes: Sequence[str], wanted: int, folder: Path, name: str) -> Any:
     except Exception as error:
         raise CourseError(
             f"{name} cannot be drawn: a cell that it needs stops with {type(error).__name__}: {error}. "
-            "Mend the source notebook and run `make build`."
+            "Fix the source notebook and run `make build`."
         ) from error
     return value
 

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
+from nbjudge.batch.changed_submissions import Plan
 from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.batch.display import print_closing_table, progress_bar
-from nbjudge.batch.plan import Plan
 from nbjudge.course.folders import CourseFolders
 from nbjudge.record.graded_notebook import GradedNotebook
 from nbjudge.record.schema import NotebookRecord

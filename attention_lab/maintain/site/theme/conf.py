@@ -63,8 +63,8 @@ def _as_python(*signature_of: Any) -> tuple[str, str] | None:
     signature, returned = signature_of[-2:]
     if signature is None:
         return None
-    made_anew = signature.replace("<factory>", "...")  # a default that is made for each instance
-    named = re.sub(r"<class '(?:[\w.]+\.)?(\w+)'>", r"\1", made_anew)  # a default that is a class
+    with_factory = signature.replace("<factory>", "...")  # a default that is made for each instance
+    named = re.sub(r"<class '(?:[\w.]+\.)?(\w+)'>", r"\1", with_factory)  # a default that is a class
     return re.sub(r"TypeAliasForwardRef\('([\w.]+)'\)", r"\1", named), returned
 
 

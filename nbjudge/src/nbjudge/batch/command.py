@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from nbjudge.batch.changed_submissions import Plan, make_plan
 from nbjudge.batch.lock import exclusive_run
-from nbjudge.batch.plan import Plan, make_plan
 from nbjudge.batch.workers import (
     LocalWorkers,
     Workers,

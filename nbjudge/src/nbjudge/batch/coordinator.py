@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from nbjudge.batch.autograde import Autograder
-from nbjudge.batch.plan import Plan
+from nbjudge.batch.changed_submissions import Plan
 from nbjudge.batch.workers import Workers
 from nbjudge.errors import CourseError
 from nbjudge.grading.job import GradingJob, GradingResult

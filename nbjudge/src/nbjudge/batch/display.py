@@ -12,8 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
+from nbjudge.batch.changed_submissions import Plan
 from nbjudge.batch.coordinator import ClassRun, GradedSubmission
-from nbjudge.batch.plan import Plan
 from nbjudge.kernel.costs import Costs
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
 

@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 
 from nbjudge.course.configuration import read_config
 from nbjudge.course.folders import CourseFolders
-from nbjudge.course.gradebook import gradebook_url, sqlite_file
+from nbjudge.course.gradebook_url import gradebook_url, sqlite_file
 from nbjudge.errors import CourseError
 from nbjudge.settings import GradingSettings
 

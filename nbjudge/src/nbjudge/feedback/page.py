@@ -11,7 +11,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import Origin, origin_of
-from nbjudge.feedback.hidden import Regions
+from nbjudge.feedback.hidden_regions import Regions
 from nbjudge.feedback.prose import MOST_PROSE
 from nbjudge.feedback.shown_outputs import RenderedOutput, shown
 from nbjudge.judge.verdict import Verdict

@@ -33,9 +33,9 @@ from nbjudge.record.graded_notebook import read_record, write_record
 from nbjudge.record.schema import NotebookRecord, Status
 from nbjudge.regrade.decisions import apply_regrades
 from nbjudge.submission.files import TIMESTAMP_FILE, copy_plain_files, plain_file_names, write_replacing
+from nbjudge.submission.find_notebook import Submission
 from nbjudge.submission.folder import EXCHANGE_SECRET, HandedIn, files_within
 from nbjudge.submission.merge import has_cell_ids, merge_submission
-from nbjudge.submission.read import Submission
 
 LONGEST_SMALL_FILE = 1_000  # bytes
 NOTICE = "<p><strong>From the grader:</strong> {}</p>"

@@ -17,7 +17,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import Origin, added_cell_id, is_left_out, is_released_text, mark_origin
-from nbjudge.submission.read import SubmittedCell, defined_names
+from nbjudge.submission.find_notebook import SubmittedCell, defined_names
 from nbjudge.submission.student_prose import neutralize_prose
 
 # Characters of code that are shown in colours; a solved assignment has 50,000, in lines of a hundred.
@@ -29,7 +29,10 @@ _Chain = tuple[int, int, "_Chain | None"]  # an index, its position, and the cha
 
 
 def merge_submission(source: NotebookNode, submitted: Iterable[SubmittedCell]) -> NotebookNode:
-    """Put a submission's cells into `assignment` (its graded form, see `forms.graded`)."""
+    """Put a submission's cells into the graded form of its source (see `assignment_forms.graded`).
+
+    Cells are matched by the mark of the grader, by id, or by text and order: many courses have no ids.
+    """
     cells = list(submitted)
     match, in_order = _match(source, cells)
     answers = _choose_answers(source, cells, match)

@@ -56,7 +56,7 @@ def read(body: bytes) -> dict[str, Any]:
 
 
 def respond(source: str, request: str, names: dict[str, Any]) -> str:
-    """Answer a request with the tutor's program, which is made anew for each: it remembers nothing.
+    """Answer a request with the tutor's program, which is loaded again for each: it remembers nothing.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from attention_lab.errors import CourseError
-from nbjudge.batch.plan import make_plan
+from nbjudge.batch.changed_submissions import make_plan
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
 
 LESSON = "01_tiny"
