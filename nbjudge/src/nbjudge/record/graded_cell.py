@@ -10,10 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
-
-import nbformat
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING, Any
 
 from nbjudge.cell_metadata import own_metadata, update_own_metadata
 from nbjudge.judge.verdict import Regrade, Verdict
@@ -21,6 +18,9 @@ from nbjudge.plain_text import without_terminal_codes
 from nbjudge.record.schema import ExerciseRecord, Status, read_status
 from nbjudge.record.verdict_text import as_html
 from nbjudge.sandbox.inside.cut_outputs import SHOWABLE, text
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 _EXERCISE, _STATUS = "verdict", "status"
 
@@ -46,9 +46,15 @@ def write_regrade(cell: NotebookNode, regrade: Regrade) -> Verdict:
     return decided
 
 
+def _new_output(output_type: str, **content: Any) -> NotebookNode:
+    from nbformat.v4 import new_output  # slow to import, and not needed to read a record
+
+    return new_output(output_type, **content)
+
+
 def _result(verdict: Verdict) -> NotebookNode:
     """The one output that nbgrader reads points from."""
-    return nbformat.v4.new_output(
+    return _new_output(
         "execute_result",
         data={"text/plain": f"{verdict.points:g}", "text/html": as_html(verdict)},
         execution_count=None,
@@ -92,9 +98,9 @@ def _harmless(output: Mapping[str, Any]) -> NotebookNode:
         lines = output.get("traceback")
         printed = text("\n".join(map(text, lines)) if isinstance(lines, list) else lines)
         printed = without_terminal_codes(printed) + "\n"
-        return nbformat.v4.new_output("stream", name="stdout", text=printed)
+        return _new_output("stream", name="stdout", text=printed)
     if kind == "stream":
-        return nbformat.v4.new_output("stream", name="stdout", text=text(output.get("text")))
+        return _new_output("stream", name="stdout", text=text(output.get("text")))
     data = output.get("data")
     data = {mime: text(data[mime]) for mime in SHOWABLE if mime in data} if isinstance(data, dict) else {}
-    return nbformat.v4.new_output("display_data", data=data, metadata={})
+    return _new_output("display_data", data=data, metadata={})

@@ -8,9 +8,7 @@ import shutil
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from nbformat import NotebookNode
+from typing import TYPE_CHECKING, Any
 
 from nbjudge.cell_metadata import is_added, nbgrader_metadata, own_metadata, update_own_metadata
 from nbjudge.judge.verdict import Verdict
@@ -18,6 +16,9 @@ from nbjudge.record.graded_cell import read_cell_status, read_exercise
 from nbjudge.record.schema import ExerciseRecord, NotebookRecord, Status
 from nbjudge.submission.files import Folder
 from nbjudge.submission.folder import read_handed_in
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
 
 TAIL = 2**14  # bytes at the end of a file in which the notebook's metadata are expected
 BEHIND_THE_CELLS = b'\n "metadata": {'  # the metadata of cells are indented further
