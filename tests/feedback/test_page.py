@@ -53,7 +53,7 @@ def judged(verdict, *outputs, score=None):
 
 def half_right(name="softmax"):
     groups = (GroupVerdict("large scores", 2, False), GroupVerdict("one row", 1, True))
-    finding = Finding("`exp` overflows.", "overflow", "Asked with (22, 21): yours begins [nan, nan].")
+    finding = Finding("`exp` overflows.", "overflow", "Called with (22, 21): yours begins [nan, nan].")
     return Verdict(name, 7, groups, (finding, Finding("Rows do not sum to 1.")))
 
 

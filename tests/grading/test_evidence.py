@@ -57,7 +57,7 @@ def evidence_for(exercise, answer, right=reference):
 
 def test_what_is_between_the_judge_and_the_answer_is_not_shown():
     shown = evidence_for(continued, lambda step, tokens, count: torch.cat([tokens, tokens[:count]]))
-    assert shown[0].startswith("Asked with tokens=an int64 tensor of shape (4,), count=3: your tokens: [")
+    assert shown[0].startswith("Called with tokens=an int64 tensor of shape (4,), count=3: your tokens: [")
 
 
 def test_of_several_sides_those_that_differ_are_shown():

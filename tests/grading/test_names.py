@@ -1,4 +1,4 @@
-"""Given cells and tests use names that students use, too: an answer is asked with the student's own."""
+"""Given cells and tests use names that students use, too: an answer is called with the student's own."""
 
 from __future__ import annotations
 

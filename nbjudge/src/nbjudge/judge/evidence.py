@@ -23,7 +23,7 @@ def describe_evidence(
     actual, right = _differing_sides(exercise, answer.value, expected.value), expected.value
     if isinstance(actual, dict) and "result" in actual:
         actual, right = actual["result"], right.get("result") if isinstance(right, dict) else None
-    call = f"Asked with {messages.describe_call(own_case(reference, case))}"
+    call = f"Called with {messages.describe_call(own_case(reference, case))}"
     named, wanted = _results(exercise, actual), dict(_results(exercise, right))
     shown = [f"your {name}{text}" for name, value in named if (text := _shown(value, wanted.get(name)))]
     if isinstance(actual, dict) and isinstance(expected.value, dict) and not shown:

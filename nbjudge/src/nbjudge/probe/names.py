@@ -1,7 +1,7 @@
 """A kernel's names as they were right after the student's own last cell.
 
 Given cells and tests assign names, too: `total`, `rows`, `result`. Where a student calls a helper of theirs
-by such a name, the answer is asked with their helper in its place.
+by such a name, the answer is called with their helper in its place.
 
 Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
 """

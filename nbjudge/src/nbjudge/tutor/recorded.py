@@ -1,9 +1,9 @@
 """An assignment as recorded questions and right answers: a tutor that measures, where no reference may be.
 
-For the zip of a class. What is recorded is one draw of each exercise: what is asked, and the numbers that are
-right there. It holds no reference, no check and no mistake, and so it can name none. What is asked with code
-of the checks is left out, since that code may hold an answer; so is what no recorded number answers (random
-results, layers that keep weights of their own).
+For the zip of a class. A recording is one draw of each exercise: the calls, and the numbers that are right
+there. It holds no reference, no check and no mistake, so it can name none. Cases with code of the checks are
+left out, because that code may hold an answer; so is what no recorded number answers (random results, layers
+that keep weights of their own).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import WrittenQuestion
 
 ONLY_GRADING = (
-    "The tutor of this class does not measure `{name}`: what it is asked with would give an answer away. "
+    "The tutor of this class does not measure `{name}`: its cases would give an answer away. "
     "The examples above test yours, and its grade will tell the rest."
 )
 PARTLY = "Asked in grading and not here: {groups}."
