@@ -32,7 +32,7 @@ def test_what_is_no_arrow_is_refused(query, key):
 
 
 def test_a_key_before_the_text_is_refused():
-    with pytest.raises(ValueError, match="3 places before the query, not at -1"):
+    with pytest.raises(ValueError, match="3 positions before the query, not at -1"):
         dials_figure(2, QUERY, KEY, distance=3)
 
 
