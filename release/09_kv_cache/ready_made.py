@@ -1,4 +1,4 @@
-"""Ready-made parts of lesson 9's experiments: a small language model, its clock, and a test of memory."""
+"""Ready-made parts of lesson 9's experiments: a small language model, a timer, and a memory test."""
 
 import time
 
@@ -54,7 +54,7 @@ class Model(nn.Module):
 
 @torch.no_grad()
 def write(step, tokens, new_tokens):
-    """Continue a text `(1, T)` by the likeliest token, several times: a list of the new tokens."""
+    """Continue a text `(1, T)` greedily, and return the new tokens as a list."""
     logits, kept = step(tokens, None)
     written = [logits[0, -1].argmax()]
     while len(written) < new_tokens:
@@ -65,7 +65,7 @@ def write(step, tokens, new_tokens):
 
 @torch.no_grad()
 def milliseconds_per_token(model, lengths, runs=6):
-    """The time of one more token behind texts of these lengths: a list for each of the two ways.
+    """Return the time of one more token after texts of these lengths, a list for each way.
 
     Each number is the fastest of several runs, because disturbances only ever add time.
     """
@@ -90,7 +90,7 @@ LETTERS, DIGITS, PAIRS = 20, 10, 10
 
 
 class Recall(nn.Module):
-    """Reads pairs of a letter and a digit, then a letter, and names the digit that went with it.
+    """Reads pairs of a letter and a digit, then a letter, and names the digit that belongs to it.
 
     attention: a module, called as attention(x) -> output (B, T, 64) and something else
     """

@@ -34,12 +34,12 @@ def attention_in_blocks(query, key, value, block_size=128):
 
 
 def megabytes(function, *inputs):
-    """The most memory that torch holds at once while the function runs."""
+    """Return the most memory that torch holds at once while the function runs."""
     return peak_bytes(function, *inputs) / 1e6
 
 
 def milliseconds(function, *inputs, runs=2):
-    """The time of the fastest of a few runs, because disturbances only ever add time."""
+    """Return the time of the fastest run, because disturbances only ever add time."""
     taken = []
     for _ in range(runs):
         began = time.perf_counter()
@@ -50,7 +50,7 @@ def milliseconds(function, *inputs, runs=2):
 
 @torch.no_grad()
 def measure(ways, lengths):
-    """The memory and the time of several attention functions, and how far their outputs differ.
+    """Measure memory and time of several attention functions, and how far their outputs differ.
 
     ways: name -> function of query, key, value      lengths: of the texts
     returns: two dicts, name -> list of megabytes or milliseconds, and the largest difference

@@ -125,7 +125,7 @@ def stored_results():
 
 
 def fastest(times):
-    """Return the names of the fastest runner and of all whose middle halves overlap with its own."""
+    """Return the names of the fastest runner and of all whose interquartile ranges overlap its own."""
     best = min(times.values(), key=lambda quartiles: quartiles[1])
     names = [name for name, quartiles in times.items() if quartiles[0] <= best[2]]
     return ["all but the loop"] if names == list(RUNNERS[1:]) else names

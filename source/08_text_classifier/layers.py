@@ -1,4 +1,4 @@
-"""What lessons 5 to 7 built, given to the capstone: three layers that compute the same, and positions.
+"""What lessons 5 to 7 built: three layers that compute the same function, and positions.
 
 All three layers are made with `(embed_dim, num_heads, bias=True)` and called the same way:
 query (B, T_q, E), key and value (B, T_k, E) or None, mask bool, True = may attend, of the shape
@@ -66,7 +66,7 @@ class NaiveMultiHeadAttention(nn.Module):
         return self.output(joined), weights.mean(dim=0)
 
     def pieces(self):
-        """Where each weight of the efficient layer stands in this one: name -> its parts, in order."""
+        """Where to find each weight of the efficient layer in this one: name -> its parts, in order."""
         found = {f"output.{kind}": [tensor] for kind, tensor in self.output.named_parameters()}
         for head in self.heads:
             for name, tensor in head.named_parameters():
@@ -103,7 +103,7 @@ class EfficientMultiHeadAttention(nn.Module):
 
 
 class TorchMultiHeadAttention(nn.Module):
-    """torch's own layer behind the course's conventions: an adapter and no mathematics of its own."""
+    """An adapter that gives torch's own layer the course's conventions."""
 
     def __init__(self, embed_dim, num_heads, bias=True):
         super().__init__()

@@ -106,7 +106,7 @@ def read_headline(text, model, tokenizer):
 
 
 class Progress:
-    """A progress bar over so many epochs, in a line that is updated in place: `with Progress(20) as bar`."""
+    """A progress bar over this many epochs, updated in place: `with Progress(20) as bar`."""
 
     def __init__(self, epochs):
         self.epochs, self.done = epochs, 0
@@ -156,8 +156,8 @@ def train(model, train_epoch, data, seed, epochs, bar, measured_on=None):
 def interval(gains, confidence=0.95):
     """Mean of `gains` (seeds, texts), with an interval for other seeds *and* other texts.
 
-    The variance of the mean over seeds and that of the mean over texts are added. Both hold a little of the
-    chance that seeds and texts share, so the interval is rather too wide than too narrow.
+    The variance of the mean over seeds and that of the mean over texts are added. Both include a
+    little variance that seeds and texts share, so the interval is too wide rather than too narrow.
     returns: (mean, low, high)
     """
     gains = gains.double()

@@ -1,6 +1,6 @@
 """Ready-made parts of lesson 10's experiment: a reader that names the letter three positions back.
 
-Two layers of attention know positions in two ways: `TableAttention` adds lesson 7's table to the tokens,
+The two layers get positions in different ways: `TableAttention` adds lesson 7's table to the tokens,
 `TurnedAttention` turns queries and keys. Everything else is the same.
 """
 
