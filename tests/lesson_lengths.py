@@ -31,10 +31,9 @@ def words(notebook: NotebookNode) -> dict[str, int]:
     return counted
 
 
-WORDS_A_MINUTE = 220  # of prose with formulas
-FIGURE, QUESTION = 0.5, 5  # minutes
-
-
+PROSE_WORDS_A_MINUTE, CODE_WORDS_A_MINUTE = 150, 75  # code is read at half the speed of prose
+QUESTION = 5  # minutes
+RANGE = re.compile(r"\b(\d+) to (\d+) minutes\b")  # in the first cell
 # Below the heading at which anyone who has paused goes on.
 NEXT_SITTING = re.compile(r"^\*Here the second sitting begins", re.MULTILINE)
 
@@ -49,32 +48,6 @@ def sittings(notebook: NotebookNode) -> list[NotebookNode]:
     return parts
 
 
-def minutes(notebook: NotebookNode) -> float:
-    """What the path takes: reading, the exercises as each says, figures, and written questions."""
-    ids = [cell.id for cell in notebook.cells]
-    begin = ids.index("excursions") if "excursions" in ids else len(ids)
-    texts = [cell.source for cell in notebook.cells]
-    exercises = sum(int(found) for text in texts for found in re.findall(r"●○* · about (\d+) minutes", text))
-    figures = sum(
-        "plt.show()" in text or bool(re.search(r"_(slider|stepper)\(", text)) for text in texts[:begin]
-    )
-    questions = sum(
-        cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("grade", False)
-        for cell in notebook.cells
-    )
-    return words(notebook)["path"] / WORDS_A_MINUTE + exercises + FIGURE * figures + QUESTION * questions
-
-
-# Lessons of the third edition print a range of minutes, and code is read at half the speed of prose.
-SLOW_WORDS_A_MINUTE, CODE_WORDS_A_MINUTE = 150, 75
-RANGE = re.compile(r"\b(\d+) to (\d+) minutes\b")
-
-
-def says_a_range(notebook: NotebookNode) -> bool:
-    """Whether the first cell says "N to M minutes": the form of the third edition."""
-    return bool(RANGE.search(notebook.cells[0].source))
-
-
 def code_words(notebook: NotebookNode) -> int:
     """The words in the code of the path, without solutions and hidden tests."""
     count = 0
@@ -87,7 +60,7 @@ def code_words(notebook: NotebookNode) -> int:
     return count
 
 
-def slow_minutes(notebook: NotebookNode) -> float:
+def minutes(notebook: NotebookNode) -> float:
     """What the path takes at the pace of a careful reader: prose, code, exercises and written questions."""
     texts = [cell.source for cell in notebook.cells]
     exercises = sum(int(found) for text in texts for found in re.findall(r"●○* · about (\d+) minutes", text))
@@ -95,5 +68,5 @@ def slow_minutes(notebook: NotebookNode) -> float:
         cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("grade", False)
         for cell in notebook.cells
     )
-    reading = words(notebook)["path"] / SLOW_WORDS_A_MINUTE + code_words(notebook) / CODE_WORDS_A_MINUTE
+    reading = words(notebook)["path"] / PROSE_WORDS_A_MINUTE + code_words(notebook) / CODE_WORDS_A_MINUTE
     return reading + exercises + QUESTION * questions

@@ -6,14 +6,13 @@ import ast
 import re
 
 import pytest
-from lesson_lengths import RANGE, code_words, minutes, says_a_range, sittings, slow_minutes, words
+from lesson_lengths import RANGE, code_words, minutes, sittings, words
 from test_lesson_prose import DETAILS, EXERCISE_HEADING, every_lesson
 
 from nbjudge.course.notebooks import read_notebook
 
 pytestmark = pytest.mark.lesson
 PROMISE = re.compile(r"\bAt\s+the\s+end\s+you\s+can\b")
-LENGTH = re.compile(r"\bAbout\s+\d+\s+minutes\b|\b\d+ to \d+ minutes\b")
 OFF = 4  # minutes, between what a lesson says and what is counted
 LONGEST_PATH, LONGEST_WITH_CODE, MOST_PREDICTIONS = 2200, 3000, 5  # words, words and code, questions
 READ = "read “The notebook” in docs/writing-a-lesson.md"
@@ -27,7 +26,7 @@ def markdown_of(lesson):
 @every_lesson
 def test_the_first_paragraph_promises_and_the_last_sections_keep(lesson):
     first, *others = markdown_of(lesson)
-    assert len(PROMISE.findall(first)) == 1 and len(LENGTH.findall(first)) == 1, (
+    assert len(PROMISE.findall(first)) == 1 and len(RANGE.findall(first)) == 1, (
         f"The first cell says once “At the end you can …” and once “N to M minutes”: {READ}."
     )
     text = "\n".join([first, *others])
@@ -100,37 +99,19 @@ def names_of(cell, bound):
 
 
 @every_lesson
-def test_the_minutes_are_those_of_its_words_exercises_and_figures(lesson):
+def test_the_minutes_are_those_of_its_words_code_and_exercises(lesson):
     notebook = read_notebook(lesson.source_path)
-    if says_a_range(notebook):
-        low, high = map(int, RANGE.search(notebook.cells[0].source).groups())
-        counted = slow_minutes(notebook)
-        assert abs(low - counted) <= OFF and 1.25 * low <= high <= 1.5 * low, (
-            f"The first cell says {low} to {high} minutes, and {counted:.0f} are counted: "
-            f"begin with a number that is at most {OFF} off, and end a quarter to a half above it."
-        )
-        return
-    stated_minutes, counted = said_minutes(notebook), minutes(notebook)
-    assert abs(stated_minutes - counted) <= OFF, (
-        f"The first cell says {stated_minutes} minutes, and {counted:.0f} are counted (words, exercises, "
-        f"figures, written questions; tests/lesson_lengths.py): say a number that is at most {OFF} off."
+    low, high = map(int, RANGE.search(notebook.cells[0].source).groups())
+    counted = minutes(notebook)
+    assert abs(low - counted) <= OFF and 1.25 * low <= high <= 1.5 * low, (
+        f"The first cell says {low} to {high} minutes, and {counted:.0f} are counted: "
+        f"begin with a number that is at most {OFF} off, and end a quarter to a half above it."
     )
-
-
-def said_minutes(notebook):
-    """What the first cell says the lesson takes."""
-    matches = re.findall(r"(\d+)\s+minutes", notebook.cells[0].source)
-    assert len(matches) == 1, (
-        f"The first cell says once how many minutes it takes, “About N minutes”: {READ}."
-    )
-    return int(matches[0])
 
 
 @every_lesson
-def test_a_lesson_of_the_third_edition_is_short_and_asks_for_few_predictions(lesson):
+def test_the_path_with_its_code_is_short_and_asks_for_few_predictions(lesson):
     notebook = read_notebook(lesson.source_path)
-    if not says_a_range(notebook):
-        pytest.skip("says “About N minutes”: the form of the second edition")
     length = words(notebook)["path"] + code_words(notebook)
     assert length <= LONGEST_WITH_CODE, f"{length} words with the code, {LONGEST_WITH_CODE} at most: {READ}."
     predictions = len(re.findall(r"\*\*Before you ", "\n".join(markdown_of(lesson))))
@@ -141,8 +122,7 @@ def test_a_lesson_of_the_third_edition_is_short_and_asks_for_few_predictions(les
 def test_no_one_sits_for_more_than_an_hour_and_two_sittings_are_announced(lesson):
     notebook = read_notebook(lesson.source_path)
     title = " ".join(notebook.cells[0].source.split())
-    length = slow_minutes if says_a_range(notebook) else minutes
-    each = [length(sitting) for sitting in sittings(notebook)]
+    each = [minutes(sitting) for sitting in sittings(notebook)]
     counted = " and ".join(f"{sitting:.0f}" for sitting in each)
     assert len(each) == (2 if "in two sittings" in title else 1), (
         "Where the first cell says “in two sittings”, and only there, one further cell says “*Here the "
@@ -152,11 +132,6 @@ def test_no_one_sits_for_more_than_an_hour_and_two_sittings_are_announced(lesson
         f"A sitting takes 20 to 60 minutes, and {counted} are counted. Shorter ones need another exercise, "
         f"longer ones an excursion or a second sitting: {READ}."
     )
-    if not says_a_range(notebook):
-        stated_minutes = said_minutes(notebook)
-        assert 20 <= stated_minutes <= 60 * len(each), (
-            f"The first cell says {stated_minutes} minutes: {READ}."
-        )
 
 
 @every_lesson

@@ -10,6 +10,19 @@ from dataclasses import replace
 from nbjudge.skeletons.form import Cell, ExerciseForm, Form
 from nbjudge.skeletons.generic import GENERIC
 
+TITLE = """# $heading
+
+> **At the end you can** say what you can.
+>
+> $$$$y = 2 x$$$$
+>
+> ```python
+> y = 2 * x  # (n,)
+> ```
+>
+> **The trap:** what goes wrong without an error message.
+>
+> 22 to 30 minutes · builds on lesson 1"""
 SETUP = """$setup
 import matplotlib.pyplot as plt
 
@@ -74,7 +87,7 @@ def _in_this_course(generic: ExerciseForm, examples: str, **values: str) -> Exer
 
 FORM = Form(
     opening=(
-        *(replace(cell, source=SETUP) if cell.id == "setup" else cell for cell in GENERIC.opening),
+        *(replace(cell, source={"title": TITLE, "setup": SETUP}[cell.id]) for cell in GENERIC.opening),
         Cell("by-hand-text", BY_HAND_TEXT),
         Cell("by-hand", BY_HAND, "code"),
         Cell("by-hand-read", BY_HAND_READ),
