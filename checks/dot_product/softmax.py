@@ -80,7 +80,7 @@ def over_the_queries(scores):
 
 @softmax.mistake(
     "Dimension 1 is the last one only in a table: a single row has no dimension 1, and in a batch it is the "
-    "queries. Count from the end: dim=-1 is always the last dimension."
+    "queries. Count from the end: dimension -1 is always the last one."
 )
 def over_dimension_one(scores):
     exponentials = torch.exp(scores - scores.amax(dim=1, keepdim=True))

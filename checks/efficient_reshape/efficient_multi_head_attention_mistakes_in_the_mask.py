@@ -45,7 +45,7 @@ class MaskIgnored(Right):
 
 @efficient_multi_head_attention.mistake(
     "The meaning of True is inverted: the weights are where `mask` is False. Here True means “may "
-    "attend”, so hide the False entries. (torch's nn.MultiheadAttention means the opposite.)"
+    "attend”, so hide the False entries. In torch's nn.MultiheadAttention it is the other way round."
 )
 class TrueMeansHidden(Right):
     def lift(self, mask):

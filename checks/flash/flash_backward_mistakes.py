@@ -127,7 +127,7 @@ def another_order(query, key, value, output, logsumexp, grad_output, block_size,
 
 @flash_backward.mistake(
     "The numbers are right in float32, but float64 comes back as float32: a tensor was made without a "
-    "dtype, or something casts. `torch.zeros_like(query)` takes the dtype from the query."
+    "dtype, or something casts. `torch.zeros_like` of the query takes its dtype."
 )
 def always_float32(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     told = (each.float() for each in (query, key, value, output, logsumexp, grad_output))
