@@ -191,8 +191,10 @@ def test_tries_and_mistakes_are_remembered_beside_the_lessons(notebook):
 
 def test_an_answer_that_is_a_class_is_known_again_in_the_saved_notebook(notebook):
     wrong, right = (
-        "import torch\n\n\nclass AttentionHead(torch.nn.Module):\n    def __init__(self):\n"
-        f"        super().__init__()\n        self.size = {number}"
+        "import torch\n\n\nclass AttentionHead(torch.nn.Module):\n"
+        "    def __init__(self, *sizes, **options):\n        super().__init__()\n"
+        f"        self.size = {number}\n\n"
+        "    def forward(self, query, *others, **options):\n        return query, query"
         for number in (1, 2)
     )
     for cell in (wrong, wrong, right):
