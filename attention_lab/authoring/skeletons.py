@@ -38,7 +38,7 @@ One paragraph, with numbers that can be checked by hand.
 BY_HAND = """numbers = torch.tensor([1.0, 3.0])  # (n,)
 print(2 * numbers)"""
 BY_HAND_READ = "What was to be seen, and why it asks for what comes next."
-ONE_PAGE_TEXT = """**To keep open:** the whole lesson on one page, as you would write it in a project.
+ONE_PAGE_TEXT = """**To keep:** the whole lesson on one page, as you would write it in a project.
 It is here once all your answers are right."""
 EXCURSIONS = """## Excursions
 
