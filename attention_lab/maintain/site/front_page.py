@@ -32,10 +32,11 @@ def _address(lesson: Assignment) -> str:
 
 def _entry(lesson: Assignment) -> str:
     title, *paragraphs = read_notebook(lesson.source_path).cells[0].source.split("\n\n")
-    # A summary box is a quotation whose first words are bold.
-    text = " ".join(re.sub(r"(?m)^> ?|\*\*", "", " ".join(paragraphs)).split())
-    minutes = re.search(r"(\d+ to )?\d+ minutes", text)
+    minutes = re.search(r"(\d+ to )?\d+ minutes", " ".join(paragraphs))
     length = f", {'' if minutes[1] else 'about '}{minutes[0]}" if minutes else ""
+    # A summary box is a quotation, whose first paragraph says what one can do.
+    promise = paragraphs[0].split("\n>\n")[0] if paragraphs[0].startswith(">") else " ".join(paragraphs)
+    text = " ".join(re.sub(r"(?m)^> ?|\*\*", "", promise).split())
     return f"- **[{title.lstrip('# ')}]({_address(lesson)})**{length}. {_description(text)}"
 
 
