@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,14 @@ def a_bwrap_that(does: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.integration
 def test_on_this_machine_a_sandbox_can_be_made():
     assert bubblewrap.refusal() is None
+
+
+@pytest.mark.integration
+def test_an_interpreter_started_through_the_folder_above_can_make_one():
+    above = Path(sys.executable).parent / ".." / "bin" / Path(sys.executable).name
+    asked = "from nbjudge.sandbox import bubblewrap; print(bubblewrap.refusal())"
+    run = subprocess.run([above, "-c", asked], capture_output=True, text=True)
+    assert run.stdout == "None\n", run.stdout + run.stderr
 
 
 def test_without_bubblewrap_the_package_to_install_is_named(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nbjudge import framing
 from nbjudge.sandbox.exposed_modules import exposed_modules, hidden_modules, import_folders
-from nbjudge.sandbox.exposed_paths import exposed_paths, links_to_the_interpreter
+from nbjudge.sandbox.exposed_paths import INTERPRETER, exposed_paths, links_to_the_interpreter
 from nbjudge.sandbox.inside import system_calls
 
 HOME = "/home/student"
@@ -93,7 +93,7 @@ def command(sockets: Path, requests: int, modules: Sequence[str], helpers: Seque
     inside = ["--ro-bind", str(INSIDE), "/run/fork_server/inside"]
     inside += ["--ro-bind", str(FRAMING), "/run/fork_server/inside/framing.py"]
     inside += ["--bind", str(sockets), "/run/sockets"]
-    program = [sys.executable, "-B", "-c", START, str(requests), *modules]
+    program = [str(INTERPRETER), "-B", "-c", START, str(requests), *modules]
     return [*_bwrap_args(inside, helpers), *program]
 
 

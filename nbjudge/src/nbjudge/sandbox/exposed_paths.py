@@ -44,6 +44,7 @@ OF_AN_INTERPRETER = ("bin", "lib", "lib64", "include", "share/terminfo", "share/
 OF_AN_ENVIRONMENT = ("bin", "pyvenv.cfg")
 # An environment's own standard library is the one that it was made from.
 INSTALLED_IN = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
+INTERPRETER = Path(os.path.abspath(sys.executable))  # as typed it may hold "..": ../.venv/bin/python
 READABLE = (
     "{what} ({place}) is inside {exposed}, which student code can read in the sandbox: "
     "move it to a folder outside of it."
@@ -63,8 +64,8 @@ def exposed_paths() -> list[Path]:
 
 
 def links_to_the_interpreter() -> dict[Path, str]:
-    """Return the links from `sys.executable` to the interpreter itself: path -> target."""
-    links, place = {}, Path(sys.executable)
+    """Return the links from `INTERPRETER` to the interpreter's own file: path -> target."""
+    links, place = {}, INTERPRETER
     while place.is_symlink() and place not in links:
         links[place] = os.readlink(place)
         place = place.parent / links[place]
@@ -86,7 +87,7 @@ def readable(places: Iterable[tuple[str, Path]], exposed: Iterable[Path]) -> str
 
 def _interpreter() -> Iterator[Path]:
     """The folders of the interpreter, its standard library and its shared libraries."""
-    of_its_file = Path(os.path.realpath(sys.executable))
+    of_its_file = Path(os.path.realpath(INTERPRETER))
     yield of_its_file
     installed = {Path(sys.base_prefix), Path(sys.base_exec_prefix)}
     if of_its_file.parent.name == "bin":  # where it looks for libraries, under whatever name it was started
