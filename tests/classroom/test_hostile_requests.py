@@ -246,8 +246,9 @@ def test_the_boards_own_page_is_answered(classroom):
 
 
 def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(conversation, "PATIENCE", 0.1)
+    patience = conversation.PATIENCE
     with classroom_of(tmp_path) as service:
+        monkeypatch.setattr(conversation, "PATIENCE", 0.1)
         for number, name in enumerate(("eve", "mal")):  # as many as the judge has threads
             _, check_reply = service.post(name, "check", {"exercise": "softmax", "folder": DOT})
             talk = service.tutors._tutors[name]._open[check_reply["conversation"]][1]
@@ -258,6 +259,7 @@ def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monk
             status, reply = service.post(name, "answer", message)
             assert status == 200 and "This check is over" in reply["said"]
         assert not service.state.limits._busy
+        monkeypatch.setattr(conversation, "PATIENCE", patience)
         assert is_answered(service, "ada") and is_answered(service, "eve")
 
 
