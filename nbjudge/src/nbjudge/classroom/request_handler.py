@@ -226,7 +226,9 @@ class TutorRequestHandler(RequestHandler):
         try:
             for part in parts:
                 self.write(part)
-                await asyncio.wait_for(self.flush(), WRITE_SECONDS)
+                sent = self.flush()
+                if not sent.done():  # else the turn ends before the learner's next request can be read
+                    await asyncio.wait_for(sent, WRITE_SECONDS)
         except StreamClosedError:
             return
         except TimeoutError:
