@@ -11,6 +11,7 @@ import torch
 from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import open_course
+from nbjudge.judge.changed_values import changed_values
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
@@ -198,3 +199,99 @@ def test_whole_numbers_change_places_where_the_reference_accepts_it(accepts_any_
     assert judge_exercise(exercise, reference, put, seed=5).points == points
     answer = reference  # the control
     assert judge_exercise(exercise, reference, put, seed=5).points == 1
+
+
+WORDS = {"cat": 2, "dog": 3, "sat": 5, "ran": 7, "the": 11}
+
+
+def mask_sums(x, mask):
+    return np.where(mask, x, 0.0).sum(axis=-1)
+
+
+def places_of_words(text):
+    return [WORDS[word] * place for place, word in enumerate(text.split())]
+
+
+VALUES_IN_ONE_CASE = {
+    "a mask with different rows": (lambda x: x.sum(axis=-1), (np.tri(4, dtype=bool),)),
+    "a mask with one row": (lambda x: x.sum(axis=-1), (np.array([[True, True, False]]),)),
+    "a mask that hides nothing": (lambda x: x.any(axis=-2), (np.ones((3, 4), dtype=bool),)),
+    "a tensor's mask": (lambda x: x.float().cumsum(-1), (torch.tensor([True, True, True, False]),)),
+    "an array of texts": (lambda x: [WORDS[each] for each in x], (np.array(["cat", "dog"]),)),
+    "a text": (places_of_words, ("the cat sat",)),
+    "a text whose order does not matter": (lambda x: sum(map(len, x.split())), ("three mice ran",)),
+    "a list of texts": (lambda x: [WORDS[each] for each in x], (["the", "dog", "ran"],)),
+    "a list of whole numbers": (sum, ([3, 1, 7],)),
+    "a list of fractions": (sum, ([0.5, 1.25],)),
+    "a list of flags": (sum, ([True, True, False],)),
+    "a list of lists": (lambda x: [sum(each) for each in x], ([[3, 1, 7], [2, 9, 4]],)),
+}
+
+
+def kept_forever(right):
+    results = []
+
+    def answer(*args):
+        results.append(right(*args))
+        return results[0]
+
+    return answer
+
+
+def judge_function(exercise, reference, answer):
+    def call(_name, calls, watch):
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+
+    return judge_exercise(exercise, reference, call, seed=5)
+
+
+@pytest.mark.parametrize("name", VALUES_IN_ONE_CASE)
+def test_a_first_result_is_found_whatever_the_argument_is(name):
+    reference, args = VALUES_IN_ONE_CASE[name]
+    exercise = Exercise("tallied", results=("result",))
+    exercise.group("one case", points=1)(lambda draw: [case(*args)])
+    verdict = judge_function(exercise, reference, kept_forever(reference))
+    assert verdict.points == 0
+    assert "it keeps something of an earlier call" in verdict.message
+    assert judge_function(exercise, reference, reference).points == 1  # the control
+
+
+def test_a_text_of_one_word_becomes_that_of_another_case():
+    exercise = Exercise("chosen", results=("result",))
+    exercise.group("words", points=1)(lambda draw: [case([4, 9], "sum"), case([4, 9, 1], "largest")])
+    choices = {"sum": sum, "largest": max}
+
+    def by_length(numbers, choice):
+        results = by_length.results
+        return results.setdefault(len(numbers), choices[choice](numbers))
+
+    by_length.results = {}
+    reference = lambda numbers, choice: choices[choice](numbers)  # noqa: E731
+    assert judge_function(exercise, reference, by_length).points == 0
+    assert judge_function(exercise, reference, reference).points == 1
+
+
+def test_changed_values_keep_what_an_exercise_may_rely_on():
+    padding = np.array([[True, True, False], [True, False, False], [True, True, True]])
+    ordered, order, text = [1, 2, 5, 9], [2, 0, 1, 3], "the cat sat"
+    values = (padding, padding[:1], ordered, order, ["a", "b"], text, 7, True)
+    for changed in changed_values(values, 0.5):
+        masks, (ordered_again, order_again, names, text_again, number, flag) = changed[:2], changed[2:]
+        for mask, before in zip(masks, values, strict=False):
+            assert mask.shape == before.shape and mask[..., 0].all()
+            assert (np.diff(mask.astype(int)) <= 0).all()  # padding is at the end
+        assert ordered_again == sorted(set(ordered_again)) and len(ordered_again) == 4
+        assert min(ordered_again) == 1 and max(ordered_again) == 9
+        assert sorted(order_again) == [0, 1, 2, 3]
+        assert names == ["a", "b"] and (number, flag) == (7, True)
+        assert set(text_again.split()) <= set(text.split()) and len(text_again.split()) == 3
+
+
+def test_a_mask_stays_where_moving_it_shows_what_was_hidden():
+    exercise = Exercise("masked sums", results=("result",))
+    numbers, mask = np.array([[1.0, np.nan], [2.0, 3.0]]), np.array([[True, False], [True, True]])
+    exercise.group("hidden NaN", points=1)(lambda draw: [case(numbers, mask)])
+    assert (
+        judge_function(exercise, mask_sums, lambda x, m: np.nan_to_num(np.where(m, x, 0)).sum(-1)).points == 1
+    )
+    assert judge_function(exercise, mask_sums, kept_forever(mask_sums)).points == 0

@@ -1,8 +1,9 @@
 """The retest: a passing answer is called again in the same process, to find answers that keep state.
 
-The calls come in the opposite order, with other numbers of the same shapes, and without optional arrays. An
-object is called before that: with shorter arrays, with the first numbers, and in the opposite mode if it has
-modes. An answer that remembers something, by shape, by argument or by call, gives a wrong result then.
+The calls come in the opposite order, with changed values of the same shapes (see
+`nbjudge.judge.changed_values`), and without optional arrays. An object is called before that: with shorter
+arrays, with the first numbers, and in the opposite mode if it has modes. An answer that remembers something,
+by shape, by argument or by call, gives a wrong result then.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
-from nbjudge.authoring.exercise import Exercise
+from nbjudge.authoring.exercise import Exercise, Tolerance
 from nbjudge.judge import messages
 from nbjudge.judge.batched_calls import call_groups
+from nbjudge.judge.changed_values import changed_values, each_array, special_numbers, texts_of_one_word
 from nbjudge.judge.compare import changes_values, same_value
 from nbjudge.judge.drawn_group import Call, DrawnGroup
 from nbjudge.judge.group_result import GroupResult
@@ -24,11 +25,12 @@ from nbjudge.judge.verdict import Finding
 from nbjudge.kernel.replies import Answer, CallAnswer, answers_of
 from nbjudge.probe.building import BUILDERS
 from nbjudge.values.arrays import ArrayKind, is_array
-from nbjudge.values.kinds import kind_of, owned_values
+from nbjudge.values.kinds import owned_values
 
 LENGTH_AXIS = -2  # the axis of rows: a shorter array has one row less
 # Large results are not right by luck: of a group with more numbers only the smaller cases are retested.
 MANY_NUMBERS = 20_000
+EQUAL = Tolerance((0.0, 0.0), (0.0, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,23 +147,43 @@ def _changed_calls(drawn: DrawnGroup, first: Call, index: int) -> Iterator[tuple
     build, earlier = plain["build"], list[Call]()
     if build is not None:
         least = fewer or plain
-        before = [least | {"args": _each(least["args"], _shorter)}, *reversed(forms)]
+        before = [least | {"args": each_array(least["args"], _shorter)}, *reversed(forms)]
         earlier = [
             {"args": call["args"], "kwargs": call["kwargs"]}
             for call in before
             if _reference_answer(drawn.reference, call) is not None
         ]
     modes = [None] if build is None else BUILDERS[build["builder"]].modes(build)
-    changes = [partial(_changed, factor=drawn.retest_factor, rolled=rolled) for rolled in (True, False)]
+    expected = next(answer for call, answer in zip(drawn.calls, drawn.expected, strict=True) if call is first)
     for number in range(max(len(forms), len(modes))):
         form, mode = forms[number % len(forms)], modes[(number + index) % len(modes)]
-        for change in changes:  # the second one if the reference does not take rolled whole numbers
-            other = {"args": _each(form["args"], change), "kwargs": _each(form["kwargs"], change)}
-            call = form | other | {"build": mode, "before": earlier}
-            answer = _reference_answer(drawn.reference, call)
-            if answer is not None:
-                yield call, answer
-                break
+        chosen = _change_values(drawn, form | {"build": mode, "before": earlier}, expected)
+        if chosen is not None:
+            yield chosen
+
+
+def _change_values(drawn: DrawnGroup, call: Call, expected: Answer) -> tuple[Call, Answer] | None:
+    """Choose the first change that changes the expected answer, too; otherwise the first that is accepted."""
+    texts = list(dict.fromkeys(text for each in drawn.calls for text in texts_of_one_word(_arguments(each))))
+    usual = special_numbers(expected.value)
+    chosen: tuple[Call, Answer] | None = None
+    chosen_is_usual = False
+    for args, kwargs in changed_values(_arguments(call), drawn.retest_factor, texts):
+        changed = call | {"args": list(args), "kwargs": kwargs}
+        answer = _reference_answer(drawn.reference, changed)
+        if answer is None:
+            continue
+        # A moved mask may show a NaN that was hidden: right answers differ in what they make of it.
+        is_usual = special_numbers(answer.value) <= usual
+        if is_usual and not same_value(answer.value, expected.value, EQUAL):
+            return changed, answer
+        if not chosen_is_usual:
+            chosen, chosen_is_usual = (changed, answer), is_usual
+    return chosen
+
+
+def _arguments(call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return tuple(call["args"]), call["kwargs"]
 
 
 def _reference_answer(reference: Callable[..., Any], call: Call) -> Answer | None:
@@ -185,25 +207,6 @@ def _without_optional_arrays(reference: Callable[..., Any], call: Call) -> Call 
     if len(args) == len(call["args"]) and len(kwargs) == len(call["kwargs"]):
         return None
     return call | {"args": args, "kwargs": kwargs}
-
-
-def _each(value: Any, change: Callable[[ArrayKind, Any], Any]) -> Any:
-    """Return a copy with `change` applied to every array."""
-    if isinstance(value, (list, tuple)):
-        return type(value)(_each(entry, change) for entry in value)
-    if isinstance(value, dict):
-        return {key: _each(entry, change) for key, entry in value.items()}
-    kind = kind_of(value)
-    return change(kind, value) if isinstance(kind, ArrayKind) else value
-
-
-def _changed(kind: ArrayKind, value: Any, factor: float, rolled: bool) -> Any:
-    # A power of two is exact, and halves mostly keep what matters: signs, infinities, large numbers.
-    if kind.is_floating(value):
-        return value * factor
-    # Whole numbers move along the last axis: a permutation stays one, and all stay in their range.
-    is_whole = kind.dtype(value).startswith(("int", "uint"))
-    return kind.rolled(value) if rolled and is_whole and len(value.shape) else value
 
 
 def _shorter(_kind: ArrayKind, value: Any) -> Any:

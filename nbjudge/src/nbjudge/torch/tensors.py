@@ -54,8 +54,8 @@ class Tensors(ArrayKind):
     def zeros_like(self, value: Any) -> Any:
         return torch.zeros_like(value)
 
-    def rolled(self, value: Any) -> Any:
-        return torch.roll(value, 1, dims=-1)
+    def rolled(self, value: Any, axis: int) -> Any:
+        return torch.roll(value, 1, dims=axis)
 
     def to_tree(self, value: Any, message: Any) -> dict[str, Any] | None:
         if type(value) not in (torch.Tensor, torch.nn.Parameter):

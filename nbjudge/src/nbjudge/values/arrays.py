@@ -35,8 +35,8 @@ class ArrayKind(Kind):
     def zeros_like(self, value: Any) -> Any:
         raise NotImplementedError
 
-    def rolled(self, value: Any) -> Any:
-        """A copy in which each entry is one further along the last axis, and the last one first."""
+    def rolled(self, value: Any, axis: int) -> Any:
+        """Return a copy in which each entry is one further along an axis, and the last one first."""
         raise NotImplementedError
 
     def is_floating(self, value: Any) -> bool:
@@ -93,8 +93,8 @@ class NumpyArrays(ArrayKind):
     def zeros_like(self, value: Any) -> Any:
         return self.imported().zeros_like(value)
 
-    def rolled(self, value: Any) -> Any:
-        return self.imported().roll(value, 1, axis=-1)
+    def rolled(self, value: Any, axis: int) -> Any:
+        return self.imported().roll(value, 1, axis=axis)
 
     def to_tree(self, value: Any, message: Any) -> dict[str, Any] | None:
         numpy = self.imported()
