@@ -2,15 +2,18 @@
 
 import json
 import logging
+import resource
 import socket
 import time
 
 import pytest
+import torch
 from classroom_lab import PREFIX, classroom_of
 
 from attention_lab.tutor import signatures
 from nbjudge.classroom import connections
 from nbjudge.classroom.check_events import CheckEvent, CheckEvents
+from nbjudge.classroom.memory import limit_address_space
 from nbjudge.classroom.origins import refusal
 from nbjudge.classroom.request_handler import LARGEST_BODY
 from nbjudge.classroom.signatures import SECONDS, Keys
@@ -312,3 +315,49 @@ def test_lines_of_the_looks_that_are_none_are_left_out(tmp_path):
     ]
     file.write_bytes(b"\n".join([*bad, good]))
     assert [event.learner for event in CheckEvents(file, 30).all] == ["ada"]
+
+
+@pytest.fixture
+def address_space():
+    """The limit of this process's address space, which is set back afterwards."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    yield limit_address_space
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+REQUESTS_OF_MUCH_MEMORY = {
+    "Python's memory": lambda: len(bytearray(2**30)),
+    "torch's memory": lambda: torch.empty(2**28).numel(),
+    "another thread": lambda: _raise(RuntimeError("can't start new thread")),
+}
+
+
+def _raise(error):
+    raise error
+
+
+@pytest.mark.parametrize("kind", REQUESTS_OF_MUCH_MEMORY)
+def test_a_request_that_exceeds_the_memory_limit_is_told_so(tmp_path, monkeypatch, address_space, kind):
+    with classroom_of(tmp_path) as service:
+        reply = service.tutors.reply
+
+        def use_memory(learner, *rest):
+            return (
+                {"said": str(REQUESTS_OF_MUCH_MEMORY[kind]())} if learner == "eve" else reply(learner, *rest)
+            )
+
+        monkeypatch.setattr(service.tutors, "reply", use_memory)
+        if "memory" in kind:  # the control: there is that much without the limit
+            assert service.post("eve", "answer", {})[0] == 200
+        address_space(512)
+        status, content = service.post("eve", "answer", {})
+        assert status == 413 and "not enough memory" in content["error"]
+        assert is_answered(service, "ada")
+
+
+def test_a_limit_of_0_sets_none(address_space):
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    address_space(0)
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+    address_space(4096)
+    assert resource.getrlimit(resource.RLIMIT_AS) != before

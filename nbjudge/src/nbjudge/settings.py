@@ -190,6 +190,11 @@ class ClassroomSettings(Section):
     )
     checks_a_minute = Integer(20, min=0, help="Checks per minute of one learner.").tag(config=True)
     largest_megabytes = Integer(16, min=0, help="Largest answer that is read, in MB.").tag(config=True)
+    memory_mebibytes = Integer(
+        8192,
+        min=0,
+        help="Address space that the service may take beyond its start, in MiB (Linux only; 0: no limit).",
+    ).tag(config=True)
 
 
 class CsvSettings(Section):

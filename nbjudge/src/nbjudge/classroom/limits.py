@@ -14,6 +14,10 @@ ONE_AT_A_TIME = "The tutor is still busy with your last question: run this cell 
 TOO_LARGE = (
     "Your answer is larger than the {limit} MB that the tutor reads: does it return too much, or too often?"
 )
+NO_MEMORY = (
+    "The class's tutor has not enough memory to examine this answer: return less, or run this cell again in "
+    "a minute."
+)
 MINUTE = 60.0  # seconds
 REQUESTS_PER_CHECK = 40  # on average: a check has a handful of questions, a search for a small case many
 

@@ -19,8 +19,8 @@ from tornado.web import RequestHandler, stream_request_body
 
 from nbjudge.classroom.board import as_data, board
 from nbjudge.classroom.hub_users import NOT_KNOWN, UserDirectory
-from nbjudge.classroom.limits import TOO_LARGE, Limits, Refused
-from nbjudge.classroom.memory import keep_what_is_freed
+from nbjudge.classroom.limits import NO_MEMORY, TOO_LARGE, Limits, Refused
+from nbjudge.classroom.memory import is_out_of_memory, keep_what_is_freed
 from nbjudge.classroom.signatures import REPLY_SIGNATURE, Keys, SignedRequest
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.csv_files import CsvFormat
@@ -190,9 +190,12 @@ class TutorRequestHandler(RequestHandler):
             return 200, {"error": str(error)}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return self._not_read(signed.learner, action, type(error).__name__)
-        except Exception:
+        except Exception as error:
             if refusal := self._count_check(signed.learner):
                 return refusal
+            if is_out_of_memory(error):
+                log.warning("A request of %r to %s exceeded the memory limit.", signed.learner, action)
+                return 413, {"error": NO_MEMORY}
             log.exception("A request to %s failed.", action)
             return 500, {"error": OWN_FAULT}
 

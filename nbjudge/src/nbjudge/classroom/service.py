@@ -23,6 +23,7 @@ from nbjudge.classroom.board_page import BoardEvents, BoardPage, BoardTable
 from nbjudge.classroom.check_events import CheckEvents
 from nbjudge.classroom.connections import BoundedServer, raise_file_limit
 from nbjudge.classroom.hub_users import HubUsers
+from nbjudge.classroom.memory import limit_address_space
 from nbjudge.classroom.origins import OwnOrigins
 from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState, TutorRequestHandler
 from nbjudge.classroom.signatures import Keys
@@ -60,6 +61,7 @@ def run(course_folder: Path) -> None:
     configuration = read_config(course.root)
     settings, csv_format = ClassroomSettings(config=configuration), CsvFormat.of(configuration)
     check_events = CheckEvents(course.root / KEPT, settings.keep_days)
+    limit_address_space(settings.memory_mebibytes)
     tutors = ClassTutors(material_of(course, default=Disclosure.MEASURED), settings, check_events)
     threading.Thread(target=warm_up, args=(tutors,), daemon=True).start()
     asyncio.run(_serve(tutors, settings, csv_format))
