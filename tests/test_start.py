@@ -132,7 +132,7 @@ def test_a_wheel_brings_the_tutor_and_all_that_it_asks_with(wheel, tmp_path):
     )
     assert run.returncode == 0, run.stderr
     replies = json.loads(seen.read_text())
-    assert "5 of 6 kinds of question agree" in replies["said"]
+    assert "5 of 6 groups of cases agree" in replies["said"]
     assert "exp overflows to inf" in replies["mistake"]
     assert "after 3 tries" in replies["solution"]
 

@@ -22,34 +22,28 @@ CODE = (
     '<pre style="padding: 0.6em; margin: 0.3em 0; overflow-x: auto; border: 1px solid {line}; '
     'color: inherit; background: var(--jp-layout-color2, transparent)">{code}</pre>'
 )
-RIGHT = "Right in every kind of question."
 
 
 def panel_html(reply: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
-    """The first look at an answer: what is wrong, with the learner's own numbers, and which kinds agree."""
-    sentences = "".join(_finding_html(finding) for finding in reply["findings"]) or f"<p>✓ {RIGHT}</p>"
-    rows = "" if reply["stopped"] else "".join(_group_html(group) for group in reply["groups"])
+    """Show the result of a check: the findings, and which groups of cases agree unless all of them do."""
+    sentences = "".join(_finding_html(finding) for finding in reply["findings"])
     title = f"<p><strong><code>{escape(reply['exercise'])}</code></strong>: {escape(_score(reply))}</p>"
-    kinds = f'<ul style="list-style: none; padding-left: 0; margin: 0.3em 0">{rows}</ul>'
+    rows = "".join(_group_html(group) for group in _listed_groups(reply))
+    groups = f'<ul style="list-style: none; padding-left: 0; margin: 0.3em 0">{rows}</ul>' if rows else ""
     noticed = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    return frame(title + sentences + kinds + noticed, reply["exercise"])
+    return frame(title + sentences + groups + noticed, reply["exercise"])
 
 
 def panel_text(reply: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
-    """The same for a terminal."""
-    lines = [f"{reply['exercise']}: {_score(reply)}", ""]
+    """Show the same in a terminal."""
+    lines = [f"{reply['exercise']}: {_score(reply)}"]
     for finding in reply["findings"]:
-        lines += [finding["said"], finding["evidence"], ""]
-    lines += [RIGHT, ""] if not reply["findings"] else []
-    lines += (
-        []
-        if reply["stopped"]
-        else [
-            f"  {'✓' if group['agrees'] else '✗'} {group['name']}{_agrees(group)}"
-            for group in reply["groups"]
-        ]
-    )
-    return "\n".join([*(line for line in lines if line is not None), *notes])
+        lines += ["", finding["said"], *filter(None, [finding["evidence"]])]
+    groups = [
+        f"  {'✓' if group['agrees'] else '✗'} {group['name']}{_agrees(group)}"
+        for group in _listed_groups(reply)
+    ]
+    return "\n".join([*lines, *(["", *groups] if groups else []), *notes])
 
 
 def parts_html(parts: Sequence[Mapping[str, str]], label: str) -> str:
@@ -79,8 +73,21 @@ def with_code(sentence: str) -> str:
 def _score(reply: Mapping[str, Any]) -> str:
     if reply["stopped"]:
         return "no result to compare yet"
-    agreeing = sum(group["agrees"] for group in reply["groups"])
-    return f"{agreeing} of {len(reply['groups'])} kinds of question agree"
+    groups = reply["groups"]
+    if _is_right(reply):
+        return f"✓ right in all {len(groups)} groups of cases" if len(groups) > 1 else "✓ right"
+    return f"{sum(group['agrees'] for group in groups)} of {len(groups)} groups of cases agree"
+
+
+def _is_right(reply: Mapping[str, Any]) -> bool:
+    return (
+        not reply["stopped"] and not reply["findings"] and all(group["agrees"] for group in reply["groups"])
+    )
+
+
+def _listed_groups(reply: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The groups to list: none of a right answer, because a list of ticks says nothing new."""
+    return () if reply["stopped"] or _is_right(reply) else reply["groups"]
 
 
 def _agrees(group: Mapping[str, Any]) -> str:

@@ -166,7 +166,7 @@ def test_a_learner_in_jupyterlab_asks_the_class_tutor(hub, page):
         page.keyboard.press("Control+Enter")
         expect(page.locator(".jp-InputPrompt", has_text="*")).to_have_count(0, timeout=120_000)
     panel = lesson.show("check-score").locator(".jp-OutputArea")
-    expect(panel).to_contain_text("kinds of question agree")
+    expect(panel).to_contain_text("groups of cases agree")
     expect(panel).to_contain_text("without names on a board")
     board = {row["exercise"]: row for row in hub.board(hub.token_of("prof"))}
     assert board["score"]["begun"] >= 1

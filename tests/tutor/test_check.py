@@ -64,7 +64,7 @@ def notebook(tmp_path):
 
 def test_a_mistake_is_measured_then_named_then_shown_small_and_fixed(notebook):
     output = notebook.run(f"{UNSHIFTED}\nlook = check('softmax')\nlook")
-    assert "5 of 6 kinds of question agree" in output and "✗ large scores" in output
+    assert "5 of 6 groups of cases agree" in output and "✗ large scores" in output
     assert "is NaN" in output and "overflow" not in output  # measured, not named yet
     assert "exp overflows to inf" in notebook.run("look.mistake()")
     smallest = notebook.run("look.help()")
@@ -73,7 +73,7 @@ def test_a_mistake_is_measured_then_named_then_shown_small_and_fixed(notebook):
     assert "after 3 tries" in notebook.run("look.solution()")
 
     output = notebook.run(f"{RIGHT}\nlook = check('softmax')\nlook")
-    assert "6 of 6 kinds of question agree" in output and "Right in every kind" in output
+    assert "✓ right in all 6 groups of cases" in output and "✓ one row of scores" not in output
     solution = notebook.run("look.solution()")
     assert "def softmax(scores)" in solution and "Way 2" in solution and "Way 3" in solution
     assert "SOLUTION" not in solution
@@ -92,7 +92,7 @@ def test_an_answer_that_never_ends_is_stopped_and_the_next_check_works(notebook)
     notebook.run("answering.answer.__defaults__ = (1.0,)")
     output = notebook.run("def softmax(scores):\n    while True:\n        pass\ncheck('softmax')")
     assert "did not answer in time" in output
-    assert "6 of 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
+    assert "right in all 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
 
 
 def test_when_all_answers_of_a_lesson_are_right_its_code_is_on_one_page(tmp_path):
@@ -104,7 +104,7 @@ def test_when_all_answers_of_a_lesson_are_right_its_code_is_on_one_page(tmp_path
         notebook.run(page)
         for name in names:
             assert "def " not in notebook.run("check()", "text/markdown")
-            assert "Right in every kind" in notebook.run(f"check({name!r})")
+            assert "✓ right" in notebook.run(f"check({name!r})")
         assert "```python" in (shown := notebook.run("check()", "text/markdown")) and page.rstrip() in shown
 
 
@@ -130,13 +130,13 @@ def test_an_answer_that_ends_the_kernel_is_told_of_in_the_next_one(tmp_path):
 def test_what_an_answer_does_meanwhile_costs_only_itself(notebook, body, title):
     output = notebook.run(f"def softmax(scores):\n    {body}\ncheck('softmax')")
     assert f"softmax: {title}" in output and "x" * 100 not in output
-    assert "6 of 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
+    assert "right in all 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
 
 
 def test_the_names_that_a_learner_takes_are_given_back(notebook):
     output = notebook.run("def check(x):\n    return x")
     assert "The name `check` is the tutor's again" in output and "my_check_1" in output
-    assert "6 of 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
+    assert "right in all 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
     assert "3" in notebook.run("my_check_1(3)")
     notebook.run("answer = converse = eval = print = open = Look = None")
     assert "softmax" in notebook.run("check('softmax')")
@@ -145,7 +145,7 @@ def test_the_names_that_a_learner_takes_are_given_back(notebook):
 def test_a_tutor_that_dies_is_started_again(notebook):
     notebook.run(f"{RIGHT}\ncheck('softmax')")
     notebook.run("from attention_lab.tutor import checking\nchecking._connection._tutor.stop()")
-    assert "6 of 6" in notebook.run("check('softmax')")
+    assert "right in all 6" in notebook.run("check('softmax')")
 
 
 def test_what_is_not_there_is_said_in_a_sentence(notebook):
@@ -209,5 +209,5 @@ def test_the_files_beside_a_notebook_are_nothing_to_the_tutor(notebook):
     for name in ("random.py", "torch.py", "nbjudge.py"):
         (notebook.folder / name).write_text("raise RuntimeError('a file of the learner')")
     notebook.run("from attention_lab.tutor import checking\nchecking._connection.close()")
-    assert "6 of 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
+    assert "right in all 6" in notebook.run(f"{RIGHT}\ncheck('softmax')")
     shutil.rmtree(notebook.folder)

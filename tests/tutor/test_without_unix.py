@@ -44,9 +44,9 @@ def test_a_wrong_answer_is_named_and_a_right_one_accepted(tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "5 of 6 kinds of question agree" in done.stdout
+    assert "5 of 6 groups of cases agree" in done.stdout
     assert "exp overflows to inf" in done.stdout
-    assert "6 of 6 kinds of question agree" in done.stdout
+    assert "right in all 6 groups of cases" in done.stdout
 
 
 def test_the_simulation_stops_code_that_needs_unix():
