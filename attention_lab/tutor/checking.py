@@ -1,7 +1,7 @@
 """`check`: the cell under each answer.
 
 The tutor examines the answer: it asks many questions with fresh numbers, as a grading run does, and says
-which kinds agree and what differs. Nothing of it is graded, and nothing leaves this machine.
+which groups of cases agree and what differs. Nothing of it is graded, and nothing leaves this machine.
 """
 
 from __future__ import annotations

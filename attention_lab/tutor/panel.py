@@ -22,6 +22,7 @@ CODE = (
     '<pre style="padding: 0.6em; margin: 0.3em 0; overflow-x: auto; border: 1px solid {line}; '
     'color: inherit; background: var(--jp-layout-color2, transparent)">{code}</pre>'
 )
+PICTURE, ATTRIBUTE = re.compile("<img [^>]*>"), re.compile('([a-z]+)="([^"]*)"')
 
 
 def panel_html(reply: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
@@ -118,7 +119,14 @@ def _part_html(part: Mapping[str, str]) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Markdown as HTML, by the library that came with JupyterLab."""
+    """Return Markdown as HTML, made by JupyterLab's library, without pictures from elsewhere."""
     import mistune
 
-    return str(mistune.create_markdown(escape=True)(text))
+    # With `escape`, only the library itself writes tags. Fetching a picture would tell its server who reads.
+    return PICTURE.sub(_embedded_picture, str(mistune.create_markdown(escape=True)(text)))
+
+
+def _embedded_picture(tag: re.Match[str]) -> str:
+    """Return the tag of a picture that is part of the text; of another one its description."""
+    values = dict(ATTRIBUTE.findall(tag[0]))
+    return tag[0] if values.get("src", "").startswith("data:image/") else values.get("alt", "")

@@ -90,7 +90,7 @@ def test_what_it_asks_with_holds_no_answer(taught, members):
     recorded = gzip.decompress(read_zip(members[wheel_in(members)])[RECORDED])
     for private in (b"okapi", b"quagga", b"draw.", b"def ", b"2 * x"):
         assert private not in recorded
-    assert b"zebra" in recorded  # the kinds of question have names, which a learner reads
+    assert b"zebra" in recorded  # the groups of cases have names, which a learner reads
 
 
 class Harmful:

@@ -74,7 +74,7 @@ class DrawnExercise:
 
 @dataclass(frozen=True)
 class Relation:
-    """One kind of question: whether it is asked, and why not where nothing could be drawn."""
+    """One relation of the table: whether it is asked, and why not where nothing could be drawn."""
 
     name: str
     is_covered: Callable[[DrawnExercise], bool]
