@@ -112,7 +112,7 @@ def the_largest_only(weights, value):
 
 
 @context_vector.mistake(
-    "You took the softmax of the weights again, which makes them nearly even. They already sum to 1: use "
+    "You took the softmax of the weights again, which makes them too even. They already sum to 1: use "
     "them as they are."
 )
 def softmax_again(weights, value):

@@ -4,7 +4,7 @@ import torch
 
 
 def score(query, key):
-    return key @ query  # (T, d) @ (d,) -> (T,): one dot product a key
+    return key @ query  # (T, d) @ (d,) -> (T,): one dot product per key
 
 
 def softmax(scores):
@@ -13,7 +13,7 @@ def softmax(scores):
 
 
 def context_vector(weights, value):
-    return weights @ value  # (T,) @ (T, d_v) -> (d_v,): each value in its share
+    return weights @ value  # (T,) @ (T, d_v) -> (d_v,): each value times its weight
 
 
 def project(x, w_query, w_key, w_value):

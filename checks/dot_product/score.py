@@ -62,8 +62,8 @@ def one_number_for_all(query, key):
 
 
 @score.mistake(
-    "You return the score of the first key only: a return inside the loop ends the function in the first "
-    "round. Collect the scores of all rows, then return them."
+    "You return the score of the first key only: a return inside the loop ends the function in the "
+    "first iteration. Collect the scores of all rows, then return them."
 )
 def returns_in_the_loop(query, key):
     for row in key:

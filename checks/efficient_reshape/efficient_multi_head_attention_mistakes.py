@@ -74,7 +74,7 @@ class ScaledByTheWholeWidth(Right):
 
 
 @efficient_multi_head_attention.mistake(
-    "The scores are not scaled, so the weights are far too sharp. Divide by the root of the head size "
+    "The scores are not scaled, so the weights are too sharp. Divide by the root of the head size "
     "before the mask and the softmax."
 )
 class Unscaled(Right):

@@ -66,9 +66,8 @@ def without_transposing_back(x):
 
 
 @merge_heads.mistake(
-    "`view` fails because the numbers are not in memory in the order in which you read them: after a "
-    "transpose they are not. Copy them into that order first, or use the method like `view` that copies "
-    "where it must."
+    "`view` fails: after a transpose the numbers are no longer in memory in the order in which you read "
+    "them. Copy them into that order first, or use the method like `view` that copies where it must."
 )
 def view_after_transpose(x):
     batch, heads, length, head_size = x.shape

@@ -46,8 +46,8 @@ def gradients(draw):
 
 
 @stack_heads.mistake(
-    "The heads are beside each other, (D, H·E). A Linear keeps its weight as (out, in): all heads read the "
-    "same E inputs, it is the outputs that become more. Stack along the first axis."
+    "The heads are beside each other, (D, H·E). A Linear keeps its weight as (out, in): all heads read "
+    "the same E inputs, and each head adds outputs. Stack along the first axis."
 )
 def along_the_inputs(head_weights):
     return torch.cat(list(head_weights), dim=1)

@@ -103,8 +103,8 @@ def hides_queries_too(token_ids, pad_id=0):
 
 
 @padding_mask.mistake(
-    "The mask is copied for every query: (B, T, T). Nothing is wrong with its values, but but one row "
-    "per sentence is enough: a 1 in the middle, (B, 1, T), broadcasts over any number of queries."
+    "The mask is copied for every query: (B, T, T). Nothing is wrong with its values, but one row per "
+    "sentence is enough: a 1 in the middle, (B, 1, T), broadcasts over any number of queries."
 )
 def copied_for_every_query(token_ids, pad_id=0):
     length = token_ids.shape[1]

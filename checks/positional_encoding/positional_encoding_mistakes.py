@@ -111,9 +111,9 @@ class added_in_place(_Encoding):
 
 
 @positional_encoding.mistake(
-    "Some numbers are 0, and other ones at each call: the module contains a dropout, which works in "
-    "training mode. The paper's model applies dropout to what this module returns; the module itself only "
-    "adds the positions."
+    "Some numbers are 0, and different ones at each call: the module contains a dropout, which works in "
+    "training mode. The paper's model applies dropout to what this module returns; the module itself "
+    "only adds the positions."
 )
 class drops_out(_Encoding):
     def add(self, x):

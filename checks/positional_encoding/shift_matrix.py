@@ -119,8 +119,9 @@ def no_minus(offset, embed_dim):
 
 
 @shift_matrix.mistake(
-    "The matrix is diagonal, so each column is only made smaller. When a clock hand turns, its new sine "
-    "depends on its old cosine too: fill the two other corners of each block."
+    "The matrix is diagonal: each number is only multiplied by a cosine, and nothing turns. When a "
+    "clock hand turns, its new sine depends on its old cosine too: fill the two other corners of each "
+    "block."
 )
 def only_cosines(offset, embed_dim):
     return _blocks(offset * _rates(embed_dim), signs=(0, 0))

@@ -20,8 +20,8 @@ def not_scaled(query, key=None, value=None):
 
 
 @scaled_dot_product_attention.mistake(
-    "The scores are divided by d_k, not by its square root: all weights are nearly equal, and the output is "
-    "nearly an average."
+    "The scores are divided by d_k, not by its square root: the weights are too even, and more so the "
+    "wider the vectors are."
 )
 def divided_by_d_k(query, key=None, value=None):
     key, value = defaults(query, key, value)
@@ -30,7 +30,7 @@ def divided_by_d_k(query, key=None, value=None):
 
 
 @scaled_dot_product_attention.mistake(
-    "The scores are multiplied by the root of d_k, so the weights are almost one-hot. Divide by it."
+    "The scores are multiplied by the root of d_k, so the weights are far too sharp. Divide by it."
 )
 def multiplied_by_the_root(query, key=None, value=None):
     key, value = defaults(query, key, value)
