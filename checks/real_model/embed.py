@@ -102,7 +102,7 @@ def _text(draw, length):
 
 def _case(draw, lengths, dtype=torch.float32, blocks=2, size=1.0, recording=True, training=False,
           only_once=False, look=("result",), repeat_first=False):  # fmt: skip
-    """Texts of so many words each; `again` appends the first one once more."""
+    """Texts of so many words each; `repeat_first` appends the first one once more."""
     (width,) = draw.sizes(1)
     texts = [_text(draw, length) for length in lengths]
     texts += texts[:1] if repeat_first else []
@@ -148,6 +148,7 @@ def read_once(draw):
 def short_rows(draw):
     yield _case(draw, draw.sizes(2), size=0.0)
     yield _case(draw, draw.sizes(2), torch.float64, size=1e-4)
+    yield _case(draw, draw.sizes(2), size=1e-7)
 
 
 SURROUNDINGS = (

@@ -7,15 +7,15 @@ from .embed import embed, encode, pool, run
 
 
 @embed.mistake(
-    "A text has another vector beside longer ones than alone: the blocks attend to padding. Hand each the "
-    "tokenizer's attention mask."
+    "A text's vector changes when longer texts are in its batch: the blocks attend to padding. Pass the "
+    "tokenizer's attention mask to each block."
 )
 def attends_to_padding(texts, tokenizer, embeddings, blocks):
     return run(texts, tokenizer, embeddings, blocks, hide=False)
 
 
 @embed.mistake(
-    "Padding is in the mean: the blocks get the mask, the mean does not. Leave the padding out there as well."
+    "Padding is in the mean: the blocks get the mask, but the mean does not. Pass it to `mean_pool` too."
 )
 def padding_in_the_mean(texts, tokenizer, embeddings, blocks):
     return run(texts, tokenizer, embeddings, blocks, pooling=lambda x, mask: x.mean(dim=1))
@@ -30,8 +30,8 @@ def no_mask_at_all(texts, tokenizer, embeddings, blocks):
 
 
 @embed.mistake(
-    "The mask is upside down: the blocks see the padding and nothing else. attention_mask is 1 where there "
-    "is a token, and True = may attend."
+    "The mask is inverted: the blocks see the padding and nothing else. attention_mask is 1 where there is a "
+    "token, and True = may attend."
 )
 def mask_inverted(texts, tokenizer, embeddings, blocks):
     return run(texts, tokenizer, embeddings, blocks, lift=lambda mask: ~mask.unsqueeze(1))
@@ -55,7 +55,7 @@ def cls_instead_of_mean(texts, tokenizer, embeddings, blocks):
 
 
 @embed.mistake(
-    "The largest number of each column instead of the mean: use `mean_pool` on what the last block returns."
+    "This is the maximum over the tokens, column by column. Use `mean_pool` on what the last block returns."
 )
 def max_pooling(texts, tokenizer, embeddings, blocks):
     largest = lambda x, mask: x.masked_fill(~mask[..., None], -torch.inf).amax(dim=1)  # noqa: E731
@@ -63,21 +63,22 @@ def max_pooling(texts, tokenizer, embeddings, blocks):
 
 
 @embed.mistake(
-    "The rows do not have length 1: divide each by its L2 norm in the end, or a dot product is no cosine."
+    "The rows do not have length 1. Divide each by its L2 norm at the end, so that a dot product of two rows "
+    "is their cosine."
 )
 def not_normalised(texts, tokenizer, embeddings, blocks):
     return run(texts, tokenizer, embeddings, blocks, unit=lambda row: row)
 
 
 @embed.mistake(
-    "The norm is taken over the batch: the columns have length 1, the rows do not, and a text's vector "
-    "depends on the others. Divide each row by its own norm."
+    "The norm is taken over the batch, so the columns have length 1 instead of the rows. Divide each row by "
+    "its own norm."
 )
 def norm_over_the_batch(texts, tokenizer, embeddings, blocks):
     return run(texts, tokenizer, embeddings, blocks, unit=lambda row: nn.functional.normalize(row, dim=0))
 
 
-@embed.mistake("The rows are divided by the sum of their absolute values. The L2 norm was asked for.")
+@embed.mistake("The rows are divided by the sum of their absolute values. Divide by the L2 norm.")
 def by_the_l1_norm(texts, tokenizer, embeddings, blocks):
     return run(
         texts, tokenizer, embeddings, blocks, unit=lambda row: nn.functional.normalize(row, p=1, dim=-1)
@@ -85,19 +86,30 @@ def by_the_l1_norm(texts, tokenizer, embeddings, blocks):
 
 
 @embed.mistake(
-    "A row of zeros gives NaN: it is divided by its norm, 0. Such a row stays zero; keep the divisor above 0."
+    "A row of zeros gives NaN, because it is divided by its norm, 0. Keep the divisor above 0: such a row "
+    "stays zero."
 )
 def nan_for_a_zero_row(texts, tokenizer, embeddings, blocks):
     return run(texts, tokenizer, embeddings, blocks, unit=lambda row: row / row.norm(dim=-1, keepdim=True))
 
 
 @embed.mistake(
-    "A short row comes out shorter than 1: something like 1e-3 is added to its norm. Guard against 0 without "
-    "changing the other norms."
+    "A short row comes out shorter than 1, because something like 1e-3 is added to its norm. Guard against 0 "
+    "without changing the other norms."
 )
 def large_epsilon(texts, tokenizer, embeddings, blocks):
     return run(
         texts, tokenizer, embeddings, blocks, unit=lambda row: row / (row.norm(dim=-1, keepdim=True) + 1e-3)
+    )
+
+
+@embed.mistake(
+    "A short row comes out shorter than 1, because the divisor is kept above something like 1e-6, and the "
+    "norm of the row is smaller. Use 1e-12."
+)
+def large_lowest_divisor(texts, tokenizer, embeddings, blocks):
+    return run(
+        texts, tokenizer, embeddings, blocks, unit=lambda row: nn.functional.normalize(row, dim=-1, eps=1e-6)
     )
 
 
@@ -118,8 +130,8 @@ def no_special_tokens(texts, tokenizer, embeddings, blocks):
 
 
 @embed.mistake(
-    "[CLS] and [SEP] are left out of the mean. The mean runs over all tokens with attention_mask 1, these "
-    "two as well."
+    "[CLS] and [SEP] are left out of the mean. It includes all tokens with attention_mask 1, and so these "
+    "two."
 )
 def special_tokens_out_of_the_mean(texts, tokenizer, embeddings, blocks):
     def words_only(x, mask):
@@ -137,14 +149,14 @@ def no_blocks(texts, tokenizer, embeddings, blocks):
 
 
 @embed.mistake(
-    "Every block is given the embeddings, so only the last one counts. Each block's input is the output of "
-    "the one before."
+    "Every block gets the embeddings, so only the last one has an effect. Each block's input is the output "
+    "of the block before it."
 )
 def only_the_last_block(texts, tokenizer, embeddings, blocks):
     return run(texts, tokenizer, embeddings, list(blocks)[-1:])
 
 
-@embed.mistake("Only the first block is used. A text goes through all of them, in their order.")
+@embed.mistake("Only the first block is used. Apply all of them, in their order.")
 def only_the_first_block(texts, tokenizer, embeddings, blocks):
     return run(texts, tokenizer, embeddings, list(blocks)[:1])
 
@@ -155,21 +167,23 @@ def in_reverse(texts, tokenizer, embeddings, blocks):
 
 
 @embed.mistake(
-    "The answer is float32 for embeddings in float64. Its dtype is that of the embeddings: convert the mask, "
-    "not the tokens."
+    "The result is float32 although the embeddings are float64. Its dtype is that of the embeddings: convert "
+    "the mask, not the tokens."
 )
 def always_float32(texts, tokenizer, embeddings, blocks):
     return run(texts, tokenizer, embeddings, blocks).float()
 
 
-@embed.mistake("One number divides all rows: the norm of the whole batch. Each row has a norm of its own.")
+@embed.mistake(
+    "All rows are divided by one number, the norm of the whole batch. Divide each row by its own norm."
+)
 def one_norm_for_all(texts, tokenizer, embeddings, blocks):
     return run(texts, tokenizer, embeddings, blocks, unit=lambda row: row / row.norm().clamp(min=1e-12))
 
 
 @embed.mistake(
-    "The blocks are counted or indexed: with blocks that can be read only once (an iterator) that raises an "
-    "error or finds nothing left. Go through them once, with `for block in blocks`."
+    "The blocks are counted or indexed, which fails where they can be read only once (an iterator). Go "
+    "through them once, with `for block in blocks`."
 )
 def indexes_the_blocks(texts, tokenizer, embeddings, blocks):
     with torch.no_grad():
@@ -181,8 +195,8 @@ def indexes_the_blocks(texts, tokenizer, embeddings, blocks):
 
 
 @embed.mistake(
-    "Blocks that can be read only once are used up by the first text: the others go through none. Run all "
-    "texts as one batch, or make a list of the blocks first."
+    "If the blocks can be read only once, the first text uses them up, and the other texts go through none. "
+    "Run all texts as one batch, or make a list of the blocks first."
 )
 def blocks_used_up(texts, tokenizer, embeddings, blocks):
     return torch.cat([run([text], tokenizer, embeddings, blocks) for text in texts])

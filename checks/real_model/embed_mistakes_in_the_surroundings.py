@@ -7,7 +7,7 @@ from .embed import embed, encode, pool, run
 
 
 @embed.mistake(
-    "The result has requires_grad=True: autograd recorded all blocks. Switch gradients off while they run."
+    "The result has requires_grad=True: autograd recorded all blocks. Turn gradients off while they run."
 )
 def records_gradients(texts, tokenizer, embeddings, blocks):
     ids, mask = encode(texts, tokenizer)
@@ -18,15 +18,17 @@ def records_gradients(texts, tokenizer, embeddings, blocks):
 
 
 @embed.mistake(
-    "Gradients are off for good after the call. `torch.no_grad`, as a with block or as a decorator, puts "
-    "them back as they were."
+    "Gradients stay off after the call. `torch.no_grad`, as a with block or as a decorator, restores the "
+    "mode that was on before."
 )
 def gradients_off_for_good(texts, tokenizer, embeddings, blocks):
     torch.set_grad_enabled(False)
     return run(texts, tokenizer, embeddings, blocks)
 
 
-@embed.mistake("Gradients are on after the call, also where they were off before. Leave the mode as it was.")
+@embed.mistake(
+    "Gradients are on after the call, even if they were off before it. Restore the mode that was on before."
+)
 def gradients_on_afterwards(texts, tokenizer, embeddings, blocks):
     vectors = run(texts, tokenizer, embeddings, blocks)
     torch.set_grad_enabled(True)
@@ -34,8 +36,8 @@ def gradients_on_afterwards(texts, tokenizer, embeddings, blocks):
 
 
 @embed.mistake(
-    "The modules are left in evaluation mode. These blocks answer the same in both modes, so leave their "
-    "mode alone."
+    "The modules are left in evaluation mode. These blocks give the same result in both modes, so do not "
+    "change their mode."
 )
 def left_in_evaluation_mode(texts, tokenizer, embeddings, blocks):
     blocks = list(blocks)
@@ -45,8 +47,20 @@ def left_in_evaluation_mode(texts, tokenizer, embeddings, blocks):
 
 
 @embed.mistake(
-    "The tokenizer's settings are changed afterwards (its padding or its truncation). It is handed over "
-    "ready to use; leave it as it is."
+    "The modules are left in training mode. These blocks give the same result in both modes, so do not "
+    "change their mode."
+)
+def left_in_training_mode(texts, tokenizer, embeddings, blocks):
+    blocks = list(blocks)
+    vectors = run(texts, tokenizer, embeddings, blocks)
+    for block in blocks:
+        block.train()
+    return vectors
+
+
+@embed.mistake(
+    "The call changes the tokenizer's settings (its padding or its truncation). The tokenizer is ready to "
+    "use: leave it as it is."
 )
 def changes_the_tokenizer(texts, tokenizer, embeddings, blocks):
     vectors = run(texts, tokenizer, embeddings, blocks)
@@ -54,7 +68,9 @@ def changes_the_tokenizer(texts, tokenizer, embeddings, blocks):
     return vectors
 
 
-@embed.mistake("The list of texts is sorted in place. The caller's list is not yours to change.")
+@embed.mistake(
+    "The call changes the list of texts, for example by sorting it in place. Make a new list instead."
+)
 def sorts_the_texts(texts, tokenizer, embeddings, blocks):
     vectors = run(texts, tokenizer, embeddings, blocks)
     texts.sort(key=len)

@@ -11,15 +11,16 @@ def _exchanged(one, other):
 
 
 @load_block.mistake(
-    "Query and key have changed places. The scores of a text with itself only turn over, which no shape "
-    "shows: load each under its own name."
+    "Query and key have changed places. Both are square, so no shape shows it, and the table of scores comes "
+    "out transposed. Load each under its own name."
 )
 def query_and_key_exchanged(weights, layer):
     return load(weights, layer, _exchanged("attention.query", "attention.key"))
 
 
 @load_block.mistake(
-    "Key and value have changed places. Both have the same shape, so nothing raises an error."
+    "Key and value have changed places. Both have the same shape, so nothing raises an error. Load each "
+    "under its own name."
 )
 def key_and_value_exchanged(weights, layer):
     return load(weights, layer, _exchanged("attention.key", "attention.value"))
@@ -49,16 +50,16 @@ def linears_exchanged(weights, layer):
 
 
 @load_block.mistake(
-    "The weights are transposed. BERT's checkpoints hold (out, in), as `nn.Linear` does: take them as they "
-    "are. Only GPT-2's need turning."
+    "The weights are transposed. BERT's checkpoints hold (out, in), as `nn.Linear` does: take them as "
+    "they are. GPT-2's checkpoints are the ones that need a transpose."
 )
 def transposed(weights, layer):
     return {name: tensor.mT if tensor.dim() == 2 else tensor for name, tensor in load(weights, layer).items()}
 
 
 @load_block.mistake(
-    "For layer 1 entries of layer 10, 11 or 21 came along: the number is looked for without the points "
-    "around it. The prefix is `encoder.layer.1.`, with its last point."
+    "For layer 1 you also took entries of layer 10, 11 or 21, because their names begin with the same "
+    "characters. Use the prefix `encoder.layer.1.`, with the dot at its end."
 )
 def prefix_match(weights, layer):
     state = load(weights, layer)
@@ -72,33 +73,34 @@ def prefix_match(weights, layer):
 
 
 @load_block.mistake(
-    "`attention.output` holds what belongs to `linear2`: a name that *ends* in `output.dense` fits two "
-    "entries. Compare the whole name."
+    "`attention.output` holds what belongs to `linear2`: two entries end in `output.dense`. Compare the "
+    "whole name."
 )
 def suffix_match(weights, layer):
     return load(weights, layer, PARTS | {"attention.output": "output.dense"})
 
 
 @load_block.mistake(
-    "`norm1` holds what belongs to `norm2`: a name that *ends* in `output.LayerNorm` fits two entries. "
-    "Compare the whole name."
+    "`norm1` holds what belongs to `norm2`: two entries end in `output.LayerNorm`. Compare the whole name."
 )
 def norm_suffix_match(weights, layer):
     return load(weights, layer, PARTS | {"norm1": "output.LayerNorm"})
 
 
-@load_block.mistake("It is always layer 0: the number is not used. It belongs into the name of every entry.")
+@load_block.mistake("This is always layer 0: `layer` is not used. Put it into the name of every entry.")
 def always_layer_zero(weights, layer):
     return load(weights, 0)
 
 
-@load_block.mistake("This is the layer before: layers are counted from 0, in the names as well.")
+@load_block.mistake(
+    "This is the layer before the one that was asked for. The names count from 0, as `layer` does."
+)
 def counted_from_one(weights, layer):
     return load(weights, layer - 1)
 
 
 @load_block.mistake(
-    "The entries are taken by their place in the dict. Their order means nothing: find each by its name."
+    "The entries are taken by their position in the dict. Their order means nothing: find each by its name."
 )
 def by_order(weights, layer):
     block_tensors = [
@@ -108,22 +110,20 @@ def by_order(weights, layer):
 
 
 @load_block.mistake(
-    "The biases are missing: each of the eight parts has a weight and a bias, sixteen entries altogether."
+    "The biases are missing. Each of the eight parts has a weight and a bias: sixteen entries in total."
 )
 def no_biases(weights, layer):
     return {name: tensor for name, tensor in load(weights, layer).items() if name.endswith("weight")}
 
 
-@load_block.mistake(
-    "The norms are missing: `norm1` and `norm2` have a weight and a bias as well, and they are not 1 and 0."
-)
+@load_block.mistake("The norms are missing: `norm1` and `norm2` have a trained weight and bias too.")
 def no_norms(weights, layer):
     return {name: tensor for name, tensor in load(weights, layer).items() if not name.startswith("norm")}
 
 
 @load_block.mistake(
-    "Right where all entries are there. One that is missing is left out silently, and a block would keep "
-    "random numbers there: raise a KeyError that says its full name."
+    "The result is right if no entry is missing. A missing one is left out silently: raise a KeyError with "
+    "its full name instead."
 )
 def skips_what_is_missing(weights, layer):
     names = {f"{part}.{kind}": f"encoder.layer.{layer}.{bert}.{kind}" for part, bert in PARTS.items()
@@ -132,8 +132,28 @@ def skips_what_is_missing(weights, layer):
 
 
 @load_block.mistake(
-    "A missing entry raises a KeyError with a short name only. The full one, from `encoder.layer.` on, tells "
-    "which layer is incomplete."
+    "A missing entry becomes None, because `dict.get` raises no error. Read it with square brackets: they "
+    "raise a KeyError with its full name."
+)
+def none_for_what_is_missing(weights, layer):
+    return {f"{part}.{kind}": weights.get(f"encoder.layer.{layer}.{bert}.{kind}")
+            for part, bert in PARTS.items() for kind in ("weight", "bias")}  # fmt: skip
+
+
+@load_block.mistake(
+    "A missing entry raises a ValueError. Raise a KeyError: that is the error for a name that a dict does"
+    " not have."
+)
+def value_error_for_what_is_missing(weights, layer):
+    try:
+        return load(weights, layer)
+    except KeyError as error:
+        raise ValueError(f"the checkpoint has no {error}") from error
+
+
+@load_block.mistake(
+    "The KeyError for a missing entry holds only the end of the name. Give the full name, from "
+    "`encoder.layer.` on: it says which layer is incomplete."
 )
 def short_name_in_the_error(weights, layer):
     start = f"encoder.layer.{layer}."
@@ -142,8 +162,8 @@ def short_name_in_the_error(weights, layer):
 
 
 @load_block.mistake(
-    "Unknown entries under the layer's prefix come along or raise an error. Ask for the sixteen that you "
-    "need; the others are ignored."
+    "An unknown entry under the layer's prefix raises an error. Read the sixteen entries that you need, and "
+    "ignore the others."
 )
 def refuses_unknown_entries(weights, layer):
     known = {f"{bert_part}.{kind}" for bert_part in PARTS.values() for kind in ("weight", "bias")}
@@ -155,7 +175,7 @@ def refuses_unknown_entries(weights, layer):
 
 
 @load_block.mistake(
-    "These are BERT's own names. `load_state_dict` of your class expects the class's: "
+    "These are BERT's names. The `load_state_dict` of your class expects the names of its own attributes: "
     "`attention.query.weight` and so on."
 )
 def berts_own_names(weights, layer):
@@ -164,15 +184,15 @@ def berts_own_names(weights, layer):
 
 
 @load_block.mistake(
-    "The tensors of a float64 checkpoint come back as float32. Take them as they are; `load_state_dict` "
-    "converts."
+    "The tensors of a float64 checkpoint come back as float32. Return them as they are; `load_state_dict` "
+    "converts them."
 )
 def always_float32(weights, layer):
     return {name: tensor.to(torch.float32) for name, tensor in load(weights, layer).items()}
 
 
 @load_block.mistake(
-    "The entries are taken out of `weights`, so a second call no longer finds them. Read them and leave the "
+    "The entries are removed from `weights`, so a second call does not find them. Read them, and leave the "
     "dict as it is."
 )
 def takes_them_out(weights, layer):

@@ -13,37 +13,38 @@ def _pool(x, mask, count=None):
 
 
 @mean_pool.mistake(
-    "Padding is in the mean: `mask` is not used, so a text's vector depends on how far it is padded. Leave "
-    "out the tokens where `mask` is False."
+    "Padding is in the mean: `mask` is not used, so a text's vector depends on the amount of its padding. "
+    "Leave out the tokens where `mask` is False."
 )
 def ignores_the_mask(x, mask):
     return x.mean(dim=1)
 
 
 @mean_pool.mistake(
-    "The sum is right and is divided by T. Divide by the number of tokens that were added: a short text in a "
-    "long batch comes out too small."
+    "The sum is right, but you divide it by T. Divide by the number of visible tokens; otherwise the vector "
+    "of a padded text is too small."
 )
 def divided_by_the_length(x, mask):
     return _pool(x, mask, count=x.shape[1])
 
 
-@mean_pool.mistake("This is the sum over the tokens. Divide it by how many there are in each text.")
+@mean_pool.mistake("This is the sum over the visible tokens. Divide it by their number, text by text.")
 def sum_instead_of_mean(x, mask):
     return _pool(x, mask, count=1)
 
 
 @mean_pool.mistake(
-    "A text without any token gives NaN: 0 / 0. Its mean is defined as zeros; make sure that you never "
-    "divide by 0."
+    "A text without any token gives NaN, because 0 is divided by 0. Its mean is defined as zeros: make sure "
+    "that the divisor is never 0."
 )
 def nan_for_empty(x, mask):
     return _pool(x, mask, count=mask.sum(dim=1, keepdim=True))
 
 
 @mean_pool.mistake(
-    "The numbers are right, and the gradient of a text without any token is NaN: 0 / 0 was computed and then "
-    "replaced, but the backward pass still goes through it. Make the divisor 1 before you divide."
+    "The numbers are right, but the gradient of a text without any token is NaN: you compute 0 / 0 and "
+    "replace the result, and the backward pass still goes through the division. Make the divisor 1 before"
+    " you divide."
 )
 def nan_in_the_gradient(x, mask):
     means = _pool(x, mask, count=mask.sum(dim=1, keepdim=True))
@@ -51,31 +52,31 @@ def nan_in_the_gradient(x, mask):
 
 
 @mean_pool.mistake(
-    "The mask is read the wrong way round: this is the mean of the hidden tokens. True marks the tokens that "
-    "count."
+    "The mask is inverted: this is the mean of the hidden tokens. True marks the tokens that belong in the "
+    "mean."
 )
 def mask_inverted(x, mask):
     return _pool(x, ~mask)
 
 
 @mean_pool.mistake(
-    "This is the first token, [CLS]. Some encoders are read there; this one was trained with the mean over "
-    "all tokens of the text."
+    "This is the vector of the first token, [CLS]. Some encoders use it; this one was trained with the mean "
+    "over all tokens of the text."
 )
 def first_token(x, mask):
     return x[:, 0]
 
 
 @mean_pool.mistake(
-    "One number divides all texts: the average count of the batch. Each text has a count of its own."
+    "All texts are divided by one number, the average count of the batch. Divide each text by its own count."
 )
 def one_count_for_all(x, mask):
     return _pool(x, mask, count=mask.sum() / len(mask))
 
 
 @mean_pool.mistake(
-    "The mean runs over the batch: mixed are the texts, not the tokens of one text. Sum over the axis of the "
-    "tokens, the middle one."
+    "The mean is taken over the batch, which mixes different texts. Sum over the axis of the tokens, the "
+    "middle one."
 )
 def over_the_batch(x, mask):
     shown = mask.unsqueeze(-1).to(x.dtype)
@@ -83,8 +84,8 @@ def over_the_batch(x, mask):
 
 
 @mean_pool.mistake(
-    "The number of visible tokens is right and the tokens are not: you take the first ones, and the mask may "
-    "have holes or begin with False. Take those where it is True."
+    "The count is right, but you add up the first tokens of each text. The mask may have holes or begin with "
+    "False: add up the tokens where it is True."
 )
 def first_ones(x, mask):
     return _pool(x, torch.arange(x.shape[1]) < mask.sum(dim=1, keepdim=True))
@@ -97,23 +98,20 @@ def count_plus_one(x, mask):
     return _pool(x, mask, count=mask.sum(dim=1, keepdim=True) + 1)
 
 
-@mean_pool.mistake(
-    "This is the largest number of each column over the visible tokens. The mean was asked for."
-)
+@mean_pool.mistake("This is the maximum over the visible tokens, column by column. Return their mean.")
 def max_pool(x, mask):
     return x.masked_fill(~mask.unsqueeze(-1), -torch.inf).amax(dim=1).masked_fill(~mask.any(1, True), 0.0)
 
 
 @mean_pool.mistake(
-    "For float64 the answer is float32: a mask converted with .float() forces it. Convert it to the dtype of "
-    "`x`."
+    "The result is float32 although `x` is float64. Convert the mask to the dtype of `x`, not with .float()."
 )
 def always_float32(x, mask):
     return _pool(x.float(), mask)
 
 
 @mean_pool.mistake(
-    "Each row is divided by its length besides. That is the next exercise's step: `mean_pool` returns the "
+    "Each row is also divided by its norm. That step belongs to the next exercise: `mean_pool` returns the "
     "plain mean."
 )
 def normalised_besides(x, mask):

@@ -8,8 +8,8 @@ from .transformer_block import Right, transformer_block
 
 
 @transformer_block.mistake(
-    "The activation is ReLU. BERT was trained with GELU, which lets a little of a negative number through: "
-    "use the exact GELU between the two linear layers."
+    "The activation is ReLU. BERT was trained with GELU, which is not 0 for small negative numbers. Use the "
+    "exact GELU between the two linear layers."
 )
 class Relu(Right):
     def activation(self, x):
@@ -17,7 +17,7 @@ class Relu(Right):
 
 
 @transformer_block.mistake(
-    "The activation is GELU's approximation by a tanh (GPT-2 has it). It is off by up to 5e-4 per number; "
+    "The activation is the tanh approximation of GELU, which GPT-2 uses. It is off by up to 5e-4 per number; "
     "these weights were trained with the exact GELU, torch's default."
 )
 class TanhGelu(Right):
@@ -26,7 +26,7 @@ class TanhGelu(Right):
 
 
 @transformer_block.mistake(
-    "The activation is SiLU, x · sigmoid(x). It resembles GELU, but is another curve: use the exact GELU."
+    "The activation is SiLU, x · sigmoid(x). It is close to GELU, but not equal: use the exact GELU."
 )
 class Silu(Right):
     def activation(self, x):
@@ -34,8 +34,8 @@ class Silu(Right):
 
 
 @transformer_block.mistake(
-    "There is no activation between `linear1` and `linear2`: two linear layers in a row are one. Put the "
-    "exact GELU between them."
+    "There is no activation between `linear1` and `linear2`, and two linear layers in a row are only one "
+    "linear layer. Put the exact GELU between them."
 )
 class NoActivation(Right):
     def activation(self, x):
@@ -51,7 +51,7 @@ class GeluAtTheEnd(Right):
 
 
 @transformer_block.mistake(
-    "GELU comes twice, after `linear1` and after `linear2`. Only the hidden numbers go through it."
+    "GELU is applied twice, after `linear1` and after `linear2`. Apply it after `linear1` only."
 )
 class GeluTwice(Right):
     def feed_forward(self, x):
@@ -59,8 +59,8 @@ class GeluTwice(Right):
 
 
 @transformer_block.mistake(
-    "The norms have torch's default `eps`, 1e-5. BERT has 1e-12: with inputs of small variance the "
-    "difference shows. Hand it to both norms."
+    "The norms have torch's default `eps`, 1e-5. BERT has 1e-12, and the difference shows on inputs of small "
+    "variance. Pass it to both norms."
 )
 class DefaultEps(Right):
     def __init__(self, embed_dim, num_heads, hidden_dim):
@@ -68,8 +68,8 @@ class DefaultEps(Right):
 
 
 @transformer_block.mistake(
-    "One of the two norms has torch's default `eps`: `norm2` is off where its input has a small variance. "
-    "Both have 1e-12."
+    "`norm2` has torch's default `eps`, 1e-5, so it is wrong where its input has a small variance. Pass "
+    "1e-12 to both norms."
 )
 class DefaultEpsInNorm2(Right):
     def __init__(self, embed_dim, num_heads, hidden_dim):
@@ -78,7 +78,7 @@ class DefaultEpsInNorm2(Right):
 
 
 @transformer_block.mistake(
-    "In training mode the answer is random: there is dropout in the block. This block has none; its answer "
+    "In training mode the result is random: there is dropout in the block. This block has none; its result "
     "is the same in both modes."
 )
 class DropoutActive(Right):
@@ -88,7 +88,7 @@ class DropoutActive(Right):
 
 
 @transformer_block.mistake(
-    "The attention has no biases: `attention.query.bias` and three others are missing in the state_dict. "
+    "The attention has no biases: `attention.query.bias` and three others are missing from the state_dict. "
     "Make it with bias=True."
 )
 class AttentionWithoutBias(Right):
@@ -97,8 +97,8 @@ class AttentionWithoutBias(Right):
 
 
 @transformer_block.mistake(
-    "One norm does the work of both: `norm1` is applied twice and `norm2` never. Each was trained for its "
-    "own place."
+    "`norm1` is applied twice and `norm2` never. Each was trained for its own half: apply `norm2` after the "
+    "feed-forward part."
 )
 class OneNormForBoth(Right):
     def second(self, x):
@@ -117,7 +117,7 @@ class NormsExchanged(Right):
 
 
 @transformer_block.mistake(
-    "The mask is taken and never handed on: hidden tokens are attended to. Pass it to the attention."
+    "The mask is not used, so hidden tokens are attended to. Pass it to the attention."
 )
 class IgnoresTheMask(Right):
     def attend(self, x, mask):
@@ -125,8 +125,8 @@ class IgnoresTheMask(Right):
 
 
 @transformer_block.mistake(
-    "The mask is turned round before it reaches the attention. In this course True = may attend, and lesson "
-    "6's layer expects just that: hand it on as it is."
+    "The mask is inverted before it reaches the attention. In this course True = may attend, and lesson 6's "
+    "layer expects the same: pass it on as it is."
 )
 class MaskInverted(Right):
     def attend(self, x, mask):
@@ -134,8 +134,8 @@ class MaskInverted(Right):
 
 
 @transformer_block.mistake(
-    "The block returns a pair. Attention returns (output, weights); a block returns the output alone, so "
-    "that blocks can be stacked."
+    "The block returns a pair. Attention returns (output, weights); a block returns the output alone, which "
+    "the next block can read."
 )
 class ReturnsAPair(Right):
     def forward(self, x, mask=None):
@@ -144,8 +144,8 @@ class ReturnsAPair(Right):
 
 
 @transformer_block.mistake(
-    "Tokens are normalised over the batch or over the text instead of over their own E numbers: a LayerNorm "
-    "looks at the last axis only."
+    "The norm is taken over the tokens of a text instead of over the E numbers of each token. A LayerNorm"
+    " looks at the last axis only."
 )
 class NormOverTheTokens(Right):
     def normed(self, norm, x):

@@ -5,7 +5,7 @@ from .transformer_block import Right, transformer_block
 
 @transformer_block.mistake(
     "This is pre-norm: the norms come before attention and feed-forward, as in GPT-2. BERT is post-norm: "
-    "compute, add, and normalise the sum."
+    "compute, add, then normalise the sum."
 )
 class PreNorm(Right):
     def first(self, x, mask):
@@ -44,7 +44,7 @@ class NoSecondResidual(Right):
 
 
 @transformer_block.mistake(
-    "Both residuals are missing: each half replaces its input. Add the input to what the half computed, then "
+    "Both residuals are missing: each half replaces its input. Add the input to the output of the half, then "
     "normalise."
 )
 class NoResiduals(Right):
@@ -65,6 +65,16 @@ class SecondResidualFromTheInput(Right):
 
 
 @transformer_block.mistake(
+    "The second residual adds the sum from before `norm1`. It should add what the second half was given: the "
+    "result of `norm1`."
+)
+class SecondResidualFromTheSum(Right):
+    def forward(self, x, mask=None):
+        added = x + self.attend(x, mask)
+        return self.norm2(added + self.feed_forward(self.norm1(added)))
+
+
+@transformer_block.mistake(
     "The feed-forward part reads the block's input. It comes after the attention: its input is the result of "
     "`norm1`."
 )
@@ -73,15 +83,13 @@ class FeedForwardBesideTheAttention(Right):
         return self.norm2(self.first(x, mask) + self.feed_forward(x))
 
 
-@transformer_block.mistake(
-    "The last norm is missing: the sum after the feed-forward part has to go through `norm2`."
-)
+@transformer_block.mistake("The last norm is missing. Apply `norm2` to the sum after the feed-forward part.")
 class NoSecondNorm(Right):
     def second(self, x):
         return x + self.feed_forward(x)
 
 
-@transformer_block.mistake("The sum after the attention is not normalised: it has to go through `norm1`.")
+@transformer_block.mistake("The sum after the attention is not normalised. Apply `norm1` to it.")
 class NoFirstNorm(Right):
     def first(self, x, mask):
         return x + self.attend(x, mask)

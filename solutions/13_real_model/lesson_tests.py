@@ -63,16 +63,16 @@ def test_TransformerBlock(answer):
     }
     reference.load_state_dict(state | others)
     text = torch.randn(3, 5, 8)
+    same("training and evaluation mode agree", actual.train()(text), actual.eval()(text))
+    actual.train()
     visible = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0], [1, 0, 0, 0, 0]]).bool()
     same("the same numbers as torch's own block", actual(text), reference(text))
     masked, expected = actual(text, mask=visible[:, None]), reference(text, src_key_padding_mask=~visible)
     same("the same numbers with padding hidden", masked[visible], expected[visible])
-    small = 1e-4 * text.double()
     for norm in (actual.norm1, actual.norm2):
         assert norm.eps == 1e-12, f"a norm has eps={norm.eps}, where BERT has 1e-12"
-    actual, reference = actual.double(), reference.double()
+    actual, reference, small = actual.double(), reference.double(), 1e-4 * text.double()
     same("in float64", actual(small), reference(small))
-    same("training and evaluation mode agree", actual.train()(small), actual.eval()(small))
 
 
 def test_load_block(answer):
@@ -93,10 +93,15 @@ def test_load_block(answer):
     expected = sorted(f"{name}.{kind}" for name in BERT_NAMES for kind in ("weight", "bias"))
     assert sorted(state) == expected, f"the state_dict should hold {expected}, not {sorted(state)}"
     for name, bert_name in BERT_NAMES.items():
-        for kind in ("weight", "bias"):
-            right = weights[f"encoder.layer.1.{bert_name}.{kind}"]
-            same(f"{name}.{kind} of layer 1", state[f"{name}.{kind}"], right)
-            assert state[f"{name}.{kind}"].dtype == torch.float64, f"{name}.{kind}: the dtype has changed"
+        actual = {kind: state[f"{name}.{kind}"] for kind in ("weight", "bias")}
+        same(
+            f"{name} of layer 1",
+            actual,
+            {kind: weights[f"encoder.layer.1.{bert_name}.{kind}"] for kind in actual},
+        )
+        assert all(tensor.dtype == torch.float64 for tensor in actual.values()), (
+            f"{name}: the dtype has changed"
+        )
     del weights["encoder.layer.10.output.dense.bias"]
     with TestCase().assertRaisesRegex(KeyError, "encoder.layer.10.output.dense.bias"):
         answer(weights, 10)
