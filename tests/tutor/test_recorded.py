@@ -1,5 +1,9 @@
 """A lesson's recording: right answers are right there, mistakes are not, and none of them is named."""
 
+import io
+import json
+import zipfile
+
 import pytest
 
 from nbjudge.course.course import find_course
@@ -9,7 +13,7 @@ from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import TutoredAssignment
-from nbjudge.tutor.recordings import read, record
+from nbjudge.tutor.recordings import CONTENT, read, record
 from nbjudge.tutor.tutor import Material, Tutor
 
 
@@ -73,7 +77,35 @@ def test_the_same_lesson_makes_the_same_recording(lesson, data):
     assert record(TutoredAssignment(lesson.assignment)) == data
 
 
-@pytest.mark.parametrize("spoilt", [b"", b"\x1f\x8b", b"(dp0\n."])
+FORM = {"nbjudge.authoring.exercise.Tolerance": {"float32": [0.1, 0.1]}}
+SPOILT_CONTENT = {
+    "a class that is no form": {"os.mkdir": {"path": "made"}},
+    "a field that the class does not have": {next(iter(FORM)): {"float16": [0.1, 0.1]}},
+    "an array that is not there": {"array": 10**6},
+    "a node of two kinds": FORM | {"tuple": []},
+}
+
+
+def with_content(data, content):
+    """Put other content into a recording."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as before, zipfile.ZipFile(file, "w") as after:
+        for name in before.namelist():
+            after.writestr(name, json.dumps(content) if name == CONTENT else before.read(name))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("name", SPOILT_CONTENT)
+def test_other_content_is_refused_and_calls_nothing(data, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CourseError, match="no recording"):
+        read(with_content(data, ["07", [SPOILT_CONTENT[name]], {"dict": []}]))
+    assert not list(tmp_path.iterdir())
+    control = read(with_content(data, ["07", [FORM, {"tuple": [1.5, None]}, {"array": 0}], {"dict": []}]))
+    assert control.names[0].float32 == [0.1, 0.1] and control.names[1] == (1.5, None)
+
+
+@pytest.mark.parametrize("spoilt", [b"", b"PK\x03\x04", b"(dp0\n."])
 def test_anything_else_is_refused_in_a_sentence(spoilt):
     with pytest.raises(CourseError, match="no recording"):
         read(spoilt)

@@ -1,14 +1,15 @@
 """Recordings of assignments as files, see `nbjudge.tutor.recorded`.
 
-A recording holds plain values, arrays and the few `FORMS`; nothing in it is executed when it is read.
+A recording is a zip file. `recording.json` holds plain values and the few `FORMS`, with arrays as references;
+`arrays.json` and `arrays.bin` hold each array once. Nothing in it is executed when it is read.
 """
 
 from __future__ import annotations
 
-import gzip
+import dataclasses
 import io
 import json
-import pickle
+import zipfile
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -28,17 +29,19 @@ from nbjudge.values.packing import MadeInKernel, Message
 
 SUFFIX, SETTINGS = ".recorded", "tutor.json"
 SEED = 1  # of what is recorded: the same course makes the same recording
-# What a recording is made of, beside plain values and arrays.
+CONTENT, ARRAYS, NUMBERS = "recording.json", "arrays.json", "arrays.bin"
+DATE = (1980, 1, 1, 0, 0, 0)  # of the files within, so that the same content is the same recording
+# The dataclasses that a recording may hold, beside plain values and arrays.
 FORMS = {
-    *(("nbjudge.tutor.recorded", name) for name in ("RecordedExercise", "RecordedGroup")),
-    *(("nbjudge.authoring.cases", name) for name in ("Build", "Case")),
-    ("nbjudge.authoring.exercise", "Tolerance"),
-    ("nbjudge.torch.build", "ModuleBuild"),
-    ("nbjudge.torch.steps", "Step"),
-    ("nbjudge.authoring.steps", "Step"),
-    ("nbjudge.kernel.replies", "Answer"),
-    ("builtins", "frozenset"),
+    "nbjudge.tutor.recorded": ("RecordedExercise", "RecordedGroup"),
+    "nbjudge.authoring.cases": ("Build", "Case"),
+    "nbjudge.authoring.exercise": ("Tolerance",),
+    "nbjudge.authoring.steps": ("Step",),
+    "nbjudge.kernel.replies": ("Answer",),
+    "nbjudge.torch.build": ("ModuleBuild",),
+    "nbjudge.torch.steps": ("Step",),
 }
+FORM_NAMES = {f"{module}.{name}" for module, names in FORMS.items() for name in names}
 
 
 def recorded_material(folder: Path) -> Material:
@@ -65,26 +68,32 @@ def recordings(course: Course) -> Iterator[tuple[str, bytes]]:
 
 
 def record(assignment: TutoredAssignment) -> bytes:
-    """The recording of an assignment; the same assignment makes the same recording."""
-    arrays: list[Any] = []
-    content = io.BytesIO()
+    """Return the recording of an assignment; the same assignment makes the same recording."""
+    writer = _Writer()
     exercises = {name: _recorded(assignment, name) for name in assignment.coded}
-    _Writer(content, arrays).dump((assignment.folder, assignment.names, exercises))
+    content = writer.data([assignment.folder, assignment.names, exercises])
+    kinds = sorted({type(kind_of(array)).__module__ for array in writer.arrays})
     message = Message()
-    nodes = json.dumps([message.tree(array, 0) for array in arrays])
-    kinds = sorted({type(kind_of(array)).__module__ for array in arrays})
-    return gzip.compress(pickle.dumps((kinds, nodes, bytes(message.numbers), content.getvalue())), mtime=0)
+    arrays = [message.tree(array, 0) for array in writer.arrays]
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo(CONTENT, DATE), json.dumps(content))
+        archive.writestr(zipfile.ZipInfo(ARRAYS, DATE), json.dumps([kinds, arrays]))
+        archive.writestr(zipfile.ZipInfo(NUMBERS, DATE), bytes(message.numbers))
+    return file.getvalue()
 
 
 def read(data: bytes) -> RecordedAssignment:
-    """The assignment of a recording. Raises CourseError for anything else."""
+    """Return the assignment of a recording. Raises CourseError for anything else."""
     try:
-        kinds, nodes, numbers, content = _Reader(io.BytesIO(gzip.decompress(data)), []).load()
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            kinds, nodes = json.loads(archive.read(ARRAYS))
+            message = Message(bytearray(archive.read(NUMBERS)))
+            content = json.loads(archive.read(CONTENT))
         for module in kinds:
             _import_kind(module)
-        message = Message(bytearray(numbers))
-        arrays = [message.value(node, 0) for node in json.loads(nodes)]
-        return RecordedAssignment(*_Reader(io.BytesIO(content), arrays).load())
+        arrays = [message.value(node, 0) for node in nodes]
+        return RecordedAssignment(*_value(content, arrays))
     except Exception as error:  # whatever a file can hold
         raise CourseError(
             f"This is no recording of an assignment ({type(error).__name__}: {error})."
@@ -147,37 +156,61 @@ class _Recordings(Mapping[str, AssignmentMaterial]):
         return len(self._files)
 
 
-class _Writer(pickle.Pickler):
-    """Plain values as pickle has them, each array once and beside them."""
+class _Writer:
+    """Turns values into data for JSON: a dict of one entry says what is not a list or a single value."""
 
-    def __init__(self, file: io.BytesIO, arrays: list[Any]) -> None:
-        super().__init__(file)
-        self._arrays = arrays
+    def __init__(self) -> None:
+        self.arrays: list[Any] = []
         self._places: dict[int, int] = {}
 
-    def persistent_id(self, value: Any) -> int | None:
-        if kind_of(value) is None:
-            return None
-        if id(value) not in self._places:
-            self._places[id(value)] = len(self._arrays)
-            self._arrays.append(value)
-        return self._places[id(value)]
+    def data(self, value: Any) -> Any:
+        """Return the data of a value, which `_value` reads. Raises TypeError for what is not recorded."""
+        kind = type(value)
+        if value is None or kind in (bool, int, float, str):
+            return value
+        if kind is list:
+            return [self.data(entry) for entry in value]
+        if kind is tuple:
+            return {"tuple": [self.data(entry) for entry in value]}
+        if kind is frozenset:
+            return {"frozenset": sorted(value)}
+        if kind is dict:
+            return {"dict": [[self.data(key), self.data(entry)] for key, entry in value.items()]}
+        if kind_of(value) is not None:
+            return {"array": self._place(value)}
+        form = f"{kind.__module__}.{kind.__qualname__}"
+        if form in FORM_NAMES:
+            names = [field.name for field in dataclasses.fields(value)]
+            return {form: {name: self.data(getattr(value, name)) for name in names}}
+        raise TypeError(f"{form} is not recorded")
+
+    def _place(self, array: Any) -> int:
+        if id(array) not in self._places:
+            self._places[id(array)] = len(self.arrays)
+            self.arrays.append(array)
+        return self._places[id(array)]
 
 
-class _Reader(pickle.Unpickler):
-    """Reads `FORMS` and plain values, and calls nothing else."""
-
-    def __init__(self, file: io.BytesIO, arrays: list[Any]) -> None:
-        super().__init__(file)
-        self._arrays = arrays
-
-    def persistent_load(self, place: int) -> Any:
-        return self._arrays[place]
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in FORMS:
-            raise pickle.UnpicklingError(f"{module}.{name} is no part of a recording")
-        return getattr(import_module(module), name)
+def _value(data: Any, arrays: list[Any]) -> Any:
+    """Return the value of some data; of dataclasses only `FORMS` are made, and nothing else is called."""
+    if isinstance(data, list):
+        return [_value(entry, arrays) for entry in data]
+    if not isinstance(data, dict):
+        return data
+    ((form, content),) = data.items()
+    if form == "array":
+        return arrays[content]
+    if form == "tuple":
+        return tuple(_value(entry, arrays) for entry in content)
+    if form == "frozenset":
+        return frozenset(content)
+    if form == "dict":
+        return {_value(key, arrays): _value(entry, arrays) for key, entry in content}
+    if form not in FORM_NAMES:
+        raise ValueError(f"{form} is no part of a recording")
+    module, _, name = form.rpartition(".")
+    fields = {field: _value(entry, arrays) for field, entry in content.items()}
+    return getattr(import_module(module), name)(**fields)
 
 
 def _recorded(assignment: TutoredAssignment, name: str) -> RecordedExercise:
