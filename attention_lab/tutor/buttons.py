@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from IPython import get_ipython
 from IPython.display import display
 
-from attention_lab.tutor.checking import NOTEBOOK
-
-if TYPE_CHECKING:
-    from attention_lab.tutor.result import Look
+from attention_lab.tutor.panel import BUTTONS, NOTEBOOK
 
 WAITING = "One moment …"
 
 
-def show_with_buttons(look: Look) -> None:
-    """Display the panel; where the frontend is a notebook, with its buttons."""
+def show_with_buttons(look: Any) -> None:
+    """Display the panel of a `Look`; where the frontend is a notebook, with its buttons."""
     display({"text/html": look._repr_html_(), "text/plain": repr(look)}, raw=True)
     shell = get_ipython()
     if shell is not None and shell.__class__.__name__ == NOTEBOOK:
@@ -25,10 +22,8 @@ def show_with_buttons(look: Look) -> None:
             display(buttons)
 
 
-def _buttons(look: Look) -> Any:
+def _buttons(look: Any) -> Any:
     import ipywidgets as widgets
-
-    from attention_lab.tutor.result import BUTTONS
 
     buttons = []
     # What is read aloud when it changes.

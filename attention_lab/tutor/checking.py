@@ -19,6 +19,7 @@ from typing import Any
 
 from IPython import get_ipython
 
+from attention_lab.tutor import panel
 from attention_lab.tutor.answering import Answered, answer
 from attention_lab.tutor.connection import Connection
 from attention_lab.tutor.history import Memory
@@ -27,7 +28,6 @@ from attention_lab.tutor.one_page import OnePage, one_page
 from attention_lab.tutor.result import Look, Sentence, Written
 from attention_lab.tutor.wire import LARGEST_ANSWER, Question, respond
 
-NOTEBOOK = "ZMQInteractiveShell"  # the shell that has cells, and a page to show panels on
 _connection = Connection()
 DIED = (
     "The last check, of `{exercise}`, ended together with the kernel: you restarted it, or the answer took "
@@ -121,7 +121,7 @@ def notebook_begins() -> None:
     Without a tutor, the first `check` will say so.
     """
     shell = get_ipython()
-    if shell is None or shell.__class__.__name__ != NOTEBOOK:
+    if shell is None or shell.__class__.__name__ != panel.NOTEBOOK:
         return
     _connection.last_words = Memory.around(Path.cwd()).last_words
     with suppress(TutorMissing):

@@ -12,7 +12,6 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import Any
 
-import attention_lab
 from attention_lab.tutor import wire
 
 SECONDS = 150  # that the tutor may take for one reply: it prepares an exercise while it is asked first
@@ -119,7 +118,7 @@ def start_tutor(folder: str, last_words: Path | None = None) -> LocalTutor:
     # What is beside a notebook (a random.py of the learner's) is nothing to the tutor: -P.
     command = [sys.executable, "-P", "-m", "nbjudge.tutor", str(course), folder, str(last_words or "")]
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    package = Path(attention_lab.__file__).resolve().parent  # checks import it: the same one as here
+    package = Path(__file__).resolve().parents[1]  # checks import it: the same one as here
     python_path = os.pathsep.join([str(package.parent), *filter(None, known)])
     environment = os.environ | {"PYTHONPATH": python_path, "OMP_NUM_THREADS": "1"}
     try:
@@ -143,7 +142,7 @@ def course_folder() -> Path | None:
 
     In the package, or beside a clone's.
     """
-    package = Path(attention_lab.__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     recorded = package / "course/recorded"
     if any(recorded.glob("*.recorded")):
         return recorded

@@ -22,6 +22,8 @@ CODE = (
     '<pre style="padding: 0.6em; margin: 0.3em 0; overflow-x: auto; border: 1px solid {line}; '
     'color: inherit; background: var(--jp-layout-color2, transparent)">{code}</pre>'
 )
+BUTTONS = {"mistake": "Which mistake?", "help": "Help me", "solution": "A solution"}
+NOTEBOOK = "ZMQInteractiveShell"  # the shell that has cells, and a page to show panels on
 PICTURE, ATTRIBUTE = re.compile("<img [^>]*>"), re.compile('([a-z]+)="([^"]*)"')
 
 

@@ -11,9 +11,7 @@ from attention_lab.tutor.history import Memory, Remembered
 from attention_lab.tutor.local import TutorMissing
 
 Converse = Callable[..., tuple[dict[str, Any], list[str]]]
-BUTTONS = {"mistake": "Which mistake?", "help": "Help me", "solution": "A solution"}
 IN_A_TERMINAL = 'More: check("{exercise}").mistake(), .help(), .solution()'
-MORE_BY_KEYS = "Tab leads to the buttons, Enter or Space presses them."
 
 
 class Points(float):
@@ -145,7 +143,7 @@ class Look:
             return Sentence(str(error))
         if "parts" not in reply:
             return Sentence(reply.get("error") or reply["said"])
-        return Help(reply["parts"], f"{exercise}: {BUTTONS[step]}")
+        return Help(reply["parts"], f"{exercise}: {panel.BUTTONS[step]}")
 
 
 class Written:

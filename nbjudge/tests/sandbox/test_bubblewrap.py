@@ -38,8 +38,8 @@ def test_on_this_machine_a_sandbox_can_be_made():
 @pytest.mark.integration
 def test_an_interpreter_started_through_the_folder_above_can_make_one():
     above = Path(sys.executable).parent / ".." / "bin" / Path(sys.executable).name
-    asked = "from nbjudge.sandbox import bubblewrap; print(bubblewrap.refusal())"
-    run = subprocess.run([above, "-c", asked], capture_output=True, text=True)
+    code = "from nbjudge.sandbox import bubblewrap; print(bubblewrap.refusal())"
+    run = subprocess.run([above, "-c", code], capture_output=True, text=True)
     assert run.stdout == "None\n", run.stdout + run.stderr
 
 

@@ -1,7 +1,8 @@
 """Changed arguments for the retest: other values that keep what an exercise may rely on.
 
-Shapes, dtypes, lengths and the words of texts stay. Of a mask whole rows move, or each row loses one True of
-several, so that a mask of padding stays one. A sorted list stays sorted, and distinct entries stay distinct.
+Shapes, dtypes, lengths and the words of texts stay. In an array of flags whole rows move, or each row loses
+one True of several: rows that begin with all their True still do. A sorted list stays sorted, and distinct
+entries stay distinct.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from nbjudge.values.kinds import kind_of
 # What is changed beside floating numbers, most of it first, because the reference may refuse some of it.
 # "repeated word": the first word of a text takes the last one's place; otherwise all words move.
 VARIANTS = (
-    {"whole numbers", "masks", "texts", "lists"},
-    {"whole numbers", "masks", "repeated word", "lists"},
-    {"whole numbers", "masks"},
+    {"whole numbers", "flags", "texts", "lists"},
+    {"whole numbers", "flags", "repeated word", "lists"},
+    {"whole numbers", "flags"},
     {"whole numbers"},
-    {"masks"},
+    {"flags"},
     set[str](),
 )
 
@@ -94,7 +95,7 @@ def _kinds_present(value: Any) -> Iterator[str]:
         yield from ("texts", "repeated word")
     elif isinstance(kind := kind_of(value), ArrayKind) and len(value.shape):
         if kind.dtype(value) == "bool":
-            yield "masks"
+            yield "flags"
         elif not kind.is_floating(value):
             yield "whole numbers"
 
@@ -131,7 +132,7 @@ class _Change:
         if not len(array.shape):
             return array
         if kind.dtype(array) == "bool":
-            return _changed_mask(kind, array) if "masks" in self._chosen else array
+            return _changed_flags(kind, array) if "flags" in self._chosen else array
         # Whole numbers move along the last axis: a permutation stays one, and all stay in their range.
         is_moved = "whole numbers" in self._chosen and kind.dtype(array).startswith(("int", "uint", "str"))
         return kind.rolled(array, -1) if is_moved else array
@@ -162,18 +163,18 @@ class _Change:
         return texts if entries == sorted(entries) else [*texts[1:], texts[0]]
 
 
-def _changed_mask(kind: ArrayKind, mask: Any) -> Any:
-    for axis in range(-2, -len(mask.shape) - 1, -1):
-        moved = kind.rolled(mask, axis)
-        if not kind.identical(moved, mask):
+def _changed_flags(kind: ArrayKind, flags: Any) -> Any:
+    for axis in range(-2, -len(flags.shape) - 1, -1):
+        moved = kind.rolled(flags, axis)
+        if not kind.identical(moved, flags):
             return moved
-    if 0 in mask.shape:
-        return mask
-    any_row = kind.as_numbers(mask).reshape(-1, mask.shape[-1])[0]  # all are equal
+    if 0 in flags.shape:
+        return flags
+    any_row = kind.as_numbers(flags).reshape(-1, flags.shape[-1])[0]  # all are equal
     hidden = _last_of_several(any_row.tolist())
     if hidden is None:
-        return mask
-    changed = kind.copy(mask, False)
+        return flags
+    changed = kind.copy(flags, False)
     changed[..., hidden] = False
     return changed
 

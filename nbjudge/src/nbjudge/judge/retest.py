@@ -173,7 +173,7 @@ def _change_values(drawn: DrawnGroup, call: Call, expected: Answer) -> tuple[Cal
         answer = _reference_answer(drawn.reference, changed)
         if answer is None:
             continue
-        # A moved mask may show a NaN that was hidden: right answers differ in what they make of it.
+        # Other flags may show a NaN that was hidden: right answers differ in what they make of it.
         is_usual = special_numbers(answer.value) <= usual
         if is_usual and not same_value(answer.value, expected.value, EQUAL):
             return changed, answer
