@@ -80,12 +80,16 @@ def build(
     # another program needs a processor.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from attention_lab.maintain.build import stale
+    from attention_lab.maintain.hosts import stale_documents
     from nbjudge.preflight.command import preflight
 
     course = _course()
     chosen = course.choose(lesson)
     if check:
         problems = [problem for each in chosen for problem in (*stale(each), *each.problems())]
+        problems += [
+            f"The links in {path} are not those of pyproject.toml." for path in stale_documents(course.root)
+        ]
         for problem in problems:
             console.print(f"[red]✗[/] {problem}", highlight=False, soft_wrap=True)
         if problems:
@@ -97,6 +101,9 @@ def build(
         # Someone who names a lesson is working on it, and may have changed its checks alone.
         for problem in preflight(each, console) if is_new or lesson != "*" else ():
             raise CourseError(problem)
+    for path, text in stale_documents(course.root).items():
+        path.write_text(text, encoding="utf-8")
+        console.print(f"{path.name}: wrote the links of pyproject.toml", highlight=False)
 
 
 def _make(lesson: Assignment, force: bool = False) -> bool:
@@ -163,6 +170,17 @@ def start(
 
     options = [*(["--no-browser"] if no_browser else []), *([f"--port={port}"] if port else [])]
     open_lessons(released_lessons(), folder, console, [*options, *(jupyter or [])])
+
+
+@app.command()
+def files(
+    lesson: Annotated[str, typer.Argument(help="The folder of a lesson, for example 02_scaling.")],
+) -> None:
+    """Copy the files that a lesson's notebook imports into the current folder, for Colab and Kaggle."""
+    from attention_lab.start.lessons import copy_given_files
+
+    copied = copy_given_files(lesson, Path.cwd())
+    console.print(f"Copied: {', '.join(copied) or 'nothing, the lesson needs no files'}.", highlight=False)
 
 
 @app.command()

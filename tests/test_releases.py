@@ -22,7 +22,14 @@ pytestmark = pytest.mark.lesson
 @every_notebook
 def test_the_release_holds_nothing_that_only_graders_may_see(lesson):
     text = (COURSE.root / "release" / lesson.folder / f"{lesson.name}.ipynb").read_text()
-    for secret in ("BEGIN SOLUTION", "HIDDEN TESTS", "MARK SCHEME", "nbjudge", ").points"):
+    for secret in (
+        "BEGIN SOLUTION",
+        "HIDDEN TESTS",
+        "MARK SCHEME",
+        "from nbjudge",
+        "import nbjudge",
+        ").points",
+    ):
         assert secret not in text, f"“{secret}” is in the release: run `make build`"
     source = read_notebook(lesson.source_path)
     schemes = [line for cell in source.cells for part in SCHEME.findall(cell.source) for line in lines(part)]

@@ -13,6 +13,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from attention_lab.errors import CourseError
+from attention_lab.maintain.hosts import repository, update_install_lines
 from nbjudge.course.assignment_forms import released, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
@@ -38,10 +39,17 @@ def canonical(notebook: NotebookNode) -> str:
     return text + "\n"
 
 
+def _source_text(lesson: Assignment) -> str:
+    """The text that the source file should have: in canonical form, its install lines from pyproject.toml."""
+    notebook = read_notebook(lesson.source_path)
+    update_install_lines(notebook, repository(lesson.course.root), lesson.folder)
+    return canonical(notebook)
+
+
 def build_lesson(lesson: Assignment, force: bool = False) -> list[str]:
     """Bring a lesson's source into canonical form and remake what is stale; returns what was done."""
     done = []
-    text = canonical(read_notebook(lesson.source_path))
+    text = _source_text(lesson)
     if text != lesson.source_path.read_text():
         lesson.source_path.write_text(text)
         done.append("put the source into canonical form")
@@ -60,7 +68,7 @@ def build_lesson(lesson: Assignment, force: bool = False) -> list[str]:
 def stale(lesson: Assignment) -> list[str]:
     """What does not agree with the source, each in one sentence."""
     problems = []
-    if canonical(read_notebook(lesson.source_path)) != lesson.source_path.read_text():
+    if _source_text(lesson) != lesson.source_path.read_text():
         problems.append(f"{lesson.source_path} is not in canonical form.")
     if release_is_stale(lesson):
         problems.append(f"The release of {lesson.folder} is not what its source makes.")

@@ -20,6 +20,7 @@ from sphinx.errors import SphinxError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 from attention_lab.errors import CourseError
+from attention_lab.maintain.hosts import repository
 from attention_lab.maintain.site.front_page import front_page
 from attention_lab.maintain.site.pages import page_of
 from attention_lab.maintain.site.reference import reference_pages
@@ -47,7 +48,7 @@ def build_site(course: Course, folder: Path, console: Console) -> Path:
             work = Path(temporary)
             _prepare(course, work, console)
             with console.status("Sphinx writes the pages …"):
-                run_sphinx(work)
+                run_sphinx(work, repository(course.root))
             if folder.exists():
                 shutil.rmtree(folder)
             (work / "site").rename(folder)
@@ -76,9 +77,13 @@ def _prepare(course: Course, work: Path, console: Console) -> None:
         source.write_text(text, encoding="utf-8")
 
 
-def run_sphinx(work: Path) -> None:
-    """From `pages/` in the folder `work` to `site/` there; CourseError at the first warning."""
+def run_sphinx(work: Path, address: str = "") -> None:
+    """From `pages/` in the folder `work` to `site/` there; CourseError at the first warning.
+
+    Every page links to the code at `address`, where one is given.
+    """
     warnings = io.StringIO()
+    link = {"name": "Code", "url": address, "html": "Code", "class": ""}
     try:
         with patch_docutils(THEME), docutils_namespace():
             sphinx = Sphinx(
@@ -87,7 +92,14 @@ def run_sphinx(work: Path) -> None:
                 outdir=work / "site",
                 doctreedir=work / "doctrees",
                 buildername="html",
-                confoverrides={"html_extra_path": [str(work / "beside")]},
+                confoverrides={
+                    "html_extra_path": [str(work / "beside")],
+                    # No button for an editor: the sources of these pages are made, and thrown away.
+                    "html_theme_options": {
+                        "top_of_page_buttons": [],
+                        "footer_icons": [link] if address else [],
+                    },
+                },
                 status=None,
                 warning=warnings,
                 warningiserror=True,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
+from attention_lab.maintain.hosts import paragraph, repository
 from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 
@@ -22,7 +23,8 @@ def front_page(lessons: Sequence[Assignment]) -> str:
     """The page in Markdown, with an entry for each lesson in the words of its own first paragraph."""
     entries = "\n".join(_entry(lesson) for lesson in lessons)
     text = Template(TEMPLATE.read_text(encoding="utf-8"))
-    page = text.substitute(lessons=entries, first=_address(lessons[0]))
+    hosts = paragraph(repository(lessons[0].course.root))
+    page = text.substitute(lessons=entries, first=_address(lessons[0]), hosts=hosts)
     return page + "\n" + CONTENTS % "\n".join([*map(_address, lessons), REFERENCE])
 
 

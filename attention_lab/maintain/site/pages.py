@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook, new_output
 
 from attention_lab.errors import CourseError
+from attention_lab.maintain.hosts import buttons, repository
 from attention_lab.maintain.site.alt_texts import ALT_TEXTS, alt_texts_of
 from attention_lab.maintain.site.r_cells import r_cells, tabs_of
 from attention_lab.maintain.site.static_sliders import html_of, run_cell, static_sliders
@@ -38,7 +39,7 @@ PANEL = (
     "of cases agree, what differs, and on request the mistake and hints.</figcaption></figure>"
 )
 DOWNLOADS = (
-    '<p class="downloads">To solve it, take the notebook: {links}. '
+    '<p class="downloads">To solve it, {open_in}take the notebook: {links}. '
     "The outputs below are those of a solved copy; what you are to write is left for you.</p>"
 )
 
@@ -113,7 +114,12 @@ def _given_files(lesson: Assignment) -> dict[str, bytes]:
 def _downloads(lesson: Assignment, files: dict[str, bytes]) -> NotebookNode:
     names = [f"{lesson.name}.ipynb", *(name for name in files if name.endswith(".py"))]
     links = ", ".join(f'<a href="{html.escape(name)}" download>{html.escape(name)}</a>' for name in names)
-    return new_markdown_cell(DOWNLOADS.format(links=links))
+    services = [
+        f'<a class="open-in" href="{html.escape(link)}">Open in {service}</a>'
+        for service, link in buttons(repository(lesson.course.root), lesson.folder, lesson.name).items()
+    ]
+    open_in = f"{' '.join(services)} or " if services else ""
+    return new_markdown_cell(DOWNLOADS.format(open_in=open_in, links=links))
 
 
 class _Solved:

@@ -54,8 +54,6 @@ html_show_sphinx = False
 html_use_index = html_domain_indices = False
 # `Draw`, `Step` and `Exercise` are names of the grader's, and with more to them of torch's extra and ours.
 suppress_warnings = ["ref.python"]
-# No button for an editor: the sources of these pages are made, and thrown away.
-html_theme_options: dict[str, object] = {"top_of_page_buttons": []}
 
 
 def _as_python(*signature_of: Any) -> tuple[str, str] | None:
