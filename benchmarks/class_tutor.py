@@ -48,7 +48,7 @@ EXERCISES = {
     "rotary": ["RotaryAttention"],
     "flash": ["flash_attention", "flash_backward"],
 }
-# Of the learners one in so many has a mistake, a different one each time; the others have all right ways that
+# One learner in three has a mistake, a different one each time; the others have every accepted alternative
 # the checks know.
 WRONG_EVERY = 3
 
@@ -111,7 +111,7 @@ def _service() -> Iterator[int]:
 
 def _rehearsed(port: int, folder: str, exercise: Exercise, right: Any, learners: int) -> list[list[Message]]:
     """What each learner's kernel will send, one message after the other."""
-    ways = [right, *exercise.right_answers]
+    ways = [right, *exercise.accepted_alternatives]
     answers = [
         exercise.mistakes[number // WRONG_EVERY % len(exercise.mistakes)].answer
         if number % WRONG_EVERY == 0

@@ -111,7 +111,7 @@ def test_every_mistake_in_a_cell_is_still_that_mistake(lesson, name, one_thread,
 @every_exercise
 def test_every_right_answer_in_a_cell_is_still_right(lesson, name, one_thread, given_files):
     material = released_material(lesson)[name]
-    assert len(material.right) >= len(lesson.exercises[name].right_answers)
+    assert len(material.right) >= len(lesson.exercises[name].accepted_alternatives)
     for cell in material.right:
         verdict = verdict_on(lesson, name, run_as_a_cell(lesson, cell)[name])
         assert verdict.points == verdict.max_points, cell
@@ -148,7 +148,7 @@ def twice(x):
     return twice(total)
 
 
-@score.also_right
+@score.accepted_alternative
 class Whole: pass
 '''
 
@@ -177,7 +177,7 @@ def test_an_answer_brings_its_helpers_and_imports_and_leaves_the_rest(checks_fil
 
 
 def test_a_class_moves_like_a_function(checks_file):
-    assert list(checks_file.answers("also_right")) == [("score", "Whole", "class score: pass")]
+    assert list(checks_file.answers("accepted_alternative")) == [("score", "Whole", "class score: pass")]
 
 
 @pytest.mark.parametrize(

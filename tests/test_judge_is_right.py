@@ -142,7 +142,7 @@ def counted_once(counted, monkeypatch):
 def test_right_answers_get_full_marks_on_every_seed(lesson, exercise, block):
     reference = lesson.reference_answer(exercise.name)
     for seed in seeds_of(lesson, exercise, block):
-        for answer in (reference, *exercise.right_answers):
+        for answer in (reference, *exercise.accepted_alternatives):
             # What runs is the same on every seed, and noting it is slow.
             ask = asking(answer, traced=seed < SEEDS_WITH_RETEST)
             verdict = judge_exercise(exercise, reference, ask, seed)
@@ -175,7 +175,7 @@ def test_a_grade_hangs_on_no_rounding(lesson, exercise, monkeypatch):
     reference = lesson.reference_answer(exercise.name)
     narrow, wide = with_tolerance(exercise, 1 / MARGIN), with_tolerance(exercise, MARGIN)
     for seed in SEEDS_ROUNDED:
-        for answer in exercise.right_answers:
+        for answer in exercise.accepted_alternatives:
             verdict = judge_exercise(narrow, reference, asking(answer), seed)
             assert verdict.points == verdict.max_points, f"{answer.__name__}, seed {seed}: {verdict.findings}"
         for mistake in exercise.mistakes:
@@ -187,7 +187,7 @@ def test_a_grade_hangs_on_no_rounding(lesson, exercise, monkeypatch):
 @every_exercise
 def test_an_exercise_names_enough_mistakes_and_accepts_enough_styles(lesson, exercise):
     mistakes, ways = (10, 5) if exercise.name in CENTRAL else (6, 2)
-    named, accepted = len(exercise.mistakes), len(exercise.right_answers)
+    named, accepted = len(exercise.mistakes), len(exercise.accepted_alternatives)
     assert named >= mistakes, f"{exercise.name} names {named} mistakes: {mistakes} are asked for"
     assert accepted >= ways, f"{exercise.name} has {accepted} other ways: {ways} are asked for"
 

@@ -79,8 +79,8 @@ BROKEN = {
     ),
     "not right": (
         MISTAKE,
-        MISTAKE + "\n\n@double.also_right\ndef triple(x):\n    return 3 * x\n",
-        "The right way triple of `double` gets 0 of 2 points on seed 0: the group “zebra vectors” says",
+        MISTAKE + "\n\n@double.accepted_alternative\ndef triple(x):\n    return 3 * x\n",
+        "The accepted alternative triple of `double` gets 0 of 2 points on seed 0: the group “zebra vectors”",
     ),
     "no such step": (
         'results=("doubled",)',

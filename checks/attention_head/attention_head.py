@@ -143,7 +143,7 @@ class _Head(nn.Module):
         return weights @ value, weights
 
 
-@attention_head.also_right(
+@attention_head.accepted_alternative(
     "The forward pass with named axes: b, q, k and d say which axes are multiplied, and the query is "
     "scaled before the product, while it is still small. The three projections are the same as yours."
 )
@@ -156,7 +156,7 @@ class WithEinsumAndWhere(_Head):
         return torch.einsum("bqk,bkd->bqd", weights, self.value(key if value is None else value)), weights
 
 
-@attention_head.also_right
+@attention_head.accepted_alternative
 class TextByText(_Head):
     def forward(self, query, key=None, value=None, mask=None):
         key = query if key is None else key
@@ -167,7 +167,7 @@ class TextByText(_Head):
         return weights @ value, weights
 
 
-@attention_head.also_right(
+@attention_head.accepted_alternative(
     "The values are projected after they are mixed. For a linear layer the order makes no difference, "
     "and with few queries and many keys it saves most of the work."
 )

@@ -133,7 +133,7 @@ class _Layer(nn.Module):
         return weights @ value, weights
 
 
-@causal_self_attention.also_right
+@causal_self_attention.accepted_alternative
 class WithSplitAndComparedRanges(_Layer):
     def keep(self, mask):
         places = torch.arange(len(mask))
@@ -148,7 +148,7 @@ class WithSplitAndComparedRanges(_Layer):
         return weights * self.mask[:length, :length]
 
 
-@causal_self_attention.also_right(
+@causal_self_attention.accepted_alternative(
     "No mask and no -inf: each row is a softmax over what it may see, and zeros are appended. The "
     "plainest way to say what causal means, and slow, because it loops in Python. (Only `weigh`, the "
     "step from scores to weights, is shown.)"
@@ -159,7 +159,7 @@ class RowByRow(_Layer):
         return torch.stack([F.pad(row, (0, scores.shape[2] - row.shape[1])) for row in rows], dim=1)
 
 
-@causal_self_attention.also_right(
+@causal_self_attention.accepted_alternative(
     "The fused weight is cut instead of its result: three products from one parameter. Good when you "
     "need only one of the three, for example the query beside a cache of keys and values. Otherwise one "
     "product would be enough."

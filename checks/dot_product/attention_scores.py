@@ -194,7 +194,7 @@ def table_of_float32(query, key):
     return scores
 
 
-@attention_scores.also_right(
+@attention_scores.accepted_alternative(
     "einsum: the axes have names, so you need not remember which comes last, and nothing is transposed. You "
     "have to learn its notation first."
 )
@@ -202,7 +202,7 @@ def einsum(query, key):
     return torch.einsum("...qd,...kd->...qk", query, key)
 
 
-@attention_scores.also_right(
+@attention_scores.accepted_alternative(
     "Multiply every pair by broadcasting, then sum: there is no order of a matrix product to get wrong, but "
     "all T_q · T_k · d products are in memory at once."
 )
@@ -211,24 +211,24 @@ def broadcast_and_sum(query, key):
     return (query.unsqueeze(-2) * key.unsqueeze(-3)).sum(dim=-1)
 
 
-@attention_scores.also_right
+@attention_scores.accepted_alternative
 def turned_at_the_end(query, key):
     return (key @ query.mT).mT
 
 
-@attention_scores.also_right
+@attention_scores.accepted_alternative
 def flattened_bmm(query, key):
     flat = torch.bmm(query.reshape(-1, *query.shape[-2:]), key.reshape(-1, *key.shape[-2:]).transpose(1, 2))
     return flat.reshape(*query.shape[:-1], key.shape[-2])
 
 
-@attention_scores.also_right
+@attention_scores.accepted_alternative
 def query_by_query(query, key):
     rows = [(key @ query[..., i, :, None]).squeeze(-1) for i in range(query.shape[-2])]
     return torch.stack(rows, dim=-2)
 
 
-@attention_scores.also_right
+@attention_scores.accepted_alternative
 def number_after_number(query, key):
     scores = query.new_zeros(*query.shape[:-1], key.shape[-2])
     for index in range(query.shape[-1]):
@@ -236,7 +236,7 @@ def number_after_number(query, key):
     return scores
 
 
-@attention_scores.also_right
+@attention_scores.accepted_alternative
 def sentence_by_sentence(query, key):
     if query.dim() == 2:
         return torch.mm(query, key.t())

@@ -136,7 +136,7 @@ def rebuilt_from_plain_numbers(weights, value):
     return torch.tensor([(weights * column).sum().item() for column in value.T])
 
 
-@context_vector.also_right(
+@context_vector.accepted_alternative(
     "Token by token, the formula word for word: so much of this value, so much of that. It is slow for long "
     "sentences."
 )
@@ -144,7 +144,7 @@ def loop(weights, value):
     return sum(weight * row for weight, row in zip(weights, value, strict=True))
 
 
-@context_vector.also_right(
+@context_vector.accepted_alternative(
     "The weighted rows exist before they are added, so you can see what each token contributes. That costs "
     "a table as large as value."
 )
@@ -153,22 +153,22 @@ def broadcast_and_sum(weights, value):
     return (weights[:, None] * value).sum(dim=0)
 
 
-@context_vector.also_right
+@context_vector.accepted_alternative
 def einsum(weights, value):
     return torch.einsum("t,td->d", weights, value)
 
 
-@context_vector.also_right
+@context_vector.accepted_alternative
 def transposed(weights, value):
     return value.T @ weights
 
 
-@context_vector.also_right
+@context_vector.accepted_alternative
 def as_matrices(weights, value):
     return torch.mm(weights.view(1, -1), value).view(-1)
 
 
-@context_vector.also_right
+@context_vector.accepted_alternative
 def accumulated(weights, value):
     context = value.new_zeros(value.shape[1])
     for index in range(len(weights)):

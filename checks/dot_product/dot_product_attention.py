@@ -193,7 +193,7 @@ def mixes_with_the_columns(query, key=None, value=None):
     return weights.transpose(-2, -1) @ value, weights
 
 
-@dot_product_attention.also_right(
+@dot_product_attention.accepted_alternative(
     "einsum: the names q, k, d and v say which axes are summed over and which remain, for both products. It "
     "is slower to read until you know the notation."
 )
@@ -205,7 +205,7 @@ def einsum(query, key=None, value=None):
     return torch.einsum("...qk,...kv->...qv", weights, value), weights
 
 
-@dot_product_attention.also_right
+@dot_product_attention.accepted_alternative
 def flattened_bmm(query, key=None, value=None):
     key, value = defaults(query, key, value)
     flat_query, flat_key, flat_value = (part.reshape(-1, *part.shape[-2:]) for part in (query, key, value))
@@ -214,7 +214,7 @@ def flattened_bmm(query, key=None, value=None):
     return [part.reshape(*query.shape[:-2], *part.shape[1:]) for part in pair]
 
 
-@dot_product_attention.also_right(
+@dot_product_attention.accepted_alternative(
     "One query after the other: score, softmax and context vector as in exercises 1.1 to 1.3, so you can "
     "print and follow each step. It is a Python loop, so it is slow for many queries."
 )
@@ -229,14 +229,14 @@ def query_by_query(query, key=None, value=None):
     return torch.stack(outputs, dim=-2), torch.stack(rows, dim=-2)
 
 
-@dot_product_attention.also_right
+@dot_product_attention.accepted_alternative
 def keys_by_queries_until_the_end(query, key=None, value=None):
     key, value = defaults(query, key, value)
     columns = torch.nn.Softmax(dim=-2)(key @ query.mT)  # (..., T_k, T_q)
     return (value.mT @ columns).mT, columns.mT
 
 
-@dot_product_attention.also_right
+@dot_product_attention.accepted_alternative
 def in_place_on_its_own(query, key=None, value=None):
     key, value = defaults(query, key, value)
     weights = torch.matmul(query, key.transpose(-1, -2))

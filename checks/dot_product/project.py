@@ -152,7 +152,7 @@ def cut_off_from_the_gradient(x, w_query, w_key, w_value):
     return x @ w_query.detach(), x @ w_key.detach(), x @ w_value.detach()
 
 
-@project.also_right(
+@project.accepted_alternative(
     "einsum over a list of weights: the axes are named, and nothing is written three times. The names "
     "query, key and value no longer appear in the code."
 )
@@ -160,12 +160,12 @@ def einsum(x, w_query, w_key, w_value):
     return tuple(torch.einsum("...te,ew->...tw", x, weight) for weight in (w_query, w_key, w_value))
 
 
-@project.also_right
+@project.accepted_alternative
 def list_of_linear(x, w_query, w_key, w_value):
     return [F.linear(x, weight.T) for weight in (w_query, w_key, w_value)]
 
 
-@project.also_right(
+@project.accepted_alternative(
     "One large product, then a split, as in fast implementations. It needs a new matrix, and the order of "
     "the parts must be right."
 )
@@ -175,17 +175,17 @@ def one_product_then_split(x, w_query, w_key, w_value):
     return (x @ torch.cat(weights, dim=1)).split([weight.shape[1] for weight in weights], dim=-1)
 
 
-@project.also_right
+@project.accepted_alternative
 def flattened_and_back(x, w_query, w_key, w_value):
     tokens = x.reshape(-1, x.shape[-1])
     return tuple((tokens @ weight).view(*x.shape[:-1], -1) for weight in (w_query, w_key, w_value))
 
 
-@project.also_right
+@project.accepted_alternative
 def broadcast_and_sum(x, w_query, w_key, w_value):
     return tuple((x.unsqueeze(-1) * weight).sum(dim=-2) for weight in (w_query, w_key, w_value))
 
 
-@project.also_right
+@project.accepted_alternative
 def tensordot(x, w_query, w_key, w_value):
     return tuple(torch.tensordot(x, weight, dims=1) for weight in (w_query, w_key, w_value))

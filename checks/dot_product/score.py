@@ -134,7 +134,7 @@ def squared_distance(query, key):
     return ((query - key) ** 2).sum(dim=-1)
 
 
-@score.also_right(
+@score.accepted_alternative(
     "Key by key: the plainest way to write what a score is, and easy to print from. It is slow, because "
     "every key needs its own call."
 )
@@ -142,7 +142,7 @@ def loop(query, key):
     return torch.stack([torch.dot(query, row) for row in key])
 
 
-@score.also_right(
+@score.accepted_alternative(
     "Number by number, then a sum: it reads like the formula, and names the axis that is summed over. All "
     "the products are in memory before they are added."
 )
@@ -151,22 +151,22 @@ def broadcast_and_sum(query, key):
     return (query * key).sum(dim=-1)
 
 
-@score.also_right
+@score.accepted_alternative
 def einsum(query, key):
     return torch.einsum("d,td->t", query, key)
 
 
-@score.also_right
+@score.accepted_alternative
 def query_on_the_left(query, key):
     return query @ key.T
 
 
-@score.also_right
+@score.accepted_alternative
 def as_matrices(query, key):
     return torch.matmul(key, query.unsqueeze(-1)).squeeze(-1)
 
 
-@score.also_right
+@score.accepted_alternative
 def number_by_number(query, key):
     total = key.new_zeros(key.shape[0])
     for index in range(key.shape[1]):
@@ -174,6 +174,6 @@ def number_by_number(query, key):
     return total
 
 
-@score.also_right
+@score.accepted_alternative
 def linear_layer(query, key):
     return F.linear(query, key)

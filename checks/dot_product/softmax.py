@@ -201,7 +201,7 @@ def cut_off_from_the_gradient(scores):
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
 
-@softmax.also_right(
+@softmax.accepted_alternative(
     "Through the logarithms of the weights: losses need these, and they stay exact where a weight is too "
     "small for a float. It costs one more exp and one log."
 )
@@ -211,7 +211,7 @@ def by_logarithms(scores):
     return torch.exp(shifted - shifted.exp().sum(dim=-1, keepdim=True).log())
 
 
-@softmax.also_right
+@softmax.accepted_alternative
 def in_place_on_its_own(scores):
     weights = scores.clone()
     weights -= scores.max(dim=-1, keepdim=True).values.detach()
@@ -219,7 +219,7 @@ def in_place_on_its_own(scores):
     return weights / weights.sum(-1, keepdim=True)
 
 
-@softmax.also_right(
+@softmax.accepted_alternative(
     "One row at a time: there is no dimension to keep, and each line is the formula. It is a Python loop, "
     "so it is slow for many rows."
 )
@@ -231,20 +231,20 @@ def row_by_row(scores):
     return torch.stack(rows).reshape(scores.shape)
 
 
-@softmax.also_right
+@softmax.accepted_alternative
 def keys_first(scores):
     scores = scores.movedim(-1, 0)
     exponentials = torch.exp(scores - scores.amax(dim=0))
     return (exponentials / exponentials.sum(dim=0)).movedim(0, -1)
 
 
-@softmax.also_right
+@softmax.accepted_alternative
 def by_gaps(scores):
     gaps = scores.unsqueeze(-2) - scores.unsqueeze(-1)
     return 1 / torch.exp(gaps).sum(dim=-1)
 
 
-@softmax.also_right
+@softmax.accepted_alternative
 def logarithm_at_full_height(scores):
     largest = scores.amax(dim=-1, keepdim=True)
     total = largest + torch.log(torch.exp(scores - largest).sum(dim=-1, keepdim=True))

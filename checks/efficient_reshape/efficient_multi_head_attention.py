@@ -184,7 +184,7 @@ class Right(nn.Module):
         return self.finish(self.merge(outputs)), self.over_heads(weights)
 
 
-@efficient_multi_head_attention.also_right(
+@efficient_multi_head_attention.accepted_alternative(
     "The attention between the two reshapes with named axes: in scores and output, b and h are only "
     "carried along. (Only this step is shown.)"
 )
@@ -198,7 +198,7 @@ class ByEinsum(Right):
         return torch.einsum("bhqk,bhkd->bhqd", weights, value), weights
 
 
-@efficient_multi_head_attention.also_right(
+@efficient_multi_head_attention.accepted_alternative(
     "Each head is treated as a text of its own, so three axes are enough and bmm, torch's product of "
     "batches of matrices, does both steps. Torch's own layer works like this. The price: a mask must be "
     "repeated in the right order. (Only this step is shown.)"
@@ -219,7 +219,7 @@ class HeadsFoldedIntoTheBatch(Right):
         return torch.bmm(weights, value).unflatten(0, (batch, heads)), weights.unflatten(0, (batch, heads))
 
 
-@efficient_multi_head_attention.also_right
+@efficient_multi_head_attention.accepted_alternative
 class HeadByHead(Right):
     def attend(self, query, key, value, mask):
         outputs, tables = [], []

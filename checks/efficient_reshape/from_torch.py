@@ -181,7 +181,7 @@ def torchs_own_state_dict(mha):
     return mha.state_dict()
 
 
-@from_torch.also_right(
+@from_torch.accepted_alternative(
     "split cuts into pieces of a given size, chunk into a given number of pieces: here you know the size, "
     "E. There is no loop over weight and bias, so each entry can be seen."
 )
@@ -194,12 +194,12 @@ def by_splitting(mha):
     return state | {f"{name}.bias": row for name, row in parts} | {"output.bias": mha.out_proj.bias.detach()}
 
 
-@from_torch.also_right
+@from_torch.accepted_alternative
 def by_chunks(mha):
     return _state(mha, *_thirds(mha))
 
 
-@from_torch.also_right(
+@from_torch.accepted_alternative(
     "Cuts by row numbers, so the order query, key, value is visible in the numbers; clone makes the parts "
     "independent of torch's layer."
 )
@@ -215,7 +215,7 @@ def by_slices(mha):
     return state
 
 
-@from_torch.also_right
+@from_torch.accepted_alternative
 def by_unflattening(mha):
     weights = mha.in_proj_weight.detach().unflatten(0, (3, -1)).unbind()
     biases = mha.in_proj_bias

@@ -143,7 +143,7 @@ def last_head_first(x):
     return row
 
 
-@merge_heads.also_right(
+@merge_heads.accepted_alternative(
     "The copy is explicit here. And if `view` fails somewhere, you know that an earlier step left memory "
     "in another order."
 )
@@ -152,19 +152,19 @@ def by_contiguous_view(x):
     return x.transpose(1, 2).contiguous().view(batch, length, heads * head_size)
 
 
-@merge_heads.also_right(
+@merge_heads.accepted_alternative(
     "permute names the new order of all four axes at once, and flatten joins the last two. You need no size."
 )
 def by_permute(x):
     return x.permute(0, 2, 1, 3).flatten(-2)
 
 
-@merge_heads.also_right
+@merge_heads.accepted_alternative
 def by_concatenation(x):
     return torch.cat(list(x.unbind(dim=1)), dim=-1)
 
 
-@merge_heads.also_right
+@merge_heads.accepted_alternative
 def by_a_loop(x):
     batch, heads, length, head_size = x.shape
     result = x.new_empty(batch, length, heads * head_size)
@@ -173,7 +173,7 @@ def by_a_loop(x):
     return result
 
 
-@merge_heads.also_right
+@merge_heads.accepted_alternative
 def by_einsum(x):
     batch, heads, length, head_size = x.shape
     return torch.einsum("bhtd->bthd", x).reshape(batch, length, heads * head_size)

@@ -172,13 +172,13 @@ def asserts(x, num_heads):
     return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)
 
 
-@split_heads.also_right
+@split_heads.accepted_alternative
 def by_permute(x, num_heads):
     batch, length, _, head_size = _size(x, num_heads)
     return x.reshape(batch, length, num_heads, head_size).permute(0, 2, 1, 3).contiguous()
 
 
-@split_heads.also_right(
+@split_heads.accepted_alternative(
     "unflatten cuts one axis into two and leaves the others alone, and movedim says which axis goes "
     "where. Both work with any number of axes in front."
 )
@@ -188,7 +188,7 @@ def by_unflatten(x, num_heads):
     return x.unflatten(-1, (num_heads, -1)).movedim(2, 1)
 
 
-@split_heads.also_right(
+@split_heads.accepted_alternative(
     "Cuts each token into its heads and stacks them. You need not know anything about strides, and you "
     "can print every step. It copies the numbers."
 )
@@ -198,7 +198,7 @@ def by_chunks(x, num_heads):
     return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 
 
-@split_heads.also_right
+@split_heads.accepted_alternative
 def by_a_loop(x, num_heads):
     batch, length, _, head_size = _size(x, num_heads)
     result = x.new_empty(batch, num_heads, length, head_size)
@@ -207,7 +207,7 @@ def by_a_loop(x, num_heads):
     return result
 
 
-@split_heads.also_right
+@split_heads.accepted_alternative
 def by_einsum(x, num_heads):
     batch, length, _, head_size = _size(x, num_heads)
     return torch.einsum("bthd->bhtd", x.view(batch, length, num_heads, head_size))

@@ -121,22 +121,24 @@ def detached(head_weights):
     return torch.cat([weight.detach() for weight in head_weights], dim=0)
 
 
-@stack_heads.also_right("vstack says in its name which way they are put together: on top of each other.")
+@stack_heads.accepted_alternative(
+    "vstack says in its name which way they are put together: on top of each other."
+)
 def by_vstack(head_weights):
     return torch.vstack(list(head_weights))
 
 
-@stack_heads.also_right
+@stack_heads.accepted_alternative
 def by_a_pile_and_a_flatten(head_weights):
     return torch.stack(list(head_weights)).flatten(0, 1)
 
 
-@stack_heads.also_right
+@stack_heads.accepted_alternative
 def row_by_row(head_weights):
     return torch.stack([row for weight in head_weights for row in weight])
 
 
-@stack_heads.also_right
+@stack_heads.accepted_alternative
 def by_growing(head_weights):
     stacked = head_weights[0].new_empty(0, head_weights[0].shape[1])
     for weight in head_weights:
@@ -144,7 +146,7 @@ def by_growing(head_weights):
     return stacked
 
 
-@stack_heads.also_right(
+@stack_heads.accepted_alternative(
     "The whole matrix is made first and filled block by block: one allocation, and the row numbers say "
     "which head is where. More to write, and more to get wrong."
 )

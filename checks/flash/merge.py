@@ -161,7 +161,9 @@ def right(one, other):
     return weighed(one, other, first, second, maximum)
 
 
-@merge.also_right("Both parts stacked in a new axis: the same lines would merge three of them, or a hundred.")
+@merge.accepted_alternative(
+    "Both parts stacked in a new axis: the same lines would merge three of them, or a hundred."
+)
 def stacked(one, other):
     outputs, maxima, totals = (torch.stack(pair) for pair in zip(one, other, strict=True))
     maximum = maxima.amax(dim=0)
@@ -171,7 +173,7 @@ def stacked(one, other):
     return (shares[..., None] * outputs).sum(dim=0), maximum, total
 
 
-@merge.also_right(
+@merge.accepted_alternative(
     "By the logsumexp of each part, with a sigmoid for the share: what ring attention does between machines."
 )
 def by_logarithms(one, other):
@@ -187,7 +189,7 @@ def by_logarithms(one, other):
     return one[0] + share * (other[0] - one[0]), maximum, totals[0] + totals[1]
 
 
-@merge.also_right
+@merge.accepted_alternative
 def by_where(one, other):
     maximum = torch.where(one[1] > other[1], one[1], other[1])
     shift = torch.where(maximum.isinf(), 0.0, maximum)
@@ -197,7 +199,7 @@ def by_where(one, other):
     return one[0] * (first / divisor)[..., None] + other[0] * (second / divisor)[..., None], maximum, total
 
 
-@merge.also_right
+@merge.accepted_alternative
 def an_empty_part_as_an_equal(one, other):
     """With the other's maximum an empty part changes nothing: its total is 0."""
     tops = [torch.where(a[2] == 0, b[1], a[1]) for a, b in ((one, other), (other, one))]
@@ -207,12 +209,12 @@ def an_empty_part_as_an_equal(one, other):
     return weighed(one, other, first, second, maximum)
 
 
-@merge.also_right
+@merge.accepted_alternative
 def the_other_way_round(one, other):
     return [*right(other, one)]
 
 
-@merge.also_right
+@merge.accepted_alternative
 def in_a_wider_tensor(one, other):
     maximum, shift = larger(one, other)
     both = sum(
@@ -224,7 +226,7 @@ def in_a_wider_tensor(one, other):
     return both[..., :-1] / (total + (total == 0))[..., None], maximum, total
 
 
-@merge.also_right
+@merge.accepted_alternative
 def clamped(one, other):
     """A part with a key has a total of at least 1, and only an empty one has less."""
     maximum, shift = larger(one, other)

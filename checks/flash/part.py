@@ -117,7 +117,7 @@ def finish(exponentials, value, maximum):
     return output, maximum, total
 
 
-@part.also_right(
+@part.accepted_alternative(
     "A softmax for the mean, and its logarithm's sum for the total: short, and two passes over the scores."
 )
 def by_softmax(query, key, value, mask=None):
@@ -129,7 +129,9 @@ def by_softmax(query, key, value, mask=None):
     return weights @ value, maximum, (scores - lowest).exp().sum(dim=-1)
 
 
-@part.also_right("A column of ones beside the values: one product gives the sums and their total at once.")
+@part.accepted_alternative(
+    "A column of ones beside the values: one product gives the sums and their total at once."
+)
 def a_column_of_ones(query, key, value, mask=None):
     scores = scaled_scores(query, key, mask)
     maximum = scores.max(dim=-1).values
@@ -139,7 +141,7 @@ def a_column_of_ones(query, key, value, mask=None):
     return sums[..., :-1] / torch.where(total > 0, total, 1.0)[..., None], maximum, total
 
 
-@part.also_right
+@part.accepted_alternative
 def by_einsum(query, key, value, mask=None):
     scores = torch.einsum("...qd,...kd->...qk", query, key) * query.shape[-1] ** -0.5
     if mask is not None:
@@ -151,7 +153,7 @@ def by_einsum(query, key, value, mask=None):
     return sums / total.clamp(min=torch.finfo(total.dtype).tiny)[..., None], maximum[..., 0], total
 
 
-@part.also_right
+@part.accepted_alternative
 def key_by_key(query, key, value, mask=None):
     scores = scaled_scores(query, key, mask)
     maximum = scores.amax(dim=-1)
@@ -163,7 +165,7 @@ def key_by_key(query, key, value, mask=None):
     return sums / total.masked_fill(total == 0, 1.0)[..., None], maximum, total
 
 
-@part.also_right
+@part.accepted_alternative
 def with_a_constant_maximum(query, key, value, mask=None):
     scores = scaled_scores(query, key, mask)
     maximum = scores.detach().amax(dim=-1)

@@ -145,7 +145,7 @@ def a_float(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     return 2.0 * layers * batch * length * num_kv_heads * head_size * bytes_per_number
 
 
-@cache_bytes.also_right(
+@cache_bytes.accepted_alternative(
     "From the inside out, with a name for each step: longer, and each number can be checked against a "
     "model's description."
 )
@@ -155,14 +155,14 @@ def from_the_inside_out(layers, batch, length, num_kv_heads, head_size, bytes_pe
     return bytes_of_a_token * length * batch
 
 
-@cache_bytes.also_right("The shapes of the two tensors as they are in the cache, multiplied out.")
+@cache_bytes.accepted_alternative("The shapes of the two tensors as they are in the cache, multiplied out.")
 def by_the_shape(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     shape = (batch, num_kv_heads, length, head_size)
     key = value = math.prod(shape)
     return layers * (key + value) * bytes_per_number
 
 
-@cache_bytes.also_right
+@cache_bytes.accepted_alternative
 def layer_by_layer(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     total = 0
     for _ in range(layers):
@@ -171,18 +171,18 @@ def layer_by_layer(layers, batch, length, num_kv_heads, head_size, bytes_per_num
     return total
 
 
-@cache_bytes.also_right
+@cache_bytes.accepted_alternative
 def by_a_product(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     return math.prod([2, layers, batch, length, num_kv_heads, head_size, bytes_per_number])
 
 
-@cache_bytes.also_right
+@cache_bytes.accepted_alternative
 def by_empty_tensors(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     key = torch.empty(batch, num_kv_heads, length, head_size, device="meta")
     return layers * 2 * key.numel() * bytes_per_number
 
 
-@cache_bytes.also_right
+@cache_bytes.accepted_alternative
 def by_doubling(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     keys = layers * batch * length * num_kv_heads * head_size * bytes_per_number
     return keys + keys

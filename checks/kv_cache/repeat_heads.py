@@ -170,7 +170,7 @@ def detached(x, groups):
     return x.detach().repeat_interleave(groups, dim=1)
 
 
-@repeat_heads.also_right(
+@repeat_heads.accepted_alternative(
     "A new axis after the heads, expanded without copying, then joined: this is `repeat_kv` of the Llama "
     "code in Hugging Face's transformers."
 )
@@ -179,30 +179,30 @@ def by_expanding(x, groups):
     return x[:, :, None].expand(batch, heads, groups, length, head_size).flatten(1, 2)
 
 
-@repeat_heads.also_right(
+@repeat_heads.accepted_alternative(
     "Says which head goes where: the rule h // groups, written as it is. It works for any other rule as well."
 )
 def by_index(x, groups):
     return x[:, torch.arange(x.shape[1] * groups) // groups]
 
 
-@repeat_heads.also_right
+@repeat_heads.accepted_alternative
 def by_stacking(x, groups):
     return torch.stack([x] * groups, dim=2).flatten(1, 2)
 
 
-@repeat_heads.also_right
+@repeat_heads.accepted_alternative
 def by_a_loop(x, groups):
     return torch.cat([x[:, head : head + 1] for head in range(x.shape[1]) for _ in range(groups)], dim=1)
 
 
-@repeat_heads.also_right
+@repeat_heads.accepted_alternative
 def by_a_product(x, groups):
     copies = torch.ones(groups, dtype=x.dtype)
     return torch.einsum("bhtd,g->bhgtd", x, copies).flatten(1, 2)
 
 
-@repeat_heads.also_right
+@repeat_heads.accepted_alternative
 def by_filling(x, groups):
     result = x.new_empty(x.shape[0], x.shape[1] * groups, *x.shape[2:])
     for copy in range(groups):

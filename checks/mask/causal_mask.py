@@ -139,7 +139,7 @@ def extra_dimension(seq_len):
     return torch.ones(1, seq_len, seq_len, dtype=torch.bool).tril()
 
 
-@causal_mask.also_right
+@causal_mask.accepted_alternative
 def by_two_loops(seq_len):
     mask = torch.zeros(seq_len, seq_len, dtype=torch.bool)
     for query in range(seq_len):
@@ -148,7 +148,7 @@ def by_two_loops(seq_len):
     return mask
 
 
-@causal_mask.also_right(
+@causal_mask.accepted_alternative(
     "One comparison, and the definition itself: a key may be seen where its position is not after the "
     "query's. Nothing is built and thrown away, and you need not remember which triangle is upper and "
     "which is lower."
@@ -158,7 +158,7 @@ def by_comparing_positions(seq_len):
     return position <= position.unsqueeze(1)
 
 
-@causal_mask.also_right(
+@causal_mask.accepted_alternative(
     "What papers and many libraries write: the triangle above the diagonal is the future, and it is "
     "inverted with `~`. It is easy to forget diagonal=1, and then no token sees itself."
 )
@@ -166,12 +166,12 @@ def by_hiding_the_future(seq_len):
     return ~torch.triu(torch.ones(seq_len, seq_len), diagonal=1).bool()
 
 
-@causal_mask.also_right
+@causal_mask.accepted_alternative
 def by_lists(seq_len):
     return torch.tensor([[key <= query for key in range(seq_len)] for query in range(seq_len)])
 
 
-@causal_mask.also_right
+@causal_mask.accepted_alternative
 def by_indices(seq_len):
     mask = torch.full((seq_len, seq_len), False)
     rows, columns = torch.tril_indices(seq_len, seq_len)
@@ -179,6 +179,6 @@ def by_indices(seq_len):
     return mask
 
 
-@causal_mask.also_right
+@causal_mask.accepted_alternative
 def by_counting_up(seq_len):
     return torch.eye(seq_len).cumsum(dim=0) > 0

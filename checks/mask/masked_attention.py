@@ -94,7 +94,7 @@ def gradients(draw):
         yield case(query, key, value, one_empty, gradients=True)
 
 
-@masked_attention.also_right(
+@masked_attention.accepted_alternative(
     "einsum names the axes, so you need not remember which comes last, and one line serves with and "
     "without a mask because there always is one. It costs a table of ones."
 )
@@ -108,7 +108,7 @@ def with_where_and_einsum(query, key=None, value=None, mask=None):
     return torch.einsum("...qk,...kv->...qv", weights, value), weights
 
 
-@masked_attention.also_right(
+@masked_attention.accepted_alternative(
     "The query is scaled before the product: T_q · d divisions in place of T_q · T_k, which is how "
     "libraries do it. The finite fill works only because of the product with the mask behind it."
 )
@@ -125,7 +125,7 @@ def scaled_query_and_large_number(query, key=None, value=None, mask=None):
     return [torch.matmul(weights, value), weights]
 
 
-@masked_attention.also_right
+@masked_attention.accepted_alternative
 def sequence_by_sequence(query, key=None, value=None, mask=None):
     key, value = defaults(query, key, value)
     if query.dim() > 2:
@@ -143,7 +143,7 @@ def sequence_by_sequence(query, key=None, value=None, mask=None):
     return weights @ value, weights
 
 
-@masked_attention.also_right
+@masked_attention.accepted_alternative
 def with_bmm_and_nan_to_num(query, key=None, value=None, mask=None):
     key, value = defaults(query, key, value)
     flat = [tensor.reshape(-1, *tensor.shape[-2:]) for tensor in (query, key, value)]
@@ -155,7 +155,7 @@ def with_bmm_and_nan_to_num(query, key=None, value=None, mask=None):
     return output.view(*query.shape[:-1], value.shape[-1]), weights
 
 
-@masked_attention.also_right
+@masked_attention.accepted_alternative
 def exponentials_by_hand(query, key=None, value=None, mask=None):
     key, value = defaults(query, key, value)
     scores = (query.unsqueeze(-2) * key.unsqueeze(-3)).sum(dim=-1) / math.sqrt(query.shape[-1])

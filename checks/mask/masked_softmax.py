@@ -236,7 +236,7 @@ def low_score_and_cleared(scores, mask):
     return torch.softmax(scores.masked_fill(~mask, -1e4), dim=-1).masked_fill(~mask, 0.0)
 
 
-@masked_softmax.also_right(
+@masked_softmax.accepted_alternative(
     "where reads as a sentence: the score where the mask says so, else -inf. It makes new tensors both "
     "times; the second where also clears the rows that were NaN."
 )
@@ -245,17 +245,17 @@ def with_where(scores, mask):
     return torch.where(mask, weights, 0.0)
 
 
-@masked_softmax.also_right
+@masked_softmax.accepted_alternative
 def with_nan_to_num(scores, mask):
     return F.softmax(scores.masked_fill(mask == False, -torch.inf), -1).nan_to_num(nan=0.0)  # noqa: E712
 
 
-@masked_softmax.also_right
+@masked_softmax.accepted_alternative
 def with_a_large_number_and_cleared(scores, mask):
     return torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1) * mask
 
 
-@masked_softmax.also_right(
+@masked_softmax.accepted_alternative(
     "No -inf, and so never a NaN to clear: hidden exponentials become 0 by a product, and a sum of 0 is "
     "raised to 1. Useful where NaN must not occur at all, for example while you search for one. It is "
     "longer to read."
@@ -266,7 +266,7 @@ def by_hand(scores, mask):
     return exponentials / exponentials.sum(dim=-1, keepdim=True).clamp(min=1)
 
 
-@masked_softmax.also_right
+@masked_softmax.accepted_alternative
 def row_by_row(scores, mask):
     rows, keep = scores.reshape(-1, scores.shape[-1]), mask.expand_as(scores).reshape(-1, scores.shape[-1])
     weights = torch.zeros_like(rows)
@@ -275,7 +275,7 @@ def row_by_row(scores, mask):
     return weights.view(scores.shape)
 
 
-@masked_softmax.also_right
+@masked_softmax.accepted_alternative
 def by_logarithms_in_place(scores, mask):
     filled = scores.clone()
     filled.masked_fill_(~mask, -torch.inf)

@@ -169,7 +169,7 @@ def dimension_in_front(token_ids, pad_id=0):
     return (token_ids != pad_id).unsqueeze(0)
 
 
-@padding_mask.also_right(
+@padding_mask.accepted_alternative(
     "Indexing with None puts an axis of size 1 where you write it, so the shape can be read off the line; "
     "ne is != as a method."
 )
@@ -177,7 +177,7 @@ def by_indexing_with_none(token_ids, pad_id=0):
     return token_ids[:, None, :].ne(pad_id)
 
 
-@padding_mask.also_right
+@padding_mask.accepted_alternative
 def by_loops(token_ids, pad_id=0):
     batch, length = token_ids.shape
     mask = torch.ones(batch, 1, length, dtype=torch.bool)
@@ -188,13 +188,13 @@ def by_loops(token_ids, pad_id=0):
     return mask
 
 
-@padding_mask.also_right
+@padding_mask.accepted_alternative
 def by_negating(token_ids, pad_id=0):
     batch, length = token_ids.shape
     return (~(token_ids == pad_id)).view(batch, 1, length)
 
 
-@padding_mask.also_right(
+@padding_mask.accepted_alternative(
     "Two steps in the words of the exercise: everything may be seen, then padding may not. Longer, and "
     "it works for rules that no single comparison can express."
 )
@@ -204,11 +204,11 @@ def by_filling(token_ids, pad_id=0):
     return mask.unsqueeze(-2)
 
 
-@padding_mask.also_right
+@padding_mask.accepted_alternative
 def by_stacking(token_ids, pad_id=0):
     return torch.stack([(sentence != pad_id)[None] for sentence in token_ids])
 
 
-@padding_mask.also_right
+@padding_mask.accepted_alternative
 def by_lists(token_ids, pad_id=0):
     return torch.tensor([[[token != pad_id for token in sentence]] for sentence in token_ids.tolist()])

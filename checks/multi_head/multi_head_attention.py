@@ -174,7 +174,7 @@ class _Layer(nn.Module):
         return self.output(self.join(outputs)), self.average(weights)
 
 
-@multi_head_attention.also_right(
+@multi_head_attention.accepted_alternative(
     "A plain loop that adds up the weights as it goes: it keeps no list of tables, which matters when "
     "they are large. (The heads and the output are made as in yours.)"
 )
@@ -188,7 +188,7 @@ class LoopWithRunningSum(_Layer):
         return [self.output(torch.concat(outputs, 2)), total / len(self.heads)]
 
 
-@multi_head_attention.also_right
+@multi_head_attention.accepted_alternative
 class IntoOwnTensor(_Layer):
     def join(self, outputs):
         batch, length, size = outputs[0].shape
@@ -201,7 +201,7 @@ class IntoOwnTensor(_Layer):
         return torch.einsum("h...->...", torch.stack(weights)) / len(weights)
 
 
-@multi_head_attention.also_right
+@multi_head_attention.accepted_alternative
 class StackedAndTransposed(_Layer):
     def join(self, outputs):
         return torch.stack(outputs, dim=2).flatten(start_dim=2)
@@ -210,7 +210,7 @@ class StackedAndTransposed(_Layer):
         return torch.mean(torch.stack(weights, dim=-1), -1)
 
 
-@multi_head_attention.also_right(
+@multi_head_attention.accepted_alternative(
     "This shows what the output projection does: each head has its own columns in it, and the results "
     "are added. Good for seeing what one head contributes; slower than one product."
 )
@@ -226,7 +226,7 @@ class EachHeadThroughItsPartOfTheOutput(_Layer):
         return output, sum(weights for _, weights in results).div(len(results))
 
 
-@multi_head_attention.also_right
+@multi_head_attention.accepted_alternative
 class AllHeadsAtOnce(_Layer):
     def forward(self, query, key=None, value=None, mask=None):
         key, value = defaults(query, key, value)

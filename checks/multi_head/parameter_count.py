@@ -136,7 +136,7 @@ def a_float(embed_dim, num_heads, bias):
     return 3 * num_heads * (embed_dim / num_heads) * (embed_dim + bias) + embed_dim * (embed_dim + bias)
 
 
-@parameter_count.also_right
+@parameter_count.accepted_alternative
 def head_by_head(embed_dim, num_heads, bias):
     head_size = embed_dim // num_heads
     total = 0
@@ -149,7 +149,7 @@ def head_by_head(embed_dim, num_heads, bias):
     return total + embed_dim if bias else total
 
 
-@parameter_count.also_right(
+@parameter_count.accepted_alternative(
     "Lists every matrix by its shape and counts: mistakes are easy to see, and it works for layers that "
     "have no closed form."
 )
@@ -158,7 +158,7 @@ def from_shapes(embed_dim, num_heads, bias):
     return sum(rows * columns + (rows if bias else 0) for rows, columns in shapes)
 
 
-@parameter_count.also_right(
+@parameter_count.accepted_alternative(
     "The closed form: stacked, the heads are three square matrices, and the output is the fourth. It says "
     "at a glance that the number of heads does not matter."
 )
@@ -166,7 +166,7 @@ def squares_and_biases(embed_dim, num_heads, bias):
     return int(4 * embed_dim**2 + (4 * embed_dim if bias else 0))
 
 
-@parameter_count.also_right
+@parameter_count.accepted_alternative
 def divided_and_rounded(embed_dim, num_heads, bias):
     one_head = 3 * (embed_dim * embed_dim / num_heads + bias * embed_dim / num_heads)
     return round(num_heads * one_head) + embed_dim * (embed_dim + int(bias))

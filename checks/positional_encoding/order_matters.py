@@ -219,14 +219,14 @@ def all_must_differ(attend, x, permutation):
     return bool(((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() > 1e-4).all())
 
 
-@order_matters.also_right(
+@order_matters.accepted_alternative(
     "One call says what is compared and how closely. Set rtol to 0, or large outputs may differ by more."
 )
 def with_allclose(attend, x, permutation):
     return not torch.allclose(attend(x[:, permutation, :]), attend(x)[:, permutation, :], rtol=0, atol=1e-4)
 
 
-@order_matters.also_right(
+@order_matters.accepted_alternative(
     "Permute, call the layer, and undo the permutation: argsort gives its inverse. This is the definition "
     "of equivariance, read the other way round."
 )
@@ -235,7 +235,7 @@ def put_back_in_order(attend, x, permutation):
     return (attend(x.index_select(1, permutation))[:, back] - attend(x)).abs().max().item() > 1e-4
 
 
-@order_matters.also_right
+@order_matters.accepted_alternative
 def token_by_token(attend, x, permutation):
     before, after = attend(x), attend(torch.stack([x[:, place] for place in permutation], dim=1))
     for new_place, old_place in enumerate(permutation.tolist()):
@@ -244,13 +244,13 @@ def token_by_token(attend, x, permutation):
     return False
 
 
-@order_matters.also_right
+@order_matters.accepted_alternative
 def by_a_permutation_matrix(attend, x, permutation):
     matrix = torch.eye(len(permutation), dtype=x.dtype)[permutation]
     return bool((attend(matrix @ x) - matrix @ attend(x)).abs().max() > 1e-4)
 
 
-@order_matters.also_right
+@order_matters.accepted_alternative
 def by_gathering(attend, x, permutation):
     index = permutation.view(1, -1, 1).expand_as(x)
     return bool(torch.any(torch.abs(attend(x.gather(1, index)) - attend(x).gather(1, index)) > 1e-4))

@@ -132,7 +132,7 @@ class _Encoding(nn.Module):
         return self.add(x)
 
 
-@positional_encoding.also_right(
+@positional_encoding.accepted_alternative(
     "The table has an axis for the batch, (1, max_len, E), as in torch's tutorial; narrow cuts without "
     "copying, and type_as adapts to a model in half precision."
 )
@@ -146,7 +146,7 @@ class WithALeadingOne(_Encoding):
         return torch.add(x, self.pe.narrow(1, 0, x.size(1)).type_as(x))
 
 
-@positional_encoding.also_right(
+@positional_encoding.accepted_alternative(
     "Positions are looked up in the table like words: for learned positions you write exactly this with "
     "an nn.Embedding. (Only the addition is shown.)"
 )
@@ -156,7 +156,7 @@ class LookedUp(_Encoding):
         return F.embedding(places.expand(x.shape[:2]), self.pe) + x
 
 
-@positional_encoding.also_right
+@positional_encoding.accepted_alternative
 class TokenByToken(_Encoding):
     def add(self, x):
         return torch.stack([x[:, place] + self.pe[place] for place in range(x.shape[1])], dim=1)

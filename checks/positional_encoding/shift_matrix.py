@@ -177,7 +177,7 @@ def columns_moved(offset, embed_dim):
     return torch.roll(torch.eye(embed_dim), offset, dims=0)
 
 
-@shift_matrix.also_right(
+@shift_matrix.accepted_alternative(
     "Fills the four diagonals of all blocks at once, with one index for the sines: no loop, and one line "
     "for each corner of the blocks."
 )
@@ -192,7 +192,7 @@ def filled_by_strides(offset, embed_dim):
     return matrix
 
 
-@shift_matrix.also_right(
+@shift_matrix.accepted_alternative(
     "One clock after the other: the matrix of the formula, block by block. It is a loop in Python, which "
     "does not matter for a matrix that is made once."
 )
@@ -205,7 +205,7 @@ def pair_by_pair(offset, embed_dim):
     return matrix
 
 
-@shift_matrix.also_right
+@shift_matrix.accepted_alternative
 def exponential_of_a_generator(offset, embed_dim):
     rates = _rates(embed_dim)
     turn = torch.zeros(embed_dim - 1, dtype=torch.float64)
@@ -214,7 +214,7 @@ def exponential_of_a_generator(offset, embed_dim):
     return torch.linalg.matrix_exp(offset * generator).float()
 
 
-@shift_matrix.also_right
+@shift_matrix.accepted_alternative
 def by_kronecker_products(offset, embed_dim):
     angles = (offset * _rates(embed_dim)).float()
     turn = torch.tensor([[0.0, 1.0], [-1.0, 0.0]])

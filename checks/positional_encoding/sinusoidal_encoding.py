@@ -230,7 +230,7 @@ def positions_in_half_precision(max_len, embed_dim):
     return _interleaved(angles.sin(), angles.cos(), embed_dim)
 
 
-@sinusoidal_encoding.also_right(
+@sinusoidal_encoding.accepted_alternative(
     "What most published code writes: the power as an exponential, which was once faster and more exact "
     "in float32. In 0, 2, 4, … the factor 2 is included already."
 )
@@ -243,7 +243,7 @@ def by_exponential_and_logarithm(max_len, embed_dim):
     return encoding
 
 
-@sinusoidal_encoding.also_right
+@sinusoidal_encoding.accepted_alternative
 def entry_by_entry(max_len, embed_dim):
     wave = (math.sin, math.cos)
     return torch.tensor(
@@ -254,7 +254,7 @@ def entry_by_entry(max_len, embed_dim):
     )
 
 
-@sinusoidal_encoding.also_right(
+@sinusoidal_encoding.accepted_alternative(
     "Sine and cosine are made as pairs, and flatten puts them side by side: nothing is written with a "
     "stride, and the clock is visible as an axis. For an odd width the last cosine is cut off."
 )
@@ -264,7 +264,7 @@ def stacked_and_flattened(max_len, embed_dim):
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :embed_dim]
 
 
-@sinusoidal_encoding.also_right
+@sinusoidal_encoding.accepted_alternative
 def one_sine_shifted_by_a_quarter_turn(max_len, embed_dim):
     column = torch.arange(embed_dim, dtype=torch.float64)
     rates = 10000 ** (-(column - column % 2) / embed_dim)
@@ -272,7 +272,7 @@ def one_sine_shifted_by_a_quarter_turn(max_len, embed_dim):
     return angles.sin().float()
 
 
-@sinusoidal_encoding.also_right
+@sinusoidal_encoding.accepted_alternative
 def padded_to_an_even_width(max_len, embed_dim):
     angles = _angles(max_len, embed_dim)
     encoding = torch.zeros(max_len, embed_dim)

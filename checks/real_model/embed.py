@@ -192,7 +192,7 @@ def run(texts, tokenizer, embeddings, blocks, *, special=True, hide=True, poolin
         return nn.functional.normalize(row, dim=-1) if unit is None else unit(row)
 
 
-@embed.also_right(
+@embed.accepted_alternative(
     "One text at a time needs no mask at all: nothing is padded. Slower, and the right answer to compare a "
     "batched one with."
 )
@@ -208,7 +208,7 @@ def one_at_a_time(texts, tokenizer, embeddings, blocks):
     return torch.stack(rows)
 
 
-@embed.also_right(
+@embed.accepted_alternative(
     "The sum does as well as the mean: dividing a row by a positive number does not change its direction, "
     "and its length becomes 1 in any case."
 )
@@ -216,7 +216,7 @@ def by_the_sum(texts, tokenizer, embeddings, blocks):
     return run(texts, tokenizer, embeddings, blocks, pooling=lambda x, mask: (x * mask[..., None]).sum(dim=1))
 
 
-@embed.also_right
+@embed.accepted_alternative
 def mask_from_the_ids(texts, tokenizer, embeddings, blocks):
     with torch.inference_mode():
         ids = torch.stack([torch.tensor(encoding.ids) for encoding in tokenizer.encode_batch(texts)])
@@ -229,7 +229,7 @@ def mask_from_the_ids(texts, tokenizer, embeddings, blocks):
         return torch.where(length < 1e-12, 0.0, row / length.clamp(min=1e-12)).clone()
 
 
-@embed.also_right
+@embed.accepted_alternative
 def detached(texts, tokenizer, embeddings, blocks):
     ids, mask = encode(texts, tokenizer)
     x = embeddings(ids)
@@ -239,7 +239,7 @@ def detached(texts, tokenizer, embeddings, blocks):
     return (row / torch.linalg.vector_norm(row, dim=-1, keepdim=True).clamp(min=1e-12)).detach()
 
 
-@embed.also_right
+@embed.accepted_alternative
 def padded_by_hand(texts, tokenizer, embeddings, blocks):
     lists = [tokenizer.encode(text).ids for text in texts]
     ids = torch.zeros(len(lists), max(map(len, lists)), dtype=torch.int64)

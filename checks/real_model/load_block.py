@@ -127,7 +127,7 @@ def load(weights, layer, parts=None, prefix="encoder.layer.{}."):
     }
 
 
-@load_block.also_right(
+@load_block.accepted_alternative(
     "One entry per line: longer, and nothing to work out. In a project, this is the form that a reader can "
     "compare with the checkpoint."
 )
@@ -154,7 +154,7 @@ def line_by_line(weights, layer):
     }
 
 
-@load_block.also_right(
+@load_block.accepted_alternative(
     "The other way round: cut the layer's own entries out, rename those that are known, and look at the end "
     "whether one is missing."
 )
@@ -172,17 +172,17 @@ def by_renaming(weights, layer):
     return state
 
 
-@load_block.also_right
+@load_block.accepted_alternative
 def clones(weights, layer):
     return {name: tensor.detach().clone() for name, tensor in load(weights, layer).items()}
 
 
-@load_block.also_right
+@load_block.accepted_alternative
 def views(weights, layer):
     return {name: tensor.view(tensor.shape) for name, tensor in load(weights, layer).items()}
 
 
-@load_block.also_right
+@load_block.accepted_alternative
 def by_a_loop(weights, layer):
     state = {}
     for part, bert_part in reversed(PARTS.items()):

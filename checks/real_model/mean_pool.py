@@ -66,7 +66,7 @@ def gradients(draw):
         yield case(*_with_an_empty_text(draw, dtype), gradients=True)
 
 
-@mean_pool.also_right(
+@mean_pool.accepted_alternative(
     "One product does sum and mask together: the mask, divided by its row sums, is a row of attention "
     "weights that are equal on the visible tokens."
 )
@@ -76,14 +76,16 @@ def as_uniform_attention(x, mask):
     return (weights.unsqueeze(1) @ x).squeeze(1)
 
 
-@mean_pool.also_right
+@mean_pool.accepted_alternative
 def by_einsum(x, mask):
     shown = mask.to(x)
     count = torch.clamp(shown.sum(1), min=1e-9)
     return torch.einsum("bte,bt->be", x, shown) / count[:, None]
 
 
-@mean_pool.also_right("A loop over the texts, each cut to its own tokens: slow for many, easy to check.")
+@mean_pool.accepted_alternative(
+    "A loop over the texts, each cut to its own tokens: slow for many, easy to check."
+)
 def text_by_text(x, mask):
     rows = []
     for tokens, shown in zip(x, mask):
@@ -91,7 +93,7 @@ def text_by_text(x, mask):
     return torch.stack(rows)
 
 
-@mean_pool.also_right
+@mean_pool.accepted_alternative
 def by_where(x, mask):
     shown = mask.unsqueeze(-1)
     total = torch.where(shown, x, torch.zeros_like(x)).sum(dim=1)
@@ -99,7 +101,7 @@ def by_where(x, mask):
     return total / torch.where(count == 0, torch.ones_like(count), count)
 
 
-@mean_pool.also_right
+@mean_pool.accepted_alternative
 def by_masked_fill(x, mask):
     total = x.masked_fill(~mask[..., None], 0).sum(-2)
     return total / mask.sum(-1, keepdim=True).clamp_min(1).to(x.dtype)

@@ -204,7 +204,7 @@ class Right(nn.Module):
         return self.second(self.first(x, mask))
 
 
-@transformer_block.also_right(
+@transformer_block.accepted_alternative(
     "The error function written out: the exact GELU is x times the share of a standard normal distribution "
     "below x. (Only this step is shown.)"
 )
@@ -213,14 +213,14 @@ class ByTheErrorFunction(Right):
         return 0.5 * x * (1.0 + torch.erf(x / math.sqrt(2.0)))
 
 
-@transformer_block.also_right
+@transformer_block.accepted_alternative
 class QueryKeyAndValueHandedOver(Right):
     def attend(self, x, mask):
         output, _ = self.attention(x, x, x, mask)
         return output
 
 
-@transformer_block.also_right(
+@transformer_block.accepted_alternative(
     "Both sums change a tensor of their own in place, which saves one tensor the size of the batch each; "
     "the input itself is left alone. (Only the sums are shown.)"
 )
@@ -232,7 +232,7 @@ class SumsInPlace(Right):
         return self.norm2(self.feed_forward(x).add_(x))
 
 
-@transformer_block.also_right
+@transformer_block.accepted_alternative
 class NormsByFunction(Right):
     def normed(self, norm, x):
         return F.layer_norm(x, x.shape[-1:], norm.weight, norm.bias, 1e-12)
@@ -244,7 +244,7 @@ class NormsByFunction(Right):
         return self.normed(self.norm2, x + self.feed_forward(x))
 
 
-@transformer_block.also_right
+@transformer_block.accepted_alternative
 class NormsByHand(Right):
     def normed(self, norm, x):
         centred = x - x.mean(dim=-1, keepdim=True)
@@ -258,7 +258,7 @@ class NormsByHand(Right):
         return self.normed(self.norm2, x + self.feed_forward(x))
 
 
-@transformer_block.also_right
+@transformer_block.accepted_alternative
 class GeluAsAModule(Right):
     def __init__(self, embed_dim, num_heads, hidden_dim):
         super().__init__(embed_dim, num_heads, hidden_dim)

@@ -227,35 +227,35 @@ def positions_in_half_precision(length, head_size, base=10000.0):
     return torch.outer(torch.arange(length).bfloat16().float(), rates)
 
 
-@rotary_angles.also_right("One line of broadcasting: a column of positions times a row of rates.")
+@rotary_angles.accepted_alternative("One line of broadcasting: a column of positions times a row of rates.")
 def by_broadcasting(length, head_size, base=10000.0):
     _even(head_size)
     rates = 1.0 / base ** (torch.arange(0, head_size, 2) / head_size)
     return torch.arange(length)[:, None] * rates
 
 
-@rotary_angles.also_right("The power through a logarithm, as much published code has it.")
+@rotary_angles.accepted_alternative("The power through a logarithm, as much published code has it.")
 def by_exponential(length, head_size, base=10000.0):
     _even(head_size)
     rates = torch.exp(torch.arange(0, head_size, 2) * (-math.log(base) / head_size))
     return torch.einsum("t,i->ti", torch.arange(length).float(), rates)
 
 
-@rotary_angles.also_right
+@rotary_angles.accepted_alternative
 def entry_by_entry(length, head_size, base=10000.0):
     _even(head_size)
     rows = [[place / base ** (2 * i / head_size) for i in range(head_size // 2)] for place in range(length)]
     return torch.tensor(rows)
 
 
-@rotary_angles.also_right
+@rotary_angles.accepted_alternative
 def divided(length, head_size, base=10000.0):
     _even(head_size)
     slow = torch.pow(torch.tensor(base), torch.arange(0, head_size, 2).float() / head_size)
     return torch.arange(length).float().unsqueeze(1) / slow
 
 
-@rotary_angles.also_right
+@rotary_angles.accepted_alternative
 def by_adding_up(length, head_size, base=10000.0):
     return (
         _right(2, head_size, base)[1].double().expand(length, -1).cumsum(0).float()

@@ -2,7 +2,7 @@
 
 import torch
 
-from .turning import add_mistakes, add_other_ways, turn, turning
+from .turning import add_alternatives, add_mistakes, turn, turning
 
 rotate = turning("rotate")
 
@@ -17,7 +17,7 @@ def _join(first, second):
 
 
 add_mistakes(rotate, _cut, _join)
-add_other_ways(rotate, _cut, _join)
+add_alternatives(rotate, _cut, _join)
 
 
 @rotate.mistake(
@@ -59,7 +59,7 @@ def writes_into_x(x, angles):
     return x
 
 
-@rotate.also_right(
+@rotate.accepted_alternative(
     "Each number gets its partner, with the sign of the sine: most libraries write it like this, without "
     "a loop."
 )
@@ -69,7 +69,7 @@ def by_partners(x, angles):
     return x * twice.cos() + _join(-second, first) * twice.sin()
 
 
-@rotate.also_right(
+@rotate.accepted_alternative(
     "A pair is a complex number, and a turn is one product: RoFormer's own formula, and the shortest."
 )
 def by_complex_numbers(x, angles):
@@ -77,7 +77,7 @@ def by_complex_numbers(x, angles):
     return _join(turned.real, turned.imag)
 
 
-@rotate.also_right
+@rotate.accepted_alternative
 def into_a_new_tensor(x, angles):
     first, second = _cut(x)
     result = torch.empty_like(x)

@@ -2,7 +2,7 @@
 
 import torch
 
-from .turning import add_mistakes, add_other_ways, turn, turning
+from .turning import add_alternatives, add_mistakes, turn, turning
 
 rotate_halves = turning("rotate_halves")
 
@@ -18,7 +18,7 @@ def _join(first, second):
 
 
 add_mistakes(rotate_halves, _cut, _join)
-add_other_ways(rotate_halves, _cut, _join)
+add_alternatives(rotate_halves, _cut, _join)
 
 
 @rotate_halves.mistake(
@@ -60,7 +60,7 @@ def writes_into_x(x, angles):
     return x
 
 
-@rotate_halves.also_right(
+@rotate_halves.accepted_alternative(
     "Each number gets its partner, with the sign of the sine: most libraries write it like this, without "
     "a loop."
 )
@@ -70,7 +70,7 @@ def by_partners(x, angles):
     return x * twice.cos() + _join(-second, first) * twice.sin()
 
 
-@rotate_halves.also_right(
+@rotate_halves.accepted_alternative(
     "A pair is a complex number, and a turn is one product: RoFormer's own formula, and the shortest."
 )
 def by_complex_numbers(x, angles):
@@ -78,7 +78,7 @@ def by_complex_numbers(x, angles):
     return _join(turned.real, turned.imag)
 
 
-@rotate_halves.also_right
+@rotate_halves.accepted_alternative
 def into_a_new_tensor(x, angles):
     first, second = _cut(x)
     result = torch.empty_like(x)

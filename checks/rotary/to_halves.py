@@ -138,33 +138,33 @@ def detached(weight, num_heads):
     return weight.detach().unflatten(0, (num_heads, -1, 2)).transpose(1, 2).flatten(0, 2)
 
 
-@to_halves.also_right("Says what happens in words: of each head, the even rows, then the odd ones.")
+@to_halves.accepted_alternative("Says what happens in words: of each head, the even rows, then the odd ones.")
 def head_by_head(weight, num_heads):
     heads = weight.chunk(num_heads)
     return torch.cat([rows for head in heads for rows in (head[0::2], head[1::2])])
 
 
-@to_halves.also_right("A list of row numbers: print it, and you see the permutation itself.")
+@to_halves.accepted_alternative("A list of row numbers: print it, and you see the permutation itself.")
 def by_row_numbers(weight, num_heads):
     size = weight.shape[0] // num_heads
     order = [*range(0, size, 2), *range(1, size, 2)]
     return weight[[head * size + row for head in range(num_heads) for row in order]]
 
 
-@to_halves.also_right
+@to_halves.accepted_alternative
 def by_a_view(weight, num_heads):
     rows, inputs = weight.shape
     pairs = weight.reshape(num_heads, rows // num_heads // 2, 2, inputs)
     return pairs.permute(0, 2, 1, 3).reshape(rows, inputs)
 
 
-@to_halves.also_right
+@to_halves.accepted_alternative
 def by_einsum(weight, num_heads):
     cut = weight.unflatten(0, (num_heads, -1, 2))
     return torch.einsum("hpti->htpi", cut).reshape(weight.shape)
 
 
-@to_halves.also_right
+@to_halves.accepted_alternative
 def into_a_new_tensor(weight, num_heads):
     size = weight.shape[0] // num_heads
     result = torch.empty_like(weight)
@@ -175,7 +175,7 @@ def into_a_new_tensor(weight, num_heads):
     return result
 
 
-@to_halves.also_right
+@to_halves.accepted_alternative
 def by_a_matrix(weight, num_heads):
     size = weight.shape[0] // num_heads
     order = torch.arange(size).view(-1, 2).T.flatten()

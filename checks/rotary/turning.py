@@ -165,10 +165,10 @@ def add_mistakes(exercise, cut, join):
         return join(*turn(*cut(x.detach()), angles))
 
 
-def add_other_ways(exercise, cut, join):
+def add_alternatives(exercise, cut, join):
     """Right in both layouts, and too long to be shown."""
 
-    @exercise.also_right
+    @exercise.accepted_alternative
     def pair_by_pair(x, angles):
         firsts, seconds = [], []
         for first, second, angle in zip(*(part.unbind(-1) for part in (*cut(x), angles)), strict=True):
@@ -176,7 +176,7 @@ def add_other_ways(exercise, cut, join):
             seconds.append(first * angle.sin() + second * angle.cos())
         return join(torch.stack(firsts, -1), torch.stack(seconds, -1))
 
-    @exercise.also_right
+    @exercise.accepted_alternative
     def by_matrices(x, angles):
         cosine, sine = angles.cos(), angles.sin()
         rows = [torch.stack([cosine, -sine], -1), torch.stack([sine, cosine], -1)]

@@ -76,7 +76,7 @@ def gradients(draw):
     yield case(draw.normal(tokens, d_k), gradients=True)
 
 
-@scaled_dot_product_attention.also_right(
+@scaled_dot_product_attention.accepted_alternative(
     "Scale the query before the product, as fast implementations do: this needs fewer divisions if there "
     "are many keys, and the intermediate numbers are smaller. The formula is a little harder to see."
 )
@@ -92,7 +92,7 @@ def scales_the_query_first(query, key=None, value=None):
     return weights @ value, weights
 
 
-@scaled_dot_product_attention.also_right
+@scaled_dot_product_attention.accepted_alternative
 def by_einsum(query, key=None, value=None):
     key, value = defaults(query, key, value)
     d_q, d_k = query.shape[-1], key.shape[-1]
@@ -103,7 +103,7 @@ def by_einsum(query, key=None, value=None):
     return [torch.einsum("...qk,...kv->...qv", weights, value), weights]
 
 
-@scaled_dot_product_attention.also_right
+@scaled_dot_product_attention.accepted_alternative
 def by_batched_products(query, key=None, value=None):
     key, value = defaults(query, key, value)
     if query.shape[-1] != key.shape[-1]:
@@ -115,7 +115,7 @@ def by_batched_products(query, key=None, value=None):
     return output.reshape(*leading, *output.shape[-2:]), weights.reshape(*leading, *weights.shape[-2:])
 
 
-@scaled_dot_product_attention.also_right(
+@scaled_dot_product_attention.accepted_alternative(
     "One query after the other: you can print and follow each step, and no axis has to be swapped. It is a "
     "Python loop, so it is slow for many queries."
 )
@@ -133,7 +133,7 @@ def query_by_query(query, key=None, value=None):
     return torch.matmul(weights, value), weights
 
 
-@scaled_dot_product_attention.also_right
+@scaled_dot_product_attention.accepted_alternative
 def softmax_by_hand_in_place(query, key=None, value=None):
     key, value = defaults(query, key, value)
     if query.shape[-1] != key.shape[-1]:

@@ -129,7 +129,7 @@ def query_scaled_in_place(query, key):
     return query @ key.transpose(-2, -1)
 
 
-@scaled_scores.also_right(
+@scaled_scores.accepted_alternative(
     "Divide the query before the product: this needs one division per number of the query instead of one "
     "per score, and the intermediate numbers are smaller, which helps in float16. The formula is a little "
     "harder to see."
@@ -139,7 +139,7 @@ def scales_the_query_first(query, key):
     return (query * query.size(-1) ** -0.5) @ key.mT
 
 
-@scaled_scores.also_right(
+@scaled_scores.accepted_alternative(
     "einsum: the axes have names, so nothing has to be transposed. It is slower to read if the notation is "
     "new to you."
 )
@@ -147,19 +147,19 @@ def by_einsum(query, key):
     return torch.einsum("...qd,...kd->...qk", query, key) / key.shape[-1] ** 0.5
 
 
-@scaled_scores.also_right
+@scaled_scores.accepted_alternative
 def root_by_torch(query, key):
     scores = torch.matmul(query, key.transpose(-1, -2))
     return scores / torch.sqrt(torch.tensor(query.shape[-1], dtype=query.dtype))
 
 
-@scaled_scores.also_right
+@scaled_scores.accepted_alternative
 def half_the_root_on_each(query, key):
     quarter = query.shape[-1] ** 0.25
     return torch.matmul(query / quarter, (key / quarter).transpose(-2, -1))
 
 
-@scaled_scores.also_right
+@scaled_scores.accepted_alternative
 def key_by_key_in_place(query, key):
     columns = [(query * key[..., i : i + 1, :]).sum(dim=-1) for i in range(key.shape[-2])]
     scores = torch.stack(columns, dim=-1)

@@ -232,7 +232,7 @@ def width_handed_back(d_k, samples=10_000, seed=0):
     return float(d_k)
 
 
-@score_variance.also_right(
+@score_variance.accepted_alternative(
     "torch's global seed: the shortest way, but everything that is drawn afterwards, in other cells too, "
     "depends on your seed."
 )
@@ -242,7 +242,7 @@ def with_the_global_seed(d_k, samples=10_000, seed=0):
     return torch.einsum("nd,nd->n", query, key).var().item()
 
 
-@score_variance.also_right
+@score_variance.accepted_alternative
 def by_the_definition(d_k, samples=10_000, seed=0):
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -251,7 +251,7 @@ def by_the_definition(d_k, samples=10_000, seed=0):
     return float((scores**2).mean() - scores.mean() ** 2)
 
 
-@score_variance.also_right(
+@score_variance.accepted_alternative(
     "One product of every pair at a time, like the steps of this lesson's random walk. It needs memory for "
     "`samples` numbers only, at every width, and is slower."
 )
@@ -264,7 +264,7 @@ def product_by_product(d_k, samples=10_000, seed=0):
     return torch.var(scores, correction=0).item()
 
 
-@score_variance.also_right
+@score_variance.accepted_alternative
 def by_matrix_products(d_k, samples=10_000, seed=0):
     generator = torch.Generator().manual_seed(seed)
     query = torch.randn(samples, 1, d_k, generator=generator)

@@ -156,7 +156,7 @@ def no_softmax(scores, factor):
     return factor * scores
 
 
-@sharpen.also_right(
+@sharpen.accepted_alternative(
     "Without torch's softmax: you see why nothing overflows, because the largest exponent is 0. It takes "
     "three lines instead of one."
 )
@@ -166,7 +166,7 @@ def by_hand_with_the_maximum(scores, factor):
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
 
-@sharpen.also_right(
+@sharpen.accepted_alternative(
     "Through the logarithms of the weights, which the loss of a language model needs anyway. It costs one "
     "more exp."
 )
@@ -174,14 +174,14 @@ def by_logarithms(scores, factor):
     return torch.log_softmax(scores * factor, dim=-1).exp()
 
 
-@sharpen.also_right
+@sharpen.accepted_alternative
 def in_place_on_a_copy(scores, factor):
     louder = scores.clone()
     louder *= factor
     return louder.softmax(-1)
 
 
-@sharpen.also_right
+@sharpen.accepted_alternative
 def row_by_row(scores, factor):
     rows = scores.reshape(-1, scores.shape[-1])
     weights = torch.stack([torch.softmax(row * factor, dim=0) for row in rows])

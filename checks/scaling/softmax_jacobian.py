@@ -138,7 +138,7 @@ def rows_mixed(weights):
     return torch.diag_embed(weights) - products.unsqueeze(-3)
 
 
-@softmax_jacobian.also_right(
+@softmax_jacobian.accepted_alternative(
     "Both cases of the derivative in one product, w_i (1 - w_j) on the diagonal and w_i (0 - w_j) "
     "elsewhere. Nothing has to be put on a diagonal, but you need an identity matrix of the right dtype."
 )
@@ -148,19 +148,19 @@ def from_the_derivative(weights):
     return weights.unsqueeze(-1) * (identity - weights.unsqueeze(-2))
 
 
-@softmax_jacobian.also_right
+@softmax_jacobian.accepted_alternative
 def by_einsum(weights):
     return torch.diag_embed(weights) - torch.einsum("...i,...j->...ij", weights, weights)
 
 
-@softmax_jacobian.also_right
+@softmax_jacobian.accepted_alternative
 def by_matrix_products_in_place(weights):
     jacobian = -(weights[..., :, None] @ weights[..., None, :])
     jacobian.diagonal(dim1=-2, dim2=-1).add_(weights)
     return jacobian
 
 
-@softmax_jacobian.also_right(
+@softmax_jacobian.accepted_alternative(
     "One row at a time, with diag(w) and the outer product as in the formula, which take vectors. It is a "
     "Python loop, and you have to reshape before and after."
 )
@@ -170,7 +170,7 @@ def row_by_row(weights):
     return torch.stack(each).reshape(*weights.shape, weights.shape[-1])
 
 
-@softmax_jacobian.also_right
+@softmax_jacobian.accepted_alternative
 def entry_by_entry(weights):
     size = weights.shape[-1]
     entries = [

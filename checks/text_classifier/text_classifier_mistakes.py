@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from .text_classifier import text_classifier
-from .text_classifier_other_ways import _Classifier
+from .text_classifier_alternatives import _Classifier
 
 
 @text_classifier.mistake(

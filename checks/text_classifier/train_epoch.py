@@ -155,7 +155,7 @@ def one_by_one(draw):
     yield _epoch(draw, [size] * 2, only_once=True, as_a_number=False)
 
 
-@train_epoch.also_right(
+@train_epoch.accepted_alternative(
     "Clears after the step, and once before the first: what libraries do, so that gradients can be looked "
     "at between the two. The one before the loop must not be forgotten."
 )
@@ -176,7 +176,7 @@ def gradients_cleared_last_and_first(model, batches, optimizer):
     return np.average(losses, weights=sizes)
 
 
-@train_epoch.also_right
+@train_epoch.accepted_alternative
 def by_the_sum(model, batches, optimizer):
     model.train(True)
     total = 0
@@ -191,7 +191,7 @@ def by_the_sum(model, batches, optimizer):
     return (total / samples).item()
 
 
-@train_epoch.also_right(
+@train_epoch.accepted_alternative(
     "Asks for the loss of each sample: the mean over all of them needs no counting, whatever the sizes of "
     "the batches, and the worst samples can be looked at."
 )
@@ -207,7 +207,7 @@ def sample_by_sample(model, batches, optimizer):
     return sum(every_loss) / len(every_loss)
 
 
-@train_epoch.also_right
+@train_epoch.accepted_alternative
 def by_the_logarithm(model, batches, optimizer):
     model.train()
     samples, mean = 0, 0.0
@@ -224,7 +224,7 @@ def by_the_logarithm(model, batches, optimizer):
     return mean
 
 
-@train_epoch.also_right
+@train_epoch.accepted_alternative
 def step_by_closure(model, batches, optimizer):
     was_training = model.training
     model.train()

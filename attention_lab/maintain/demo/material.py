@@ -44,7 +44,7 @@ def material_of(lesson: Assignment, release: NotebookNode) -> dict[str, Material
     }
     for text in _checks_texts(lesson):
         file = ChecksFile(text, _given_names(release))
-        for exercise, _name, cell in file.answers("also_right"):
+        for exercise, _name, cell in file.answers("accepted_alternative"):
             found[exercise].right.append(with_docstring(cell, exercise, found[exercise].stub))
         for exercise, name, cell in file.answers("mistake"):
             found[exercise].mistakes[name] = with_docstring(cell, exercise, found[exercise].stub)

@@ -50,7 +50,7 @@ class ChecksFile:
     def answers(self, role: str) -> Iterator[tuple[str, str, str]]:
         """(exercise, name of the answer, text of its cell) for everything decorated with `role`.
 
-        `role` is "mistake" or "also_right".
+        `role` is "mistake" or "accepted_alternative".
         """
         for statement in self._statements:
             if isinstance(statement, Definition):

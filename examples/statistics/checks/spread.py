@@ -56,13 +56,13 @@ def difference_of_squares(sample):
     return np.sqrt(np.abs((sample**2).sum() - size * sample.mean() ** 2) / (size - 1))
 
 
-@deviation.also_right
+@deviation.accepted_alternative
 def in_a_loop(sample):
     middle = sum(sample) / len(sample)
     return (sum((value - middle) ** 2 for value in sample) / (len(sample) - 1)) ** 0.5
 
 
-@deviation.also_right
+@deviation.accepted_alternative
 def as_a_length(sample):
     return np.linalg.norm(sample - sample.mean()) / np.sqrt(sample.size - 1)
 
@@ -133,13 +133,13 @@ def changes_the_table(table):
     return np.divide(table, deviations, out=np.zeros_like(table), where=deviations > 0)
 
 
-@standardise.also_right
+@standardise.accepted_alternative
 def with_a_guard(table):
     deviations = table.std(axis=0, ddof=1)
     return (table - table.mean(axis=0)) / np.where(deviations == 0, 1, deviations)
 
 
-@standardise.also_right
+@standardise.accepted_alternative
 def column_by_column(table):
     columns = []
     for column in table.T:

@@ -146,10 +146,10 @@ def try_checks(
     exercise: Annotated[
         str, typer.Argument(help="One exercise, assignment or notebook (ps1/problem2); all by default.")
     ] = "*",
-    answer: Annotated[str, typer.Argument(help="Only this mistake or right way of it.")] = "",
+    answer: Annotated[str, typer.Argument(help="Only this mistake or accepted alternative of it.")] = "",
     seeds: Annotated[int, typer.Option(min=1, help="On how many inputs each is tried.")] = 5,
 ) -> None:
-    """Try checks before a class meets them: the solution, other right ways, and every mistake.
+    """Try checks before a class meets them: the solution, the accepted alternatives and every mistake.
 
     A table says which group catches what. Exits with status 1 if anything needs fixing.
     """

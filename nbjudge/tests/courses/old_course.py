@@ -30,7 +30,7 @@ def as_it_came(x):
     return x * 1.0
 
 
-@centred.also_right
+@centred.accepted_alternative
 def with_a_loop(x):
     return np.array([number - sum(x) / len(x) for number in x])
 
@@ -46,7 +46,7 @@ def sums(table):
     return table.groupby("city")["degrees"].sum() * UNIT
 
 
-@by_city.also_right
+@by_city.accepted_alternative
 def aggregated(table):
     return table.groupby("city").agg({"degrees": "mean"})["degrees"]
 

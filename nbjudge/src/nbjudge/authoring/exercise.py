@@ -2,7 +2,7 @@
 
 A file under ``checks/`` makes one `Exercise` per graded answer and hangs three kinds of
 functions on it with decorators: case groups (what is asked, and for how many points),
-mistakes (wrong answers with the sentence that helps) and other right ways to write it.
+mistakes (wrong answers with the sentence that helps) and accepted alternatives.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class OtherWay:
+class ShownAlternative:
     """A right answer that learners are shown when they are done, and what it is good at."""
 
     answer: Callable[..., Any]
@@ -98,7 +98,7 @@ class Exercise:
     shows the change and whose values are right) or "all groups" (every group that shows it). None is the
     course's default, `c.RunAndJudge.changed_arguments`, which is "remark". The values that the answer returns
     are compared in each case; what the reference changes as well is no change.
-    `groups`, `mistakes`, `right_answers` and `other_ways` are filled by the decorators.
+    `groups`, `mistakes`, `accepted_alternatives` and `shown_alternatives` are filled by the decorators.
     """
 
     name: str
@@ -114,8 +114,8 @@ class Exercise:
     changed_arguments: str | None = None
     groups: list[Group] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
-    right_answers: list[Callable[..., Any]] = field(default_factory=list)
-    other_ways: list[OtherWay] = field(default_factory=list)
+    accepted_alternatives: list[Callable[..., Any]] = field(default_factory=list)
+    shown_alternatives: list[ShownAlternative] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.changed_arguments not in (None, *CHANGED_ARGUMENTS):
@@ -179,19 +179,19 @@ class Exercise:
 
         return add
 
-    def also_right(self, answer: Callable[..., Any] | str) -> Any:
-        """Add a right answer written in another way: it must get full marks.
+    def accepted_alternative(self, answer: Callable[..., Any] | str) -> Any:
+        """Add a right answer written in another way, which must get full marks.
 
-        With a sentence, ``@exercise.also_right("One product: what people write who ...")``, it is also shown
-        to learners who are done, as another way to write it; the sentence says what that way is good at.
+        With a sentence, ``@exercise.accepted_alternative("One product: ...")``, it is also shown to learners
+        who are done, as another way to write it; the sentence says what that way is good at.
         """
         if not isinstance(answer, str):
-            self.right_answers.append(answer)
+            self.accepted_alternatives.append(answer)
             return answer
 
         def add(way: Callable[..., Any]) -> Callable[..., Any]:
-            self.right_answers.append(way)
-            self.other_ways.append(OtherWay(way, answer))
+            self.accepted_alternatives.append(way)
+            self.shown_alternatives.append(ShownAlternative(way, answer))
             return way
 
         return add

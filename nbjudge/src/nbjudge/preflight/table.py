@@ -12,7 +12,7 @@ from rich.text import Text
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.preflight.trial import Trial
 
-KINDS = {"solution": "solution", "right way": "also right", "mistake": "mistake"}
+KINDS = {"solution": "solution", "alternative": "accepted alternative", "mistake": "mistake"}
 
 
 def table_of(exercise: Exercise, trials: Sequence[Trial], seeds: int) -> RenderableType:

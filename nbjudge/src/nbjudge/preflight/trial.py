@@ -1,4 +1,4 @@
-"""An exercise tried as a class would try it: its solution, other right ways, and every mistake, judged.
+"""An exercise tried as a class would try it: its solution, accepted alternatives and mistakes.
 
 Here, in this process and without a kernel: the protocol is the same, and it is many times faster.
 """
@@ -21,7 +21,7 @@ from nbjudge.kernel.replies import CallAnswer, Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch, python_functions
 
-Kind = Literal["solution", "right way", "mistake"]
+Kind = Literal["solution", "alternative", "mistake"]
 LONGEST = 200  # characters of what is said of an answer
 CHARGE = 'To take points for that, set `changed_arguments="one group"` in the exercise or for the course.'
 VERIFIED = (
@@ -78,7 +78,7 @@ class Trial:
     def _called(self) -> str:
         return {
             "solution": "The solution",
-            "right way": f"The right way {self.name}",
+            "alternative": f"The accepted alternative {self.name}",
             "mistake": f"The mistake {self.name}",
         }[self.kind]
 
@@ -90,7 +90,7 @@ def answers_of_exercise(
     found: list[tuple[Kind, str, Callable[..., Any]]] = [
         ("solution", exercise.name, assignment.reference_answer(exercise.name))
     ]
-    found += [("right way", answer.__name__, answer) for answer in exercise.right_answers]
+    found += [("alternative", answer.__name__, answer) for answer in exercise.accepted_alternatives]
     found += [("mistake", mistake.name, mistake.answer) for mistake in exercise.mistakes]
     return found
 

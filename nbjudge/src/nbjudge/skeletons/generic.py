@@ -102,12 +102,12 @@ def always_fractions(x):
     return 2.0 * x
 
 
-@$variable.also_right
+@$variable.accepted_alternative
 def added_to_itself(x):
     return x + x
 
 
-@$variable.also_right
+@$variable.accepted_alternative
 def doubled_from_the_right(x):
     return x * 2
 '''

@@ -162,13 +162,13 @@ class RefusesNothing(Right):
         pass
 
 
-@$variable.also_right("A list of parts, stacked: it says in words what is done.")
+@$variable.accepted_alternative("A list of parts, stacked: it says in words what is done.")
 class InChunks(Right):
     def forward(self, x):
         return torch.stack(self.project(x).chunk(self.parts, dim=-1)).mean(dim=0)
 
 
-@$variable.also_right
+@$variable.accepted_alternative
 class AddedUp(Right):
     def join(self, cut):
         return sum(cut.unbind(dim=-2)) / self.parts

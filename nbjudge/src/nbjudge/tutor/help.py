@@ -111,7 +111,7 @@ def solutions(
     if not right and tries < TRIES_FOR_A_SOLUTION:
         return [Part("text", TRY_FIRST.format(wanted=TRIES_FOR_A_SOLUTION, tries=tries))]
     parts = [Part("code", assignment.solution(name), "A solution")]
-    for number, (good_at, code) in enumerate(assignment.other_ways(name), start=2):
+    for number, (good_at, code) in enumerate(assignment.shown_alternatives(name), start=2):
         parts += [Part("text", good_at, f"Way {number}"), Part("code", code)]
     return parts
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
-from nbjudge.authoring.exercise import Exercise, OtherWay
+from nbjudge.authoring.exercise import Exercise, ShownAlternative
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
 from nbjudge.course.notebooks import PlainCell, read_plain_cells
@@ -70,7 +70,7 @@ class AssignmentMaterial(Protocol):
     def solution(self, name: str) -> str:
         """The answer cell as the course itself has filled it in."""
 
-    def other_ways(self, name: str) -> list[tuple[str, str]]:
+    def shown_alternatives(self, name: str) -> list[tuple[str, str]]:
         """What each other way is good at, and its code."""
 
     @property
@@ -126,8 +126,8 @@ class TutoredAssignment:
     def solution(self, name: str) -> str:
         return SOLUTION.sub(r"\2", self.cells[self._place(name)].source).strip("\n")
 
-    def other_ways(self, name: str) -> list[tuple[str, str]]:
-        return [(way.good_at, _code_of(way)) for way in self.assignment.exercises[name].other_ways]
+    def shown_alternatives(self, name: str) -> list[tuple[str, str]]:
+        return [(way.good_at, _code_of(way)) for way in self.assignment.exercises[name].shown_alternatives]
 
     @property
     def one_page(self) -> str:
@@ -191,7 +191,7 @@ def tutor_options(course: Course) -> dict[str, Any]:
     return dict(read_config(course.root).get("Tutor", {}))
 
 
-def _code_of(way: OtherWay) -> str:
+def _code_of(way: ShownAlternative) -> str:
     """The code of an answer, without what hangs it on its exercise."""
     lines = source_of(way.answer).splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith(("def ", "class ")))

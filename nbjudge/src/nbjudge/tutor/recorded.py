@@ -110,7 +110,7 @@ class RecordedAssignment:
     def solution(self, name: str) -> str:
         return ""
 
-    def other_ways(self, name: str) -> list[tuple[str, str]]:
+    def shown_alternatives(self, name: str) -> list[tuple[str, str]]:
         return []
 
 

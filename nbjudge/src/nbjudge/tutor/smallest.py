@@ -65,14 +65,14 @@ def _has_wrong_values(run: GroupResult) -> bool:
 
 
 def _has_one_right_answer(exercise: Exercise, case: Case, expected: Answer) -> bool:
-    """Whether all right ways give there what the reference does.
+    """Whether all accepted alternatives give there what the reference does.
 
     Sizes that hang together may come apart when they shrink, and a formula may give something all the same.
     """
     calls = calls_for([case], [None])
     return all(
         is_right(exercise, case, answer.without_allowed_changes(expected), expected)
-        for way in exercise.right_answers
+        for way in exercise.accepted_alternatives
         for answer in answers_of(way, calls)
     )
 

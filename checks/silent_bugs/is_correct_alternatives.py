@@ -24,7 +24,7 @@ def _masks(queries=3, keys=4):
     return shared, each, torch.tensor([[[True] * (keys - 1) + [False]], [[False] * keys]])
 
 
-@is_correct.also_right(
+@is_correct.accepted_alternative(
     "torch's fused attention as the judge: with a unit matrix for values it gives the weights, too. "
     "Little to write and nothing to get wrong twice; it trusts torch with empty rows."
 )
@@ -59,7 +59,7 @@ def _unit(key):
     return torch.eye(key.shape[-2], dtype=key.dtype).expand(*key.shape[:-1], -1)
 
 
-@is_correct.also_right(
+@is_correct.accepted_alternative(
     "Each query by itself, with only the keys it may see: no mask takes part, so a mistake in masking "
     "cannot be made twice, once in each implementation. Slow."
 )
@@ -106,7 +106,7 @@ def only_what_is_seen(attention):
     return True
 
 
-@is_correct.also_right
+@is_correct.accepted_alternative
 def by_properties(attention):
     """What has to be so, without a second implementation of all of it."""
     try:

@@ -8,7 +8,7 @@ import torch.nn as nn
 from .cached_attention import Right, cached_attention
 
 
-@cached_attention.also_right(
+@cached_attention.accepted_alternative(
     "The mask by comparing positions: query i is at T_past + i, key j at j, and a token sees what does "
     "not come after it. The code reads as you would say the rule. (Only this step is shown.)"
 )
@@ -18,7 +18,7 @@ class ByComparedPlaces(Right):
         return places <= places[total - new :, None]
 
 
-@cached_attention.also_right(
+@cached_attention.accepted_alternative(
     "All four products with named axes, without a transposed tensor: h and b only come along. (Only this "
     "step is shown.)"
 )
@@ -30,7 +30,7 @@ class ByEinsum(Right):
         return torch.einsum("bhqk,bhkd->bhqd", (scores + hidden).softmax(-1), value)
 
 
-@cached_attention.also_right
+@cached_attention.accepted_alternative
 class HeadByHead(Right):
     def attend(self, query, key, value):
         outputs = []
@@ -40,7 +40,7 @@ class HeadByHead(Right):
         return torch.stack(outputs, dim=1)
 
 
-@cached_attention.also_right
+@cached_attention.accepted_alternative
 class TokenByToken(Right):
     """No mask at all: each new token gets the keys that it may see."""
 
@@ -53,7 +53,7 @@ class TokenByToken(Right):
         return torch.cat(rows, dim=2)
 
 
-@cached_attention.also_right
+@cached_attention.accepted_alternative
 class PastAndNewApart(Right):
     """Scores against the past and against the new ones, side by side before the softmax."""
 
@@ -70,7 +70,7 @@ class PastAndNewApart(Right):
         return output, [torch.cat([past_key, k], 2), torch.cat([past_value, v], 2)]
 
 
-@cached_attention.also_right
+@cached_attention.accepted_alternative
 class WithATableOfItsOwn(Right):
     """A mask that grows where it has to, outside of the state_dict."""
 
@@ -84,7 +84,7 @@ class WithATableOfItsOwn(Right):
         return self.table[total - new : total, :total]
 
 
-@cached_attention.also_right
+@cached_attention.accepted_alternative
 class WithoutHelpers(nn.Module):
     def __init__(self, embed_dim, num_heads, bias=False):
         super().__init__()

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from .rotary_attention import Right, rotary_attention
 
 
-@rotary_attention.also_right(
+@rotary_attention.accepted_alternative(
     "The turn as a product of complex numbers, RoFormer's own formula. (Only this step is shown.)"
 )
 class ByComplexNumbers(Right):
@@ -18,14 +18,16 @@ class ByComplexNumbers(Right):
         return torch.view_as_real(pairs).flatten(-2)
 
 
-@rotary_attention.also_right("Attention with named axes: b and h only come along. (Only this step is shown.)")
+@rotary_attention.accepted_alternative(
+    "Attention with named axes: b and h only come along. (Only this step is shown.)"
+)
 class ByEinsum(Right):
     def attend(self, query, key, value, mask):
         scores = torch.einsum("bhqd,bhkd->bhqk", query, key) * key.shape[-1] ** -0.5
         return torch.einsum("bhqk,bhkd->bhqd", self.weights(scores, mask), value)
 
 
-@rotary_attention.also_right
+@rotary_attention.accepted_alternative
 class HeadByHead(Right):
     def attend(self, query, key, value, mask):
         outputs = []
@@ -35,7 +37,7 @@ class HeadByHead(Right):
         return torch.stack(outputs, dim=1)
 
 
-@rotary_attention.also_right
+@rotary_attention.accepted_alternative
 class RatesInABuffer(Right):
     def __init__(self, embed_dim, num_heads, base=10000.0):
         super().__init__(embed_dim, num_heads, base)
@@ -48,7 +50,7 @@ class RatesInABuffer(Right):
         return (positions * self.rates).to(x.dtype)
 
 
-@rotary_attention.also_right
+@rotary_attention.accepted_alternative
 class ByPartners(Right):
     def turn(self, x, first=0):
         angles = self.angles(x, first).repeat_interleave(2, -1)

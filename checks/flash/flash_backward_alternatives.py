@@ -8,7 +8,7 @@ from .blocks import hidden, scores_of
 from .flash_backward import backward, flash_backward
 
 
-@flash_backward.also_right(
+@flash_backward.accepted_alternative(
     "All keys at once for a block of queries: one loop. Memory grows with the text, as a row of blocks."
 )
 def a_row_of_blocks(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
@@ -29,7 +29,7 @@ def a_row_of_blocks(query, key, value, output, logsumexp, grad_output, block_siz
     return torch.cat(of_queries, dim=-2), of_key, of_value
 
 
-@flash_backward.also_right(
+@flash_backward.accepted_alternative(
     "Keys outside, queries inside, as FlashAttention's own kernels have it: the gradients of a block of "
     "keys and values are done when its loop ends."
 )
@@ -56,7 +56,7 @@ def keys_outside(query, key, value, output, logsumexp, grad_output, block_size, 
     return of_query, torch.cat(of_keys, dim=-2), torch.cat(of_values, dim=-2)
 
 
-@flash_backward.also_right
+@flash_backward.accepted_alternative
 def without_the_output(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     def from_weights(output, grad_output):
         rows = []
@@ -74,7 +74,7 @@ def without_the_output(query, key, value, output, logsumexp, grad_output, block_
     )
 
 
-@flash_backward.also_right
+@flash_backward.accepted_alternative
 def text_by_text(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     if query.dim() == 2:
         return [*backward(query, key, value, output, logsumexp, grad_output, block_size, causal)]
@@ -83,7 +83,7 @@ def text_by_text(query, key, value, output, logsumexp, grad_output, block_size, 
     return [torch.stack(each) for each in zip(*every, strict=True)]
 
 
-@flash_backward.also_right
+@flash_backward.accepted_alternative
 def recomputing_the_logarithm(query, key, value, output, logsumexp, grad_output, block_size, causal=False):
     own = []
     for first in range(0, query.shape[-2], block_size):

@@ -5,7 +5,7 @@ import torch
 from .generate import generate
 
 
-@generate.also_right(
+@generate.accepted_alternative(
     "The decorator turns gradients off for the whole function and restores them whatever happens; the "
     "loop is then all there is to read."
 )
@@ -19,7 +19,7 @@ def with_a_decorator(step, tokens, new_tokens):
     return tokens
 
 
-@generate.also_right(
+@generate.accepted_alternative(
     "The new tokens are gathered in a list and put together once at the end: no long tensor is copied at "
     "each step."
 )
@@ -32,7 +32,7 @@ def gathered_in_a_list(step, tokens, new_tokens):
         return torch.cat(pieces, dim=1)
 
 
-@generate.also_right
+@generate.accepted_alternative
 def into_a_tensor_made_before(step, tokens, new_tokens):
     length = tokens.shape[1]
     result = tokens.new_zeros(len(tokens), length + new_tokens)
@@ -50,7 +50,7 @@ def into_a_tensor_made_before(step, tokens, new_tokens):
     return result
 
 
-@generate.also_right
+@generate.accepted_alternative
 def prompt_first_then_a_loop(step, tokens, new_tokens):
     if new_tokens == 0:
         return tokens
@@ -65,7 +65,7 @@ def prompt_first_then_a_loop(step, tokens, new_tokens):
     return torch.hstack(pieces)
 
 
-@generate.also_right
+@generate.accepted_alternative
 def by_calling_itself(step, tokens, new_tokens):
     def further(ids, cache, left):
         if left == 0:
@@ -78,7 +78,7 @@ def by_calling_itself(step, tokens, new_tokens):
     return torch.cat([tokens, *further(tokens, None, new_tokens)], dim=-1)
 
 
-@generate.also_right
+@generate.accepted_alternative
 def by_comparing_with_the_maximum(step, tokens, new_tokens):
     ids, cache, texts = tokens, None, tokens.tolist()
     for _ in range(new_tokens):

@@ -8,7 +8,7 @@ from .attention_checks import FLOATS, SIZES, calls, formula
 from .is_correct import is_correct
 
 
-@is_correct.also_right
+@is_correct.accepted_alternative
 def on_random_calls(attention):
     """Calls whose sizes, masks and left-out arguments are drawn, twelve of them."""
     chance = random.Random(4)
@@ -49,7 +49,7 @@ def _survives(attention, given, mask):
     return True
 
 
-@is_correct.also_right
+@is_correct.accepted_alternative
 def question_by_question(attention):
     """Every question is put, and only then the answer is given."""
     passed = []

@@ -8,7 +8,7 @@ import torch.nn as nn
 from .grouped_query_attention import Right, grouped_query_attention
 
 
-@grouped_query_attention.also_right(
+@grouped_query_attention.accepted_alternative(
     "Nothing is copied: the queries get an axis for their group, and one key/value head is broadcast over"
     " it. This is what saves memory where keys come from a cache. (Only this step is shown.)"
 )
@@ -32,7 +32,7 @@ class ByBroadcasting(Right):
         return weights @ value, weights
 
 
-@grouped_query_attention.also_right(
+@grouped_query_attention.accepted_alternative(
     "Named axes tell the group g from the key/value head k: the keys have no g, so they are shared by all"
     " of it. (Only this step is shown.)"
 )
@@ -49,7 +49,7 @@ class ByEinsum(Right):
         return torch.einsum("bkgqt,bktd->bkgqd", parted, value).flatten(1, 2), weights
 
 
-@grouped_query_attention.also_right
+@grouped_query_attention.accepted_alternative
 class ByExpanding(Right):
     def share(self, x):
         groups = self.num_heads // self.num_kv_heads
@@ -57,7 +57,7 @@ class ByExpanding(Right):
         return x[:, :, None].expand(batch, heads, groups, length, size).reshape(batch, -1, length, size)
 
 
-@grouped_query_attention.also_right
+@grouped_query_attention.accepted_alternative
 class ByIndex(Right):
     def share(self, x):
         return x[:, torch.arange(self.num_heads) * self.num_kv_heads // self.num_heads]
@@ -66,7 +66,7 @@ class ByIndex(Right):
         return torch.where(mask, weights, torch.zeros_like(weights))
 
 
-@grouped_query_attention.also_right
+@grouped_query_attention.accepted_alternative
 class HeadByHead(Right):
     def attend(self, query, key, value, mask):
         outputs, tables = [], []
@@ -80,7 +80,7 @@ class HeadByHead(Right):
         return torch.stack(outputs, 1), torch.stack(tables, 1)
 
 
-@grouped_query_attention.also_right
+@grouped_query_attention.accepted_alternative
 class SharesTheWeights(Right):
     """Repeats the rows of the projections instead of their results: every query head gets keys of its own."""
 

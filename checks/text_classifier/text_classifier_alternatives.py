@@ -41,7 +41,7 @@ class _Classifier(nn.Module):
         return self.look(self.embed(input_ids), mask)[1]
 
 
-@text_classifier.also_right
+@text_classifier.accepted_alternative
 class EverythingNamed(_Classifier):
     def __init__(self, vocab_size, embed_dim, num_classes, attention, positional=None):
         super().__init__(vocab_size, embed_dim, num_classes, attention)
@@ -60,7 +60,7 @@ class EverythingNamed(_Classifier):
         return self.attention(query=x, mask=mask)[-1]
 
 
-@text_classifier.also_right(
+@text_classifier.accepted_alternative(
     "Reads the first place at the very end: all places are classified, and one is taken. Good where you "
     "want an answer for each token later; wasteful here. (embed is your embeddings with their positions.)"
 )
@@ -70,7 +70,7 @@ class AllPlacesThenTheFirst(_Classifier):
         return self.final(torch.relu(self.fc1(output)))[:, 0, :]
 
 
-@text_classifier.also_right(
+@text_classifier.accepted_alternative(
     "Keeps the weights of the last call, so that a picture costs no second pass. Convenient for a plot; "
     "in a model that is saved or run in parallel, state between calls is trouble."
 )
@@ -84,7 +84,7 @@ class RemembersItsWeights(_Classifier):
         return self.weights
 
 
-@text_classifier.also_right
+@text_classifier.accepted_alternative
 class OnlyTheFirstQueryAsks(_Classifier):
     def forward(self, input_ids, mask=None):
         x = self.embed(input_ids)
@@ -92,7 +92,7 @@ class OnlyTheFirstQueryAsks(_Classifier):
         return self.decide(output.squeeze(1))
 
 
-@text_classifier.also_right
+@text_classifier.accepted_alternative
 class AddsPositionsFromWithin(_Classifier):
     def run(self, input_ids, mask):
         x = F.embedding(input_ids, self.embedding.weight, padding_idx=0)

@@ -8,7 +8,7 @@ from .blocks import finish, hidden, in_blocks, scores_of, start_of
 from .flash_attention import flash_attention
 
 
-@flash_attention.also_right(
+@flash_attention.accepted_alternative(
     "All keys at once for a block of queries: no merging at all, and short. Memory grows with the text, as "
     "a row of blocks."
 )
@@ -25,7 +25,7 @@ def a_row_of_blocks(query, key, value, block_size, causal=False):
     return torch.cat(outputs, dim=-2), torch.cat(logarithms, dim=-1)
 
 
-@flash_attention.also_right(
+@flash_attention.accepted_alternative(
     "Keys outside, queries inside: each block of keys is fetched once, and the sums of all queries are "
     "kept. Ring attention does this between machines."
 )
@@ -57,7 +57,7 @@ def _added(state, scores, value):
     return old[..., None] * sums + weights @ value, largest, old * total + weights.sum(dim=-1)
 
 
-@flash_attention.also_right
+@flash_attention.accepted_alternative
 def backwards_through_the_keys(query, key, value, block_size, causal=False):
     outputs, logarithms = [], []
     for block, first in zip(
@@ -81,7 +81,7 @@ def backwards_through_the_keys(query, key, value, block_size, causal=False):
     return [torch.cat(outputs, -2), torch.cat(logarithms, -1)]
 
 
-@flash_attention.also_right
+@flash_attention.accepted_alternative
 def by_logarithms(query, key, value, block_size, causal=False):
     def add(state, scores, some):
         mean, logarithm, _ = state
@@ -94,7 +94,7 @@ def by_logarithms(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size, causal, adds=add, ends=lambda state: state[:2])
 
 
-@flash_attention.also_right
+@flash_attention.accepted_alternative
 def text_by_text(query, key, value, block_size, causal=False):
     if query.dim() == 2:
         return in_blocks(query, key, value, block_size, causal)
