@@ -61,7 +61,11 @@ class _NoShell:
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
 _FROM = re.compile(r"^[ \t]*from[ \t]+([\w.]+)[ \t]+import\b", re.MULTILINE)
 # What is imported only at first use, and slowly.
-_COMES_LATER = {"torch.optim": "torch._dynamo", "matplotlib": "matplotlib.backends.backend_agg"}
+_COMES_LATER = {
+    "torch": "torch.fx.experimental.symbolic_shapes",  # by the first backward pass, with all of sympy
+    "torch.optim": "torch._dynamo",
+    "matplotlib": "matplotlib.backends.backend_agg",
+}
 
 
 def imported_modules(code: str) -> set[str]:
