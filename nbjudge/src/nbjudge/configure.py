@@ -6,13 +6,13 @@ from typing import Any
 
 # What nbgrader runs over a submission by default, with its own two steps exchanged. They are named, not
 # imported: code that only wants to know where the folders are need not wait for them.
-SANITIZE = ("nbgrader.preprocessors.OverwriteKernelspec", "nbgrader.preprocessors.CheckCellMetadata")
+SANITIZE = ("nbgrader.preprocessors.OverwriteKernelspec", "nbjudge.nbgrader_hooks.CheckMetadata")
 AUTOGRADE = (
     "nbgrader.preprocessors.IgnorePattern",
     "nbgrader.preprocessors.LimitOutput",
     "nbgrader.preprocessors.SaveAutoGrades",
     "nbgrader.preprocessors.AssignLatePenalties",
-    "nbgrader.preprocessors.CheckCellMetadata",
+    "nbjudge.nbgrader_hooks.CheckMetadata",
 )
 MERGE, RUN = "nbjudge.nbgrader_hooks.MergeSubmission", "nbjudge.nbgrader_hooks.RunAndJudge"
 # By the last word of their names: done by this package's own two steps.

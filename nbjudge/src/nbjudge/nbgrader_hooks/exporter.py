@@ -9,6 +9,7 @@ from typing import Any
 import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbconvert.exporters.exporter import ResourcesDict
+from traitlets import Bool
 from traitlets.log import get_logger
 
 from nbjudge.course.assignment_forms import answer_cells
@@ -51,6 +52,8 @@ class SubmissionExporter(NotebookExporter):
 
     handed_in: HandedIn
     files_beside: dict[str, bytes]
+    # nbconvert validates a notebook after the last preprocessor, not after each one.
+    optimistic_validation = Bool(True).tag(config=True)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import nbformat
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
-from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.preprocessors import CheckCellMetadata, NbGraderPreprocessor
 from traitlets.config import Config
 
 from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin
@@ -39,6 +40,7 @@ from nbjudge.submission.merge import has_cell_ids, merge_submission
 
 LONGEST_SMALL_FILE = 1_000  # bytes
 NOTICE = "<p><strong>From the grader:</strong> {}</p>"
+_VALID: set[str] = set()  # nbgrader's metadata of notebooks, as JSON
 _FORMS: dict[Path, tuple[tuple[int, str, str], NotebookNode]] = {}  # by source notebook
 
 
@@ -63,6 +65,20 @@ class MergeSubmission(NbGraderPreprocessor):  # type: ignore[misc]
                 del notice["id"]
             merged.cells.insert(0, notice)
         return merged, resources
+
+
+class CheckMetadata(CheckCellMetadata):  # type: ignore[misc]
+    """nbgrader's `CheckCellMetadata`, which checks the same metadata once per process.
+
+    They are the assignment's, not the student's, so that all notebooks of a class have the same.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
+        metadata = json.dumps([(cell.cell_type, cell.metadata.get("nbgrader")) for cell in nb.cells])
+        if metadata not in _VALID:
+            super().preprocess(nb, resources)
+            _VALID.add(metadata)
+        return nb, resources
 
 
 class RunAndJudge(JudgingSettings):
@@ -152,8 +168,8 @@ def graded_form(assignment: Assignment, config: Config) -> NotebookNode:
     """The graded form of an assignment, made once per class because automatic tests start a kernel."""
     source = assignment.source_path
     # The formgrader lives on while the author edits the source or the settings. How notebooks are run
-    # has no part in the form, and is another function for each submission of a class graded at once.
-    settings = {name: section for name, section in config.items() if name != "RunAndJudge"}
+    # has no part in the form. Reading a section that is not there makes an empty one.
+    settings = {name: section for name, section in config.items() if section and name != "RunAndJudge"}
     judged = assignment.exercise_of_cell
     made_of = (source.stat().st_mtime_ns, repr(settings), repr(judged))
     if source not in _FORMS or _FORMS[source][0] != made_of:

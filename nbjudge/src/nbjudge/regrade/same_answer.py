@@ -57,7 +57,7 @@ def answers_of(cells: Sequence[Mapping[str, Any]], files: Mapping[str, bytes]) -
             source = _text(cell.get("source"))
             placed += [
                 _Placed(each, by_student, len(answers), number, given, source)
-                for each in statements_of(source) or [Statement("")]
+                for each in statements_of(source) or (Statement(""),)
             ]
             given += not by_student
     return answers

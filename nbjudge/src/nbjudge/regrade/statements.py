@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from symtable import SymbolTable
 
 from nbjudge.parsing import parsed, symbols
@@ -46,14 +47,15 @@ class Statement:
     is_opaque: bool = False  # it may change any name
 
 
-def statements_of(source: str) -> list[Statement]:
+@lru_cache(maxsize=256)  # most cells are the assignment's, and the same for the whole class
+def statements_of(source: str) -> tuple[Statement, ...]:
     """The statements of a cell. One that is not all Python, such as magics, is one opaque statement."""
     try:
         if len(source) > LONGEST_PARSED:
             raise ValueError("too long")
-        return [_statement(node) for node in parsed(source).body]
+        return tuple(_statement(node) for node in parsed(source).body)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return [Statement(source.strip(), is_opaque=True)] if source.strip() else []
+        return (Statement(source.strip(), is_opaque=True),) if source.strip() else ()
 
 
 def _statement(node: ast.stmt) -> Statement:
