@@ -31,6 +31,9 @@ USED = {
     # Numbers backward passes, no matter what starts them.
     "torch._C._current_graph_task_id": "torch/watching.py",
     "torch.autograd.Variable._execution_engine": "torch/watching.py",
+    # Records allocations and no operators, which the public profiler cannot.
+    "torch._C._profiler": "torch/memory.py",
+    "torch._C._autograd": "torch/memory.py",
     # Imported ahead, as torch imports it later, inside a notebook's time.
     "torch._subclasses.schema_check_mode": "sandbox/inside/rehearsal.py",
     # nbconvert makes folders there, and says nothing of a full disk.
