@@ -207,7 +207,7 @@ def einsum(query, key):
     "all T_q · T_k · d products are in memory at once."
 )
 def broadcast_and_sum(query, key):
-    # (..., T_q, 1, d) * (..., 1, T_k, d) -> (..., T_q, T_k, d); the sum over d leaves a score a pair.
+    # (..., T_q, 1, d) * (..., 1, T_k, d) -> (..., T_q, T_k, d); the sum over d leaves a score per pair.
     return (query.unsqueeze(-2) * key.unsqueeze(-3)).sum(dim=-1)
 
 

@@ -26,7 +26,7 @@ def square(draw):
     yield case(draw.weights(size), draw.normal(size, size))
 
 
-@context_vector.group("one token takes all, and a single token", points=1)
+@context_vector.group("all weight on one token, and a single token", points=1)
 def one_takes_all(draw):
     length, width = draw.sizes(2)
     weights = torch.zeros(length)

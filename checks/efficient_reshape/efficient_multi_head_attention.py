@@ -123,7 +123,7 @@ def own_weights(draw):
     yield case(draw.normal(batch, length, heads * head_size), build=fresh)
 
 
-@efficient_multi_head_attention.group("a width that the heads do not divide", points=1)
+@efficient_multi_head_attention.group("a width that is not divisible by the number of heads", points=1)
 def refusals(draw):
     embed_dim, heads = draw.indivisible()
     yield case(build=build(embed_dim, heads, look=()), refuses=(embed_dim, heads))

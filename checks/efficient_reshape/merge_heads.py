@@ -32,7 +32,7 @@ def not_contiguous(draw):
     yield case(draw.normal(length, heads, batch, head_size, dtype=torch.float64).permute(2, 1, 0, 3))
 
 
-@merge_heads.group("equal sizes: as many tokens, heads and numbers a head", points=1)
+@merge_heads.group("equal sizes: as many tokens, heads and numbers per head", points=1)
 def equal_sizes(draw):
     (size,) = draw.sizes(1)
     yield case(draw.normal(2, size, size, size))  # H = T = D

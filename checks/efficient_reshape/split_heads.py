@@ -35,7 +35,7 @@ def a_batch(draw):
         yield case(draw.normal(batch, length, heads * head_size), heads)
 
 
-@split_heads.group("equal sizes: as many tokens, heads and numbers a head", points=1)
+@split_heads.group("equal sizes: as many tokens, heads and numbers per head", points=1)
 def equal_sizes(draw):
     other, _ = draw.heads()
     size = next(size for size in draw.sizes(2) if size != other)
@@ -51,7 +51,7 @@ def edges(draw):
     yield case(draw.normal(batch, 1, heads * head_size), heads)
 
 
-@split_heads.group("a width that the heads do not divide", points=1)
+@split_heads.group("a width that is not divisible by the number of heads", points=1)
 def refusals(draw):
     embed_dim, heads = draw.indivisible()
     batch, length, *_ = (size for size in draw.sizes(4) if size not in (embed_dim, heads))

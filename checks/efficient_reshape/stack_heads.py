@@ -24,7 +24,7 @@ def any_size(draw):
         yield case(_heads(draw, heads, head_size, embed_dim, dtype))
 
 
-@stack_heads.group("heads that share out the embedding, H · D = E", points=1)
+@stack_heads.group("heads as wide as the embedding together, H · D = E", points=1)
 def shared_out(draw):
     heads, head_size = draw.heads()
     yield case(_heads(draw, heads, head_size, heads * head_size))

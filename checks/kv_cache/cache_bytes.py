@@ -15,7 +15,7 @@ def _model(draw, batch=None):
     return layers, texts if batch is None else batch, draw.integer(1_001, 9_999), heads, head_size
 
 
-@cache_bytes.group("a batch of texts, two bytes a number", points=1)
+@cache_bytes.group("a batch of texts, two bytes per number", points=1)
 def two_bytes(draw):
     for _ in range(3):
         yield case(*_model(draw))

@@ -182,7 +182,7 @@ def own_weights(draw):
     yield case(draw.normal(batch, new, heads * head_size), cache, build=fresh)
 
 
-@cached_attention.group("a width that cannot be shared out", points=1)
+@cached_attention.group("a width that is not divisible by the number of heads", points=1)
 def refusals(draw):
     embed_dim, heads = draw.indivisible()
     yield case(build=build(embed_dim, heads, look=()), refuses=(embed_dim, heads))

@@ -90,7 +90,7 @@ class WithoutHelpers(nn.Module):
         super().__init__()
         head_size, rest = divmod(embed_dim, num_heads)
         if rest != 0:
-            raise ValueError(f"{num_heads} heads cannot share out a width of {embed_dim}")
+            raise ValueError(f"{num_heads} heads do not divide a width of {embed_dim}")
         self.num_heads, self.head_size = num_heads, head_size
         self.query = nn.Linear(embed_dim, embed_dim, bias)
         self.key = nn.Linear(embed_dim, embed_dim, bias)

@@ -145,7 +145,7 @@ def own_weights(draw):
     yield case(draw.normal(batch, length, heads * head_size), build=fresh)
 
 
-@grouped_query_attention.group("heads that cannot be shared out", points=1)
+@grouped_query_attention.group("query heads that are not divisible by the key/value heads", points=1)
 def refusals(draw):
     embed_dim, heads = draw.indivisible()
     yield case(build=build(embed_dim, heads, heads, look=()), refuses=(embed_dim, heads))

@@ -118,7 +118,7 @@ def nothing_to_attend_to(draw):
     yield _hidden_above(draw)
 
 
-@multi_head_attention.group("widths that cannot be shared out", points=1)
+@multi_head_attention.group("widths that are not divisible by the number of heads", points=1)
 def refusals(draw):
     for _ in range(2):
         width, heads = draw.indivisible()
@@ -151,7 +151,7 @@ class _Layer(nn.Module):
 
     def share_out(self, embed_dim, num_heads):
         if embed_dim % num_heads != 0:
-            raise ValueError(f"{embed_dim} numbers cannot be shared out among {num_heads} heads")
+            raise ValueError(f"{embed_dim} numbers cannot be divided among {num_heads} heads")
 
     def head(self, embed_dim, head_size, bias):
         return AttentionHead(embed_dim, head_size, bias)

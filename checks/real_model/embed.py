@@ -131,7 +131,7 @@ def unequal_lengths(draw):
     yield _case(draw, (1, *draw.sizes(2), 1), torch.float64, blocks=3)
 
 
-@embed.group("no block, one block, a longer text than the tokenizer allows, an empty text", points=1)
+@embed.group("no block, one block, a text beyond the tokenizer's limit, an empty text", points=1)
 def edges(draw):
     yield _case(draw, draw.sizes(3), blocks=0)
     yield _case(draw, draw.sizes(2), torch.float64, blocks=1)

@@ -77,7 +77,7 @@ def own_weights(draw):
     yield case(draw.normal(batch, length, heads * head_size), build=fresh)
 
 
-@rotary_attention.group("a text at once, without a mask", points=1)
+@rotary_attention.group("a whole text in one call, without a mask", points=1)
 def without_a_mask(draw):
     for double in (False, True):
         yield _draw_case(draw, double=double)
@@ -137,7 +137,7 @@ def nothing_to_attend_to(draw):
     yield case(x, mask=torch.ones(1, 1, dtype=torch.bool), build=layer)
 
 
-@rotary_attention.group("widths and head sizes that cannot be", points=1)
+@rotary_attention.group("widths and head sizes that are refused", points=1)
 def refusals(draw):
     width, heads = draw.indivisible()
     yield case(build=build(width, heads, look=()), refuses=(width, heads))

@@ -35,7 +35,7 @@ def several_heads(draw):
         yield case(*_weight(draw, dtype))
 
 
-@to_halves.group("equal sizes: square weights, as many heads as numbers a head", points=1)
+@to_halves.group("equal sizes: square weights, as many heads as numbers per head", points=1)
 def equal_sizes(draw):
     weight, heads = _weight(draw, square=True)
     yield case(weight, heads)

@@ -21,7 +21,7 @@ text_classifier = Exercise(
 
 
 class _Sizes:
-    """The sizes of one case, all different: E is shared out among the heads."""
+    """The sizes of one case, all different: E is divided among the heads."""
 
     def __init__(self, draw):
         self.heads, head_size, self.batch, self.classes, one, other = draw.heads(4)
