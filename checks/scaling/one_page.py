@@ -20,7 +20,7 @@ def scaled_dot_product_attention(query, key=None, value=None):
     value = key if value is None else value
     if query.shape[-1] != key.shape[-1]:
         raise ValueError(f"query has width {query.shape[-1]}, key has width {key.shape[-1]}")
-    weights = sharpen(scaled_scores(query, key), 1)  # (..., T_q, T_k)
+    weights = torch.softmax(scaled_scores(query, key), dim=-1)  # (..., T_q, T_k)
     return weights @ value, weights  # (..., T_q, d_v), (..., T_q, T_k)
 
 
