@@ -5,6 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from ipykernel.zmqshell import ZMQInteractiveShell
+from IPython.core.interactiveshell import InteractiveShell
 
 from attention_lab.errors import CourseError
 from attention_lab.maintain.build import stale
@@ -20,6 +22,7 @@ from attention_lab.maintain.hosts import (
 from attention_lab.maintain.site.front_page import front_page
 from attention_lab.maintain.site.pages import page_of
 from attention_lab.start.lessons import copy_given_files
+from attention_lab.tutor.panel import is_notebook
 from nbjudge.course.course import Course
 from nbjudge.course.notebooks import read_notebook
 
@@ -137,3 +140,10 @@ def test_binder_installs_the_projects_of_the_repository_in_the_tested_versions()
     assert (ROOT / ".binder" / next(line for line in lines if line.startswith("-c")).split()[1]).is_file()
     projects = [line for line in lines if line.startswith(".")]
     assert projects == ["./nbjudge", ".[lab]"]
+
+
+def test_a_shell_derived_from_jupyters_has_a_panel_with_buttons():
+    """Colab's shell class is one; its name is `Shell`."""
+    shell = type("Shell", (ZMQInteractiveShell,), {})
+    assert is_notebook(shell.__new__(shell))
+    assert not is_notebook(None) and not is_notebook(InteractiveShell.__new__(InteractiveShell))

@@ -7,7 +7,7 @@ from typing import Any
 from IPython import get_ipython
 from IPython.display import display
 
-from attention_lab.tutor.panel import BUTTONS, NOTEBOOK
+from attention_lab.tutor.panel import BUTTONS, is_notebook
 
 WAITING = "One moment …"
 
@@ -15,8 +15,7 @@ WAITING = "One moment …"
 def show_with_buttons(look: Any) -> None:
     """Display the panel of a `Look`; where the frontend is a notebook, with its buttons."""
     display({"text/html": look._repr_html_(), "text/plain": repr(look)}, raw=True)
-    shell = get_ipython()
-    if shell is not None and shell.__class__.__name__ == NOTEBOOK:
+    if is_notebook(get_ipython()):
         buttons = _buttons(look)
         if buttons is not None:
             display(buttons)

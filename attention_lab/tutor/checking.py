@@ -121,7 +121,7 @@ def notebook_begins() -> None:
     Without a tutor, the first `check` will say so.
     """
     shell = get_ipython()
-    if shell is None or shell.__class__.__name__ != panel.NOTEBOOK:
+    if shell is None or not panel.is_notebook(shell):
         return
     _connection.last_words = Memory.around(Path.cwd()).last_words
     with suppress(TutorMissing):

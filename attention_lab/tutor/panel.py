@@ -27,6 +27,11 @@ NOTEBOOK = "ZMQInteractiveShell"  # the shell that has cells, and a page to show
 PICTURE, ATTRIBUTE = re.compile("<img [^>]*>"), re.compile('([a-z]+)="([^"]*)"')
 
 
+def is_notebook(shell: object) -> bool:
+    """Whether the shell has cells and a page for panels: Jupyter's, or one derived from it as in Colab."""
+    return any(kind.__name__ == NOTEBOOK for kind in type(shell).__mro__)
+
+
 def panel_html(reply: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
     """Show the result of a check: the findings, and which groups of cases agree unless all of them do."""
     sentences = "".join(_finding_html(finding) for finding in reply["findings"])

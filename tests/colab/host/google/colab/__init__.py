@@ -1,0 +1,1 @@
+"""Stands for the package by which libraries recognise Colab."""
