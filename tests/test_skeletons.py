@@ -22,6 +22,7 @@ from nbjudge.course.folders import read_folders
 from nbjudge.errors import CourseError
 from nbjudge.skeletons.assignment import new_assignment
 from nbjudge.skeletons.exercise import new_exercise
+from nbjudge.skeletons.python_files import with_import
 
 pytestmark = pytest.mark.integration
 
@@ -194,14 +195,42 @@ def test_this_courses_skeletons_are_laid_out_as_its_code_is(grown):
     run_in(root, sys.executable, "-m", "ruff", "format", "--check", *paths)
 
 
+def test_the_visible_tests_are_in_a_module_beside_the_notebook(grown):
+    root, _ = grown
+    folder = root / "source" / FRESH
+    tests = (folder / "lesson_tests.py").read_text()
+    assert "from attention_lab.examples import example, refuses, with_weights\n" in tests
+    assert re.findall("^def (.*)\\(", tests, re.MULTILINE) == [f"test_{NAME}", "test_SlidingWindowAttention"]
+    cells = {cell.id: cell for cell in nbformat.read(folder / f"{STEM}.ipynb", as_version=4).cells}
+    assert f"from lesson_tests import test_{NAME}, test_SlidingWindowAttention\n" in cells["setup"].source
+    assert cells[f"test_{NAME}"].source.startswith(f"test_{NAME}({NAME})\n### BEGIN HIDDEN TESTS\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import torch\n\nx = 1", "import torch\nfrom tests import b\n\nx = 1"),
+        ("from tests import c, A\n", "from tests import A, b, c\n"),
+        ("from tests import (\n    c,\n)\n", "from tests import b, c\n"),
+        ("x = 1", "from tests import b\nx = 1"),
+        ("from tests import b\n", "from tests import b\n"),
+    ],
+)
+def test_a_name_joins_the_import(code, expected):
+    assert with_import(code, "tests", ["b"]) == expected
+
+
+def test_a_long_import_is_written_over_several_lines():
+    names = [f"test_{letter * 20}" for letter in "abcdef"]
+    code = with_import("import math\n", "lesson_tests", names)
+    assert code == "import math\nfrom lesson_tests import (\n" + "".join(f"    {n},\n" for n in names) + ")\n"
+    assert with_import(code, "lesson_tests", names[:1]) == code
+
+
 def test_a_layer_is_asked_as_this_course_asks_layers(grown):
     root, _ = grown
     checks = (root / "checks" / STEM / "sliding_window_attention.py").read_text()
     for part in ("draw=LayerDraw", "class Right(nn.Module)", "state=state", "refuses=(width, parts)"):
         assert part in checks
-    (cell,) = (
-        cell
-        for cell in nbformat.read(root / "source" / FRESH / f"{STEM}.ipynb", as_version=4).cells
-        if cell.id == "test_SlidingWindowAttention"
-    )
-    assert "with_weights(" in cell.source and "refuses(" in cell.source
+    tests = (root / "source" / FRESH / "lesson_tests.py").read_text()
+    assert "with_weights(" in tests and "refuses(" in tests

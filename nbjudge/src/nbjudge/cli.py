@@ -16,7 +16,7 @@ from nbjudge.quick_start import skip_address_grammar
 from nbjudge.skeletons.commands import add_commands
 
 if TYPE_CHECKING:
-    from nbjudge.skeletons.form import Form
+    from nbjudge.skeletons.templates import Form
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 console = Console()
@@ -133,7 +133,7 @@ def config(
 
 
 def _generic_form() -> Form:
-    from nbjudge.skeletons.generic import GENERIC
+    from nbjudge.skeletons.templates import Form
 
     return GENERIC
 

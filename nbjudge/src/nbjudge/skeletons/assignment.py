@@ -10,19 +10,36 @@ import nbformat
 
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
-from nbjudge.skeletons.form import Form
-from nbjudge.skeletons.generic import GENERIC
+from nbjudge.skeletons.templates import Form
 from nbjudge.skeletons.vocabulary import vocabulary_of
 
 NAME = re.compile(r"(?:(\d+)_)?([a-z]\w*)", re.ASCII)
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
-def new_assignment(folders: CourseFolders, folder: str, form: Form = GENERIC) -> Path:
-    """Write an assignment's notebook, and the files that lie beside its checks; returns the notebook's path.
+def new_assignment(folders: CourseFolders, folder: str, form: Form | None = None) -> Path:
+    """Write an assignment's notebook, and the files beside it and beside its checks.
 
-    Raises CourseError where the folder is there already, or is no name for one.
+    Parameters
+    ----------
+    folders
+        The folders of the course.
+    folder
+        The name of the new folder, such as "ps2" or "02_scaling".
+    form
+        The course's templates; nbjudge's own by default.
+
+    Returns
+    -------
+    Path
+        The notebook.
+
+    Raises
+    ------
+    CourseError
+        If the folder exists, or its name is not one of an assignment.
     """
+    form = form or Form()
     named = NAME.fullmatch(folder)
     if named is None:
         raise CourseError(
@@ -31,7 +48,9 @@ def new_assignment(folders: CourseFolders, folder: str, form: Form = GENERIC) ->
     number, stem = named.groups()
     source, checks = folders.source, folders.checks / stem
     taken = [path for path in source.glob("*/*.ipynb") if path.stem == stem]
-    taken += [path for path in (source / folder, *(checks / file for file in form.files)) if path.exists()]
+    taken += [
+        path for path in (source / folder, *(checks / file for file in form.files("checks"))) if path.exists()
+    ]
     if taken:
         raise CourseError(f"{taken[0]} is there already: give the assignment a name of its own.")
     title = stem.replace("_", " ").capitalize()
@@ -40,13 +59,15 @@ def new_assignment(folders: CourseFolders, folder: str, form: Form = GENERIC) ->
         "heading": f"{int(number)} · {title}" if number else title,
         "setup": vocabulary_of(folders.checks).setup,
     }
+    opening, ending = form.assignment()
     notebook = nbformat.v4.new_notebook(
-        cells=[cell.filled(values) for cell in (*form.opening, *form.ending)], metadata={"kernelspec": KERNEL}
+        cells=[cell.filled(values) for cell in (*opening, *ending)], metadata={"kernelspec": KERNEL}
     )
     (source / folder).mkdir(parents=True)
     path = source / folder / f"{stem}.ipynb"
     nbformat.write(notebook, path)
-    for file, text in form.files.items():
-        checks.mkdir(parents=True, exist_ok=True)
-        (checks / file).write_text(Template(text).substitute(values))
+    for place, beside in (("checks", checks), ("source", path.parent)):
+        for file, text in form.files(place).items():
+            beside.mkdir(parents=True, exist_ok=True)
+            (beside / file).write_text(Template(text).substitute(values))
     return path

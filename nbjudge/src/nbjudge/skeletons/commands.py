@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 if TYPE_CHECKING:  # it imports what takes long
-    from nbjudge.skeletons.form import Form
+    from nbjudge.skeletons.templates import Form
 
 
 def add_commands(app: typer.Typer, form: Callable[[], Form]) -> None:

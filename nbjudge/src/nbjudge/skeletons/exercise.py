@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
 
@@ -13,50 +13,83 @@ import nbformat
 from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import CourseError
-from nbjudge.skeletons.form import Cell, ExerciseForm, Form
-from nbjudge.skeletons.generic import CLOSING, GENERIC
-from nbjudge.skeletons.page import with_answer
+from nbjudge.skeletons.python_files import with_answer, with_import, with_test
+from nbjudge.skeletons.templates import Cell, Form
 from nbjudge.skeletons.vocabulary import Vocabulary, vocabulary_of
 
+CLOSING = "## What you now have"  # begins the text behind the exercises
+LAYER_VALUES = {
+    "weights": "draw.normal(width, width, dtype=dtype) / width**0.5",
+    "floats": "(torch.float32, torch.float64)",
+    "two_sizes": "draw.sizes(2)",
+    "four_sizes": "draw.sizes(4)",
+    "uncut": "parts, size = draw.sizes(2)\n    width = parts * size + 1",
+}
+LAYER_IMPORTS = "import torch.nn as nn"
 
-def new_exercise(assignment: Assignment, name: str, form: Form = GENERIC) -> tuple[Path, Path]:
-    """Add an exercise behind the others; the paths of the notebook and of the new checks.
 
-    A name that begins with a capital is that of a layer. Raises CourseError where the name is none for a
-    function or a class, or is taken.
+def new_exercise(assignment: Assignment, name: str, form: Form | None = None) -> tuple[Path, Path]:
+    """Add an exercise behind the others.
+
+    Parameters
+    ----------
+    assignment
+        The notebook that gets the exercise.
+    name
+        The name of its function, or of a layer if it begins with a capital.
+    form
+        The course's templates; nbjudge's own by default.
+
+    Returns
+    -------
+    tuple of Path
+        The notebook and the file of the new checks.
+
+    Raises
+    ------
+    CourseError
+        If the name is not one of a function or class, or is taken.
     """
+    form = form or Form()
     words = vocabulary_of(assignment.course.folders.checks)
-    exercise = _form_of(name, form, words)
+    kind = _kind_of(name, words)
+    is_layer = kind == "layer"
     variable = _small_letters(name)
     _see_that_it_is_free(assignment, name, variable)
     checks = assignment.checks_path
     file = checks / f"{variable}.py"
-    values = words.values(layer=exercise is form.layer) | dict(exercise.values)
+    values = words.values(layer=is_layer) | (LAYER_VALUES | dict(form.layer_values) if is_layer else {})
     values |= {"name": name, "variable": variable, "with_hyphens": name.replace("_", "-")}
-    _add_cells(assignment, form, exercise, values)
+    cells = form.cells(f"{kind}.cells")
+    _add_cells(assignment, form, cells, values)
     checks.mkdir(parents=True, exist_ok=True)
     if not (checks / "__init__.py").exists():
         (checks / "__init__.py").write_text("")
-    file.write_text(Template(exercise.checks).substitute(values))
+    file.write_text(Template(form.text(f"{kind}_checks.py.txt")).substitute(values))
     page = checks / form.page
     if form.page and page.exists():
-        (answer,) = (cell.filled(values).source for cell in exercise.cells if cell.kind == "answer")
-        page.write_text(with_answer(page.read_text(), answer, exercise.page_imports))
+        (answer,) = (cell.filled(values).source for cell in cells if cell.kind == "answer")
+        page.write_text(with_answer(page.read_text(), answer, LAYER_IMPORTS if is_layer else ""))
+    tests = assignment.source_path.with_name(form.tests)
+    if form.tests and tests.exists():
+        test = Template(form.text(f"{kind}_test.py.txt")).substitute(values)
+        tests.write_text(with_test(tests.read_text(), test))
     return assignment.source_path, file
 
 
-def _form_of(name: str, form: Form, words: Vocabulary) -> ExerciseForm:
+def _kind_of(name: str, words: Vocabulary) -> str:
+    """Return "function" or "layer"."""
     if not name.isidentifier() or keyword.iskeyword(name):
         raise CourseError(f"{name!r} is no name for a function: write letters, digits and _.")
     if not name[0].isupper():
-        return form.function
+        return "function"
     if not words.torch:
         raise CourseError(
             f"{name!r} is the name of a class, and there is a skeleton of one only for torch, which no check "
             "of this course imports: begin with a function's name, in small letters. `build` of "
             "nbjudge.authoring asks a class of another kind."
         )
-    return form.layer
+    return "layer"
 
 
 def _small_letters(name: str) -> str:
@@ -76,22 +109,29 @@ def _see_that_it_is_free(assignment: Assignment, name: str, variable: str) -> No
         raise CourseError(f"{file} is there already: move it away, or choose another name.")
 
 
-def _add_cells(assignment: Assignment, form: Form, exercise: ExerciseForm, values: Mapping[str, str]) -> None:
+def _add_cells(
+    assignment: Assignment, form: Form, new_cells: Sequence[Cell], values: Mapping[str, str]
+) -> None:
     notebook = read_notebook(assignment.source_path)
     texts = [cell.source if cell.cell_type == "markdown" else "" for cell in notebook.cells]
-    last = {cell.id for cell in form.ending}
+    last = {cell.id for cell in form.assignment()[1]}
     ids = [cell.get("id") for cell in notebook.cells]
     behind = (at for at, text in enumerate(texts) if text.startswith(CLOSING) or ids[at] in last)
     place = next(behind, len(texts))
     of_assignment = re.match(r"0*(\d+)_", assignment.folder)
     count = sum(len(re.findall(r"^## Exercise ", text, re.MULTILINE)) for text in texts) + 1
     number = f"{of_assignment.group(1)}.{count}" if of_assignment else str(count)
-    cells = list(exercise.cells)
+    cells = list(new_cells)
     if not any(values["library"] in cell.source for cell in notebook.cells):
-        cells.insert(1, Cell("$name-imports", "$library", "given"))
+        cells.insert(1, Cell("given", "$name-imports", "$library"))
     filled = [cell.filled({**values, "number": number}) for cell in cells]
     if (notebook.nbformat, notebook.nbformat_minor) < (4, 5):  # from before cells had ids
         for cell in filled:
             del cell["id"]
     notebook.cells[place:place] = filled
+    if form.tests:
+        set_up = next((cell for cell in notebook.cells if cell.cell_type == "code"), None)
+        if set_up is not None:
+            module = form.tests.removesuffix(".py")
+            set_up.source = with_import(set_up.source, module, [f"test_{values['name']}"])
     nbformat.write(notebook, assignment.source_path)
