@@ -231,16 +231,17 @@ def _course() -> Course:
 def _add_the_graders_commands() -> None:
     """Add the grader's commands; in a class's zip, commands that say that they are for instructors."""
     if importlib.util.find_spec("attention_lab.maintain") is None:
-        checking = ("try", "visible", "questions", "new-lesson", "new-exercise")
+        checking = ("try", "visible", "coverage", "questions", "new-lesson", "new-exercise")
         for name in ("grade", "regrade", "report", *checking):
             app.command(name, hidden=True, context_settings={"ignore_unknown_options": True})(_not_here)
         return
-    from nbjudge.cli import grade, questions, regrade_answer, report, try_checks, visible
+    from nbjudge.cli import coverage, grade, regrade_answer, report, try_checks, visible
     from nbjudge.skeletons.commands import add_commands
 
     add_commands(app, _this_courses_form)
     app.command("try")(try_checks)
-    app.command()(questions)
+    app.command()(coverage)
+    app.command("questions", hidden=True)(coverage)  # its earlier name
     app.command()(visible)
     app.command()(grade)
     app.command("regrade")(regrade_answer)

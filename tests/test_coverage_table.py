@@ -1,7 +1,8 @@
-"""docs/judge.md holds the table of questions as the checks are, and nothing in it is blank."""
+"""docs/judge.md holds the coverage table of the checks as they are."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,48 +11,42 @@ from rich.console import Console
 from nbjudge.authoring import Exercise, case
 from nbjudge.course.course import open_course
 from nbjudge.errors import CourseError
-from nbjudge.preflight.questions import blanks, rows_of, table, write_into
-from nbjudge.preflight.relations import reasons
+from nbjudge.preflight.coverage import coverage_table, rows_of, write_into
+from nbjudge.preflight.relations import RELATIONS, coverage_of
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(scope="module")
-def rows():
-    return rows_of(open_course(ROOT).assignments.values(), Console(quiet=True))
-
-
-def test_nothing_is_blank(rows):
-    assert list(blanks(rows)) == []
-
-
-def test_the_page_is_up_to_date(rows, tmp_path):
+def test_the_page_is_up_to_date(tmp_path):
+    """A relation that an exercise no longer covers shows in the page's diff."""
+    rows = rows_of(open_course(ROOT).assignments.values(), Console(quiet=True))
     page = tmp_path / "judge.md"
     page.write_text((ROOT / "docs" / "judge.md").read_text())
-    write_into(page, table(rows))
+    write_into(page, coverage_table(rows))
     assert page.read_text() == (ROOT / "docs" / "judge.md").read_text()
 
 
-def test_no_reason_is_given_for_what_is_asked(rows):
-    """Such a reason was true once: it would mislead anyone who reads the checks."""
-    for exercise, row in rows:
-        assert set(exercise.not_asked) <= {name for name, reason in row.items() if reason}, exercise.name
-
-
-def test_a_question_that_no_one_asks_or_explains_is_named():
-    exercise = Exercise("double", results=("twice",))
-
-    @exercise.group("numbers", points=1)
-    def numbers(draw):
-        yield case(draw.normal(3, 4))
-
+@pytest.fixture
+def double():
     def double(x):
         if x.ndim == 0:
             raise ValueError
         return 2 * x
 
-    row = reasons(exercise, double)
-    assert {name for name, reason in row.items() if reason == ""} == {
+    return double
+
+
+def exercise_with(cases):
+    exercise = Exercise("double", results=("twice",))
+    exercise.group("numbers", points=1)(cases)
+    return exercise
+
+
+def test_what_is_covered_what_is_not_and_what_does_not_apply(double):
+    row = coverage_of(exercise_with(lambda draw: [case(draw.normal(3, 4))]), double)
+    found = {coverage: {name for name in row if row[name] == coverage} for coverage in row.values()}
+    assert found["covered"] == {"values", "unequal sizes", "second call", "arguments unchanged"}
+    assert found["not covered"] == {
         "dtypes",
         "leading axes",
         "equal sizes",
@@ -59,9 +54,19 @@ def test_a_question_that_no_one_asks_or_explains_is_named():
         "gradients",
         "refusal",
     }
-    assert row["values"] is row["second call"] is row["arguments unchanged"] is None
-    assert row["mode"] == "no module"
-    assert len(list(blanks([(exercise, row)]))) == 6
+    assert found["does not apply"] == {"empty rows", "mode", "step not allowed"}
+
+
+def test_another_case_covers_more(double):
+    cases = [((3, 4), "float64"), ((5, 5), "float32")]
+    exercise = exercise_with(lambda draw: [case(draw.normal(*shape, dtype=dtype)) for shape, dtype in cases])
+    row = coverage_of(exercise, double)
+    assert row["dtypes"] == row["equal sizes"] == "covered"
+    table = coverage_table([(exercise, row)])
+    header, _, line, counts, _, legend = table.splitlines()
+    assert Counter(line)["✓"] == 6 and Counter(line)["○"] == 4 and Counter(line)["–"] == 3
+    assert counts.startswith("| **covered** | 1 of 1 | 1 of 1 | 0 of 1 |") and "not covered" in legend
+    assert header.count("|") == len(RELATIONS) + 2
 
 
 def test_a_page_without_a_place_for_it_is_said_in_a_sentence(tmp_path):

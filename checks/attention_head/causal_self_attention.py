@@ -15,7 +15,6 @@ from attention_lab.authoring import (
     build,
     case,
 )
-from attention_lab.authoring.not_asked import FIXED_AXES
 
 causal_self_attention = Exercise(
     "CausalSelfAttention",
@@ -24,7 +23,6 @@ causal_self_attention = Exercise(
     weights=1,
     not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
-    not_asked={"leading axes": FIXED_AXES},
 )
 
 

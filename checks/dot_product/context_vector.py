@@ -3,13 +3,11 @@
 import torch
 
 from attention_lab.authoring import FLOATS, Exercise, case
-from attention_lab.authoring.not_asked import FIXED_AXES, LINEAR
 
 context_vector = Exercise(
     "context_vector",
     results=("context",),
     axes=(("value width",),),
-    not_asked={"leading axes": FIXED_AXES, "large values": LINEAR},
 )
 
 

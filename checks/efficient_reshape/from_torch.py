@@ -4,12 +4,10 @@ import torch
 import torch.nn as nn
 
 from attention_lab.authoring import Exercise, case, made_by
-from attention_lab.authoring.not_asked import COPIES, FIXED_AXES
 
 from_torch = Exercise(
     "from_torch",
     results=("state_dict",),
-    not_asked={"leading axes": FIXED_AXES, "large values": COPIES, "gradients": "a state_dict carries none"},
 )
 
 

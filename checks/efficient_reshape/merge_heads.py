@@ -3,15 +3,11 @@
 import torch
 
 from attention_lab.authoring import Exercise, case
-from attention_lab.authoring.not_asked import FIXED_AXES
 
 merge_heads = Exercise(
     "merge_heads",
     results=("merged x",),
     axes=(("batch", "tokens", "embedding"),),
-    not_asked={
-        "leading axes": FIXED_AXES,
-    },
 )
 
 

@@ -3,15 +3,11 @@
 import torch
 
 from attention_lab.authoring import FLOATS, Exercise, case
-from attention_lab.authoring.not_asked import FIXED_AXES
 
 split_heads = Exercise(
     "split_heads",
     results=("x split into heads",),
     axes=(("batch", "heads", "tokens", "head size"),),
-    not_asked={
-        "leading axes": FIXED_AXES,
-    },
 )
 
 

@@ -3,13 +3,11 @@
 import torch
 
 from attention_lab.authoring import FLOATS, Exercise, case
-from attention_lab.authoring.not_asked import COPIES, FIXED_AXES
 
 stack_heads = Exercise(
     "stack_heads",
     results=("stacked weight",),
     axes=(("heads times head size", "embedding"),),
-    not_asked={"leading axes": FIXED_AXES, "large values": COPIES},
 )
 
 

@@ -25,7 +25,6 @@ flash_backward = Exercise(
     not_allowed=(FUSED_ATTENTION, AUTOMATIC_DIFFERENTIATION),
     tolerance=SUMS_OF_PRODUCTS,
     mistakes_from=("flash_backward_mistakes", "flash_backward_mistakes_in_blocks"),
-    not_asked={"gradients": "it returns them, and is called without recording"},
 )
 
 

@@ -15,7 +15,6 @@ from attention_lab.authoring import (
     case,
     for_large_scores,
 )
-from attention_lab.authoring.not_asked import FIXED_AXES
 
 from .cached_attention_walks import in_pieces, state_of, twice, twice_without_gradients
 
@@ -33,7 +32,6 @@ cached_attention = Exercise(
         "cached_attention_mistakes_in_the_pair",
         "cached_attention_mistakes_in_what_returns",
     ),
-    not_asked={"leading axes": FIXED_AXES},
 )
 
 NAMES = ("query", "key", "value", "output")

@@ -3,19 +3,12 @@
 import torch
 
 from attention_lab.authoring import Exercise, case, made_by
-from attention_lab.authoring.not_asked import FIXED_AXES
 
 generate = Exercise(
     "generate",
     results=("tokens",),
     axes=(("batch", "tokens"),),
     mistakes_from=("generate_mistakes", "generate_mistakes_in_the_cache"),
-    not_asked={
-        "dtypes": "whole numbers go in and come out",
-        "leading axes": FIXED_AXES,
-        "large values": "logits are only compared with each other",
-        "gradients": "they are off, which is asked",
-    },
 )
 
 VOCABULARY = 40

@@ -3,14 +3,12 @@
 import torch
 
 from attention_lab.authoring import FLOATS, Exercise, LayerDraw, case
-from attention_lab.authoring.not_asked import COPIES, FIXED_AXES
 
 repeat_heads = Exercise(
     "repeat_heads",
     results=("repeated heads",),
     axes=(("batch", "heads", "tokens", "head size"),),
     draw=LayerDraw,
-    not_asked={"leading axes": FIXED_AXES, "large values": COPIES},
 )
 
 

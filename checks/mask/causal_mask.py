@@ -3,13 +3,11 @@
 import torch
 
 from attention_lab.authoring import Exercise, case
-from attention_lab.authoring.not_asked import SQUARE
 
 causal_mask = Exercise(
     "causal_mask",
     results=("mask",),
     axes=(("queries", "keys"),),
-    not_asked={"unequal sizes": SQUARE},
 )
 
 

@@ -3,10 +3,11 @@
 import torch
 
 from attention_lab.authoring import Exercise, case
-from attention_lab.authoring.not_asked import FIXED_AXES
 
 padding_mask = Exercise(
-    "padding_mask", results=("mask",), axes=(("queries", "keys"),), not_asked={"leading axes": FIXED_AXES}
+    "padding_mask",
+    results=("mask",),
+    axes=(("queries", "keys"),),
 )
 
 

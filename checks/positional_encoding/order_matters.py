@@ -3,10 +3,10 @@
 import torch
 
 from attention_lab.authoring import FLOATS, Exercise, Obfuscation, case, in_any_order
-from attention_lab.authoring.not_asked import YES_OR_NO
 
 order_matters = Exercise(
-    "order_matters", results=("answer",), not_asked={"large values": YES_OR_NO, "gradients": YES_OR_NO}
+    "order_matters",
+    results=("answer",),
 )
 
 # Each returns (B, T, E) for x (B, T, E), with the tensors that `_case` hands over.

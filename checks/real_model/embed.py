@@ -8,18 +8,12 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from attention_lab.authoring import FLOATS, Exercise, case
-from attention_lab.authoring.not_asked import FIXED_AXES
 
 embed = Exercise(
     "embed",
     results=("vectors",),
     axes=(("texts", "embedding"),),
     mistakes_from=("embed_mistakes", "embed_mistakes_in_the_surroundings"),
-    not_asked={
-        "leading axes": FIXED_AXES,
-        "large values": "rows have length 1",
-        "gradients": "the contract switches them off",
-    },
 )
 
 WORDS = [one + other for one in ("ba", "de", "ki", "lo", "mu", "sa") for other in ("na", "re", "ti", "vo")]

@@ -3,14 +3,12 @@
 import torch
 
 from attention_lab.authoring import Exercise, LayerDraw, case
-from attention_lab.authoring.not_asked import COPIES, FIXED_AXES
 
 load_block = Exercise(
     "load_block",
     results=("state_dict",),
     draw=LayerDraw,
     mistakes_from=("load_block_mistakes",),
-    not_asked={"leading axes": FIXED_AXES, "large values": COPIES, "gradients": "a state_dict carries none"},
 )
 
 # Our name of each part, and BERT's.

@@ -3,14 +3,12 @@
 import torch
 
 from attention_lab.authoring import FLOATS, Exercise, case
-from attention_lab.authoring.not_asked import FIXED_AXES, LINEAR
 
 mean_pool = Exercise(
     "mean_pool",
     results=("means",),
     axes=(("texts", "embedding"),),
     mistakes_from=("mean_pool_mistakes",),
-    not_asked={"leading axes": FIXED_AXES, "large values": LINEAR},
 )
 
 

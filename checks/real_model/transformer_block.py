@@ -16,7 +16,6 @@ transformer_block = Exercise(
     tolerance=SUMS_OF_PRODUCTS,
     draw=LayerDraw,
     mistakes_from=("transformer_block_mistakes", "transformer_block_mistakes_in_the_sums"),
-    not_asked={"large values": "the scores are those of lesson 6's given layer"},
 )
 
 PROJECTIONS = ("query", "key", "value", "output")

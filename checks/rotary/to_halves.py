@@ -3,13 +3,11 @@
 import torch
 
 from attention_lab.authoring import FLOATS, Exercise, case
-from attention_lab.authoring.not_asked import COPIES, FIXED_AXES
 
 to_halves = Exercise(
     "to_halves",
     results=("weight",),
     axes=(("rows", "inputs"),),
-    not_asked={"leading axes": FIXED_AXES, "large values": COPIES},
 )
 HEAD_SIZES = (26, 38, 44)
 ODD_SIZES = (11, 13, 15, 17)

@@ -3,7 +3,6 @@
 import torch
 
 from attention_lab.authoring import FLOATS, Exercise, LayerDraw, case
-from attention_lab.authoring.not_asked import LINEAR
 
 WIDTHS = (38, 44, 46)  # whose halves are no other size either
 
@@ -15,7 +14,6 @@ def turning(name):
         results=("turned x",),
         axes=(("tokens", "head size"),),
         draw=LayerDraw,
-        not_asked={"large values": LINEAR},
         mistakes_from=(name, "turning"),
     )
     for make, title in GROUPS.items():

@@ -13,10 +13,6 @@ from .score_variance_scatter import made_up
 score_variance = Exercise(
     "score_variance",
     results=("variance",),
-    not_asked={
-        "values": "its numbers are random: what they vary by is measured",
-        "second call": "its measured groups ask it with the same and with other seeds",
-    },
 )
 
 # What each slip turns a variance of d_k into.

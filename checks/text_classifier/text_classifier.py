@@ -3,7 +3,6 @@
 import torch
 
 from attention_lab.authoring import Exercise, LayerDraw, Tolerance, build, case
-from attention_lab.authoring.not_asked import FIXED_AXES, NO_EMPTY_TEXT, OF_OTHERS
 
 from .text_classifier_attention import EFFICIENT, NAIVE, TORCHS, attention, positions, unheard_of
 
@@ -16,7 +15,6 @@ text_classifier = Exercise(
     tolerance=Tolerance(float32=(1e-3, 2e-3)),
     draw=LayerDraw,
     mistakes_from=("text_classifier_mistakes", "text_classifier_mistakes_in_parts"),
-    not_asked={"leading axes": FIXED_AXES, "large values": OF_OTHERS, "empty rows": NO_EMPTY_TEXT},
 )
 
 

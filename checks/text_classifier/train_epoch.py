@@ -8,19 +8,11 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from attention_lab.authoring import Exercise, case
-from attention_lab.authoring.not_asked import FIXED_AXES, NO_EMPTY_TEXT, OF_OTHERS, STEP_INSTEAD
 
 train_epoch = Exercise(
     "train_epoch",
     results=("loss", "parameters"),
     mistakes_from=("train_epoch_mistakes", "train_epoch_mistakes_in_the_loss"),
-    not_asked={
-        "dtypes": "float64 tells sums from rounding, and nothing in it depends on the dtype",
-        "leading axes": FIXED_AXES,
-        "large values": OF_OTHERS,
-        "empty rows": NO_EMPTY_TEXT,
-        "gradients": STEP_INSTEAD,
-    },
 )
 
 CLASSES = 4

@@ -135,7 +135,7 @@ def config(
 def _generic_form() -> Form:
     from nbjudge.skeletons.templates import Form
 
-    return GENERIC
+    return Form()
 
 
 add_commands(app, _generic_form)
@@ -162,20 +162,18 @@ def try_checks(
 
 
 @app.command()
-def questions(
+@app.command("questions", hidden=True)  # its earlier name
+def coverage(
     assignment: Annotated[str, typer.Argument(help="One assignment or notebook; all by default.")] = "*",
     write: Annotated[
         Path | None, typer.Option(help="A Markdown page; the table goes between its two comments.")
     ] = None,
 ) -> None:
-    """Print a table of what each exercise is asked about, and why it is not asked about the rest.
-
-    Ends with 1 where something is neither asked nor explained.
-    """
+    """Print a table of what the cases of each exercise cover, such as dtypes, gradients and large values."""
     from nbjudge.course.course import find_course
-    from nbjudge.preflight.questions import show_questions
+    from nbjudge.preflight.coverage import show_coverage
 
-    raise typer.Exit(show_questions(find_course(Path.cwd()), assignment, write, console))
+    show_coverage(find_course(Path.cwd()), assignment, write, console)
 
 
 @app.command()

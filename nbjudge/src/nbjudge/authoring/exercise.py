@@ -8,7 +8,7 @@ mistakes (wrong answers with the sentence that helps) and accepted alternatives.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,7 +92,6 @@ class Exercise:
     there, and where several files hold mistakes, `mistakes_from` lists these files in their order.
     `retest_factor` is what its floating numbers are multiplied by when it is asked once more: a power of
     two, so that nothing is rounded, and one that leaves numbers which can come up.
-    `not_asked` says why a relation of the table of questions (`nbjudge.preflight.relations`) is not asked.
     `changed_arguments` says what it costs that an answer changes an argument, such as a table or a list that
     it is given: "remark" (no point: feedback says it), "one group" (the first group, in their order, that
     shows the change and whose values are right) or "all groups" (every group that shows it). None is the
@@ -110,7 +109,6 @@ class Exercise:
     cell: str = ""
     mistakes_from: tuple[str, ...] = ()
     retest_factor: float = 0.5
-    not_asked: Mapping[str, str] = field(default_factory=dict)
     changed_arguments: str | None = None
     groups: list[Group] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)

@@ -1,8 +1,8 @@
-"""The table of questions: a row for each exercise, a column for each relation that it may be asked about."""
+"""The coverage table: a row for each exercise, a column for each relation that its cases may test."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
@@ -11,47 +11,38 @@ from rich.progress import track
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import Assignment, Course
 from nbjudge.errors import CourseError
-from nbjudge.preflight.relations import RELATIONS, reasons
+from nbjudge.preflight.relations import RELATIONS, Coverage, coverage_of
 
-BEGIN, END = "<!-- questions: made by a command, see above -->", "<!-- end of questions -->"
-ASKED, BLANK = "✓", "**?**"
+BEGIN, END = "<!-- coverage: made by a command, see above -->", "<!-- end of coverage -->"
+SIGNS: dict[Coverage, str] = {"covered": "✓", "does not apply": "–", "not covered": "○"}
+LEGEND = ", ".join(f"{sign}: {coverage}" for coverage, sign in SIGNS.items())
 NO_PLACE = "{page} has no line “{begin}” with a line “{end}” below it: the table is written between the two."
 
-Row = tuple[Exercise, dict[str, str | None]]
+Row = tuple[Exercise, dict[str, Coverage]]
 
 
 def rows_of(assignments: Iterable[Assignment], console: Console) -> list[Row]:
-    """Every exercise, and why it is not asked about which relation; with a progress bar."""
+    """Return every exercise with the coverage of each relation, and show a progress bar."""
     exercises = [(assignment, each) for assignment in assignments for each in assignment.exercises.values()]
-    shown = track(exercises, "Looking at the questions", console=console, transient=True)
-    return [(each, reasons(each, assignment.reference_answer(each.name))) for assignment, each in shown]
+    shown = track(exercises, "Looking at the cases", console=console, transient=True)
+    return [(each, coverage_of(each, assignment.reference_answer(each.name))) for assignment, each in shown]
 
 
-def blanks(rows: Iterable[Row]) -> Iterator[str]:
-    """What is neither asked nor explained, each in a sentence that says how to fix it."""
-    for exercise, row in rows:
-        for relation, reason in row.items():
-            if reason == "":
-                yield (
-                    f"`{exercise.name}` is not asked about “{relation}”: add such a case, or say in its "
-                    f'Exercise why not: not_asked={{{relation!r}: "..."}}.'
-                )
-
-
-def table(rows: Iterable[Row]) -> str:
-    """The table in Markdown; a letter stands for a reason, and the reasons are listed below it."""
-    letters: dict[str, str] = {}
+def coverage_table(rows: list[Row]) -> str:
+    """Return the table in Markdown; its last row counts the exercises that a relation applies to."""
     names = [relation.name for relation in RELATIONS]
     lines = [f"| exercise | {' | '.join(names)} |", f"|---|{':-:|' * len(names)}"]
     for exercise, row in rows:
-        cells = [_cell(row[name], letters) for name in names]
-        lines.append(f"| `{exercise.name}` | {' | '.join(cells)} |")
-    listed = [f"- *{letter}*: {reason}" for reason, letter in letters.items()]
-    return "\n".join([*lines, "", f"{ASKED}: asked. Not asked, because", "", *listed])
+        lines.append(f"| `{exercise.name}` | {' | '.join(SIGNS[row[name]] for name in names)} |")
+    counts = []
+    for name in names:
+        found = [row[name] for _, row in rows]
+        counts.append(f"{found.count('covered')} of {len(found) - found.count('does not apply')}")
+    return "\n".join([*lines, f"| **covered** | {' | '.join(counts)} |", "", f"{LEGEND}."])
 
 
 def write_into(page: Path, coverage: str) -> None:
-    """Replace the text between the two comments of a page. Raises CourseError where they are missing."""
+    """Replace the text between the two comments of a page. Raises CourseError if they are missing."""
     text = page.read_text() if page.is_file() else ""
     before, begun, rest = text.partition(BEGIN)
     _, ended, after = rest.partition(END)
@@ -60,30 +51,11 @@ def write_into(page: Path, coverage: str) -> None:
     page.write_text(f"{before}{BEGIN}\n\n{coverage}\n\n{END}{after}")
 
 
-def show_questions(course: Course, name: str, page: Path | None, console: Console) -> int:
-    """What `nbjudge questions` does; its exit status."""
-    rows = rows_of(course.choose(name), console)
-    coverage = table(rows)
+def show_coverage(course: Course, name: str, page: Path | None, console: Console) -> None:
+    """Print the table of some assignments, or write it into a page."""
+    coverage = coverage_table(rows_of(course.choose(name), console))
     if page is None:
         console.print(coverage, markup=False, soft_wrap=True)
     else:
         write_into(page, coverage)
         console.print(f"Written into {page}.", soft_wrap=True)
-    missing = list(blanks(rows))
-    for sentence in missing:
-        console.print(f"✗ {sentence}", markup=False, soft_wrap=True)
-    return 1 if missing else 0
-
-
-def _cell(reason: str | None, letters: dict[str, str]) -> str:
-    if reason is None:
-        return ASKED
-    if reason == "":
-        return BLANK
-    return f"*{letters.setdefault(reason, _letter(len(letters)))}*"
-
-
-def _letter(number: int) -> str:
-    """a to z, then aa, ab and so on."""
-    first, last = divmod(number, 26)
-    return (chr(ord("a") + first - 1) if first else "") + chr(ord("a") + last)

@@ -1,4 +1,4 @@
-"""Which relations an exercise is asked about, seen from its cases, and why it is not asked about others."""
+"""The relations that the cases of an exercise may test, and which of them an exercise covers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
-from typing import Any
+from typing import Any, Literal
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
@@ -22,10 +22,7 @@ SEED = 0  # whose cases are looked at: what is not asked on every seed is asked 
 LARGE = 50.0  # from where on products of two numbers have exponentials beyond float32
 BUILD = "build/"  # how the places begin of what makes an object
 HOW = ("look", "builder")  # of a build, what is no argument
-NO_ARRAY = "no array goes in"
-NO_FRACTIONS = "no array of fractions goes in"
-ONE_AXIS = "no array has two axes"
-NO_TRUTH = "no array of truth values goes in"
+Coverage = Literal["covered", "does not apply", "not covered"]
 
 
 class DrawnExercise:
@@ -74,12 +71,11 @@ class DrawnExercise:
 
 @dataclass(frozen=True)
 class Relation:
-    """One relation of the table: whether it is asked, and why not where nothing could be drawn."""
+    """One column of the table: whether an exercise's cases cover it, and whether they could."""
 
     name: str
     is_covered: Callable[[DrawnExercise], bool]
-    # The reason that anybody can see; empty where it is the author's to give (`Exercise.not_asked`).
-    evident_reason: Callable[[DrawnExercise], str]
+    applies: Callable[[DrawnExercise], bool] = lambda drawn: True
 
 
 def _values(drawn: DrawnExercise) -> bool:
@@ -118,56 +114,59 @@ def _unchanged(drawn: DrawnExercise) -> bool:
     )
 
 
+def _has_arrays(drawn: DrawnExercise) -> bool:
+    return bool(drawn.arrays)
+
+
+def _has_fractions(drawn: DrawnExercise) -> bool:
+    return bool(drawn.floats)
+
+
+def _has_two_axes(drawn: DrawnExercise) -> bool:
+    return bool(drawn.shapes)
+
+
 RELATIONS = (
-    Relation("values", _values, lambda drawn: ""),
-    Relation("dtypes", _dtypes, lambda drawn: "" if drawn.floats else NO_FRACTIONS),
-    Relation("leading axes", _leading_axes, lambda drawn: "" if drawn.arrays else NO_ARRAY),
+    Relation("values", _values),
+    Relation("dtypes", _dtypes, _has_fractions),
+    Relation("leading axes", _leading_axes, _has_arrays),
     Relation(
         "unequal sizes",
         lambda drawn: any(len(set(shape)) == len(shape) for shape in drawn.shapes),
-        lambda drawn: "" if drawn.shapes else ONE_AXIS,
+        _has_two_axes,
     ),
     Relation(
         "equal sizes",
         lambda drawn: any(len(set(shape)) < len(shape) for shape in drawn.shapes),
-        lambda drawn: "" if drawn.shapes else ONE_AXIS,
+        _has_two_axes,
     ),
-    Relation("large values", _large_values, lambda drawn: "" if drawn.floats else NO_FRACTIONS),
-    Relation("empty rows", _empty_rows, lambda drawn: "" if drawn.truths else NO_TRUTH),
+    Relation("large values", _large_values, _has_fractions),
+    Relation("empty rows", _empty_rows, lambda drawn: bool(drawn.truths)),
+    Relation("gradients", lambda drawn: any(case.gradients for case in drawn.cases), _has_fractions),
+    Relation("arguments unchanged", _unchanged, lambda drawn: False),
     Relation(
-        "gradients",
-        lambda drawn: any(case.gradients for case in drawn.cases),
-        lambda drawn: "" if drawn.floats else NO_FRACTIONS,
+        "second call", lambda drawn: any(retest_calls(each)[0] for each in drawn.groups if each.expected)
     ),
-    Relation("arguments unchanged", _unchanged, lambda drawn: "only numbers and words go in"),
-    Relation(
-        "second call",
-        lambda drawn: any(retest_calls(each)[0] for each in drawn.groups if each.expected),
-        lambda drawn: "",
-    ),
-    Relation("mode", _mode, lambda drawn: "no module" if not any(c.build for c in drawn.cases) else ""),
+    Relation("mode", _mode, lambda drawn: any(case.build for case in drawn.cases)),
     Relation(
         "refusal",
         lambda drawn: any(case.refuses is not None for case in drawn.cases),
-        lambda drawn: "" if _raises(drawn.reference) else "the solution refuses nothing",
+        lambda drawn: _raises(drawn.reference),
     ),
-    Relation(
-        "step not allowed",
-        lambda drawn: bool(drawn.exercise.not_allowed),
-        lambda drawn: "every step is allowed",
-    ),
+    Relation("step not allowed", lambda drawn: bool(drawn.exercise.not_allowed), lambda drawn: False),
 )
 
 
-def reasons(exercise: Exercise, reference: Callable[..., Any]) -> dict[str, str | None]:
-    """By relation: None where it is asked, else why not; an empty text is a blank that is not explained."""
+def coverage_of(exercise: Exercise, reference: Callable[..., Any]) -> dict[str, Coverage]:
+    """Return the coverage of each relation, by its name, on the cases of one seed."""
     drawn = DrawnExercise(exercise, reference)
-    return {
-        relation.name: None
-        if relation.is_covered(drawn)
-        else exercise.not_asked.get(relation.name) or relation.evident_reason(drawn)
-        for relation in RELATIONS
-    }
+    return {relation.name: _coverage(relation, drawn) for relation in RELATIONS}
+
+
+def _coverage(relation: Relation, drawn: DrawnExercise) -> Coverage:
+    if relation.is_covered(drawn):
+        return "covered"
+    return "not covered" if relation.applies(drawn) else "does not apply"
 
 
 def _handed(case: Case) -> Iterator[tuple[str, Any]]:
