@@ -1,5 +1,7 @@
 """One question for a whole exercise, and for every group the answers that it would have had alone."""
 
+import sys
+
 import pytest
 import torch
 from torch_exercise import Exercise
@@ -128,3 +130,15 @@ def test_imports_between_its_parts_are_left_out(own, monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(requests, "PARTS", [part.stem])
     assert "nbjudge" not in requests.program() and "dumps" in requests.program()
+
+
+def test_a_kernel_keeps_the_probe_and_runs_it_only_unchanged(monkeypatch):
+    """Later requests leave the probe out, and student code can reach what is kept."""
+    monkeypatch.setattr(sys, "nbjudge_probe", "something else", raising=False)
+    without = requests.expression("answer", [{}], {}, with_probe=False)
+    assert repr(eval(without)) == requests.NO_PROBE
+    reply = eval(requests.expression("answer", [{}], {}))
+    assert requests.read_printed(repr(reply)) == [{"missing": True}]
+    assert eval(without) == reply and len(without) < len(requests.expression("answer", [{}], {})) / 20
+    sys.nbjudge_probe += b" "
+    assert repr(eval(without)) == requests.NO_PROBE

@@ -59,6 +59,7 @@ class KernelClient:
         self.end_reason = ""  # why the sandbox ended the last kernel that it ended
         self.process: KernelProcess | None = None
         self._channel: Channel | None = None
+        self._has_probe = False  # whether the kernel keeps the probe of an earlier request
         self._folder = folder
         self._executed: list[NotebookNode] = []
         self._deaths = 0
@@ -73,7 +74,7 @@ class KernelClient:
                 self.process = start_process(self._folder, self.environment)
             except SandboxError:  # for example because the fork server has died: the next start replaces it
                 self.process = start_process(self._folder, self.environment)
-        self._channel = Channel(self.process, self.costs.counts)
+        self._channel, self._has_probe = Channel(self.process, self.costs.counts), False
         self.budget.start()
 
     def stop(self) -> None:
@@ -155,9 +156,14 @@ class KernelClient:
         return reply
 
     def _call(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
-        request = requests.expression(name, calls, watch)  # an error in it is the grader's, not the student's
+        # An error in a request is the grader's, not the student's.
+        request = requests.expression(name, calls, watch, with_probe=not self._has_probe)
         try:
             printed = self._evaluate(request, self._deadline(self.limits.answer))
+            if printed == requests.NO_PROBE:
+                request = requests.expression(name, calls, watch)
+                printed = self._evaluate(request, self._deadline(self.limits.answer))
+            self._has_probe = True
             return read_reply(requests.read_printed(printed), len(calls))
         except TimeoutError:
             self._restart()
@@ -170,8 +176,11 @@ class KernelClient:
 
     def _execute(self, cell: NotebookNode, seconds: float) -> Outcome:
         source = without_surrogates(cell.source)
+        is_answer = is_written_by_student(cell)
         try:
-            command = Execute(source, self._output_left, self.limits.output)
+            # Given cells may rebind the student's names, and answers are called with their own.
+            then = REMEMBER if is_answer else ""
+            command = Execute(source, self._output_left, self.limits.output, then)
             shown, timed_out = self._request(command, CellReply, self._deadline(seconds))
         except KernelDiedError:
             return "died"
@@ -193,12 +202,11 @@ class KernelClient:
                 cell.outputs.append(_error(reply.ename, reply.evalue))
             elif timed_out:
                 cell.outputs.append(_error("TimeoutError", TIMEOUT_MESSAGE))
-        if is_written_by_student(cell) and not timed_out:
+        if is_answer and not timed_out and (reply is None or reply.failed):  # `then` was not evaluated
             self._remember_names()
         return "timeout" if timed_out else "done"
 
     def _remember_names(self) -> None:
-        """Keep the student's names: given cells may rebind them, and answers are called with their own."""
         with suppress(KernelDiedError, TimeoutError, ValueError):  # the next cell meets the same
             self._evaluate(REMEMBER, self._deadline(self.limits.cell))
 

@@ -82,7 +82,10 @@ class CpuTimeDeadline:
 
     @property
     def seconds_left(self) -> float:
-        now, cpu_time = time.monotonic(), self._read_cpu_time()
+        now = time.monotonic()
+        if now - self._checked < MIN_POLL_INTERVAL:  # nothing worth reading the system's files for
+            return min(self._left, self._clock_ends - now)
+        cpu_time = self._read_cpu_time()
         spent = cpu_time - self._cpu_time
         self._left -= spent if self._is_busy() else max(spent, now - self._checked)
         self._checked, self._cpu_time = now, cpu_time

@@ -20,11 +20,15 @@ class Connect(Command, frozen=True):
 
 
 class Execute(Command, frozen=True):
-    """Run a cell that may show `output_left` more bytes of `output_limit`; answered by `CellReply`."""
+    """Run a cell that may show `output_left` more bytes of `output_limit`; answered by `CellReply`.
+
+    The expression `then` is evaluated afterwards, unless the cell ends with an error.
+    """
 
     source: str
     output_left: int
     output_limit: int
+    then: str = ""
 
 
 class Evaluate(Command, frozen=True):

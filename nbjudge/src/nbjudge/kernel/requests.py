@@ -1,12 +1,14 @@
-"""Requests to a kernel: one expression that contains the probe and the calls; its printed value is the reply.
+"""Requests to a kernel: one expression that runs the probe on the calls; its printed value is the reply.
 
-The names in the kernel belong to the student, so the expression uses none of them. The reply is text in which
-nothing is evaluated.
+The names in the kernel belong to the student, so the expression uses none of them. The first request contains
+the probe and keeps it in the kernel; later ones run what was kept, if it is still the same. The reply is text
+in which nothing is evaluated.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import importlib
 import marshal
 import re
@@ -37,6 +39,21 @@ PARTS += [
 _OWN_IMPORT = re.compile(r"^from (?:nbjudge[\w.]*|__future__) import (?:\([^)]*\)|[^(\n]+)$", re.MULTILINE)
 _SPACE = {"__name__": "nbjudge_respond", "__file__": "<nbjudge>"}
 _PACKED = re.compile(r"'[A-Za-z0-9+/= ]*'")  # a printed string without escapes
+NO_PROBE = "'the kernel has no probe'"  # as it is printed
+_RUN = (
+    "(__import__('builtins').exec(__import__('marshal').loads(program), space), "
+    "space['respond']({request!r}, __import__('sys').modules['__main__'].__dict__))[1]"
+)
+_KEEP = (
+    "(lambda sys, program: (setattr(sys, 'nbjudge_probe', program), program)[1])(__import__('sys'), "
+    "__import__('zlib').decompress(__import__('base64').b64decode({sent!r})))"
+)
+# Student code can reach what is kept, so that it counts only unchanged.
+_KEPT = (
+    "(lambda program: program if type(program) is bytes and "
+    "__import__('hashlib').sha256(program).hexdigest() == {digest!r} else None)"
+    "(getattr(__import__('sys'), 'nbjudge_probe', None))"
+)
 LARGEST_REPLY = 64 * 2**20  # characters
 
 
@@ -53,7 +70,7 @@ def send_along(module: str) -> None:
         PARTS.append(module)
 
 
-def expression(name: str, calls: list[dict[str, Any]], watch: Watch) -> str:
+def expression(name: str, calls: list[dict[str, Any]], watch: Watch, with_probe: bool = True) -> str:
     """Return an expression whose value is the packed reply to some calls.
 
     Parameters
@@ -64,14 +81,14 @@ def expression(name: str, calls: list[dict[str, Any]], watch: Watch) -> str:
         See `nbjudge.kernel.replies.calls_for`.
     watch
         The names of the steps to note if they run, see `nbjudge.authoring.steps.Step.watch`.
+    with_probe
+        Whether the expression contains the probe. Otherwise the kernel must have kept the probe of an earlier
+        request; the value is `NO_PROBE` if it has not, or if it has been changed.
     """
-    program, packed = _program(tuple(PARTS)), request(name, calls, watch)
-    return (
-        "(lambda space: (__import__('builtins').exec(__import__('marshal').loads("
-        f"__import__('zlib').decompress(__import__('base64').b64decode({program!r}))), space), "
-        f"space['respond']({packed!r}, __import__('sys').modules['__main__'].__dict__))[1])"
-        f"({_SPACE!r})"
-    )
+    sent, digest = _program(tuple(PARTS))
+    program = _KEEP.format(sent=sent) if with_probe else _KEPT.format(digest=digest)
+    run = _RUN.format(request=request(name, calls, watch))
+    return f"(lambda program, space: {NO_PROBE} if program is None else {run})({program}, {_SPACE!r})"
 
 
 def request(name: str, calls: list[dict[str, Any]], watch: Watch) -> str:
@@ -94,10 +111,11 @@ def read_printed(printed: str) -> Any:
 
 
 @lru_cache(maxsize=4)
-def _program(parts: tuple[str, ...]) -> str:
-    """The probe as it is sent: compiled, because compiling takes longer than most answers."""
-    code = compile(_source(parts), "<nbjudge>", "exec", dont_inherit=True)
-    return base64.b64encode(zlib.compress(marshal.dumps(code), 9)).decode()
+def _program(parts: tuple[str, ...]) -> tuple[str, str]:
+    """The probe as it is sent, and its digest: compiled, because compiling takes longer than most answers."""
+    program = marshal.dumps(compile(_source(parts), "<nbjudge>", "exec", dont_inherit=True))
+    sent = base64.b64encode(zlib.compress(program, 9)).decode()
+    return sent, hashlib.sha256(program).hexdigest()
 
 
 @lru_cache(maxsize=4)

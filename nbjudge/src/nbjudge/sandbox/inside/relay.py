@@ -86,12 +86,16 @@ class Relay:
             else:
                 raise EOFError  # no kernel that was stopped before it was ready is used
 
-    def execute(self, source: str, output_left: int, output_limit: int) -> dict[str, Any]:
-        """Run a cell that may show `output_left` bytes, of the `output_limit` of the whole notebook."""
+    def execute(self, source: str, output_left: int, output_limit: int, then: str = "") -> dict[str, Any]:
+        """Run a cell that may show `output_left` bytes, of the `output_limit` of the whole notebook.
+
+        The expression `then` is evaluated after a cell that ends without an error.
+        """
         cell = cut_outputs.CellOutputs(output_left)
         cell.inherit(self._widgets)
         self._widgets = cell
-        content = {"code": source, "silent": False, "store_history": True, "user_expressions": {}}
+        expressions = {"then": then} if then else {}
+        content = {"code": source, "silent": False, "store_history": True, "user_expressions": expressions}
         request = self._request("execute_request", content | {"allow_stdin": False, "stop_on_error": False})
         reply, replied, is_idle, floods = None, 0.0, False, 0
         for message in self._messages(request, cell):
