@@ -85,7 +85,7 @@ def diagonal_left_out(query, key, value, block_size, causal=False):
 
 @flash_attention.mistake(
     "NaN appears where a block is hidden from a query as a whole: its maximum is -inf, and -inf − (-inf) is "
-    "not a number. Leave hidden blocks out, or take 0 off such rows."
+    "not a number. Leave hidden blocks out, or subtract 0 in such rows."
 )
 def minus_infinity_from_itself(query, key, value, block_size, causal=False):
     def added(state, scores, some):
@@ -100,8 +100,8 @@ def minus_infinity_from_itself(query, key, value, block_size, causal=False):
 
 
 @flash_attention.mistake(
-    "Blocks that are hidden as a whole were computed all the same. Half of them are: end the loop over "
-    "keys at the last query of the block."
+    "Blocks that are hidden as a whole are computed all the same; nearly half of all blocks are. End the "
+    "loop over keys at the last query of the block."
 )
 def computes_hidden_blocks(query, key, value, block_size, causal=False):
     return in_blocks(query, key, value, block_size, causal, seen=None)

@@ -44,16 +44,16 @@ def edges(draw):
 
 
 @cache_bytes.mistake(
-    "Half of what is right: only the keys are counted. The values are kept as well, and there are as many"
-    " of them."
+    "This is half the right number, because only the keys are counted. The values are kept too, and they "
+    "take as many bytes."
 )
 def keys_only(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     return layers * batch * length * num_kv_heads * head_size * bytes_per_number
 
 
 @cache_bytes.mistake(
-    "Three halves of what is right: three tensors are counted in each layer. Queries are not kept: no "
-    "later token uses an old query. Count keys and values."
+    "This is one and a half times the right number, because three tensors are counted in each layer. "
+    "Queries are not kept: no later token uses an old query. Count keys and values."
 )
 def queries_too(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     return 3 * layers * batch * length * num_kv_heads * head_size * bytes_per_number
@@ -91,16 +91,14 @@ def always_two_bytes(layers, batch, length, num_kv_heads, head_size, bytes_per_n
 
 
 @cache_bytes.mistake(
-    "The heads do not matter in what you return: a token's key is as long as all its key/value heads "
-    "together, `num_kv_heads` times `head_size` numbers. Multiply by the number of heads."
+    "The number of heads has no effect on your result. A token's key has `num_kv_heads` times `head_size`"
+    " numbers: multiply by the number of heads."
 )
 def one_head_only(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     return 2 * layers * batch * length * head_size * bytes_per_number
 
 
-@cache_bytes.mistake(
-    "`head_size` is left out: each head of a key holds that many numbers, not one. Multiply by it."
-)
+@cache_bytes.mistake("`head_size` is left out. Each head of a key holds that many numbers: multiply by it.")
 def without_the_head_size(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     return 2 * layers * batch * length * num_kv_heads * bytes_per_number
 
@@ -114,8 +112,8 @@ def the_square_of_the_length(layers, batch, length, num_kv_heads, head_size, byt
 
 
 @cache_bytes.mistake(
-    "The square of the whole width is counted: those are the weights of the projections, which belong to "
-    "the model. The cache holds their results: `num_kv_heads` times `head_size` numbers for a token."
+    "The square of the whole width is counted. Those are the weights of the projections, which belong to "
+    "the model. The cache holds their results: `num_kv_heads` times `head_size` numbers per token."
 )
 def the_projections(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     return 2 * layers * batch * length * (num_kv_heads * head_size) ** 2 * bytes_per_number
@@ -130,8 +128,8 @@ def kibibytes(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2
 
 
 @cache_bytes.mistake(
-    "Too small by a factor of 8: the numbers were taken for bits. `bytes_per_number` counts bytes "
-    "already: leave out the division by 8."
+    "The result is too small by a factor of 8, as if `bytes_per_number` counted bits. It counts bytes: "
+    "leave out the division by 8."
 )
 def bits(layers, batch, length, num_kv_heads, head_size, bytes_per_number=2):
     return 2 * layers * batch * length * num_kv_heads * head_size * bytes_per_number // 8

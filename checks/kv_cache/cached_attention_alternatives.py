@@ -9,8 +9,8 @@ from .cached_attention import Right, cached_attention
 
 
 @cached_attention.accepted_alternative(
-    "The mask by comparing positions: query i is at T_past + i, key j at j, and a token sees what does "
-    "not come after it. The code reads as you would say the rule. (Only this step is shown.)"
+    "Makes the mask by comparing positions: query i is at T_past + i, key j is at j, and a token sees "
+    "every key that does not come after it. The code reads like the rule. (Only this step is shown.)"
 )
 class ByComparedPlaces(Right):
     def mask(self, new, total):

@@ -19,8 +19,9 @@ class NoOffset(Right):
 
 
 @cached_attention.mistake(
-    "Nothing is hidden: a token sees those that come after it. Generating one token at a time hides that,"
-    " a prompt does not. New token i may see the past and the new ones up to itself."
+    "Nothing is hidden: a token sees those that come after it. This does not show when you generate one "
+    "token at a time, but it does in a prompt. New token i may see the past and the new ones up to "
+    "itself."
 )
 class NoMask(Right):
     def mask(self, new, total):

@@ -15,8 +15,8 @@ class JoinsTheNumbers(Right):
 
 
 @cached_attention.mistake(
-    "The cache is joined along the axis of the heads: one with more heads comes out. Tokens are the third"
-    " axis of (B, H, T, D): join along that one."
+    "The cache is joined along the axis of the heads, so the result has more heads. Tokens are the third "
+    "axis of (B, H, T, D): join along that one."
 )
 class JoinsTheHeads(Right):
     def join(self, past, new):
@@ -42,8 +42,8 @@ class IgnoresTheCache(Right):
 
 
 @cached_attention.mistake(
-    "The output is right, but the cache that comes back holds the new tokens only, so the next step has "
-    "forgotten all before them. Return the joined keys and values."
+    "The output is right, but the cache that you return holds the new tokens only, so the next step does "
+    "not see those before them. Return the joined keys and values."
 )
 class KeepsTheNewOnly(Right):
     def returned_cache(self, new, total):
@@ -51,8 +51,8 @@ class KeepsTheNewOnly(Right):
 
 
 @cached_attention.mistake(
-    "The cache that was passed in comes back unchanged: the new tokens are not in it, and the next step "
-    "does not see them. Return the joined keys and values."
+    "You return the cache that was passed in: the new tokens are not in it, and the next step does not "
+    "see them. Return the joined keys and values."
 )
 class HandsBackTheOldCache(Right):
     def forward(self, x, cache=None):

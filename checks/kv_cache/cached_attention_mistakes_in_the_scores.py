@@ -43,8 +43,8 @@ class SoftmaxOverTheQueries(Right):
 
 
 @cached_attention.mistake(
-    "The hidden scores are set to 0, which is a score like any other: hidden tokens still get weight. Set"
-    " them to -inf before the softmax."
+    "The hidden scores are set to 0, which is a score like any other, so hidden keys take part in the "
+    "softmax. Set the scores to -inf before it."
 )
 class HiddenScoresOfZero(Right):
     def weigh(self, scores):
@@ -52,8 +52,8 @@ class HiddenScoresOfZero(Right):
 
 
 @cached_attention.mistake(
-    "Hidden scores are filled with a number that is not small enough: here scores go down to -1e4, and what "
-    "is hidden gets weight again beside them. Set them to -inf before the softmax."
+    "Hidden scores are filled with a number that is not low enough: visible scores go down to -1e4 here, "
+    "and hidden keys then get weight. Set hidden scores to -inf before the softmax."
 )
 class FilledTooHigh(Right):
     def weigh(self, scores):
@@ -61,8 +61,8 @@ class FilledTooHigh(Right):
 
 
 @cached_attention.mistake(
-    "Hidden scores are filled with -1e4, and a visible score may be as low: then the hidden ones get "
-    "weight beside it. Set them to -inf before the softmax."
+    "Hidden scores are filled with -1e4, and a visible score may be as low, so hidden keys then get "
+    "weight. Set hidden scores to -inf before the softmax."
 )
 class FilledWithMinusTenThousand(Right):
     def weigh(self, scores):

@@ -12,8 +12,8 @@ class ReturnsNothing(Right):
 
 
 @cached_attention.mistake(
-    "Output, key and value come back side by side, three results. Return two, (output, cache): the cache "
-    "is one pair, (key, value), so that the caller can hand it on as it is."
+    "You return output, key and value as three results. Return two, (output, cache): the cache is one "
+    "pair, (key, value), so that the caller can pass it on as it is."
 )
 class KeyAndValueApart(Right):
     def forward(self, x, cache=None):
@@ -28,8 +28,8 @@ class WithWeights(Right):
 
 
 @cached_attention.mistake(
-    "The weights come back as well, (B, H, T_new, T), three results. Return two, (output, cache): leave "
-    "out the weights and return the cache as one pair, (key, value)."
+    "You also return the weights, (B, H, T_new, T), and so three results. Return two, (output, cache), "
+    "with the cache as one pair, (key, value)."
 )
 class WeightsToo(WithWeights):
     def forward(self, x, cache=None):
@@ -38,8 +38,8 @@ class WeightsToo(WithWeights):
 
 
 @cached_attention.mistake(
-    "The averaged weights come back as well, as in lesson 6: three results. Return two, (output, cache): "
-    "leave out the weights and return the cache as one pair, (key, value)."
+    "You also return the averaged weights, as in lesson 6, and so three results. Return two, (output, "
+    "cache), with the cache as one pair, (key, value)."
 )
 class MeanWeightsToo(WithWeights):
     def forward(self, x, cache=None):
@@ -66,7 +66,7 @@ class MeanWeightsInsteadOfTheCache(WithWeights):
 
 
 @cached_attention.mistake(
-    "The cache that comes back holds the queries as well. No later token needs them, and code that reads the "
+    "The cache that you return holds the queries too. No later token needs them, and code that reads the "
     "cache expects a pair: (key, value)."
 )
 class KeepsTheQueries(Right):
@@ -79,7 +79,7 @@ class KeepsTheQueries(Right):
 
 
 @cached_attention.mistake(
-    "Only the output comes back. Return a pair, (output, cache), also where no cache was passed in."
+    "You return the output only. Return a pair, (output, cache), even if no cache was passed in."
 )
 class OutputOnly(Right):
     def forward(self, x, cache=None):
@@ -87,8 +87,8 @@ class OutputOnly(Right):
 
 
 @cached_attention.mistake(
-    "Without a cache, none is returned, and generation cannot continue after the prompt. Return keys and "
-    "values in any case."
+    "You return no cache if none was passed in, so generation cannot continue after the prompt. Return "
+    "keys and values in any case."
 )
 class NoCacheAtFirst(Right):
     def forward(self, x, cache=None):

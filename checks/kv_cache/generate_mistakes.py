@@ -21,8 +21,8 @@ def _loop(step, tokens, new_tokens, choose=_largest):
 
 
 @generate.mistake(
-    "Every step gets the whole text again, and no cache: the tokens are right, and all the work is done "
-    "again. Hand on the cache that the step returned, and behind the prompt only the newest token."
+    "Every step gets the whole text again, and no cache: the tokens are right, but all the work is done "
+    "again. Pass the cache that the last step returned, and after the prompt only the newest token."
 )
 def everything_at_each_step(step, tokens, new_tokens):
     with torch.no_grad():
@@ -59,8 +59,8 @@ def the_prompt_at_every_step(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "The cache is thrown away: each new token is passed alone and with None, so the model has forgotten "
-    "all before it. Keep the second result of `step` and pass it to the next step."
+    "The cache is thrown away: each new token is passed alone and with None, so the model sees nothing "
+    "before it. Keep the second result of `step`, and pass it to the next step."
 )
 def forgets_the_cache(step, tokens, new_tokens):
     ids = tokens
@@ -135,15 +135,14 @@ def the_first_texts_token(step, tokens, new_tokens):
     return _loop(step, tokens, new_tokens, first)
 
 
-@generate.mistake("Only the new tokens come back. The result begins with the prompt, (B, T + new_tokens).")
+@generate.mistake("You return only the new tokens. The result begins with the prompt, (B, T + new_tokens).")
 def without_the_prompt(step, tokens, new_tokens):
     return _loop(step, tokens, new_tokens)[:, tokens.shape[1] :]
 
 
 @generate.mistake(
-    "The tokens are right, but `step` runs once more than there are tokens to make: the last logits are "
-    "computed and never read. Each step makes one token, so `new_tokens` steps are enough, and none for "
-    "none."
+    "The tokens are right, but `step` runs once more than needed, and its last logits are never read. "
+    "Each step makes one token: take `new_tokens` steps, and none for 0."
 )
 def one_step_too_many(step, tokens, new_tokens):
     pieces = [tokens]
@@ -156,7 +155,7 @@ def one_step_too_many(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "One token too many comes back. The first step, with the prompt, already makes one: `new_tokens` "
+    "You return one token too many. The first step, with the prompt, already makes one: `new_tokens` "
     "counts it."
 )
 def one_token_too_many(step, tokens, new_tokens):
@@ -164,8 +163,8 @@ def one_token_too_many(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "One token too few comes back. The step with the prompt makes a token, too, and so does each later "
-    "one: take `new_tokens` steps."
+    "You return one token too few. The step with the prompt makes a token, and so does each later one: "
+    "take `new_tokens` steps."
 )
 def one_token_too_few(step, tokens, new_tokens):
     return _loop(step, tokens, max(new_tokens - 1, 0))
@@ -211,8 +210,8 @@ def gradients_left_on(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "Gradients stay off when you are done: a model that is trained afterwards learns nothing. `torch.no_grad`"
-    " as a context restores the earlier setting."
+    "Gradients stay off after the call: a model that is trained afterwards learns nothing. "
+    "`torch.no_grad` as a context restores the earlier setting."
 )
 def gradients_off_for_good(step, tokens, new_tokens):
     torch.set_grad_enabled(False)
@@ -220,8 +219,8 @@ def gradients_off_for_good(step, tokens, new_tokens):
 
 
 @generate.mistake(
-    "Gradients are switched on afterwards even where they were off before. Restore the mode from before: "
-    "`torch.no_grad` as a context does."
+    "Gradients are on afterwards, even if they were off before. Restore the earlier mode: `torch.no_grad`"
+    " as a context does."
 )
 def gradients_on_afterwards(step, tokens, new_tokens):
     result = _loop(step, tokens, new_tokens)

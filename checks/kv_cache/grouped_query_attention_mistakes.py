@@ -39,8 +39,8 @@ class FirstHeadForAll(Right):
 
 
 @grouped_query_attention.mistake(
-    "`key` and `value` lead from E to E, as in lesson 6 (or their head size is E / H_kv): nothing is "
-    "saved. They have H_kv heads of D numbers, so they lead from E to H_kv · D."
+    "`key` and `value` map E to E numbers, as in lesson 6 (or their head size is E / H_kv), so nothing is"
+    " saved. They have H_kv heads of D numbers: map E to H_kv · D."
 )
 class KeysAsWideAsQueries(Right):
     def __init__(self, embed_dim, num_heads, num_kv_heads, bias=False):

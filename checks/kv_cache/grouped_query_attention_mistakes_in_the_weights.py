@@ -38,7 +38,7 @@ class WeightsOfOneHeadAGroup(Right):
 
 
 @grouped_query_attention.mistake(
-    "`weights` of all heads come back, (B, H, T, T). Return their average over the heads, (B, T, T)."
+    "You return the weights of all heads, (B, H, T, T). Return their average over the heads, (B, T, T)."
 )
 class WeightsOfAllHeads(Right):
     def over_heads(self, weights):
@@ -118,7 +118,9 @@ class ScaledByTheHeadSize(Right):
 
 
 @grouped_query_attention.mistake(
-    "The mask is not used: hidden keys get weight. Set their scores to -inf before the softmax."
+    "Nothing is hidden: a token sees those that come after it. This does not show when you generate one "
+    "token at a time, but it does in a prompt. New token i may see the past and the new ones up to "
+    "itself."
 )
 class NoMask(Right):
     def forward(self, x, mask=None):
@@ -126,8 +128,8 @@ class NoMask(Right):
 
 
 @grouped_query_attention.mistake(
-    "A mask of three axes meets the wrong axes of the scores: (B, T, T) against (B, H, T, T) puts its "
-    "sentences beside the heads. Lift it over the heads: a new axis in front of its last two."
+    "A mask of three axes meets the wrong axes of the scores: in (B, T, T) against (B, H, T, T), its "
+    "texts line up with the heads. Add an axis for the heads in front of its last two."
 )
 class MaskNotLifted(Right):
     def lift(self, mask):
@@ -158,8 +160,8 @@ class Filled(Right):
 
 
 @grouped_query_attention.mistake(
-    "The hidden scores are set to 0, which is a score like any other: hidden keys take weight in the softmax,"
-    " and where it is set to 0 afterwards, the rows do not sum to 1. Set the scores to -inf."
+    "The hidden scores are set to 0, which is a score like any other, so hidden keys take part in the "
+    "softmax. Set the scores to -inf before it."
 )
 class HiddenScoresOfZero(Filled):
     pass
@@ -171,8 +173,8 @@ class HiddenScoresOfZeroUncleared(Filled):
 
 
 @grouped_query_attention.mistake(
-    "Hidden scores are filled with a number that is not small enough: here scores go down to -1e4, and what "
-    "is hidden takes all the weight beside them. Set them to -inf before the softmax."
+    "Hidden scores are filled with a number that is not low enough: visible scores go down to -1e4 here, "
+    "and hidden keys then take all the weight. Set hidden scores to -inf before the softmax."
 )
 class FilledTooHigh(Filled):
     number = -100.0

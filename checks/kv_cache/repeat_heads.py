@@ -97,8 +97,8 @@ def multiplied(x, groups):
 
 
 @repeat_heads.mistake(
-    "`x` comes back as it was: the heads have not been repeated. The second axis of the result is "
-    "`groups` times as long. Methods return a new tensor: keep what they return."
+    "`x` is returned unchanged: no head is repeated. The second axis of the result is `groups` times as "
+    "long. Methods return a new tensor: keep what they return."
 )
 def unchanged(x, groups):
     return x.clone()
@@ -143,8 +143,8 @@ def in_float32(x, groups):
 
 
 @repeat_heads.mistake(
-    "The result is not a head repeated but a head followed by zeros: each of the "
-    "`groups` query heads needs the keys. Fill every copy."
+    "Each head is followed by zeros instead of its copies. Every one of the `groups` query heads needs "
+    "the keys: fill every copy."
 )
 def zeros_between(x, groups):
     result = x.new_zeros(x.shape[0], x.shape[1] * groups, *x.shape[2:])
@@ -153,8 +153,8 @@ def zeros_between(x, groups):
 
 
 @repeat_heads.mistake(
-    "`groups` was taken for the number of heads of the result. It says how often each head is repeated: "
-    "the result has H_kv times `groups` heads."
+    "You read `groups` as the number of heads of the result. It says how often each head is repeated: the"
+    " result has H_kv times `groups` heads."
 )
 def groups_as_the_number_of_heads(x, groups):
     return x.repeat_interleave(groups, dim=1)[:, :groups]

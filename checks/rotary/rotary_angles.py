@@ -120,8 +120,8 @@ def positions_from_one(length, head_size, base=10000.0):
 
 
 @rotary_angles.mistake(
-    "Right with the usual base, but another base changes nothing: `base` is taken and not used. Put it in"
-    " the place of 10000."
+    "The result is right with the usual base, but `base` is not used, so another base changes nothing. "
+    "Put it in the place of 10000."
 )
 def base_ignored(length, head_size, base=10000.0):
     return _right(length, head_size, 10000.0)
@@ -201,8 +201,8 @@ def both_ends(length, head_size, base=10000.0):
 
 
 @rotary_angles.mistake(
-    "Right where the head size is even, but an odd one is not refused: one number would have no partner. "
-    "Raise a ValueError that names the size."
+    "An odd head size is not refused, and one number would have no partner. Raise a ValueError that names"
+    " the size."
 )
 def odd_sizes_accepted(length, head_size, base=10000.0):
     return torch.outer(torch.arange(length).float(), base ** (-torch.arange(0, head_size, 2) / head_size))

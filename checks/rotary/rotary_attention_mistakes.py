@@ -8,8 +8,8 @@ from .rotary_attention import Right, rotary_attention
 
 
 @rotary_attention.mistake(
-    "The values are turned as well. They are what is handed on, and should say the same wherever the word "
-    "is: turn queries and keys only."
+    "The values are turned as well. They carry what a token passes on, which should not depend on its "
+    "position: turn queries and keys only."
 )
 class ValuesTurned(Right):
     def project(self, x, past):
@@ -77,8 +77,8 @@ class Halves(Right):
 
 
 @rotary_attention.mistake(
-    "Queries and keys turn in the wrong direction. Their scores stay right, but not with a cache that is "
-    "turned in the right one: (a cos − b sin, a sin + b cos)."
+    "Queries and keys turn in the wrong direction. Their scores stay right, but they do not fit a cache "
+    "whose keys are turned in the right one: (a cos − b sin, a sin + b cos)."
 )
 class TheOtherWayRound(Right):
     def angles(self, x, first):
@@ -156,8 +156,8 @@ class EmptyRowIsUniform(Right):
 
 
 @rotary_attention.mistake(
-    "A query with nothing to attend to gives NaN: the softmax of a row of minus infinities. Clear the "
-    "hidden weights after the softmax."
+    "A query with nothing to attend to gives NaN, the softmax of a row of minus infinities. Set the "
+    "hidden weights to 0 after the softmax."
 )
 class EmptyRowIsNotANumber(Right):
     def weights(self, scores, mask):

@@ -8,7 +8,7 @@ from .rotary_attention import Right, rotary_attention
 
 @rotary_attention.mistake(
     "After a cache the positions start at 0 again: each new piece is turned as if it were the first. "
-    "Begin at the length of the cached keys."
+    "Begin with the length of the cached keys."
 )
 class StartsAgain(Right):
     def project(self, x, past):
@@ -16,8 +16,8 @@ class StartsAgain(Right):
 
 
 @rotary_attention.mistake(
-    "Behind a cache the keys go on, but the queries start at position 0 again. Both have the same "
-    "positions: turn them by the same angles."
+    "After a cache the keys are turned by the right positions, but the queries start at 0 again. Both "
+    "have the same positions: turn them by the same angles."
 )
 class QueriesStartAgain(Right):
     def project(self, x, past):
@@ -81,8 +81,8 @@ class PositionsFromOne(Right):
 
 
 @rotary_attention.mistake(
-    "The first position behind a cache is one too far (or too near): with T_past keys in it, they are at "
-    "0 to T_past − 1, so the next one is T_past."
+    "The first position after a cache is off by one. With T_past keys in it, they are at 0 to T_past − 1,"
+    " so the next one is T_past."
 )
 class OneTooFar(Right):
     def project(self, x, past):
@@ -90,8 +90,8 @@ class OneTooFar(Right):
 
 
 @rotary_attention.mistake(
-    "Behind a cache all new tokens get the same position. They follow each other: T_past, T_past + 1 "
-    "and so on."
+    "After a cache all new tokens get the same position. They follow each other: T_past, T_past + 1 and "
+    "so on."
 )
 class OnePositionForAllNew(Right):
     def angles(self, x, first):
@@ -109,7 +109,8 @@ class CacheIgnored(Right):
 
 
 @rotary_attention.mistake(
-    "The new keys and values come before the cached ones. The past comes first: a mask's columns count on it."
+    "The new keys and values come before the cached ones. The past comes first, and the columns of a mask"
+    " rely on that."
 )
 class NewOnesFirst(Right):
     def extend(self, cache, key, value):
@@ -119,7 +120,7 @@ class NewOnesFirst(Right):
 
 
 @rotary_attention.mistake(
-    "The cache that comes back holds the new tokens only, so the next call does not see the past. Return "
+    "The cache that you return holds the new tokens only, so the next call does not see the past. Return "
     "past and new together."
 )
 class ReturnsNewOnesOnly(Right):
@@ -147,7 +148,7 @@ class ValuesFirst(Right):
 
 
 @rotary_attention.mistake(
-    "Only the output comes back. Return two things: the output, and the cache for the next call."
+    "You return only the output. Return two things: the output, and the cache for the next call."
 )
 class NoCache(Right):
     def forward(self, x, mask=None, cache=None):
@@ -166,7 +167,7 @@ class WithBias(Right):
 
 @rotary_attention.mistake(
     "The speeds are in the `state_dict`, where only the four projections belong: they are computed, not "
-    "learnt. Register them with `persistent=False`, or compute them when called."
+    "learned. Register them with `persistent=False`, or compute them when called."
 )
 class SpeedsInTheState(Right):
     def __init__(self, embed_dim, num_heads, base=10000.0):

@@ -55,8 +55,8 @@ def gradients(draw):
 
 
 @to_halves.mistake(
-    "The permutation is the inverse of the right one: it leads from halves to neighbours. Of each head's "
-    "rows the even ones come first, then the odd ones."
+    "The permutation is the inverse of the right one: it converts halves to neighbours. In each head, the"
+    " even rows come first, then the odd ones."
 )
 def inverted(weight, num_heads):
     return weight.unflatten(0, (num_heads, 2, -1)).transpose(1, 2).flatten(0, 2)
@@ -113,8 +113,8 @@ def heads_for_head_size(weight, num_heads):
 
 
 @to_halves.mistake(
-    "The result has lost its two axes: heads stay apart, `(H, D, E_in)`. A projection's weight is `(E, "
-    "E_in)`; join heads and rows again."
+    "The result keeps the heads as an axis of their own, `(H, D, E_in)`. A projection's weight is `(E, "
+    "E_in)`: join heads and rows again."
 )
 def heads_left_apart(weight, num_heads):
     return weight.unflatten(0, (num_heads, -1, 2)).transpose(1, 2).flatten(1, 2)

@@ -25,8 +25,8 @@ def _masks(queries=3, keys=4):
 
 
 @is_correct.accepted_alternative(
-    "torch's fused attention as the judge: with a unit matrix for values it gives the weights, too. "
-    "Little to write and nothing to get wrong twice; it trusts torch with empty rows."
+    "torch's fused attention is the reference: with a unit matrix as values it returns the weights, too. "
+    "It is short, but it relies on torch for empty rows."
 )
 def against_torch(attention):
     """Torch's own attention gives the output, and with the unit matrix for values the weights."""
@@ -60,8 +60,8 @@ def _unit(key):
 
 
 @is_correct.accepted_alternative(
-    "Each query by itself, with only the keys it may see: no mask takes part, so a mistake in masking "
-    "cannot be made twice, once in each implementation. Slow."
+    "Computes each query by itself, with only the keys that it may see. No mask takes part, so this "
+    "reference cannot repeat a masking mistake of the function under test. It is slow."
 )
 def only_what_is_seen(attention):
     """Each query by itself, with nothing but the keys that it may attend to: no mask takes part."""

@@ -11,8 +11,8 @@ from .is_correct import is_correct
 
 
 @is_correct.mistake(
-    "Functions pass that go wrong where a query may attend to nothing. Try masks with a row that is False "
-    "throughout: its weights and its output have to be zero, and the other rows as always."
+    "Some functions that pass are wrong where a query has nothing to attend to. Try masks with a row of "
+    "False only: its weights and its output must be zero, and the other rows as usual."
 )
 @caught
 def no_empty_row(attention):
@@ -20,8 +20,8 @@ def no_empty_row(attention):
 
 
 @is_correct.mistake(
-    "A function passes that uses one sample's mask for the whole batch, as it would if all your masks were "
-    "(T_q, T_k). Try masks with a batch dimension, in which the samples differ."
+    "A function passes that uses one sample's mask for the whole batch, which you cannot see if all your "
+    "masks are (T_q, T_k). Try masks with a batch dimension, in which the samples differ."
 )
 @caught
 def one_mask_for_all(attention):
@@ -29,8 +29,8 @@ def one_mask_for_all(attention):
 
 
 @is_correct.mistake(
-    "A function passes that cannot work without a mask. `mask` is None unless it is given: try calls without "
-    "one as well."
+    "A function passes that cannot work without a mask. `mask` is None unless it is given: try calls "
+    "without one too."
 )
 @caught
 def always_a_mask(attention):
@@ -38,8 +38,8 @@ def always_a_mask(attention):
 
 
 @is_correct.mistake(
-    "Functions pass that work for as many keys as queries only. Try more keys than queries, with values of "
-    "their own."
+    "Some functions that pass are right only for as many keys as queries. Try more keys than queries, "
+    "with values of their own."
 )
 @caught
 def as_many_keys_as_queries(attention):
@@ -47,8 +47,8 @@ def as_many_keys_as_queries(attention):
 
 
 @is_correct.mistake(
-    "Functions pass that rely on values as wide as the queries: one divides by the root of the value's "
-    "width. Try values of another width."
+    "Some functions that pass rely on values as wide as the queries: one divides by the root of the "
+    "value's width. Try values of another width."
 )
 @caught
 def values_as_wide_as_queries(attention):
@@ -56,8 +56,8 @@ def values_as_wide_as_queries(attention):
 
 
 @is_correct.mistake(
-    "Functions pass that need as many keys as queries, or values as wide as the queries. Try sizes that all "
-    "differ from each other: T_q, T_k, the width of the keys and that of the values."
+    "Some functions that pass need as many keys as queries, or values as wide as the queries. Try sizes "
+    "that all differ from each other: T_q, T_k, the width of the keys and that of the values."
 )
 @caught
 def one_shape_for_all(attention):
@@ -65,8 +65,8 @@ def one_shape_for_all(attention):
 
 
 @is_correct.mistake(
-    "Functions pass that go wrong where an argument is left out. Try the query alone, and query and key: no "
-    "key means the query, and no value means the key."
+    "Some functions that pass are wrong where an argument is left out. Try the query alone, and query and"
+    " key: a missing key is the query, and a missing value is the key."
 )
 @caught
 def nothing_left_out(attention):
@@ -74,8 +74,8 @@ def nothing_left_out(attention):
 
 
 @is_correct.mistake(
-    "Functions pass that go wrong when a key or a value is handed over. Try `attention` with query and key, "
-    "and with all three, in sizes that differ."
+    "Some functions that pass are wrong when a key or a value is given. Call `attention` with query and "
+    "key, and with all three, in sizes that differ."
 )
 @caught
 def query_alone(attention):
@@ -83,8 +83,8 @@ def query_alone(attention):
 
 
 @is_correct.mistake(
-    "Functions pass that mix up the samples of a batch, as they would if your batches held one sample. Try a "
-    "batch of several."
+    "Some functions that pass mix up the samples of a batch, which you cannot see in a batch of one. Try "
+    "a batch of several."
 )
 @caught
 def one_sample(attention):
@@ -92,8 +92,8 @@ def one_sample(attention):
 
 
 @is_correct.mistake(
-    "Functions pass that go wrong with a mask. Try masks of all three shapes, and such as leave a query "
-    "nothing to attend to."
+    "Some functions that pass are wrong with a mask. Try masks of all three shapes, and masks that leave "
+    "a query nothing to attend to."
 )
 @caught
 def never_a_mask(attention):
@@ -101,7 +101,8 @@ def never_a_mask(attention):
 
 
 @is_correct.mistake(
-    "Functions pass that give the right output and wrong weights. Compare both results with what is right."
+    "Some functions that pass return the right output and wrong weights. Compare both results with the "
+    "formula."
 )
 @caught
 def output_only(attention):
@@ -109,7 +110,8 @@ def output_only(attention):
 
 
 @is_correct.mistake(
-    "Functions pass that give the right weights and another output. Compare both results with what is right."
+    "Some functions that pass return the right weights and a wrong output. Compare both results with the "
+    "formula."
 )
 @caught
 def weights_only(attention):
@@ -117,17 +119,17 @@ def weights_only(attention):
 
 
 @is_correct.mistake(
-    "Some broken functions raise an exception, and so does `is_correct`. To raise where an answer is due is "
-    "to be broken: catch it, and say False."
+    "Some broken functions raise an exception, and then `is_correct` raises it too. A function that "
+    "raises is broken: catch the exception, and return False."
 )
 def exceptions_escape(attention):
     return agrees(attention)
 
 
 @is_correct.mistake(
-    "Functions pass that are right in plain self-attention, with or without a mask, and wrong beyond it. Try "
-    "keys and values of their own, in other sizes; masks in which the samples differ; a query with nothing "
-    "to attend to; and gradients."
+    "Some functions that pass are right in plain self-attention, with or without a mask, but not "
+    "elsewhere. Try keys and values of their own, in other sizes; masks in which the samples differ; a "
+    "query with nothing to attend to; and gradients."
 )
 @caught
 def self_attention_only(attention):
@@ -137,9 +139,9 @@ def self_attention_only(attention):
 
 
 @is_correct.mistake(
-    "Functions pass that are right in the simplest call and wrong beyond it. Try more than a query alone: "
-    "keys and values of their own in other sizes, masks of all shapes, a query with nothing to attend to, "
-    "and gradients."
+    "Some functions that pass are right in the simplest call only. Try more than a query alone: keys and "
+    "values of their own in other sizes, masks of all shapes, a query with nothing to attend to, and "
+    "gradients."
 )
 @caught
 def simplest_call_only(attention):
@@ -147,9 +149,8 @@ def simplest_call_only(attention):
 
 
 @is_correct.mistake(
-    "Functions that are right get False, as they do where exactly equal numbers are asked for. Sums in "
-    "another order are rounded differently: allow for a relative difference of 1e-4 and an absolute one of "
-    "1e-5."
+    "Right functions get False, as they do if you compare for exact equality. Sums in another order are "
+    "rounded differently: allow a relative difference of 1e-4 and an absolute one of 1e-5."
 )
 @caught
 def exactly_equal(attention):
@@ -157,8 +158,8 @@ def exactly_equal(attention):
 
 
 @is_correct.mistake(
-    "Functions with wrong numbers pass, as long as their weights sum to 1. That says nothing of the scale, "
-    "of the mask or of the output: compare the numbers with those of the formula."
+    "Functions with wrong numbers pass as long as their weights sum to 1. That tests neither the scale "
+    "nor the mask nor the output: compare the numbers with those of the formula."
 )
 @caught
 def sums_only(attention):
@@ -170,8 +171,8 @@ def sums_only(attention):
 
 
 @is_correct.mistake(
-    "Functions with wrong numbers pass, as long as the shapes fit. Compare the numbers too: the formula is "
-    "short enough to write it yourself and hold every answer against it."
+    "Functions with wrong numbers pass as long as the shapes fit. Compare the numbers too: the formula is"
+    " short enough to write it yourself and compare every result with it."
 )
 @caught
 def shapes_only(attention):
@@ -179,24 +180,23 @@ def shapes_only(attention):
 
 
 @is_correct.mistake(
-    "You tell them apart, but the answer is a tensor that holds True or False. A Python bool is asked for: "
-    "convert it at the end."
+    "Your verdicts are right, but they are tensors. Return a Python bool: convert at the end."
 )
 def a_tensor(attention):
     return torch.tensor(caught(agrees)(attention))
 
 
 @is_correct.mistake(
-    "The answer is the wrong way round: right functions get False and broken ones True. True stands for a "
-    "function that is right."
+    "The result is inverted: right functions get False and broken ones True. True means that a function "
+    "is right."
 )
 def upside_down(attention):
     return not caught(agrees)(attention)
 
 
 @is_correct.mistake(
-    "Every function of a group gets True, the broken ones too: what is wrong with them is nothing that you "
-    "check. The group's name says where to look; find a call in which such a function must differ from the "
+    "Every function of a group gets True, the broken ones too: you do not check what is wrong with them. "
+    "The group's name says where to look; find a call in which such a function must differ from the "
     "formula."
 )
 def always_true(attention):
@@ -204,8 +204,8 @@ def always_true(attention):
 
 
 @is_correct.mistake(
-    "Every function of a group gets False, the right ones too. Try your checks on an attention function that "
-    "you trust, and see which of them it fails."
+    "Every function of a group gets False, the right ones too. Run your checks on an attention function "
+    "that you trust, and see which of them it fails."
 )
 def always_false(attention):
     return False

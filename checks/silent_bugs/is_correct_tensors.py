@@ -7,9 +7,9 @@ from .is_correct import is_correct
 
 
 @is_correct.mistake(
-    "Functions pass whose results are right and whose gradients are not. Run backward from both results: a "
-    "gradient has to reach every argument, be that of the formula, and never be NaN, also where a query may "
-    "attend to nothing."
+    "Some functions that pass have right results and wrong gradients. Run backward from both results: the"
+    " gradient must reach every argument, equal that of the formula, and never be NaN, even where a query"
+    " has nothing to attend to."
 )
 @caught
 def gradients_missed(attention):
@@ -17,8 +17,8 @@ def gradients_missed(attention):
 
 
 @is_correct.mistake(
-    "A function passes whose results have another dtype than its arguments, for you try one dtype alone. Try "
-    "float32 and float64: output and weights keep the dtype of the query."
+    "A function passes whose results have another dtype than its arguments, because you try only one "
+    "dtype. Try float32 and float64: output and weights keep the dtype of the query."
 )
 @caught
 def one_dtype(attention):
@@ -26,7 +26,7 @@ def one_dtype(attention):
 
 
 @is_correct.mistake(
-    "A function passes that changes an argument: the mask that you handed over is another one afterwards. "
+    "A function passes that changes an argument: after the call, the mask that you passed is different. "
     "Keep a copy of each argument, the mask too, and compare after the call."
 )
 @caught
@@ -35,8 +35,8 @@ def changes_missed(attention):
 
 
 @is_correct.mistake(
-    "Functions pass whose gradients are wrong or missing, or whose results have another dtype than their "
-    "arguments. Run backward and compare the gradients; and try float32 as well as float64."
+    "Some functions that pass have wrong or missing gradients, or results of another dtype than their "
+    "arguments. Run backward and compare the gradients, and try float32 as well as float64."
 )
 @caught
 def gradients_and_dtypes_missed(attention):
@@ -44,8 +44,9 @@ def gradients_and_dtypes_missed(attention):
 
 
 @is_correct.mistake(
-    "Functions pass whose gradients are wrong or missing, or that change their arguments. Run backward and "
-    "compare the gradients; and keep copies of all arguments, the mask too, to compare after the call."
+    "Some functions that pass have wrong or missing gradients, or change their arguments. Run backward "
+    "and compare the gradients; keep copies of all arguments, the mask too, and compare them after the "
+    "call."
 )
 @caught
 def gradients_and_changes_missed(attention):
@@ -53,8 +54,9 @@ def gradients_and_changes_missed(attention):
 
 
 @is_correct.mistake(
-    "Functions pass whose results have another dtype than their arguments, or that change an argument. Try "
-    "float32 and float64; and keep copies of all arguments, the mask too, to compare after the call."
+    "Some functions that pass return another dtype than that of their arguments, or change an argument. "
+    "Try float32 and float64; keep copies of all arguments, the mask too, and compare them after the "
+    "call."
 )
 @caught
 def dtypes_and_changes_missed(attention):
@@ -62,8 +64,8 @@ def dtypes_and_changes_missed(attention):
 
 
 @is_correct.mistake(
-    "Functions pass whose numbers are right and that fail otherwise. Three things are left to check: that "
-    "gradients reach every argument and are right, that float32 and float64 keep their dtype, and that no "
+    "Some functions that pass return the right numbers and are wrong in another way. Check three more "
+    "things: gradients reach every argument and are right, float32 and float64 keep their dtype, and no "
     "argument, the mask included, is changed."
 )
 @caught

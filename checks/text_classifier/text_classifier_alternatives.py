@@ -61,8 +61,9 @@ class EverythingNamed(_Classifier):
 
 
 @text_classifier.accepted_alternative(
-    "Reads the first place at the very end: all places are classified, and one is taken. Good where you "
-    "want an answer for each token later; wasteful here. (embed is your embeddings with their positions.)"
+    "Reads the first position at the very end: all positions are classified, and one is kept. This is "
+    "good if you need a prediction for each token later, and wasteful here. (embed is your embeddings "
+    "with their positions.)"
 )
 class AllPlacesThenTheFirst(_Classifier):
     def forward(self, input_ids, mask=None):
@@ -71,8 +72,8 @@ class AllPlacesThenTheFirst(_Classifier):
 
 
 @text_classifier.accepted_alternative(
-    "Keeps the weights of the last call, so that a picture costs no second pass. Convenient for a plot; "
-    "in a model that is saved or run in parallel, state between calls is trouble."
+    "Keeps the weights of the last call, so that a picture needs no second pass. This is convenient for a"
+    " plot; in a model that is saved or run in parallel, state between calls causes trouble."
 )
 class RemembersItsWeights(_Classifier):
     def forward(self, input_ids, mask=None):

@@ -10,8 +10,8 @@ from .text_classifier_alternatives import _Classifier
 
 
 @text_classifier.mistake(
-    "The mask is not handed on to the attention: every text attends to its padding, so its logits change "
-    "with the batch it sits in. Call the attention with it, in `forward` and in `attend`."
+    "The mask is not passed to the attention: every text attends to its padding, so its logits depend on "
+    "the other texts of its batch. Pass the mask in `forward` and in `attend`."
 )
 class AttendsToPadding(_Classifier):
     def look(self, x, mask):
@@ -19,8 +19,8 @@ class AttendsToPadding(_Classifier):
 
 
 @text_classifier.mistake(
-    "`attend` is right, but `forward` does not hand the mask to the attention: the logits of a text change "
-    "with the padding of its batch. Call the attention with the mask there as well."
+    "`attend` is right, but `forward` does not pass the mask to the attention: the logits of a text "
+    "change with its padding. Pass the mask there too."
 )
 class ForwardAttendsToPadding(_Classifier):
     def forward(self, input_ids, mask=None):
@@ -28,8 +28,8 @@ class ForwardAttendsToPadding(_Classifier):
 
 
 @text_classifier.mistake(
-    "The mask arrives at the attention as its key: the second argument of a layer is `key`, and a mask given "
-    "by its place lands there. Name it in the call."
+    "The attention gets the mask as its key: the second argument of a layer is `key`, and you pass the "
+    "mask by position. Pass it by name."
 )
 class MaskAsKey(_Classifier):
     def look(self, x, mask):
@@ -37,8 +37,8 @@ class MaskAsKey(_Classifier):
 
 
 @text_classifier.mistake(
-    "`mask` is not used: you make one of your own from the ids that are 0. What may be seen is for the "
-    "caller to say, so hand on the mask that came in, None included."
+    "You ignore `mask` and make a mask of your own from the ids that are 0. The caller decides what is "
+    "visible: pass on the mask you were given, or None."
 )
 class MakesItsOwnMask(_Classifier):
     def look(self, x, mask):
@@ -50,8 +50,8 @@ class MakesItsOwnMask(_Classifier):
 
 
 @text_classifier.mistake(
-    "Without a mask you make one of your own from the ids that are 0. Where none is given nothing is to be "
-    "hidden: hand on None."
+    "If no mask is given, you make one from the ids that are 0. Without a mask every token is visible: "
+    "pass on None."
 )
 class MakesUpAMissingMask(MakesItsOwnMask):
     def look(self, x, mask):
@@ -59,8 +59,8 @@ class MakesUpAMissingMask(MakesItsOwnMask):
 
 
 @text_classifier.mistake(
-    "The mask is turned round on its way: the attention sees the padding and not the tokens. The layers take "
-    "True as “may attend”, just as `collate` makes it: hand it on as it is."
+    "The mask is inverted on its way: the attention sees the padding and not the tokens. The layers read "
+    "True as “may attend”, as `collate` makes it: pass it on unchanged."
 )
 class MaskTurnedRound(_Classifier):
     def look(self, x, mask):
@@ -68,8 +68,8 @@ class MaskTurnedRound(_Classifier):
 
 
 @text_classifier.mistake(
-    "The logits are made from the mean over all places, padding included. The classifier reads the first "
-    "token only: attention has brought it what it needs from the others."
+    "The logits come from the mean over all positions, padding included. The classifier reads the first "
+    "token only, which attention has filled with what it needs from the others."
 )
 class MeanOverThePlaces(_Classifier):
     def read(self, output):
@@ -77,8 +77,8 @@ class MeanOverThePlaces(_Classifier):
 
 
 @text_classifier.mistake(
-    "The logits are made from the largest numbers over all places. The classifier reads the first token "
-    "only: attention has brought it what it needs from the others."
+    "The logits come from the maximum over all positions. The classifier reads the first token only, "
+    "which attention has filled with what it needs from the others."
 )
 class MaximumOverThePlaces(_Classifier):
     def read(self, output):
@@ -86,8 +86,8 @@ class MaximumOverThePlaces(_Classifier):
 
 
 @text_classifier.mistake(
-    "The last place is read, which in a padded batch is padding. Read the first token, the one that every "
-    "text has."
+    "You read the last position, which is padding in most texts of a batch. Read the first token, which "
+    "every text has."
 )
 class ReadsTheLastToken(_Classifier):
     def read(self, output):
@@ -95,8 +95,8 @@ class ReadsTheLastToken(_Classifier):
 
 
 @text_classifier.mistake(
-    "The first *text* is read, not the first token of each: you get logits for T tokens instead of B texts. "
-    "The output is (B, T, E), and the tokens are its second axis."
+    "You read the first *text* instead of the first token of each text: there are logits for T tokens "
+    "instead of B texts. The output is (B, T, E), and the tokens are its second axis."
 )
 class ReadsTheFirstText(_Classifier):
     def read(self, output):
@@ -104,8 +104,8 @@ class ReadsTheFirstText(_Classifier):
 
 
 @text_classifier.mistake(
-    "All tokens are classified: there are logits for each of the T places. One text has one class: keep the "
-    "first token of each text, so that the shape is (B, C)."
+    "You classify every token: there are logits for all T positions. A text has one class: keep the first"
+    " token of each text, so that the shape is (B, C)."
 )
 class ClassifiesEveryToken(_Classifier):
     def read(self, output):
@@ -113,7 +113,7 @@ class ClassifiesEveryToken(_Classifier):
 
 
 @text_classifier.mistake(
-    "The first token is read before it could look around: the logits depend on its embedding alone. Read it "
+    "You read the first token before the attention, so the logits depend on its embedding alone. Read it "
     "from the attention's output."
 )
 class ReadsTheEmbedding(_Classifier):
@@ -122,8 +122,8 @@ class ReadsTheEmbedding(_Classifier):
 
 
 @text_classifier.mistake(
-    "What comes back are probabilities: each row sums to 1. `forward` returns logits, for the cross-entropy "
-    "takes the softmax itself, and a second one makes training slow and blunt."
+    "You return probabilities: each row sums to 1. Return logits. The cross-entropy contains a softmax, "
+    "and a second one flattens the gradients."
 )
 class SoftmaxOnTheLogits(_Classifier):
     def decide(self, read):
@@ -131,8 +131,8 @@ class SoftmaxOnTheLogits(_Classifier):
 
 
 @text_classifier.mistake(
-    "What comes back are logarithms of probabilities: a log-softmax comes last. `forward` returns the "
-    "logits as `final` gives them; the cross-entropy does the rest."
+    "You return log-probabilities: the last step is a log-softmax. Return the logits that `final` gives; "
+    "the cross-entropy does the rest."
 )
 class LogSoftmaxOnTheLogits(_Classifier):
     def decide(self, read):
@@ -140,15 +140,15 @@ class LogSoftmaxOnTheLogits(_Classifier):
 
 
 @text_classifier.mistake(
-    "The embedding of id 0 gets a gradient, so the padding would be trained like a word. Tell the embedding "
-    "that 0 is its padding index."
+    "The embedding of id 0 gets a gradient, so the padding would be trained like a word. Tell "
+    "`nn.Embedding` that 0 is its padding index."
 )
 class PaddingLearns(_Classifier):
     padding_idx = None
 
 
 @text_classifier.mistake(
-    "`positional` changes nothing: it is kept and never called. Where it is given, send the embeddings "
+    "`positional` has no effect: you keep it and never call it. If it is given, pass the embeddings "
     "through it before the attention."
 )
 class PositionsIgnored(_Classifier):
@@ -157,8 +157,8 @@ class PositionsIgnored(_Classifier):
 
 
 @text_classifier.mistake(
-    "`positional` is not kept by the module: its parameters are missing among the classifier's, and no "
-    "optimizer would train them. Keep it under the name `positional`, and send the embeddings through it."
+    "The module does not keep `positional`: its parameters are missing from the classifier's, and no "
+    "optimizer would train them. Keep it under the name `positional`, and pass the embeddings through it."
 )
 class PositionsNotKept(_Classifier):
     def __init__(self, vocab_size, embed_dim, num_classes, attention, positional=None):
@@ -166,8 +166,8 @@ class PositionsNotKept(_Classifier):
 
 
 @text_classifier.mistake(
-    "The positions come after the attention, when the tokens have already been mixed: the weights cannot "
-    "depend on order. Send the embeddings through `positional` before the attention."
+    "The positions come after the attention, which has already mixed the tokens: the weights cannot "
+    "depend on order. Pass the embeddings through `positional` before the attention."
 )
 class PositionsAfterAttention(PositionsIgnored):
     def look(self, x, mask):
@@ -176,7 +176,7 @@ class PositionsAfterAttention(PositionsIgnored):
 
 
 @text_classifier.mistake(
-    "`positional` is applied twice. Once is enough: what it returns already holds the words and their places."
+    "`positional` is applied twice. Apply it once: its result already holds the words and their positions."
 )
 class PositionsTwice(_Classifier):
     def embed(self, input_ids):
@@ -185,8 +185,8 @@ class PositionsTwice(_Classifier):
 
 
 @text_classifier.mistake(
-    "What `positional` returns is added to the embeddings, but it holds them already: the words count twice. "
-    "Use what it returns in their place."
+    "You add the result of `positional` to the embeddings, but it already holds them, so the words count "
+    "twice. Use the result in their place."
 )
 class PositionsAddedToTheWords(_Classifier):
     def embed(self, input_ids):
@@ -196,7 +196,7 @@ class PositionsAddedToTheWords(_Classifier):
 
 @text_classifier.mistake(
     "The embeddings are multiplied by the square root of their width. The paper's model does that; this "
-    "classifier takes them as they are."
+    "classifier uses them as they are."
 )
 class EmbeddingsScaled(_Classifier):
     def embed(self, input_ids):

@@ -8,8 +8,8 @@ from .text_classifier_alternatives import _Classifier
 
 
 @text_classifier.mistake(
-    "There is no ReLU between `fc1` and `final`: two linear layers in a row are one linear layer, and the "
-    "128 numbers between them buy nothing."
+    "There is no ReLU between `fc1` and `final`: two linear layers in a row are only one linear layer, "
+    "and the 128 numbers between them gain nothing."
 )
 class NoReLU(_Classifier):
     def decide(self, read):
@@ -17,8 +17,8 @@ class NoReLU(_Classifier):
 
 
 @text_classifier.mistake(
-    "The ReLU comes after `final`: no logit is ever negative, and a class that falls to 0 stops learning. "
-    "It belongs between `fc1` and `final`."
+    "The ReLU comes after `final`, so no logit is ever negative, and a class whose logit is 0 gets no "
+    "gradient. It belongs between `fc1` and `final`."
 )
 class ReLUAtTheEnd(_Classifier):
     def decide(self, read):
@@ -26,8 +26,8 @@ class ReLUAtTheEnd(_Classifier):
 
 
 @text_classifier.mistake(
-    "There is a ReLU behind `final` too: no logit is ever negative, and a class that falls to 0 stops "
-    "learning. The one between `fc1` and `final` is the only one."
+    "There is a second ReLU after `final`, so no logit is ever negative, and a class whose logit is 0 "
+    "gets no gradient. Keep only the one between `fc1` and `final`."
 )
 class ReLUTwice(_Classifier):
     def decide(self, read):
@@ -35,7 +35,7 @@ class ReLUTwice(_Classifier):
 
 
 @text_classifier.mistake(
-    "`fc1` is only as wide as the embedding. It widens each text's vector to 128 numbers, whatever "
+    "`fc1` is only as wide as the embedding. It maps each text's vector to 128 numbers, whatever "
     "`embed_dim` is, and `final` takes these."
 )
 class NarrowInTheMiddle(_Classifier):
@@ -45,8 +45,8 @@ class NarrowInTheMiddle(_Classifier):
 
 
 @text_classifier.mistake(
-    "The embeddings are added to the attention's output, as a residual connection does. It is a good idea in "
-    "a deep network, but this classifier reads the output alone."
+    "The embeddings are added to the attention's output, as a residual connection does. This classifier "
+    "reads the attention's output alone."
 )
 class ResidualAdded(_Classifier):
     def look(self, x, mask):
@@ -55,8 +55,8 @@ class ResidualAdded(_Classifier):
 
 
 @text_classifier.mistake(
-    "Asked twice with the same texts, it gives different logits: something random takes part in training, "
-    "such as a dropout. This classifier has none."
+    "The same texts give different logits in two calls: something random, such as a dropout, takes part "
+    "in training mode. This classifier has none."
 )
 class DropoutAdded(_Classifier):
     def decide(self, read):
@@ -64,8 +64,8 @@ class DropoutAdded(_Classifier):
 
 
 @text_classifier.mistake(
-    "`fc1` and `final` are missing among the parameters: layers made in `forward` are new at each call, and "
-    "nothing they learn stays. Make them once, when the classifier is made."
+    "`fc1` and `final` are missing from the parameters: layers made in `forward` are new in every call, "
+    "so they never learn. Make them once, in the constructor."
 )
 class LayersMadeInForward(_Classifier):
     def __init__(self, vocab_size, embed_dim, num_classes, attention, positional=None):
@@ -79,8 +79,8 @@ class LayersMadeInForward(_Classifier):
 
 
 @text_classifier.mistake(
-    "The parameters of the attention are missing among the classifier's: kept in a plain list, a layer is "
-    "not registered, and no optimizer would train it. Keep it under the name `attention`."
+    "The attention's parameters are missing from the classifier's: a layer in a plain list is not "
+    "registered, and no optimizer would train it. Keep it under the name `attention`."
 )
 class AttentionNotRegistered(_Classifier):
     def __init__(self, vocab_size, embed_dim, num_classes, attention, positional=None):
@@ -92,8 +92,8 @@ class AttentionNotRegistered(_Classifier):
 
 
 @text_classifier.mistake(
-    "`forward` returns the weights beside the logits. A loss wants the logits alone, (B, C); the weights are "
-    "for `attend` to return."
+    "`forward` returns the weights as well as the logits. Return the logits alone, (B, C); `attend` "
+    "returns the weights."
 )
 class WeightsBesideTheLogits(_Classifier):
     def forward(self, input_ids, mask=None):
@@ -102,8 +102,8 @@ class WeightsBesideTheLogits(_Classifier):
 
 
 @text_classifier.mistake(
-    "`attend` returns the attention's output, (B, T, E). The weights are the second thing that the attention "
-    "returns: (B, T, T), how each token spreads its attention."
+    "`attend` returns the attention's output, (B, T, E). Return the second result of the attention, the "
+    "weights: (B, T, T)."
 )
 class AttendReturnsTheOutput(_Classifier):
     def attend(self, input_ids, mask=None):
@@ -111,7 +111,7 @@ class AttendReturnsTheOutput(_Classifier):
 
 
 @text_classifier.mistake(
-    "`attend` returns both things that the attention returns. Asked for are the weights alone, (B, T, T)."
+    "`attend` returns both results of the attention. Return the weights alone, (B, T, T)."
 )
 class AttendReturnsBoth(_Classifier):
     def attend(self, input_ids, mask=None):
@@ -119,8 +119,8 @@ class AttendReturnsBoth(_Classifier):
 
 
 @text_classifier.mistake(
-    "`attend` returns the weights of the first token only, (B, T). Asked for are those of every token, "
-    "(B, T, T), as the attention returns them."
+    "`attend` returns the weights of the first token only. Return those of every token, (B, T, T), as the"
+    " attention does."
 )
 class AttendReturnsTheFirstRow(_Classifier):
     def attend(self, input_ids, mask=None):
@@ -128,8 +128,8 @@ class AttendReturnsTheFirstRow(_Classifier):
 
 
 @text_classifier.mistake(
-    "The logits are right, but `attend` does not hand its mask to the attention: it shows weight on padding "
-    "that the classifier never sees."
+    "The logits are right, but `attend` does not pass the mask to the attention: it shows weight on "
+    "padding that the classifier never sees."
 )
 class AttendWithoutTheMask(_Classifier):
     def attend(self, input_ids, mask=None):
@@ -137,8 +137,8 @@ class AttendWithoutTheMask(_Classifier):
 
 
 @text_classifier.mistake(
-    "The logits are right, but `attend` leaves `positional` out: it shows the weights of another model. Let "
-    "`forward` and `attend` embed the text by the same way."
+    "The logits are right, but `attend` leaves out `positional`, so it shows weights that the classifier "
+    "does not use. Embed the text in the same way in `forward` and `attend`."
 )
 class AttendWithoutPositions(_Classifier):
     def attend(self, input_ids, mask=None):

@@ -148,8 +148,8 @@ def one_by_one(draw):
 
 
 @train_epoch.accepted_alternative(
-    "Clears after the step, and once before the first: what libraries do, so that gradients can be looked "
-    "at between the two. The one before the loop must not be forgotten."
+    "Clears the gradients after each step, and once before the first, as libraries do: they can then be "
+    "inspected between two steps. Do not forget the one before the loop."
 )
 def gradients_cleared_last_and_first(model, batches, optimizer):
     criterion = nn.CrossEntropyLoss()
@@ -184,8 +184,8 @@ def by_the_sum(model, batches, optimizer):
 
 
 @train_epoch.accepted_alternative(
-    "Asks for the loss of each sample: the mean over all of them needs no counting, whatever the sizes of "
-    "the batches, and the worst samples can be looked at."
+    "Computes the loss of each sample: the mean over all of them then needs no counting, whatever the "
+    "sizes of the batches, and you can look for the worst samples."
 )
 def sample_by_sample(model, batches, optimizer):
     model.train()

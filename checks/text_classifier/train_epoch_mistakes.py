@@ -37,8 +37,8 @@ def _mean(losses, sizes):
 
 
 @train_epoch.mistake(
-    "The gradients are never cleared: each batch adds its own to those of all batches before. Clear them "
-    "before every backward pass."
+    "The gradients are never cleared: each batch adds its own to those of all earlier batches. Clear them"
+    " before every backward pass."
 )
 def never_clears(model, batches, optimizer):
     def step(optimizer, loss):
@@ -49,8 +49,8 @@ def never_clears(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The gradients are cleared once, before the first batch: each later batch adds its own to those of the "
-    "batches before. Clear them in the loop, before every backward pass."
+    "The gradients are cleared once, before the first batch, so each later batch adds its own to those of"
+    " the earlier ones. Clear them inside the loop, before every backward pass."
 )
 def clears_once(model, batches, optimizer):
     optimizer.zero_grad()
@@ -58,8 +58,8 @@ def clears_once(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The gradients are cleared after each step only: what was left in the model before the epoch goes into "
-    "the first step. Clear them before each backward pass."
+    "The gradients are cleared only after each step: those left in the model before the epoch take part "
+    "in the first step. Clear them before each backward pass."
 )
 def clears_only_afterwards(model, batches, optimizer):
     def step(optimizer, loss):
@@ -71,9 +71,8 @@ def clears_only_afterwards(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The parameters are the same after the epoch as before. Either no step is taken, or the gradients are "
-    "cleared between the backward pass and the step, so that it finds none. The order is: clear, backward, "
-    "step."
+    "The epoch does not change the parameters. Either there is no step, or the gradients are cleared "
+    "between the backward pass and the step. The order is: clear, backward, step."
 )
 def learns_nothing(model, batches, optimizer):
     def step(optimizer, loss):
@@ -85,8 +84,8 @@ def learns_nothing(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The step comes before the backward pass: each batch is answered with the gradients of the batch before, "
-    "or with none. The order is: clear, backward, step."
+    "The step comes before the backward pass, so it uses the gradients of the batch before, or none. The "
+    "order is: clear, backward, step."
 )
 def steps_before_backward(model, batches, optimizer):
     def step(optimizer, loss):
@@ -98,8 +97,8 @@ def steps_before_backward(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The gradients are clipped before the step: long ones lose length, and the parameters move less than the "
-    "optimizer was told. That is a recipe of its own; asked for are clear, backward, step."
+    "The gradients are clipped before the step, so the parameters move less than the optimizer should "
+    "move them. Leave out the clipping: clear, backward, step."
 )
 def clips_gradients(model, batches, optimizer):
     def step(optimizer, loss):
@@ -112,8 +111,8 @@ def clips_gradients(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "There is one step in the whole epoch, after the last batch. Asked for is one step for each batch, on "
-    "the gradients of that batch alone."
+    "There is one step in the whole epoch, after the last batch. Take one step for each batch, with the "
+    "gradients of that batch alone."
 )
 def one_step_an_epoch(model, batches, optimizer):
     optimizer.zero_grad()
@@ -123,15 +122,15 @@ def one_step_an_epoch(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The model stays in the mode it came in: after an evaluation it would be trained with its dropout "
-    "switched off. Put it into training mode before the first batch."
+    "You do not change the mode of the model: after an evaluation it would be trained without its "
+    "dropout. Put it into training mode before the first batch."
 )
 def mode_left_as_it_is(model, batches, optimizer):
     return _mean(*_epoch(model, batches, optimizer, training=False))
 
 
 @train_epoch.mistake(
-    "The model is put into evaluation mode, which switches its dropout off. Training wants training mode, "
+    "You put the model into evaluation mode, which turns its dropout off. Put it into training mode "
     "before the first batch."
 )
 def evaluation_mode(model, batches, optimizer):
@@ -140,7 +139,7 @@ def evaluation_mode(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The model trains rightly, but you return the mean of the batches' means: a text in a short last batch "
+    "The training is right, but you return the mean of the batches' means: a text in a short last batch "
     "counts for more than any other. Weight each batch's loss by its number of texts."
 )
 def mean_of_batch_means(model, batches, optimizer):
@@ -158,8 +157,8 @@ def all_as_large_as_the_first(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The model trains rightly, but you return the sum over the batches of their mean losses. Asked for is "
-    "the mean over all texts: weight each by its number of texts, and divide by the number of all."
+    "The training is right, but you return the sum of the batches' mean losses. Return the mean over all "
+    "texts: multiply each by its number of texts, and divide by the number of all texts."
 )
 def sum_of_batch_means(model, batches, optimizer):
     losses, _ = _epoch(model, batches, optimizer)
@@ -167,8 +166,8 @@ def sum_of_batch_means(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The model trains rightly, but you return the sum of the losses of all texts, not their mean: divide it "
-    "by the number of texts."
+    "The training is right, but you return the sum of the losses of all texts. Divide it by the number of"
+    " texts."
 )
 def sum_over_samples(model, batches, optimizer):
     losses, sizes = _epoch(model, batches, optimizer)
@@ -176,8 +175,8 @@ def sum_over_samples(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The sum of the batches' mean losses is divided by the number of texts, which makes it far too small: "
-    "what you add up for each batch is a mean already. Multiply it by the batch's number of texts first."
+    "The sum of the batches' mean losses is divided by the number of texts, so it is far too small: each "
+    "of them is a mean already. Multiply it by the batch's number of texts first."
 )
 def means_over_samples(model, batches, optimizer):
     losses, sizes = _epoch(model, batches, optimizer)
@@ -185,8 +184,8 @@ def means_over_samples(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The model trains rightly, but what comes back is the loss of the last batch alone. Gather those of all "
-    "batches and return their mean over the texts."
+    "The training is right, but you return the loss of the last batch alone. Collect those of all "
+    "batches, and return their mean over the texts."
 )
 def last_batch_only(model, batches, optimizer):
     losses, _ = _epoch(model, batches, optimizer)
@@ -194,16 +193,16 @@ def last_batch_only(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The epoch ends after its first batch, and the others are never seen: a `return` inside the loop leaves "
-    "it at once. Go through all batches, then return."
+    "The epoch ends after its first batch: a `return` inside the loop leaves it at once. Go through all "
+    "batches, then return."
 )
 def first_batch_only(model, batches, optimizer):
     return _mean(*_epoch(model, [next(iter(batches))], optimizer))
 
 
 @train_epoch.mistake(
-    "The loss that you report is measured after the step, by a model that has just learned from the same "
-    "batch. Report the loss that the step was made from."
+    "The loss that you return is measured after the step, with a model that has just learned from the "
+    "same batch. Return the loss from which the step was made."
 )
 def loss_after_the_step(model, batches, optimizer):
     later = []

@@ -8,8 +8,8 @@ from .train_epoch_mistakes import _epoch, _logits, _mean, _step
 
 
 @train_epoch.mistake(
-    "The steps are far too large, by the number of texts in the batch: they are made from the sum of the "
-    "losses. Make each from their mean, so that a step does not depend on the size of the batch."
+    "The steps are too large by the number of texts in the batch: they are made from the sum of the "
+    "losses. Use the mean, so that a step does not depend on the size of the batch."
 )
 def steps_on_the_sum(model, batches, optimizer):
     def loss(model, batch):
@@ -20,8 +20,8 @@ def steps_on_the_sum(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "A softmax comes before the cross-entropy, which takes one itself: the loss can hardly fall and the "
-    "steps are small. Hand it the logits as the model returns them."
+    "There is a softmax before the cross-entropy, which contains one: the loss can hardly fall, and the "
+    "steps are small. Pass it the logits as the model returns them."
 )
 def softmax_before_the_loss(model, batches, optimizer):
     def loss(model, batch):
@@ -31,8 +31,8 @@ def softmax_before_the_loss(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The model is called without the mask: every text attends to its padding while it is trained. Hand on "
-    "the batch's `mask` beside its `input_ids`."
+    "The model is called without the mask, so every text attends to its padding during training. Pass the"
+    " batch's `mask` after its `input_ids`."
 )
 def mask_forgotten(model, batches, optimizer):
     def loss(model, batch):
@@ -42,8 +42,8 @@ def mask_forgotten(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The mask is turned round before the model gets it: it would attend to the padding and to nothing else. "
-    "`collate` makes it as the model wants it."
+    "The mask is inverted before the model gets it: the model would attend to the padding and to nothing "
+    "else. `collate` makes it as the model needs it."
 )
 def mask_turned_round(model, batches, optimizer):
     def loss(model, batch):
@@ -53,7 +53,7 @@ def mask_turned_round(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "Each gradient counts twice: there are two backward passes for one batch. One is enough, between "
+    "There are two backward passes for one batch, so each gradient counts twice. Run one, between "
     "clearing the gradients and the step."
 )
 def backward_twice(model, batches, optimizer):
@@ -67,7 +67,7 @@ def backward_twice(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "There are two steps for each batch. One is asked for: look for a second call of the optimizer's `step`."
+    "There are two steps for each batch. Take one: look for a second call of the optimizer's `step`."
 )
 def two_steps_a_batch(model, batches, optimizer):
     def step(optimizer, loss):
@@ -78,8 +78,8 @@ def two_steps_a_batch(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The mean loss is right, but it is a tensor, and may keep the graphs of all batches in memory. Take the "
-    "number out of each batch's loss before you add it up: asked for is a float."
+    "The mean loss is right, but it is a tensor, which can keep the graphs of all batches in memory. Turn"
+    " each batch's loss into a float before you add it up."
 )
 def returns_a_tensor(model, batches, optimizer):
     losses, sizes = _epoch(model, batches, optimizer)
@@ -87,8 +87,8 @@ def returns_a_tensor(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The batches are asked for their number, and a stream of batches has none. Count the texts as they go "
-    "by, and divide by that: it also gives a short last batch its right share."
+    "You use the number of batches, but the batches may come from a stream that has no length. Count the "
+    "texts as they come, and divide by that; a short last batch then gets its right share too."
 )
 def asks_for_the_number_of_batches(model, batches, optimizer):
     losses, _ = _epoch(model, batches, optimizer)
@@ -96,8 +96,8 @@ def asks_for_the_number_of_batches(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The batches are gone through twice, once to count and once to train. They may come only once, one by "
-    "one: count the texts in the same loop that trains."
+    "You go through the batches twice, once to count and once to train. They may be readable only once: "
+    "count the texts in the loop that trains."
 )
 def counts_first(model, batches, optimizer):
     samples = sum(len(batch["labels"]) for batch in batches)
@@ -106,16 +106,13 @@ def counts_first(model, batches, optimizer):
 
 
 @train_epoch.mistake(
-    "The model trains, but nothing comes back. Return the mean loss over all texts, as a float."
+    "The model trains, but you return nothing. Return the mean loss over all texts, as a float."
 )
 def returns_nothing(model, batches, optimizer):
     _epoch(model, batches, optimizer)
 
 
-@train_epoch.mistake(
-    "The mean loss is right, but you return it together with something else. Asked for is the one number, a "
-    "float."
-)
+@train_epoch.mistake("The mean loss is right, but you return something else with it. Return one float.")
 def returns_a_pair(model, batches, optimizer):
     mean = _mean(*_epoch(model, batches, optimizer))
     return mean, 0.0
