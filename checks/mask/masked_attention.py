@@ -30,9 +30,10 @@ def causal_self_attention(draw):
 
 @masked_attention.group("without a mask", points=1)
 def without_a_mask(draw):
-    queries, keys, width = draw.sizes(3)
+    queries, keys, width, batch = draw.sizes(4)
     yield case(draw.normal(queries, width))
     yield case(draw.normal(queries, width), draw.normal(keys, width))
+    yield case(draw.normal(batch, queries, width), draw.normal(batch, keys, width))
 
 
 @masked_attention.group("other keys and values, unequal sizes", points=1)

@@ -112,6 +112,16 @@ def keeps_state(exercise: Exercise, by_object: bool) -> str:
     )
 
 
+def wrong_without_optional(exercise: Exercise, answer: Answer) -> str:
+    """Say that an answer is wrong where arguments that need not be given are left out."""
+    what = f"stops with {answer.error}" if answer.status == "raised" else "gives something else"
+    return (
+        f"`{exercise.name}` gives what is right with the arguments of its first call, and {what} when it is "
+        "called again without the optional ones: either it keeps something of an earlier call, or it is "
+        "wrong without them."
+    )
+
+
 def right_by_chance(exercise: Exercise, group: str) -> str:
     """Say that an answer that is wrong in other groups fails this group in the retest."""
     return (

@@ -220,8 +220,12 @@ def _compare_retest(
 ) -> GroupResult:
     """Return the result with an objection if an answer is wrong; if other groups failed, it may be chance."""
     result = retest.result
+    fewest = min(map(_count_arguments, result.drawn.calls))
     for call, answer, expected in zip(retest.calls, answers, retest.expected, strict=True):
         answer, by_object = answer.without_allowed_changes(expected), bool(call["before"])
+        right = answer.status == "value" and same_value(answer.value, expected.value, exercise.tolerance)
+        if not right and all_passed and _count_arguments(call) < fewest:  # no first call has this form
+            return replace(result, objection=Finding(messages.wrong_without_optional(exercise, answer)))
         if answer.status != "value":
             sentence = messages.stops_in_retest(exercise, answer, by_object)
             return replace(result, objection=Finding(sentence))
@@ -230,13 +234,17 @@ def _compare_retest(
             result = replace(result, change_in_retest=change)
             if exercise.changed_arguments == "all groups":
                 return replace(result, objection=change)
-        if same_value(answer.value, expected.value, exercise.tolerance):
+        if right:
             continue
         if all_passed or _is_earlier_value(exercise, answer, result.answers):
             return replace(result, objection=Finding(messages.keeps_state(exercise, by_object)))
         sentence = messages.right_by_chance(exercise, result.group.name)
         return replace(result, objection=Finding(sentence), passed_by_chance=True)
     return result
+
+
+def _count_arguments(call: Call) -> int:
+    return len(call["args"]) + len(call["kwargs"])
 
 
 def _is_earlier_value(exercise: Exercise, answer: Answer, earlier: Sequence[Answer]) -> bool:
