@@ -1,0 +1,215 @@
+"""The answers of the benchmark: the lines of `answers.jsonl`, and how they are made from the course."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+
+from attention_lab.maintain.demo.material import _checks_texts
+from attention_lab.maintain.demo.transplant import ChecksFile
+from nbjudge.course.course import Assignment, Course, find_course
+from nbjudge.course.notebooks import read_notebook
+
+ROOT = Path(__file__).resolve().parents[2]
+FILE = Path(__file__).with_name("answers.jsonl")
+VERSION = "1.0"
+LICENCE = "BSD-3-Clause"
+RIGHT_KINDS = ("reference", "accepted", "torch-judge reference")
+SOLUTION_MARK = re.compile(r"^ *### (BEGIN|END) SOLUTION\n?", re.MULTILINE)
+# What every notebook of the course imports; an answer may use these names without an import of its own.
+SET_UP = {
+    "math": "import math",
+    "torch": "import torch",
+    "nn": "import torch.nn as nn",
+    "F": "import torch.nn.functional as F",
+    "pd": "import pandas as pd",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One line of `answers.jsonl`.
+
+    Parameters
+    ----------
+    id
+        Stable from version to version, for example ``softmax/mistake/clipped``.
+    exercise, lesson
+        The name of the function or class that the answer defines, and the lesson that asks for it.
+    statement, signature
+        What the exercise asks for, in one line, and how the answer is called.
+    kind
+        "reference", "accepted" or "torch-judge reference" (right), "mistake" or "mutation" (wrong).
+    code
+        Source code that runs on its own and defines `exercise`.
+    sentence
+        For a mistake, the sentence that names it; for a mutation, the change that was made.
+    differs_on
+        For a wrong answer, an input on which it does not behave like the reference.
+    agrees_on
+        For a right answer, the number of seeds on which it behaves like the reference.
+    """
+
+    id: str
+    exercise: str
+    lesson: str
+    statement: str
+    signature: str
+    kind: str
+    code: str
+    sentence: str = ""
+    differs_on: str = ""
+    agrees_on: int = 0
+    version: str = VERSION
+    licence: str = LICENCE
+
+    @property
+    def is_right(self) -> bool:
+        """Whether a judge should accept it."""
+        return self.kind in RIGHT_KINDS
+
+
+def read_answers(path: Path = FILE) -> list[Answer]:
+    """Read a file of answers; raise ValueError if there is none or a line is not one."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return [Answer(**json.loads(line)) for line in lines]
+    except (OSError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"{path} holds no answers ({error}). Build it: benchmarks/judges/build.py."
+        ) from error
+
+
+def write_answers(answers: Iterable[Answer], path: Path = FILE) -> None:
+    """Write one JSON object per line, in the order given."""
+    lines = (json.dumps(asdict(each), ensure_ascii=False) for each in answers)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def course() -> Course:
+    """The course that this repository holds."""
+    return find_course(ROOT)
+
+
+def answers_of(assignment: Assignment, only: Iterable[str] = ()) -> Iterator[Answer]:
+    """Yield the right and wrong answers of an assignment's exercises, not validated yet.
+
+    Parameters
+    ----------
+    assignment
+        A lesson of the course.
+    only
+        Names of exercises; all if empty.
+    """
+    solution = read_notebook(assignment.solution_path)
+    references = _answer_cells(solution)
+    chosen = [name for name in references if name in assignment.exercises and (not only or name in only)]
+    bundles: dict[str, list[tuple[str, str, str]]] = {name: [] for name in chosen}
+    for text in _checks_texts(assignment) if chosen else ():
+        file = ChecksFile(text, frozenset(SET_UP))
+        for kind, role in (("accepted", "also_right"), ("mistake", "mistake")):
+            for exercise, name, cell in file.answers(role):
+                if exercise in bundles:
+                    bundles[exercise].append((kind, name, cell))
+    for name in chosen:
+        sentences = {each.name: each.message for each in assignment.exercises[name].mistakes}
+        own = {
+            "exercise": name,
+            "lesson": assignment.folder,
+            "statement": _statement(references[name], name),
+            "signature": signature(references[name], name),
+        }
+        code = standalone(assignment, _with_earlier(references, name))
+        yield Answer(id=f"{name}/reference", kind="reference", code=code, **own)
+        for kind, answer, cell in sorted(bundles[name], key=lambda each: each[0]):  # the accepted ones first
+            sentence = sentences[answer] if kind == "mistake" else ""
+            code = standalone(assignment, cell)
+            yield Answer(id=f"{name}/{kind}/{answer}", kind=kind, code=code, sentence=sentence, **own)
+
+
+def standalone(assignment: Assignment, cell: str) -> str:
+    """Return the text of a cell with all that it needs: imports, and the modules beside the notebook."""
+    modules = _modules_beside(assignment)
+    cell = _import_of(modules).sub("", cell)
+    for module, text in modules.items():
+        names = _names(cell)
+        given = {name for name in _defined(text) if name in names}
+        if module not in ("lesson_tests", "ready_made") and given - _defined(cell):
+            cell = f"{_import_of(modules).sub('', text)}\n\n{cell}"
+    cell = cell.replace("from __future__ import annotations\n", "")
+    imports = [line for name, line in SET_UP.items() if name in _names(cell)]
+    return "\n".join([*imports, "\n", cell.strip("\n"), ""]).lstrip("\n")
+
+
+def _modules_beside(assignment: Assignment) -> dict[str, str]:
+    """The text of each module beside a notebook."""
+    files = sorted(assignment.source_path.parent.glob("*.py"))
+    return {file.stem: file.read_text(encoding="utf-8") for file in files}
+
+
+def _import_of(modules: Iterable[str]) -> re.Pattern[str]:
+    """A pattern for the lines that import from one of these modules."""
+    return re.compile(rf"^from ({'|'.join(modules) or '-'}) import (?:\([^)]*\)|.*)\n?", re.MULTILINE)
+
+
+def _names(code: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+
+
+def _defined(code: str) -> set[str]:
+    """The functions and classes that code defines at its outermost level."""
+    return {each.name for each in ast.parse(code).body if isinstance(each, (ast.FunctionDef, ast.ClassDef))}
+
+
+def _with_earlier(references: dict[str, str], name: str) -> str:
+    """A reference after those of the earlier exercises that it calls."""
+    names = {node.id for node in ast.walk(ast.parse(references[name])) if isinstance(node, ast.Name)}
+    needed = [each for each in references if each in names and each != name]
+    parts = [_with_earlier(references, each) for each in needed]
+    return "\n\n\n".join([*dict.fromkeys(parts), references[name]])
+
+
+def _answer_cells(notebook: NotebookNode) -> dict[str, str]:
+    """The code cells that students write, by the name of their exercise."""
+    return {
+        cell.metadata.nbgrader["grade_id"]: SOLUTION_MARK.sub("", cell.source)
+        for cell in notebook.cells
+        if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("solution")
+    }
+
+
+def definition(code: str, name: str) -> ast.FunctionDef | ast.ClassDef:
+    """The last definition of a function or class of that name; raises ValueError if there is none."""
+    for statement in reversed(ast.parse(code).body):
+        if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and statement.name == name:
+            return statement
+    raise ValueError(f"The code defines no {name}.")
+
+
+def signature(code: str, name: str) -> str:
+    """How an answer is called: a function's parameters, or those of a class's constructor and `forward`."""
+    found = definition(code, name)
+    if isinstance(found, ast.FunctionDef):
+        return f"{name}({ast.unparse(found.args)})"
+    methods: dict[str, Any] = {each.name: each for each in found.body if isinstance(each, ast.FunctionDef)}
+    calls = [f"{name}({_without_self(methods['__init__'])})"] if "__init__" in methods else [name]
+    return ", ".join(
+        [*calls, f"forward({_without_self(methods['forward'])})"] if "forward" in methods else calls
+    )
+
+
+def _without_self(method: ast.FunctionDef) -> str:
+    return ast.unparse(method.args).removeprefix("self").removeprefix(", ")
+
+
+def _statement(code: str, name: str) -> str:
+    """The first sentence of the docstring, on one line."""
+    text = ast.get_docstring(definition(code, name)) or ""
+    return " ".join(text.partition("\n\n")[0].split())

@@ -1,0 +1,104 @@
+"""Build `answers.jsonl`: the course's right and wrong answers and mutations of the references, validated."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from tqdm import tqdm
+
+import answers
+from answers import Answer
+from nbjudge.course.course import Assignment
+from validation import Outcome, validate
+from workers import WorkerError, run_in_child
+
+SAVED_EVERY = 100  # answers: a long build that is stopped leaves what it has
+TORCH_JUDGE_REFERENCES = Path(__file__).with_name("torch_judge_references")
+
+
+def candidates(assignment: Assignment, only: list[str], mutations: int) -> list[Answer]:
+    """All answers of an assignment before validation."""
+    found = list(answers.answers_of(assignment, only))
+    for reference in [each for each in found if each.kind == "reference"]:
+        file = TORCH_JUDGE_REFERENCES / f"{reference.exercise}.py"
+        if file.exists():
+            code = file.read_text(encoding="utf-8")
+            name, kind = f"{reference.exercise}/torch-judge", "torch-judge reference"
+            found.append(replace(reference, id=name, kind=kind, code=code, licence="MIT"))
+        if mutations:
+            from mutations import mutations_of  # mutmut and libcst are needed here only
+
+            found += mutations_of(reference, mutations)
+    return found
+
+
+def accept(answer: Answer, outcome: Outcome) -> Answer | None:
+    """The answer as it goes into the file; None for a mutation that no input tells from the reference.
+
+    Raises ValueError for an answer that is not what its kind says.
+    """
+    if answer.kind == "torch-judge reference":  # nobody's word but theirs: nbjudge is to accept it
+        return replace(answer, agrees_on=0 if outcome.differs_on else outcome.seeds)
+    if answer.is_right:
+        if outcome.differs_on:
+            raise ValueError(f"{answer.id} is said to be right and differs: {outcome.differs_on}.")
+        return replace(answer, agrees_on=outcome.seeds)
+    if outcome.differs_on:
+        return replace(answer, differs_on=outcome.differs_on)
+    if answer.kind == "mutation":
+        return None
+    raise ValueError(f"{answer.id} is said to be wrong and behaves like the reference.")
+
+
+def main() -> None:
+    """Build the file; exit with status 1 if an answer is not what its kind says."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--exercise", nargs="*", default=[], help="only these exercises (default: all)")
+    parser.add_argument("--seeds", type=int, default=200, help="seeds for right answers (default: 200)")
+    parser.add_argument("--mutations", type=int, default=20, help="mutations per exercise (default: 20)")
+    parser.add_argument("--mutation-seeds", type=int, default=20, help="seeds for mutations (default: 20)")
+    parser.add_argument("--kind", help="only answers of this kind (default: all)")
+    parser.add_argument("--output", type=Path, default=answers.FILE)
+    options = parser.parse_args()
+    lessons = answers.course().assignments.values()
+    todo = [
+        (lesson, each)
+        for lesson in lessons
+        for each in candidates(lesson, options.exercise, options.mutations)
+        if options.kind in (None, each.kind)
+    ]
+    valid, equivalent, problems = list[Answer](), list[Answer](), list[str]()
+    removed = options.output.with_name(f"{options.output.stem}_equivalent.jsonl")
+    progress = tqdm(todo, unit="answer", disable=None)
+    for lesson, answer in progress:
+        lesson.reference_answer(answer.exercise)  # loaded once, before the fork
+        seeds = options.mutation_seeds if answer.kind == "mutation" else options.seeds
+        try:
+            outcome = run_in_child(validate, lesson, answer, range(seeds), seconds=60 + 10 * seeds)
+        except WorkerError as error:
+            outcome = Outcome(f"no result: {error}")
+        try:
+            accepted = accept(answer, outcome)
+        except ValueError as error:
+            problems.append(str(error))
+            continue
+        (equivalent if accepted is None else valid).append(accepted or answer)
+        if progress.n % SAVED_EVERY == 0:
+            answers.write_answers(valid, options.output)
+            answers.write_answers(equivalent, removed)
+    answers.write_answers(valid, options.output)
+    answers.write_answers(equivalent, removed)
+    counts = Counter(each.kind for each in valid)
+    print(json.dumps(counts), f"{len(equivalent)} equivalent mutations removed, written to {removed.name}")
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Do judges name the mistake? Write the sheet that two raters fill in, and count what they wrote.
+
+See README.md for the protocol. Raters get the sheet and not the key, so they do not see which judge spoke.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import random
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import answers
+
+FOLDER = Path(__file__).parent
+SHEET, KEY = FOLDER / "names_sheet.csv", FOLDER / "names_key.json"
+OPINIONS = FOLDER.parent / "results" / "judges.jsonl"
+SAMPLES = 60
+RATINGS = ("right", "wrong", "none")  # names the right mistake, names another one, names none
+Entry = dict[str, Any]  # one line of the opinions that run.py writes
+FIELDS = ("sample", "exercise", "statement", "code", "change", "message", "rating")
+
+
+def choose(opinions: list[Entry], by_id: dict[str, answers.Answer], seed: int) -> list[Entry]:
+    """Choose samples among the refused wrong answers, from each judge and kind in turn."""
+    groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    for each in opinions:
+        answer = by_id[each["answer"]]
+        if not answer.is_right and not each["accepted"]:
+            groups[each["judge"], answer.kind].append(each)
+    chance = random.Random(seed)
+    for group in groups.values():
+        chance.shuffle(group)
+    chosen: list[Entry] = []
+    while any(groups.values()) and len(chosen) < SAMPLES:
+        for group in groups.values():
+            if group and len(chosen) < SAMPLES:
+                chosen.append(group.pop())
+    chance.shuffle(chosen)
+    return chosen
+
+
+def write_sheet(seed: int) -> None:
+    """Write the sheet without the judges' names, and the key with them."""
+    opinions = [json.loads(line) for line in OPINIONS.read_text(encoding="utf-8").splitlines()]
+    by_id = {each.id: each for each in answers.read_answers()}
+    chosen = choose(opinions, by_id, seed)
+    with SHEET.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        writer.writeheader()
+        for number, each in enumerate(chosen, 1):
+            answer = by_id[each["answer"]]
+            writer.writerow(
+                {
+                    "sample": number,
+                    "exercise": answer.signature,
+                    "statement": answer.statement,
+                    "code": answer.code,
+                    "change": answer.sentence,
+                    "message": each["message"],
+                    "rating": "",
+                }
+            )
+    KEY.write_text(json.dumps([[each["judge"], each["answer"]] for each in chosen], indent=1) + "\n")
+
+
+def count(files: list[Path]) -> None:
+    """Print coverage and precision per judge and kind, and how often the raters agree."""
+    key = json.loads(KEY.read_text(encoding="utf-8"))
+    ratings = [_ratings(file) for file in files]
+    kinds = {each.id: each.kind for each in answers.read_answers()}
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for number, (judge, answer) in enumerate(key):
+        groups[judge, kinds[answer]] += [each[number] for each in ratings]
+    for (judge, kind), rated in sorted(groups.items()):
+        right, wrong = rated.count("right"), rated.count("wrong")
+        precision = f"{right / (right + wrong):.0%}" if right + wrong else "no name"
+        coverage = f"{(right + wrong) / len(rated):.0%}"
+        print(f"{judge}, {kind}: coverage {coverage}, precision {precision}, {len(rated)} ratings")
+    if len(ratings) == 2:
+        agreed = sum(one == other for one, other in zip(*ratings, strict=True))
+        print(f"The raters agree on {agreed} of {len(key)}.")
+
+
+def _ratings(file: Path) -> list[str]:
+    with file.open(newline="", encoding="utf-8") as lines:
+        ratings = [row["rating"].strip() for row in csv.DictReader(lines)]
+    unknown = sorted(set(ratings) - set(RATINGS))
+    if unknown:
+        raise SystemExit(f"{file} has the rating {unknown[0]!r}: write one of {', '.join(RATINGS)}.")
+    return ratings
+
+
+def main() -> None:
+    """Write the sheet, or count filled sheets."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample (default: 0)")
+    parser.add_argument("--count", nargs="+", type=Path, metavar="SHEET", help="filled sheets, one per rater")
+    options = parser.parse_args()
+    if options.count:
+        count(options.count)
+    else:
+        write_sheet(options.seed)
+
+
+if __name__ == "__main__":
+    main()

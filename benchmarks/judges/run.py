@@ -1,0 +1,203 @@
+"""Put the answers of `answers.jsonl` to several judges; print and write one table, and draw it."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import random
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+from tqdm import tqdm
+
+import answers
+from answers import Answer
+from judging import Judge, Judged, Opinion, load_judge, put_to
+
+sys.path.append(str(Path(__file__).parents[1]))  # the other benchmarks' module
+import results  # noqa: E402
+
+JUDGES = ("nbjudge", "visible-tests", "torch-judge")
+OUTPUT = results.FOLDER / "judges.json"
+PICTURE = answers.ROOT / "docs" / "images" / "judges.svg"
+LONGEST_MESSAGE = 1000  # characters
+# The columns of the table: its heading, and the kinds of answers that it counts.
+COLUMNS = {
+    "right accepted": ("reference", "accepted"),
+    "torch-judge's references accepted": ("torch-judge reference",),
+    "mistakes caught": ("mistake",),
+    "mutations caught": ("mutation",),
+}
+
+
+def make_judge(name: str) -> Judge:
+    """Make one of the judges that come with the benchmark, or that of ``FILE.py:CLASS``."""
+    if name == "nbjudge":
+        from judge_nbjudge import NbjudgeJudge
+
+        return NbjudgeJudge()
+    if name == "visible-tests":
+        from judge_visible_tests import VisibleTestsJudge
+
+        return VisibleTestsJudge()
+    if name == "torch-judge":
+        from judge_torch_judge import TorchJudge
+
+        return TorchJudge()
+    return load_judge(name)
+
+
+def sample(found: Iterable[Answer], count: int | None) -> list[Answer]:
+    """Choose at most `count` answers of each exercise and kind; the same ones every time."""
+    groups: dict[tuple[str, str], list[Answer]] = defaultdict(list)
+    for each in found:
+        groups[each.exercise, each.kind].append(each)
+    chosen = []
+    for group in groups.values():
+        random.Random(group[0].id).shuffle(group)
+        chosen += group[:count]
+    return chosen
+
+
+def share(judged: Sequence[Judged]) -> dict[str, int]:
+    """How many answers were judged, how many of them rightly, and how many were left out."""
+    counted = [each for each in judged if each.opinion is not None]
+    rightly = sum(each.is_right for each in counted)
+    return {"judged": len(counted), "rightly": rightly, "left out": len(judged) - len(counted)}
+
+
+def summary(judged: Sequence[Judged]) -> dict[str, Any]:
+    """The figures of one judge, or of one judge on one exercise."""
+    figures: dict[str, Any] = {
+        heading: share([each for each in judged if each.answer.kind in kinds])
+        for heading, kinds in COLUMNS.items()
+    }
+    seconds = sorted(each.seconds for each in judged if each.opinion is not None)
+    figures["seconds"] = round(seconds[len(seconds) // 2], 3) if seconds else None  # the median
+    wrong = [each for each in judged if each.opinion is not None and not each.answer.is_right]
+    said = [each for each in wrong if each.opinion is not None and each.opinion.message]
+    figures["wrong answers with a message"] = len(said)
+    return figures
+
+
+def line(judged: Judged, opinion: Opinion) -> dict[str, Any]:
+    """What a judge said of one answer, as a line of the file of opinions."""
+    return {
+        "judge": judged.judge,
+        "answer": judged.answer.id,
+        "accepted": opinion.accepted,
+        "message": opinion.message[:LONGEST_MESSAGE],
+        "seconds": round(judged.seconds, 3),
+    }
+
+
+def print_table(console: Any, rows: dict[str, dict[str, Any]], title: str) -> None:
+    """Print one row per judge, or per judge and exercise."""
+    table = Table(title=title, title_justify="left")
+    for heading in ("", *COLUMNS, "left out", "seconds"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for name, figures in rows.items():
+        left_out = sum(figures[heading]["left out"] for heading in COLUMNS)
+        cells = [f"{figures[each]['rightly']} of {figures[each]['judged']}" for each in COLUMNS]
+        seconds = "" if figures["seconds"] is None else f"{figures['seconds']:.2f}"
+        table.add_row(name, *cells, str(left_out), seconds)
+    console.print(table)
+
+
+def draw(rows: dict[str, dict[str, Any]], path: Path) -> None:
+    """Draw the shares of each judge as bars; the same results make the same file."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    plt.rcParams |= {"svg.hashsalt": "attention-lab", "font.size": 10}
+    headings = [each for each in COLUMNS if any(row[each]["judged"] for row in rows.values())]
+    figure, panels = plt.subplots(
+        1,
+        len(headings),
+        figsize=(3.1 * len(headings), 0.5 * len(rows) + 1.1),
+        sharey=True,
+        layout="constrained",
+    )
+    for axes, heading in zip([panels] if len(headings) == 1 else panels, headings, strict=True):
+        for position, row in enumerate(rows.values()):
+            counted = row[heading]["judged"]
+            percent = 100 * row[heading]["rightly"] / counted if counted else 0
+            axes.barh(position, percent, height=0.6, facecolor="#9ecae1", edgecolor="black")
+            text = f"{row[heading]['rightly']} of {counted}" if counted else "none"
+            axes.text(3, position, text, va="center")
+        axes.set_title(heading, loc="left", fontsize=10)
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("%")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_yticks(range(len(rows)), list(rows))
+    axes.invert_yaxis()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+    plt.close(figure)
+
+
+def main() -> None:
+    """Run the benchmark; exit with status 2 if an option is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--judges", nargs="+", default=list(JUDGES), help="built-in ones, or FILE.py:CLASS")
+    parser.add_argument(
+        "--pytest", nargs=2, metavar=("FOLDER", "TRANSLATION"), help="a pytest suite as a judge"
+    )
+    parser.add_argument("--exercise", nargs="*", default=[], help="only these exercises (default: all)")
+    parser.add_argument("--sample", type=int, help="at most so many answers per exercise and kind")
+    parser.add_argument("--answers", type=Path, default=answers.FILE)
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    parser.add_argument("--picture", type=Path, default=PICTURE)
+    options = parser.parse_args()
+    try:
+        found = answers.read_answers(options.answers)
+        judges = [make_judge(name) for name in options.judges]
+    except ValueError as error:
+        parser.error(str(error))
+    if options.pytest:
+        from judge_pytest import PytestJudge
+
+        judges.append(PytestJudge(*map(Path, options.pytest)))
+    known = {each.exercise for each in found}
+    unknown = sorted(set(options.exercise) - known)
+    if unknown:
+        parser.error(f"There is no exercise {unknown[0]!r}. There are: {', '.join(sorted(known))}.")
+    chosen = sample(
+        (each for each in found if not options.exercise or each.exercise in options.exercise), options.sample
+    )
+    console = results.console()
+    machine = results.surroundings(console)
+    pairs = list(itertools.product(judges, chosen))
+    judged = list[Judged]()
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    with options.output.with_suffix(".jsonl").open("w", encoding="utf-8") as opinions:
+        for pair in tqdm(pairs, unit="answer", disable=None):
+            judged.append(put_to(*pair))
+            if judged[-1].opinion is not None:
+                opinions.write(json.dumps(line(judged[-1], judged[-1].opinion), ensure_ascii=False) + "\n")
+                opinions.flush()
+    rows = {judge.name: summary([each for each in judged if each.judge == judge.name]) for judge in judges}
+    by_exercise = {
+        f"{judge.name}, {name}": summary(
+            [each for each in judged if each.judge == judge.name and each.answer.exercise == name]
+        )
+        for name in dict.fromkeys(each.exercise for each in chosen)
+        for judge in judges
+        if name in judge.exercises
+    }
+    print_table(console, by_exercise, "Per judge and exercise")
+    print_table(console, rows, "Per judge")
+    content = machine | {"version": answers.VERSION, "judges": rows, "exercises": by_exercise}
+    results.write(options.output, content, console)
+    draw(rows, options.picture)
+
+
+if __name__ == "__main__":
+    main()

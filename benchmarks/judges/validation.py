@@ -1,0 +1,180 @@
+"""Validation: right answers behave like the reference, wrong ones differ from it on a stated input.
+
+The inputs are those that the course's case groups draw from many seeds; for mutations also the same inputs
+scaled, emptied and doubled, which nbjudge never draws, so that a mutation is not called equivalent only
+because nbjudge cannot tell it apart.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from answers import Answer
+from nbjudge.authoring.exercise import Exercise, Group
+from nbjudge.course.course import Assignment
+from nbjudge.course.loading import in_folder
+from nbjudge.errors import CourseError
+from nbjudge.judge.drawn_group import draw_group
+from nbjudge.judge.group_result import compare_group
+from nbjudge.judge.judge import judge_exercise
+from nbjudge.kernel.replies import CallAnswer, Reply, answers_of, read_reply
+from nbjudge.probe import respond
+from nbjudge.probe.watching import Watch
+
+# Further inputs for mutations: what becomes of each floating tensor among the arguments of a case.
+VARIANTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "0.01 times the floats": lambda tensor: tensor * 0.01,
+    "8 times the floats": lambda tensor: tensor * 8,
+    "the floats without a fraction": torch.round,
+    "the floats 1 higher": lambda tensor: tensor + 1,
+    "floats of 0": torch.zeros_like,
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What validation found of one answer.
+
+    Parameters
+    ----------
+    differs_on
+        The first input on which it does not behave like the reference; empty if there is none.
+    is_drawn
+        Whether that input is one that the course's case groups draw.
+    seeds
+        On how many seeds it was compared.
+    """
+
+    differs_on: str
+    is_drawn: bool = True
+    seeds: int = 0
+
+
+def load(answer: Answer) -> Any:
+    """Run the code of an answer and return the function or class that it defines.
+
+    For child processes only (`workers.run_in_child`).
+    """
+    space: dict[str, Any] = {"__name__": "answer"}
+    exec(compile(answer.code, "<answer>", "exec", dont_inherit=True), space)
+    return space[answer.exercise]
+
+
+def validate(assignment: Assignment, answer: Answer, seeds: Iterable[int]) -> Outcome:
+    """Compare an answer with the reference; run it in a child process.
+
+    Parameters
+    ----------
+    assignment
+        The lesson, whose case groups draw the inputs.
+    answer
+        The answer. A mutation is also compared on the variants of the inputs.
+    seeds
+        Seeds for the inputs. The first difference ends the comparison.
+    """
+    exercise = assignment.exercises[answer.exercise]
+    reference = assignment.reference_answer(answer.exercise)
+    torch.set_num_threads(1)
+    try:
+        function = load(answer)
+    except Exception as error:
+        return Outcome(f"the code itself: {type(error).__name__}: {error}"[:200])
+    with in_folder(assignment.source_path.parent):
+        count = 0
+        for count, seed in enumerate(seeds, 1):
+            found = _difference(exercise, reference, function, seed)
+            if found:
+                return Outcome(found, seeds=count)
+        if answer.kind == "mutation":
+            for seed in range(2):
+                found = _difference_in_variants(exercise, reference, function, seed)
+                if found:
+                    return Outcome(found, is_drawn=False, seeds=count)
+    return Outcome("", seeds=count)
+
+
+def _asking(function: Any, _name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+    return read_reply(respond.answer_calls(function, calls, watch), len(calls))
+
+
+def _difference(exercise: Exercise, reference: Any, function: Any, seed: int) -> str:
+    """The first input of a seed on which an answer differs; empty if it gets all points."""
+    ask: CallAnswer = functools.partial(_asking, function)
+    for group in exercise.groups:
+        drawn = draw_group(exercise, group, reference, seed)
+        result = compare_group(exercise, drawn, answers_of(function, drawn.calls))
+        wrong = result.failed_cases
+        if not result.passed and wrong:
+            return f"seed {seed}, group “{group.name}”, case {wrong[0] + 1}: {_shapes(drawn.calls[wrong[0]])}"
+    # What no single value shows: forbidden calls, changed arguments, state kept between calls.
+    undiagnosed = replace(exercise, mistakes=[])
+    verdict = judge_exercise(undiagnosed, reference, ask, seed)
+    lost = [group.name for group in verdict.groups if not group.agrees]
+    return (
+        f"seed {seed}, group “{lost[0]}” as a whole" if verdict.points < verdict.max_points and lost else ""
+    )
+
+
+def _difference_in_variants(exercise: Exercise, reference: Any, function: Any, seed: int) -> str:
+    for name, change in VARIANTS.items():
+        for group in exercise.groups:
+            if group.verify is not None or group.fresh:
+                continue
+            changed = Group(group.name, group.points, functools.partial(_vary, group, change))
+            try:
+                drawn = draw_group(exercise, changed, reference, seed)
+            except (CourseError, RuntimeError, ValueError, IndexError, TypeError):
+                continue  # an input that the reference does not take
+            if not all(_is_finite(each.value) for each in drawn.expected):
+                continue
+            result = compare_group(exercise, drawn, answers_of(function, drawn.calls))
+            if not result.passed and result.failed_cases:
+                case = result.failed_cases[0]
+                place = f"seed {seed}, group “{group.name}”, case {case + 1}, {name}"
+                return f"{place}: {_shapes(drawn.calls[case])}"
+    return ""
+
+
+def _vary(group: Group, change: Callable[[torch.Tensor], torch.Tensor], draw: Any) -> list[Any]:
+    cases = [case for case in group.cases(draw) if case.refuses is None and case.measure is None]
+    return [
+        replace(case, args=_changed(case.args, change), kwargs=_changed(case.kwargs, change))
+        for case in cases
+    ]
+
+
+def _changed(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        return change(value) if value.is_floating_point() else value
+    if isinstance(value, (list, tuple)):
+        return type(value)(_changed(each, change) for each in value)
+    if isinstance(value, dict):
+        return {key: _changed(each, change) for key, each in value.items()}
+    return value
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return not value.is_floating_point() or not bool(value.isnan().any())
+    entries: Sequence[Any] = list(value.values()) if isinstance(value, dict) else value
+    return not isinstance(value, (list, tuple, dict)) or all(_is_finite(each) for each in entries)
+
+
+def _shapes(call: dict[str, Any]) -> str:
+    """The arguments of a call: tensors by shape and dtype, everything else as it is."""
+    parts = [_shown(each) for each in call["args"]]
+    parts += [f"{key}={_shown(each)}" for key, each in call["kwargs"].items()]
+    return f"({', '.join(parts)})"[:300]
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_shown, value))}]"
+    return repr(value) if isinstance(value, (int, float, str, bool, type(None))) else type(value).__name__
