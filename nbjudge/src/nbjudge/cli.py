@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from nbjudge.errors import CourseError, without_grading
+from nbjudge.errors import CourseError, ExitStatus, without_grading
 from nbjudge.quick_start import skip_address_grammar
 from nbjudge.skeletons.commands import add_commands
 
@@ -51,7 +51,7 @@ def main() -> None:
         if shown is None:
             raise
         console.print(Text.assemble(("nbjudge:", "bold red"), f" {shown}"), soft_wrap=True)
-        raise SystemExit(1) from None
+        raise SystemExit(ExitStatus.PROBLEM) from None
 
 
 @app.command()
@@ -78,8 +78,8 @@ def grade(
 ) -> None:
     """Grade what is new or changed of an assignment's submissions, all cores at once.
 
-    Ends with 0 when every submission has its grade, with 1 when one has none, with 130 after Ctrl-C;
-    the next run goes on where this one stopped.
+    Exits with status 0 if every submission has its grade, 1 if one has none, and 130 after Ctrl-C; the next
+    run continues where this one stopped.
     """
     from nbjudge.batch.command import Options, grade_class
     from nbjudge.course.folders import find_root, read_folders
@@ -182,7 +182,7 @@ def visible(
 ) -> None:
     """Print how many of the wrong answers in checks/ fail the tests that students see.
 
-    Ends with 1 where too few do, where a right answer fails them, or where they leave names behind.
+    Exits with status 1 if too few do, if a right answer fails them, or if they leave names behind.
     """
     from nbjudge.course.course import find_course
     from nbjudge.preflight.visible_table import show_visible

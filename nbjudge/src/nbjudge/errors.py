@@ -1,9 +1,19 @@
-"""The exceptions of nbjudge. Each message is a sentence for the person who runs the command.
+"""The exceptions and exit statuses of nbjudge. Each message is a sentence for the person at the command.
 
 Library code raises them, and `nbjudge.cli` turns them into an exit status. Under nbgrader's own commands no
 code of nbjudge runs at the outermost level, and nbgrader catches every `Exception` to go on with the next
 submission. Errors that must end such a command therefore derive from `SystemExit` (`NbgraderCommandError`).
 """
+
+from enum import IntEnum
+
+
+class ExitStatus(IntEnum):
+    """How a command ended, for the shell."""
+
+    SUCCESS = 0
+    PROBLEM = 1  #: an error, a submission without a grade, or a check that needs fixing
+    INTERRUPTED = 130  #: Ctrl-C, as shells say it
 
 
 class CourseError(Exception):

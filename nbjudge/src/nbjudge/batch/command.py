@@ -23,7 +23,7 @@ from nbjudge.batch.workers import (
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
 from nbjudge.course.folders import CourseFolders
-from nbjudge.errors import CourseError
+from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
 
 if TYPE_CHECKING:
@@ -48,16 +48,15 @@ class Options:
     timings: bool = False  # print where the time went
 
 
-def grade_class(folders: CourseFolders, assignment: str, options: Options, console: Console) -> int:
-    """Grade a class with a progress bar and a closing table.
+def grade_class(folders: CourseFolders, assignment: str, options: Options, console: Console) -> ExitStatus:
+    """Grade a class with a progress bar and a closing table, and return the exit status.
 
-    Returns the exit status: 0 when every submission has its grade, 1 when one has none, 130 after
-    Ctrl-C. Raises CourseError where nothing can be graded, or nothing more.
+    Raises CourseError where nothing can be graded, or nothing more.
     """
     plan = make_plan(folders, assignment, options.students, options.force)
     if not plan.todo:
         console.print(Text(f"{plan.assignment}: all {plan.unchanged} are graded, and unchanged since."))
-        return 0
+        return ExitStatus.SUCCESS
     results: list[GradedSubmission] = []
     started, stopped = time.monotonic(), False
     try:
@@ -67,9 +66,27 @@ def grade_class(folders: CourseFolders, assignment: str, options: Options, conso
     from nbjudge.batch.display import print_closing_table
 
     print_closing_table(console, plan, results, time.monotonic() - started, stopped)
-    if stopped:
-        return 130
-    return 1 if any(graded.problem for graded in results) else 0
+    return exit_status(results, stopped)
+
+
+def exit_status(results: Collection[GradedSubmission], is_interrupted: bool) -> ExitStatus:
+    """Return the exit status of a grading run.
+
+    Parameters
+    ----------
+    results
+        The submissions that were graded.
+    is_interrupted
+        Whether someone pressed Ctrl-C.
+
+    Returns
+    -------
+    ExitStatus
+        A problem is a submission without a grade.
+    """
+    if is_interrupted:
+        return ExitStatus.INTERRUPTED
+    return ExitStatus.PROBLEM if any(graded.problem for graded in results) else ExitStatus.SUCCESS
 
 
 def grade_plan(plan: Plan, options: Options, console: Console, results: list[GradedSubmission]) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 from nbjudge.batch.command import Options, grade_class
 from nbjudge.cell_metadata import recorded_answer
 from nbjudge.course.course import Assignment, Course
-from nbjudge.errors import CourseError
+from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.judge.verdict import Verdict
 from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_cell import read_verdict
@@ -21,7 +21,7 @@ from nbjudge.regrade.decisions import Decision, decision_for, read_decisions, wr
 
 def regrade(
     course: Course, exercise: str, student: str, points: float | None, reason: str, console: Console
-) -> int:
+) -> ExitStatus:
     """Decide for one student's answer, and grade all who gave it again; return that grading's exit status.
 
     `points` None: all there are. Raises CourseError where there is no such answer, or not so many points.
@@ -48,7 +48,7 @@ def regrade(
     return _grade_again(assignment, decision, f"gets {worth:g} of {max_points:g}", console)
 
 
-def withdraw(course: Course, exercise: str, student: str, console: Console) -> int:
+def withdraw(course: Course, exercise: str, student: str, console: Console) -> ExitStatus:
     """Take back what was decided for a student's answer; the exit status of the grading that follows."""
     assignment, _ = course.exercise(exercise)
     decisions = _decisions(assignment)
@@ -97,7 +97,7 @@ def _answers(assignment: Assignment, student: str) -> dict[str, tuple[str | None
     }
 
 
-def _grade_again(assignment: Assignment, decision: Decision, what: str, console: Console) -> int:
+def _grade_again(assignment: Assignment, decision: Decision, what: str, console: Console) -> ExitStatus:
     folders = assignment.course.folders
     gave_it = []
     for student in folders.students(assignment.folder):

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import Assignment, Course
-from nbjudge.errors import CourseError
+from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.preflight.table import table_of
 from nbjudge.preflight.trial import Trial, answers_of_exercise, trials
 
@@ -20,7 +20,7 @@ NO_CHECKS = (
 )
 
 
-def try_all(course: Course, name: str, answer: str, seeds: int, console: Console) -> int:
+def try_all(course: Course, name: str, answer: str, seeds: int, console: Console) -> ExitStatus:
     """Try the exercises of this name, or of the assignment of this name; the exit status of the command.
 
     Raises CourseError where there is none, and where checks cannot be right at all.
@@ -34,7 +34,7 @@ def try_all(course: Course, name: str, answer: str, seeds: int, console: Console
         console.print(Text.assemble(("✗ ", "red"), problem), soft_wrap=True)
     if not problems and not answer:
         console.print("Right answers get full marks, and each mistake is named.")
-    return 1 if problems else 0
+    return ExitStatus.PROBLEM if problems else ExitStatus.SUCCESS
 
 
 def try_exercise(

@@ -10,14 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from nbjudge.course.course import Course
-from nbjudge.errors import CourseError
+from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.preflight.command import NO_CHECKS
 from nbjudge.preflight.visible import VisibleTests, visible_tests
 
 LEAST = 0.85  # of the mistakes, in every exercise
 
 
-def show_visible(course: Course, assignment: str, console: Console) -> int:
+def show_visible(course: Course, assignment: str, console: Console) -> ExitStatus:
     """Print a table of the assignments that are chosen, and what is to be fixed; the command's exit status.
 
     Raises CourseError where there is no such assignment, or a notebook does not run.
@@ -35,7 +35,7 @@ def show_visible(course: Course, assignment: str, console: Console) -> int:
         console.print(Text.assemble(("✗ ", "red"), problem), soft_wrap=True)
     if not found:
         console.print("Visible tests catch most mistakes, refuse no right answer and leave no names behind.")
-    return 1 if found else 0
+    return ExitStatus.PROBLEM if found else ExitStatus.SUCCESS
 
 
 def table_of(tried: Sequence[VisibleTests]) -> Table:
