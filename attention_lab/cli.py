@@ -131,7 +131,7 @@ def demo(
     ] = False,
 ) -> None:
     """Build the course and grade a simulated class with nbgrader."""
-    from attention_lab.maintain.demo import run_demo
+    from attention_lab.maintain.demo.run_demo import run_demo
 
     chosen = _course().choose(lesson)[0]
     _make(chosen)
@@ -191,7 +191,7 @@ def bundle(
     ] = "",
 ) -> None:
     """Make the zip that students get, and look through it for anything that gives an answer away."""
-    from attention_lab.maintain.bundle import make_bundle
+    from attention_lab.maintain.bundle.make_bundle import make_bundle
 
     if tutor not in ("", "measured"):
         raise CourseError(
@@ -213,7 +213,7 @@ def site(
 ) -> None:
     """Write every lesson as a static page, to be read on the web or straight from the folder."""
     try:
-        from attention_lab.maintain.site import build_site
+        from attention_lab.maintain.site.build_site import build_site
     except ModuleNotFoundError as error:
         raise CourseError(
             f"{error.name} is missing, which the site is made with: install the course with its group `site`."

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-import attention_lab.maintain.demo
+import attention_lab.maintain.demo.run_demo
 from attention_lab.authoring import Exercise
 from attention_lab.errors import CourseError
-from attention_lab.maintain.demo import run_demo
 from attention_lab.maintain.demo.class_folder import MARKER, fresh_course
 from attention_lab.maintain.demo.hand_ins import FULL, NONE, Expected, HandIn
 from attention_lab.maintain.demo.names import invented_names
 from attention_lab.maintain.demo.outcome import Judged, Outcome
+from attention_lab.maintain.demo.run_demo import run_demo
 from attention_lab.maintain.demo.table import first_message, table_of
 from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.course.course import Assignment, Course, open_course
@@ -124,7 +124,7 @@ def test_a_class_is_graded_and_every_verdict_is_as_expected(tmp_path, monkeypatc
     verdicts = 6 * len(lesson.exercises)
     assert printed.rstrip().endswith(f"✓ {verdicts} of {verdicts} verdicts are as expected.")
     assert not leftover.exists()
-    names = invented_names(6, attention_lab.maintain.demo.SEED)
+    names = invented_names(6, attention_lab.maintain.demo.run_demo.SEED)
     for name in names:
         assert name in printed
         assert (tmp_path / "demo/feedback" / name / lesson.folder / f"{lesson.name}.html").exists()
@@ -134,7 +134,7 @@ def test_a_class_is_graded_and_every_verdict_is_as_expected(tmp_path, monkeypatc
 
     # What was not graded is said in red, and the demo fails.
     monkeypatch.setattr(
-        attention_lab.maintain.demo,
+        attention_lab.maintain.demo.run_demo,
         "grade_class",
         lambda lesson, students, console, sandbox: {
             name: GradedSubmission(name, problem="out of disk") for name in students
@@ -148,7 +148,8 @@ def test_a_class_is_graded_and_every_verdict_is_as_expected(tmp_path, monkeypatc
 
 
 def test_without_bubblewrap_the_demo_says_what_to_install_and_how_to_go_on(monkeypatch, tmp_path):
-    monkeypatch.setattr("attention_lab.maintain.demo.refusal", lambda: "There is no bwrap: install it.")
+    run_demo_module = attention_lab.maintain.demo.run_demo
+    monkeypatch.setattr(run_demo_module, "refusal", lambda: "There is no bwrap: install it.")
     lesson = Assignment(Course(tmp_path), "01_dot_product", "dot_product")
     with pytest.raises(CourseError, match="install it.*--no-sandbox"):
         run_demo(lesson, 1, Console())

@@ -12,7 +12,7 @@ from rich.console import Console
 from tiny_course import FOLDER, NAME, ROOT
 from written_question import write_course
 
-from attention_lab.maintain.bundle import make_bundle
+from attention_lab.maintain.bundle.make_bundle import make_bundle
 from nbjudge.course.assignment_forms import released
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course

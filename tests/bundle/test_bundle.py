@@ -26,8 +26,8 @@ from rich.console import Console
 from tiny_course import FOLDER, ROOT
 
 from attention_lab import cli
-from attention_lab.maintain.bundle import make_bundle
 from attention_lab.maintain.bundle.gate import leaks
+from attention_lab.maintain.bundle.make_bundle import make_bundle
 from nbjudge.course.course import Course, find_course
 
 pytestmark = pytest.mark.integration

@@ -23,8 +23,8 @@ from tiny_course import FOLDER, NAME, cell_of
 from written_question import MARK_SCHEME, MODEL_ANSWER
 
 from attention_lab.errors import CourseError
-from attention_lab.maintain.bundle import make_bundle
 from attention_lab.maintain.bundle.gate import leaks
+from attention_lab.maintain.bundle.make_bundle import make_bundle
 from nbjudge.course.assignment_forms import released
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course

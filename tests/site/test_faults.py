@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from attention_lab.errors import CourseError
-from attention_lab.maintain.site import build_site, run_sphinx
+from attention_lab.maintain.site.build_site import build_site, run_sphinx
 from attention_lab.maintain.site.landmarks import fix
 from attention_lab.maintain.site.mathml import mathml
 from attention_lab.maintain.site.needed_cells import needed_cells

@@ -11,11 +11,11 @@ import pytest
 from small_class import assert_same, attention_lab, recorded
 from tiny_course import ROOT, succeed
 
-from attention_lab.maintain.demo import SEED
 from attention_lab.maintain.demo.class_folder import fresh_course, read_release, submit
 from attention_lab.maintain.demo.hand_ins import Writer
 from attention_lab.maintain.demo.material import material_of
 from attention_lab.maintain.demo.names import invented_names
+from attention_lab.maintain.demo.run_demo import SEED
 from nbjudge.course.course import Course, open_course
 
 pytestmark = pytest.mark.integration

@@ -1,0 +1,60 @@
+"""`make demo`: an invented class hands in a lesson, and nbgrader grades it through Attention Lab."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.text import Text
+
+from attention_lab.errors import CourseError
+from attention_lab.maintain.demo.class_folder import fresh_course, read_release, submit
+from attention_lab.maintain.demo.grading import grade_class, write_feedback
+from attention_lab.maintain.demo.hand_ins import Writer
+from attention_lab.maintain.demo.material import material_of
+from attention_lab.maintain.demo.names import invented_names
+from attention_lab.maintain.demo.outcome import outcome_of
+from attention_lab.maintain.demo.table import print_report
+from nbjudge.batch.workers import default_worker_count
+from nbjudge.course.course import Assignment
+from nbjudge.nbgrader_hooks.settings import NO_SANDBOX
+from nbjudge.sandbox.bubblewrap import refusal
+
+SEED = 42  # the same class every time
+
+
+def run_demo(lesson: Assignment, students: int, console: Console, sandbox: bool = True) -> None:
+    """Make a course folder `demo/` beside the lesson's sources, let a class hand in, grade it, report.
+
+    Raises `CourseError` when anything comes out other than the class deserves, and where there can
+    be no sandbox although one was asked for.
+    """
+    reason = refusal() if sandbox else None
+    if reason is not None:
+        raise CourseError(f"{reason} Or go on without it: attention-lab demo --no-sandbox.")
+    if not sandbox:
+        console.print(Text(NO_SANDBOX, style="bold red"))
+    with console.status(f"Inventing {students} students …"):
+        lesson = fresh_course(lesson)
+        hand_ins = Writer(material_of(lesson, read_release(lesson)), SEED).hand_ins(students)
+        class_list = dict(zip(invented_names(students, SEED), hand_ins, strict=True))
+        for student, hand_in in class_list.items():
+            submit(lesson, student, hand_in)
+    # Those who keep a kernel waiting go first, so that the others are graded meanwhile.
+    order = sorted(class_list, key=lambda student: not class_list[student].slow)
+    started = time.monotonic()
+    graded = grade_class(lesson, order, console, sandbox)
+    seconds = time.monotonic() - started
+    unwritten = write_feedback(lesson, order, console)
+    outcomes = [
+        outcome_of(lesson, student, hand_in, graded[student], unwritten.get(student, ""))
+        for student, hand_in in class_list.items()
+    ]
+    print_report(console, lesson, outcomes, seconds, default_worker_count(students))
+
+    expected = sum(len(outcome.hand_in.expected) for outcome in outcomes)
+    right = sum(outcome.as_expected for outcome in outcomes)
+    unusable = sum(bool(outcome.problems) for outcome in outcomes)
+    if right < expected or unusable:
+        raise CourseError(f"Only {right} of {expected} verdicts are as expected: see the lines in red.")
+    console.print(Text(f"✓ {right} of {expected} verdicts are as expected.", style="bold green"))
