@@ -19,8 +19,9 @@ LESSON_MODULES = (
     "tutor",
     "words",
 )
-# `attention-lab start`, the model of the last page (which no grading runs), and what they take.
-START_MODULES = ("__init__", "characters", "cli", "errors", "lab", "start", "students")
+# `attention-lab start`, the model of the last page (which no grading runs), and what they take;
+# `measurements` is what a tutor without checks measures.
+START_MODULES = ("__init__", "characters", "cli", "errors", "lab", "measurements", "start", "students")
 STUDENT_MODULES = (*LESSON_MODULES, *START_MODULES)
 # By their full names, for `c.RunAndJudge.helpers` in nbgrader_config.py.
 HELPERS = tuple(f"attention_lab.{name}" for name in LESSON_MODULES)

@@ -1,80 +1,15 @@
-"""An exercise of this course: tensors, and results of which one may be attention weights."""
+"""An exercise of this course: its inputs are tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-import torch
-
-import nbjudge.authoring
 from attention_lab.authoring.draw import Draw
-from nbjudge.authoring import Case
-from nbjudge.judge.array_messages import first_position
-from nbjudge.values.describe import told_apart
-
-AS_GOOD_AS_ZERO = 1e-6
-ROUNDING = 1e-3  # of a sum of weights
+from attention_lab.measurements import AttentionExercise
 
 
 @dataclass(eq=False)
-class Exercise(nbjudge.authoring.Exercise):
-    """One graded answer; `weights` says which of its results has rows that sum to 1."""
+class Exercise(AttentionExercise):
+    """One graded answer whose inputs come from this course's `Draw`."""
 
     draw: type[Draw] = Draw
-    weights: int | None = None
-
-    def order_of_computation(self, count: int) -> list[int]:
-        """The weights come before the output that is made of them: what went wrong first is named first."""
-        return sorted(range(count), key=lambda index: index != self.weights)
-
-    def describe_array(self, index: int, name: str, numbers: Any, expected: Any, case: Case) -> Iterator[str]:
-        """Scores for weights, rows that do not sum to what they should, weight on what a mask hides."""
-        if index == self.weights:
-            yield from _softmax_too_often_or_never(name, numbers, expected)
-            yield from _wrong_sums(name, numbers, expected)
-            if _has_mask(case):
-                yield from _weight_on_the_hidden(name, numbers, expected)
-
-
-def _softmax_too_often_or_never(name: str, weights: Any, expected: Any) -> Iterator[str]:
-    if not expected.size or not np.isfinite(weights).all():
-        return
-    if np.allclose(_softmax(weights), expected, rtol=ROUNDING, atol=AS_GOOD_AS_ZERO):
-        yield f"{name} are the scores as they are before the softmax: their softmax is right."
-    elif np.allclose(_softmax(expected), weights, rtol=ROUNDING, atol=AS_GOOD_AS_ZERO):
-        yield f"{name} have been through the softmax twice: once is right, and then they are the weights."
-
-
-def _softmax(numbers: Any) -> Any:
-    exponentials = np.exp(numbers - numbers.max(axis=-1, keepdims=True))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
-
-
-def _wrong_sums(name: str, weights: Any, expected: Any) -> Iterator[str]:
-    sums, target = weights.sum(axis=-1), expected.sum(axis=-1)
-    off = abs(sums - target) > ROUNDING
-    if off.any():
-        position = first_position(off)
-        yours, other = told_apart(sums[position], target[position])
-        yield f"The rows of {name} do not sum to {other}: row {list(position)} sums to {yours}."
-
-
-def _weight_on_the_hidden(name: str, weights: Any, expected: Any) -> Iterator[str]:
-    hidden = (expected == 0) & (abs(weights) > AS_GOOD_AS_ZERO)
-    if not hidden.any():
-        return
-    position = first_position(hidden)
-    matrix = len(position) > 1
-    ahead = matrix and not np.triu(expected, 1).any() and position[-1] > position[-2]
-    where = f"query {position[-2]}, key {position[-1]}" if matrix else f"position {list(position)}"
-    what = "looks into the future" if ahead else "attends where the mask forbids it"
-    yours, _ = told_apart(weights[position], 0.0)
-    yield f"{name} {what}: {yours} at {where}, where 0 is right."
-
-
-def _has_mask(case: Case) -> bool:
-    values = [*case.args, *case.kwargs.values()]
-    return any(isinstance(value, torch.Tensor) and value.dtype == torch.bool for value in values)

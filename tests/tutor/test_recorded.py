@@ -6,6 +6,7 @@ import zipfile
 
 import pytest
 
+from attention_lab.measurements import AttentionExercise
 from nbjudge.course.course import find_course
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge_groups
@@ -13,6 +14,7 @@ from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import TutoredAssignment
+from nbjudge.tutor.recorded import find_form
 from nbjudge.tutor.recordings import CONTENT, read, record
 from nbjudge.tutor.tutor import Material, Tutor
 
@@ -52,6 +54,23 @@ def test_answers_are_judged_as_by_the_checks(lesson, recorded, name):
     assert len(missed) <= len(looks) / 4 and bool(missed) <= bool(left_out)
     sentences = {mistake.message for mistake in exercise.mistakes}
     assert not [each for look in looks.values() for each in look.findings if each.sentence in sentences]
+
+
+def test_the_courses_own_measurements_are_recorded(lesson):
+    """Weights that do not sum to 1 are said to be so, not only to differ."""
+    dot_product = TutoredAssignment(lesson.assignment.course.assignments["dot_product"])
+    dot_product.__dict__["names"] = ["softmax"]
+    recorded = read(record(dot_product))
+    exercise, _ = recorded.exercise("softmax")
+    assert isinstance(exercise, AttentionExercise) and exercise.weights == 0
+    halves = verdict(recorded, "softmax", lambda scores: dot_product.exercise("softmax")[1](scores) / 2)
+    assert "do not sum to 1" in halves.findings[0].sentence
+
+
+@pytest.mark.parametrize("form", ["os.mkdir", "attention_lab.no_module.Exercise", "builtins.dict", "x", ""])
+def test_a_class_that_is_none_of_exercises_is_refused(form):
+    with pytest.raises(CourseError, match="no class of exercises"):
+        find_form(form)
 
 
 def test_what_is_asked_with_code_of_the_checks_is_left_out(lesson, recorded):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.draw import Draw
@@ -128,7 +128,9 @@ class Exercise:
         """What all groups together are worth."""
         return sum(group.points for group in self.groups)
 
-    # A course that knows more of its results than their numbers overrides these two.
+    # A course that knows more of its results than their numbers overrides these two. If students have the
+    # module of that class, it sets `IS_RECORDED`: a tutor that works from recordings uses the class then.
+    IS_RECORDED: ClassVar[bool] = True
 
     def order_of_computation(self, count: int) -> list[int]:
         """The indices of `count` results, those first that others are made of: they are spoken of first."""

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import Any
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Group, Tolerance
 from nbjudge.authoring.steps import Step
+from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.kernel.replies import Answer
 from nbjudge.tutor.disclosure import Disclosure
@@ -56,6 +58,8 @@ class RecordedExercise:
     groups: list[RecordedGroup]
     left_out: tuple[str, ...]  # the names of other groups
     changed_arguments: str | None = None
+    form: str = "nbjudge.authoring.exercise.Exercise"  # the class, which may be one of the course's own
+    own_fields: dict[str, Any] = field(default_factory=dict)  # those that the base class does not have
 
 
 @dataclass
@@ -76,13 +80,14 @@ class RecordedAssignment:
     def exercise(self, name: str) -> tuple[Exercise, Callable[..., Any]]:
         """The exercise without cases and mistakes, and what has its reference's arguments and no answer."""
         recorded = self.exercises[name]
-        exercise = Exercise(
+        exercise = find_form(recorded.form)(
             recorded.name,
             recorded.results,
             recorded.axes,
             not_allowed=recorded.not_allowed,
             tolerance=recorded.tolerance,
             changed_arguments=recorded.changed_arguments,
+            **recorded.own_fields,
         )
         return exercise, _without_answer(recorded.arguments)
 
@@ -112,6 +117,33 @@ class RecordedAssignment:
 
     def shown_alternatives(self, name: str) -> list[tuple[str, str]]:
         return []
+
+
+def form_of(exercise: Exercise) -> tuple[str, dict[str, Any]]:
+    """Return the name of the class that a recording uses for an exercise, and that class's own fields."""
+    form = next(each for each in type(exercise).__mro__ if vars(each).get("IS_RECORDED"))
+    own = {each.name for each in fields(form)} - {each.name for each in fields(Exercise)}
+    return f"{form.__module__}.{form.__qualname__}", {name: getattr(exercise, name) for name in sorted(own)}
+
+
+def find_form(name: str) -> type[Exercise]:
+    """Return the class of a recorded exercise.
+
+    Raises
+    ------
+    CourseError
+        If the class is not installed, or no class of exercises.
+    """
+    module, _, qualname = name.rpartition(".")
+    try:
+        form = getattr(import_module(module), qualname)
+    except (ImportError, AttributeError, ValueError):
+        form = None
+    if not (isinstance(form, type) and issubclass(form, Exercise)):
+        raise CourseError(
+            f"{name}, by which an exercise is measured, is no class of exercises: install the course again."
+        )
+    return form
 
 
 def _question(recorded: RecordedGroup, reference: Callable[..., Any]) -> DrawnGroup:

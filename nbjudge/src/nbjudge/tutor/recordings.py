@@ -23,7 +23,7 @@ from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.judge.retest import retest_calls
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import AssignmentMaterial, Material, TutoredAssignment, material_of, tutor_options
-from nbjudge.tutor.recorded import RecordedAssignment, RecordedExercise, RecordedGroup
+from nbjudge.tutor.recorded import RecordedAssignment, RecordedExercise, RecordedGroup, form_of
 from nbjudge.values.kinds import kind_of
 from nbjudge.values.packing import MadeInKernel, Message
 
@@ -228,6 +228,7 @@ def _recorded(assignment: TutoredAssignment, name: str) -> RecordedExercise:
         [_recorded_group(each) for each in recordable],
         tuple(each.group.name for each in groups if each not in recordable),
         exercise.changed_arguments,
+        *form_of(exercise),
     )
 
 
