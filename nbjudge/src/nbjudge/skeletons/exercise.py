@@ -70,7 +70,7 @@ def new_exercise(assignment: Assignment, name: str, form: Form | None = None) ->
     if form.page and page.exists():
         (answer,) = (cell.filled(values).source for cell in cells if cell.kind == "answer")
         page.write_text(with_answer(page.read_text(), answer, LAYER_IMPORTS if is_layer else ""))
-    tests = assignment.source_path.with_name(form.tests)
+    tests = assignment.source_path.parent / form.tests
     if form.tests and tests.exists():
         test = Template(form.text(f"{kind}_test.py.txt")).substitute(values)
         tests.write_text(with_test(tests.read_text(), test))
