@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import http.client
 import json
 import statistics
@@ -21,19 +22,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import results
 import torch
 from rich.table import Table
 
-from attention_lab.tutor.signatures import authorization
-from attention_lab.tutor.wire import respond
+from attention_lab.tutor.answering import respond
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.classroom.signatures import Keys
+from nbjudge.classroom.signatures import Keys, authorization
 from nbjudge.course.course import find_course
 from nbjudge.kernel import requests
-from nbjudge.tutor import wire
-
-Message = tuple[str, dict[str, Any]]  # an action, and what is posted to it
+from nbjudge.tutor.messages import (
+    AnyRequest,
+    CallReply,
+    CallRequest,
+    CheckRequest,
+    CheckResult,
+    decode_reply,
+    encode,
+)
 
 KEYS = Keys("the service's token")
 ROOT = Path(__file__).resolve().parents[1]
@@ -109,7 +116,9 @@ def _service() -> Iterator[int]:
         service.wait()
 
 
-def _rehearsed(port: int, folder: str, exercise: Exercise, right: Any, learners: int) -> list[list[Message]]:
+def _rehearsed(
+    port: int, folder: str, exercise: Exercise, right: Any, learners: int
+) -> list[list[AnyRequest]]:
     """What each learner's kernel will send, one message after the other."""
     ways = [right, *exercise.accepted_alternatives]
     answers = [
@@ -118,7 +127,7 @@ def _rehearsed(port: int, folder: str, exercise: Exercise, right: Any, learners:
         else ways[number % len(ways)]
         for number in range(learners)
     ]
-    said_twice: dict[int, list[list[Message]]] = {}
+    said_twice: dict[int, list[list[AnyRequest]]] = {}
     for answer in answers:
         if id(answer) not in said_twice:
             said_twice[id(answer)] = [_rehearsal(port, folder, exercise.name, answer) for _ in range(2)]
@@ -126,35 +135,37 @@ def _rehearsed(port: int, folder: str, exercise: Exercise, right: Any, learners:
     for answer in answers:
         one, other = said_twice[id(answer)]
         # Who writes the same says the same, but for what is measured in a kernel, such as bytes held.
-        rehearsed.append(one if one == other else _rehearsal(port, folder, exercise.name, answer))
+        rehearsed.append(
+            one if _texts(one) == _texts(other) else _rehearsal(port, folder, exercise.name, answer)
+        )
     return rehearsed
 
 
-def _rehearsal(port: int, folder: str, exercise: str, answer: Any) -> list[Message]:
-    action, message = "check", {"exercise": exercise, "folder": folder, "code": "code"}
-    sent = list[Message]()
+def _texts(requests_sent: list[AnyRequest]) -> list[bytes | None]:
+    return [request.text for request in requests_sent if isinstance(request, CallReply)]
+
+
+def _rehearsal(port: int, folder: str, exercise: str, answer: Any) -> list[AnyRequest]:
+    program = hashlib.sha256(requests.program().encode()).hexdigest()
+    request: AnyRequest = CheckRequest(folder=folder, exercise=exercise, code="code", program=program)
+    sent = list[AnyRequest]()
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     while True:
-        body = b"".join(wire.write(message, wire.SAID))
-        connection.request("POST", f"/tutor/{action}", body, _headers("rehearsal", action, body))
-        reply = wire.read(connection.getresponse().read(), wire.QUESTION)
-        sent.append((action, {**message, "conversation": ""}))
-        if "question" not in reply:
+        _post(connection, request, "rehearsal")
+        reply = decode_reply(connection.getresponse().read())
+        sent.append(request)
+        if not isinstance(reply, CallRequest):
             break
         setattr(sys.modules["__main__"], exercise, answer)
-        action = "answer"
-        message = {
-            "conversation": reply["conversation"],
-            "said": respond(requests.program(), reply["question"].decode(), vars(sys.modules["__main__"])),
-            "folder": folder,
-        }
+        text = respond(requests.program(), (reply.text or b"").decode(), vars(sys.modules["__main__"]))
+        request = CallReply(folder=folder, conversation=reply.conversation, text=text.encode())
     connection.close()
-    if "points" not in reply:
+    if not isinstance(reply, CheckResult):
         raise SystemExit(f"{exercise}: {reply}")
     return sent
 
 
-def _at_once(port: int, exercise: str, learners: list[list[Message]], out: Any) -> dict[str, Any]:
+def _at_once(port: int, exercise: str, learners: list[list[AnyRequest]], out: Any) -> dict[str, Any]:
     """Every learner checks the same exercise in the same moment; seconds each waited."""
     seconds, together = [0.0] * len(learners), threading.Barrier(len(learners))
 
@@ -164,9 +175,10 @@ def _at_once(port: int, exercise: str, learners: list[list[Message]], out: Any) 
         together.wait()
         began = time.perf_counter()
         reply: dict[str, Any] = {"conversation": ""}
-        for action, message in learners[number]:
-            request = message | {"conversation": reply["conversation"]}
-            reply = _heard(connection, action, request, f"learner {number}")
+        for request in learners[number]:
+            if isinstance(request, CallReply):
+                request = msgspec.structs.replace(request, conversation=reply["conversation"])
+            reply = _heard(connection, request, f"learner {number}")
         seconds[number] = time.perf_counter() - began
         if "points" not in reply:
             out.print(f"{exercise}: {reply}")
@@ -189,22 +201,21 @@ def _at_once(port: int, exercise: str, learners: list[list[Message]], out: Any) 
     }
 
 
-def _heard(
-    connection: http.client.HTTPConnection, action: str, message: dict[str, Any], name: str
-) -> dict[str, Any]:
+def _post(connection: http.client.HTTPConnection, request: AnyRequest, name: str) -> None:
+    action, body = str(request.__struct_config__.tag), b"".join(encode(request))
+    header, _ = authorization(name, KEYS.key_of(name), action, body)
+    connection.request("POST", f"/tutor/{action}", body, {"Authorization": header})
+
+
+def _heard(connection: http.client.HTTPConnection, request: AnyRequest, name: str) -> dict[str, Any]:
     """A reply without its long text, which is read away: what a kernel does with it is its machine's work."""
-    body = b"".join(wire.write(message, wire.SAID))
-    connection.request("POST", f"/tutor/{action}", body, _headers(name, action, body))
+    _post(connection, request, name)
     response = connection.getresponse()
     head = json.loads(response.readline())
     buffer = bytearray(2**18)
     while response.readinto(buffer):
         pass
     return dict(head)
-
-
-def _headers(name: str, action: str, body: bytes) -> dict[str, str]:
-    return {"Authorization": authorization(name, KEYS.key_of(name), action, body)[0]}
 
 
 async def _serve() -> None:

@@ -33,7 +33,7 @@ from nbjudge.course.course import Assignment
 from nbjudge.grading import job as grading_job
 from nbjudge.probe.respond import respond
 from nbjudge.tutor.material import material_of
-from nbjudge.tutor.service import act
+from nbjudge.tutor.messages import CallReply, CallRequest, CheckRequest, CheckResult
 from nbjudge.tutor.tutor import Tutor
 
 PACKAGE = f"{Path(nbjudge.__file__).parent}{os.sep}"
@@ -120,13 +120,12 @@ def walk_of_check(lesson: Assignment, exercise: str) -> Walk:
     walk, tutor = Walk(), Tutor(material_of(lesson.course), seed=1)
     names = {exercise: lesson.reference_answer(exercise)}
     with walk.noting():
-        reply = act(tutor, "check", {"exercise": exercise, "folder": lesson.folder})
-    while "question" in reply:
-        question = reply["question"]
-        raw_reply = respond(question if isinstance(question, str) else question.decode(), names)
+        reply = tutor.reply(CheckRequest(folder=lesson.folder, exercise=exercise))
+    while isinstance(reply, CallRequest):
+        raw_reply = respond((reply.text or b"").decode(), names)
         with walk.noting(new_threads=False):  # those would prepare the next exercises
-            reply = act(tutor, "answer", {"conversation": reply["conversation"], "said": raw_reply})
-    if reply.get("points") != reply.get("max_points"):
+            reply = tutor.reply(CallReply(conversation=reply.conversation, text=raw_reply.encode()))
+    if not isinstance(reply, CheckResult) or reply.points != reply.max_points:
         raise SystemExit(f"The tutor did not accept the solution of {exercise}: {reply}")
     return walk
 

@@ -19,6 +19,7 @@ from rich.table import Table
 
 from attention_lab.tutor import checking
 from nbjudge.course.course import find_course
+from nbjudge.tutor.messages import CheckRequest, CheckResult
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT = 0.5  # seconds, after the first
@@ -33,7 +34,8 @@ def main() -> None:
     machine = results.surroundings(out)
     began = time.perf_counter()
     checking._connection.begin("01_dot_product")
-    checking._connection.ask("program", "01_dot_product")
+    while checking._connection.is_starting:
+        time.sleep(0.01)
     started = time.perf_counter() - began
     rows = list(_rows(options.checks))
     table = Table("exercise", "first", "again", "the answer itself", "ratio")
@@ -83,11 +85,12 @@ def _check(folder: str, exercise: str) -> tuple[float, float]:
     checking.answer = timed
     try:
         began = time.perf_counter()
-        reply, _ = checking.converse("check", folder, exercise=exercise)
+        request = CheckRequest(folder=folder, exercise=exercise, program=checking._connection.digest)
+        reply, _ = checking.converse(request)
         total = time.perf_counter() - began
     finally:
         checking.answer = untimed
-    if "points" not in reply or reply["points"] != reply["max_points"]:
+    if not isinstance(reply, CheckResult) or reply.points != reply.max_points:
         raise SystemExit(f"The tutor took points from the solution of {exercise}: {reply}")
     return total, answering
 

@@ -1,4 +1,4 @@
-"""A question of the tutor's is answered in this kernel: within a time, and without what the answer prints."""
+"""Makes the calls of a tutor's request in this kernel: within a time, and without what the answer prints."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from types import CodeType
+from typing import Any, Literal
 
 SECONDS = 20.0  # for all calls of one question
 PATIENCE = 2.0  # seconds until an answer that goes on is interrupted again
@@ -22,7 +25,7 @@ class Answered:
     """What came of a question: the text to send back, or why there is none; and what else was noticed."""
 
     text: str | None = None
-    lost: str = ""
+    lost: Literal["", "late", "died"] = ""
     notes: list[str] = field(default_factory=list)
 
 
@@ -31,7 +34,7 @@ def answer(work: Callable[[], str], seconds: float = SECONDS) -> Answered:
 
     Raises KeyboardInterrupt where the learner does that.
     """
-    importlib.import_module(LOADED_LATE)
+    load_ahead()
     threads, printed = set(threading.enumerate()), _Counter()
     result = Answered()
     quiet = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
@@ -53,6 +56,39 @@ def answer(work: Callable[[], str], seconds: float = SECONDS) -> Answered:
             "kernel when it becomes slow."
         )
     return result
+
+
+def load_ahead() -> None:
+    """Import what torch imports with its first gradient, which an answer must not be interrupted in."""
+    importlib.import_module(LOADED_LATE)
+
+
+def respond(source: str, request: str, names: dict[str, Any]) -> str:
+    """Answer a request with the tutor's program, which is loaded again for each: it remembers nothing.
+
+    Parameters
+    ----------
+    source
+        The program. It comes from this machine's own tutor, or with the signature of the class's.
+    request
+        The packed calls; the program reads them within bounds.
+    names
+        The names of the notebook, among them the answer.
+
+    Returns
+    -------
+    str
+        The packed results.
+    """
+    space: dict[str, Any] = {"__name__": "nbjudge_respond", "__file__": "<nbjudge>"}
+    exec(_compiled(source), space)
+    result: str = space["respond"](request, names)
+    return result
+
+
+@lru_cache(maxsize=2)
+def _compiled(source: str) -> CodeType:
+    return compile(source, "<nbjudge>", "exec", dont_inherit=True)
 
 
 class _Counter(io.TextIOBase):

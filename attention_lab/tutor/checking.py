@@ -7,32 +7,39 @@ which groups of cases agree and what differs. Nothing of it is graded, and nothi
 from __future__ import annotations
 
 import ast
+import asyncio
 import hashlib
 import inspect
 import linecache
+import signal
 import sys
+import threading
 from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython import get_ipython
 
 from attention_lab.tutor import panel
-from attention_lab.tutor.answering import Answered, answer
+from attention_lab.tutor.answering import Answered, answer, load_ahead, respond
 from attention_lab.tutor.connection import Connection
 from attention_lab.tutor.history import Memory
-from attention_lab.tutor.local import TutorMissing
+from attention_lab.tutor.location import TutorMissingError
 from attention_lab.tutor.one_page import OnePage, one_page
 from attention_lab.tutor.result import Look, Sentence, Written
-from attention_lab.tutor.wire import LARGEST_ANSWER, Question, respond
 
+if TYPE_CHECKING:
+    from nbjudge.tutor.messages import AnyRequest, Reply
+
+IDLE_SECONDS = 0.5  # after which the kernel has probably finished the set-up cell
 _connection = Connection()
 DIED = (
     "The last check, of `{exercise}`, ended together with the kernel: you restarted it, or the answer took "
     "too much memory, or something in it ends Python."
 )
+STARTING = "The tutor is still starting, so this check takes some seconds longer."
 TAKEN = (
     "The name `check` is the tutor's again. What you had called so is now `{other}`: give it another name, "
     "or the cells below cannot ask the tutor."
@@ -50,45 +57,73 @@ def check(exercise: str = "") -> Look | Sentence | Written | OnePage:
     """
     lesson = Path.cwd()
     memory = Memory.around(lesson)
-    if not exercise:
-        return one_page(lesson.name, memory, converse)
     _connection.last_words = memory.last_words
     try:
-        code = code_of(exercise)
-        reply, notes = converse("check", lesson.name, exercise=exercise, code=code)
-    except TutorMissing as error:
+        _connection.begin(lesson.name)
+    except TutorMissingError as error:
+        return Sentence(str(error))
+    if not exercise:
+        return one_page(lesson.name, memory, converse)
+    from nbjudge.tutor.messages import CheckRequest, CheckResult, WrittenExercise
+
+    code = code_of(exercise)
+    try:
+        reply, notes = converse(
+            CheckRequest(folder=lesson.name, exercise=exercise, code=code, program=_connection.digest)
+        )
+    except TutorMissingError as error:
         return Sentence(str(error))
     died = memory.ended_the_kernel()
     if died:
         notes.append(DIED.format(exercise=died))
-    if reply.get("written"):
+    if isinstance(reply, WrittenExercise):
         return Written(exercise, lesson, converse)
-    if "findings" not in reply:
-        return Sentence(reply.get("error") or reply["said"])
-    if reply.get("remark"):
-        notes.append(reply["remark"])
-    if reply["stopped"]:  # it is not a try: there is no result yet
+    if not isinstance(reply, CheckResult):
+        return Sentence(getattr(reply, "sentence", ""))
+    if reply.remark:
+        notes.append(reply.remark)
+    if reply.stopped:  # it is not a try: there is no result yet
         remembered = memory.of(exercise)
     else:
-        remembered = memory.examined(exercise, lesson.name, code, reply["points"], reply["max_points"])
+        remembered = memory.examined(exercise, lesson.name, code, reply.points, reply.max_points)
     return Look(reply, notes, remembered, memory, lesson.name, converse)
 
 
-def converse(action: str, folder: str, **request: Any) -> tuple[dict[str, Any], list[str]]:
-    """Ask the tutor something, and answer its questions until it has a reply; and what was noticed meanwhile.
+def converse(request: AnyRequest) -> tuple[Reply, list[str]]:
+    """Send a request to the tutor, and make the calls that it asks for until it has a result.
 
-    Raises TutorMissing where there is none.
+    Parameters
+    ----------
+    request
+        The request for a check or for help.
+
+    Returns
+    -------
+    tuple of Reply and list of str
+        The result, and notes on what the answer did meanwhile.
+
+    Raises
+    ------
+    TutorMissingError
+        If there is no tutor.
     """
+    from nbjudge.tutor.messages import LARGEST_TEXT, CallReply, CallRequest
+
     notes = list[str]()
-    reply = _connection.ask(action, folder, **request)
-    while question := Question.of(reply):
-        program = _connection.program(question.program, folder)
-        answered = answer(partial(respond, program, question.request, vars(sys.modules["__main__"])))
+    if _connection.is_starting:
+        print(STARTING)
+    reply = _connection.send(request)
+    while isinstance(reply, CallRequest):
+        calls = (reply.text or b"").decode("ascii")
+        work = partial(respond, _connection.program_for(reply), calls, vars(sys.modules["__main__"]))
+        answered = answer(work)
         notes += [note for note in answered.notes if note not in notes]
-        if len(answered.text or "") > LARGEST_ANSWER:
+        if len(answered.text or "") > LARGEST_TEXT:
             answered = Answered(lost="late")
-        message = {"conversation": question.conversation, "said": answered.text, "lost": answered.lost}
-        reply = _connection.ask("answer", folder, **message)
+        text = None if answered.text is None else answered.text.encode(errors="replace")
+        reply = _connection.send(
+            CallReply(folder=request.folder, conversation=reply.conversation, text=text, lost=answered.lost)
+        )
     return reply, notes
 
 
@@ -124,11 +159,24 @@ def notebook_begins() -> None:
     if shell is None or not panel.is_notebook(shell):
         return
     _connection.last_words = Memory.around(Path.cwd()).last_words
-    with suppress(TutorMissing):
+    with suppress(TutorMissingError):
         _connection.begin(Path.cwd().name)
     if not getattr(shell, "_attention_lab_keeps_check", False):
         shell._attention_lab_keeps_check = True
         shell.events.register("post_run_cell", lambda *_: _keep_the_name(shell.user_ns))
+        with suppress(RuntimeError):  # without an event loop, the first check loads it
+            asyncio.get_running_loop().call_later(IDLE_SECONDS, _load_when_idle)
+
+
+def _load_when_idle() -> None:
+    """Load between two cells what the first check needs."""
+    if not _connection.has_begun or threading.current_thread() is not threading.main_thread():
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted import stays broken
+    try:
+        load_ahead()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _keep_the_name(names: dict[str, Any]) -> None:

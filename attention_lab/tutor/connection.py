@@ -1,4 +1,8 @@
-"""Talks to a tutor: to a process on this machine, or to the address of another one."""
+"""Reaches a tutor: a process on this machine, or the one of a class at an address.
+
+What only learners with a tutor need is imported when the tutor starts: the sandbox that grades has neither a
+tutor nor nbjudge.
+"""
 
 from __future__ import annotations
 
@@ -6,67 +10,91 @@ import hashlib
 import http.client
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from attention_lab.tutor.local import NO_TUTOR, LocalTutor, TutorMissing, course_folder, start_tutor
-from attention_lab.tutor.network import ADDRESS, NetworkTutor
+from attention_lab.tutor.location import ADDRESS, NO_TUTOR, OFF, TutorMissingError, course_folder, has_tutor
 
-OFF = "off"  # as an address: there is to be no tutor
-GONE = "The tutor has stopped answering ({reason}). Run this cell again: it is then started again."
+if TYPE_CHECKING:
+    from attention_lab.tutor.local import LocalTutor
+    from attention_lab.tutor.network import NetworkTutor
+    from nbjudge.tutor.messages import AnyRequest, CallRequest, Reply
 
-
-def has_tutor() -> bool:
-    """Whether `check` has a tutor: at the address that is set, or on this machine."""
-    address = os.environ.get(ADDRESS)
-    return address != OFF and (address is not None or course_folder() is not None)
+GONE = "The tutor has stopped answering ({reason}). Run this cell again, which starts the tutor again."
 
 
 class Connection:
-    """One tutor. `ask` starts it, where it is this machine's, and starts it again where it has died."""
+    """One tutor, which starts with the first request, and again if it has died."""
 
     def __init__(self, last_words: Path | None = None) -> None:
         self.last_words = last_words
         self._tutor: LocalTutor | NetworkTutor | None = None
-        self._programs = dict[str, str]()  # by their digests
+        self._program = self._digest = ""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a tutor has been started or reached."""
+        return self._tutor is not None
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether a tutor on this machine is still loading its libraries."""
+        return self._tutor is not None and not self._tutor.is_ready
+
+    @property
+    def digest(self) -> str:
+        """The digest of the tutor's program that this kernel has; empty before the first calls."""
+        return self._digest
 
     def begin(self, folder: str) -> LocalTutor | NetworkTutor:
-        """Have this machine's tutor start, so that it is there when the first answer is written."""
+        """Start this machine's tutor, so that it is ready when the first answer is written.
+
+        Raises
+        ------
+        TutorMissingError
+            If there is no tutor; the message says what to do.
+        """
         address = os.environ.get(ADDRESS)
-        if address == OFF:
-            raise TutorMissing(NO_TUTOR)
+        if address == OFF or not has_tutor():
+            raise TutorMissingError(NO_TUTOR)
         if self._tutor is None and address is not None:
+            from attention_lab.tutor.network import NetworkTutor
+
             self._tutor = NetworkTutor(address)
         elif self._tutor is None:
-            self._tutor = start_tutor(folder, self.last_words)
+            from attention_lab.tutor.local import start_tutor
+
+            self._tutor = start_tutor(course_folder() or Path(), folder, self.last_words)
         return self._tutor
 
-    def ask(self, action: str, folder: str, **message: Any) -> dict[str, Any]:
-        """The tutor's reply. Raises TutorMissing, with a sentence, where there is none."""
-        # A new one has forgotten what the last one was asking.
-        attempts = 1 if action == "answer" else 2
+    def send(self, request: AnyRequest) -> Reply:
+        """Return the tutor's reply to a request. Raises TutorMissingError if there is no tutor."""
+        from nbjudge.tutor.messages import CallReply
+
+        # A new tutor does not know the conversation of the last one.
+        attempts = 1 if isinstance(request, CallReply) else 2
         for attempt in range(1, attempts + 1):
             try:
-                return self.begin(folder).ask(action, {"folder": folder, **message})
-            except TutorMissing:
+                return self.begin(request.folder).send(request)
+            except TutorMissingError:
                 self.close()
                 raise
             except (OSError, http.client.HTTPException, ValueError) as error:
                 self.close()
                 if attempt == attempts:
-                    raise TutorMissing(GONE.format(reason=error or type(error).__name__)) from None
+                    raise TutorMissingError(GONE.format(reason=error or type(error).__name__)) from None
         raise AssertionError("the last attempt returns or raises")
 
-    def program(self, digest: str, folder: str) -> str:
-        """The tutor's program with this digest, fetched once. Raises TutorMissing where it has another."""
-        if digest not in self._programs:
-            source = str(self.ask("program", folder).get("program"))
-            self._programs = {hashlib.sha256(source.encode()).hexdigest(): source}
-        if digest not in self._programs:
-            raise TutorMissing(GONE.format(reason="it was exchanged for another version meanwhile"))
-        return self._programs[digest]
+    def program_for(self, request: CallRequest) -> str:
+        """Return the program that makes these calls. Raises TutorMissingError if there is another one."""
+        if request.source:
+            self._program = request.source
+            self._digest = hashlib.sha256(request.source.encode()).hexdigest()
+        if self._digest != request.program:
+            raise TutorMissingError(GONE.format(reason="it has been replaced by another version"))
+        return self._program
 
     def close(self) -> None:
-        """Let go of it; this machine's tutor ends."""
+        """Close the connection; this machine's tutor ends."""
         if self._tutor is not None:
             self._tutor.stop()
         self._tutor = None

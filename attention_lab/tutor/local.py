@@ -10,55 +10,48 @@ from itertools import count
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
-from typing import Any
 
-from attention_lab.tutor import wire
+from attention_lab.tutor.location import TutorMissingError
+from nbjudge.framing import read_frame, to_frame
+from nbjudge.tutor import messages
+from nbjudge.tutor.messages import NUMBER, AnyRequest, Ready, Reply
 
-SECONDS = 150  # that the tutor may take for one reply: it prepares an exercise while it is asked first
-LENGTH = 8  # bytes of a frame's length, see `nbjudge.tutor.service`
-NO_TUTOR = (
-    "This copy of the lessons comes without the tutor. The examples above test your answer; what else is "
-    "asked of it, its grade will tell: ask your teacher."
-)
+SECONDS = 150  # that the tutor may take for one reply: with the first one it prepares an exercise
 NOT_STARTED = (
     "The tutor did not start{reason}. Run this cell again; if that does not help, install Attention Lab "
     "again: `pip install --force-reinstall --no-deps` with what you installed it from."
 )
 
 
-class TutorMissing(Exception):
-    """There is no tutor to be asked; the message says what to do."""
-
-
 class LocalTutor:
     """A tutor that was started and may not be ready; only this process reaches it, by a pair of pipes."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.is_ready = False
         self._process = process
-        self._replies = Queue[bytes | None]()  # None: there will be no more
+        self._replies = Queue[tuple[int, bytes] | None]()  # None: there will be no more
         self._numbers, self._has_replied, self._last_errors = count(1), False, b""
         self._readers = [Thread(target=each, daemon=True) for each in (self._read_replies, self._read_errors)]
         for reader in self._readers:
             reader.start()
 
-    def ask(self, action: str, message: dict[str, Any]) -> dict[str, Any]:
-        """The tutor's reply.
+    def send(self, request: AnyRequest) -> Reply:
+        """Return the tutor's reply to a request.
 
-        Raises TutorMissing where it did not start, and OSError where it ended or is silent.
+        Raises TutorMissingError if it did not start, and OSError if it ended or does not reply.
         """
         number = next(self._numbers)
-        self._write(wire.written({"number": number, "action": action, **message}))
+        self._write(to_frame(b"".join([number.to_bytes(NUMBER, "big"), *messages.encode(request)])))
         while True:
             try:
-                body = self._replies.get(timeout=SECONDS)
+                reply = self._replies.get(timeout=SECONDS)
             except Empty:
                 raise TimeoutError("no reply in time") from None
-            if body is None:
+            if reply is None:
                 raise self._ended()
-            reply = wire.read(body)
-            if reply.pop("number", None) == number:  # others belong to questions that were interrupted
+            if reply[0] == number:  # others belong to requests that were interrupted
                 self._has_replied = True
-                return reply
+                return messages.decode_reply(reply[1])
 
     def stop(self) -> None:
         """End it."""
@@ -70,25 +63,26 @@ class LocalTutor:
         for reader in self._readers:
             reader.join(1)
 
-    def _write(self, body: bytes) -> None:
+    def _write(self, frame: bytes) -> None:
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(len(body).to_bytes(LENGTH, "big") + body)
+            self._process.stdin.write(frame)
             self._process.stdin.flush()
         except OSError:
             raise self._ended() from None
-        except KeyboardInterrupt:  # half a request is no beginning for the next one
+        except KeyboardInterrupt:  # the rest of this request would be taken for the next one
             self.stop()
             raise
 
     def _read_replies(self) -> None:
         assert self._process.stdout is not None
-        with self._process.stdout as replies:
-            while (length := int.from_bytes(head := replies.read(LENGTH), "big")) <= wire.LARGEST_REPLY:
-                body = replies.read(length)
-                if len(head) < LENGTH or len(body) < length:
-                    break
-                self._replies.put(body)
+        with self._process.stdout as replies, suppress(ValueError):  # not the tutor's
+            while (content := read_frame(replies.read, messages.LARGEST_MESSAGE)) is not None:
+                number = int.from_bytes(content[:NUMBER], "big")
+                if number:
+                    self._replies.put((number, content[NUMBER:]))
+                else:
+                    self.is_ready = isinstance(messages.decode_reply(content[NUMBER:]), Ready)
         self._replies.put(None)
 
     def _read_errors(self) -> None:
@@ -103,18 +97,31 @@ class LocalTutor:
         if self._has_replied:
             return ConnectionError("it ended")
         lines = self._last_errors.decode(errors="replace").strip().splitlines()
-        return TutorMissing(NOT_STARTED.format(reason=f" ({lines[-1]})" if lines else ""))
+        return TutorMissingError(NOT_STARTED.format(reason=f" ({lines[-1]})" if lines else ""))
 
 
-def start_tutor(folder: str, last_words: Path | None = None) -> LocalTutor:
-    """Start one, and do not wait for it; it prepares for the lesson in `folder`, and ends with this process.
+def start_tutor(course: Path, folder: str, last_words: Path | None = None) -> LocalTutor:
+    """Start a tutor, which ends with this process, and do not wait for it.
 
-    Where this process ends in the middle of a question, `last_words` is the file that the exercise's name is
-    left in. Raises TutorMissing where this copy of the course has none.
+    Parameters
+    ----------
+    course
+        The folder of the course's checks and sources, or of recordings of them.
+    folder
+        The folder of the lesson that it prepares for.
+    last_words
+        The file for the exercise's name, if this process ends in the middle of a check.
+
+    Returns
+    -------
+    LocalTutor
+        The tutor, which may not be ready.
+
+    Raises
+    ------
+    TutorMissingError
+        If it cannot be started.
     """
-    course = course_folder()
-    if course is None:
-        raise TutorMissing(NO_TUTOR)
     # What is beside a notebook (a random.py of the learner's) is nothing to the tutor: -P.
     command = [sys.executable, "-P", "-m", "nbjudge.tutor", str(course), folder, str(last_words or "")]
     known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
@@ -133,20 +140,5 @@ def start_tutor(folder: str, last_words: Path | None = None) -> LocalTutor:
             start_new_session=True,  # a learner's Ctrl-C is not for the tutor
         )
     except OSError as error:
-        raise TutorMissing(NOT_STARTED.format(reason=f" ({error.strerror})")) from None
+        raise TutorMissingError(NOT_STARTED.format(reason=f" ({error.strerror})")) from None
     return LocalTutor(process)
-
-
-def course_folder() -> Path | None:
-    """Where the checks and sources of the course lie, or recordings of them. None: nowhere.
-
-    In the package, or beside a clone's.
-    """
-    package = Path(__file__).resolve().parents[1]
-    recorded = package / "course/recorded"
-    if any(recorded.glob("*.recorded")):
-        return recorded
-    for folder in (package / "course", package.parent):
-        if any(folder.glob("checks/*/*.py")) and any(folder.glob("source/*/*.ipynb")):
-            return folder
-    return None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import http.client
 import os
-from typing import Any
 from urllib.parse import urlsplit
 
-from attention_lab.tutor import signatures, wire
-from attention_lab.tutor.local import SECONDS, TutorMissing
+from attention_lab.tutor.local import SECONDS
+from attention_lab.tutor.location import ADDRESS, TutorMissingError
+from nbjudge.classroom import signatures
+from nbjudge.tutor import messages
+from nbjudge.tutor.messages import AnyRequest, Reply
 
-ADDRESS = "ATTENTION_LAB_TUTOR"  # environment variables
 KEY, NAME = "ATTENTION_LAB_TUTOR_KEY", "JUPYTERHUB_USER"
 NOT_AN_ADDRESS = "{variable} is {address!r}: it has to begin with http:// or https://."
 NO_KEY = (
@@ -27,40 +28,42 @@ UNPROVEN = "HTTP {status} without proof that it comes from the class's tutor; no
 class NetworkTutor:
     """A tutor that proves with each reply that it knows this learner's key."""
 
+    is_ready = True  # it runs already
+
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or parts.hostname is None:
-            raise TutorMissing(NOT_AN_ADDRESS.format(variable=ADDRESS, address=address))
+            raise TutorMissingError(NOT_AN_ADDRESS.format(variable=ADDRESS, address=address))
         self._name, self._key = (os.environ.get(each, "") for each in (NAME, KEY))
         missing = [each for each in (NAME, KEY) if not os.environ.get(each)]
         if missing:
-            raise TutorMissing(NO_KEY.format(missing=" and ".join(missing)))
+            raise TutorMissingError(NO_KEY.format(missing=" and ".join(missing)))
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._http = kind(parts.hostname, parts.port, timeout=SECONDS)
         self._base = parts.path.rstrip("/")
 
-    def ask(self, action: str, message: dict[str, Any]) -> dict[str, Any]:
-        """The tutor's reply.
+    def send(self, request: AnyRequest) -> Reply:
+        """Return the tutor's reply to a request.
 
-        Raises OSError or ValueError where none came that is proven to be the tutor's, and TutorMissing where
-        the tutor does not accept this server's key.
+        Raises OSError or ValueError if no reply came that is proven to be the tutor's, and TutorMissingError
+        if the tutor does not accept this server's key.
         """
-        body = wire.written(message)
+        action, body = str(request.__struct_config__.tag), b"".join(messages.encode(request))
         header, nonce = signatures.authorization(self._name, self._key, action, body)
         headers = {"Authorization": header, "Content-Type": "text/plain; charset=utf-8"}
         try:
             self._http.request("POST", f"{self._base}/{action}", body, headers)
             response = self._http.getresponse()
-            reply = response.read(wire.LARGEST_REPLY)
+            reply = response.read(messages.LARGEST_MESSAGE)
         except BaseException:  # half a reply is no beginning for the next one
             self._http.close()
             raise
         signature = response.getheader(signatures.REPLY_SIGNATURE, "")
         if signatures.is_signed(signature, self._key, nonce, response.status, reply):
-            return wire.read(reply)
+            return messages.decode_reply(reply)
         self._http.close()
         if response.status == 403:
-            raise TutorMissing(NOT_KNOWN)
+            raise TutorMissingError(NOT_KNOWN)
         raise ValueError(UNPROVEN.format(status=response.status))
 
     def stop(self) -> None:

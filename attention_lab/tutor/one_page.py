@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from attention_lab.tutor.history import Memory
-from attention_lab.tutor.local import TutorMissing
-from attention_lab.tutor.result import Converse, Sentence
+from attention_lab.tutor.result import Help, Sentence, ask_for_help
+
+if TYPE_CHECKING:
+    from attention_lab.tutor.result import Converse
 
 
 class OnePage:
@@ -27,11 +31,10 @@ def one_page(folder: str, memory: Memory, converse: Converse) -> OnePage | Sente
         for name, remembered in memory.all().items()
         if remembered.lesson == folder and remembered.is_right
     ]
-    try:
-        reply, _ = converse("one_page", folder, right=right)
-    except TutorMissing as error:
-        return Sentence(str(error))
-    if "parts" not in reply:
-        return Sentence(reply["error"])
-    (part,) = reply["parts"]
-    return OnePage(part["text"]) if part["kind"] == "code" else Sentence(part["text"])
+    from nbjudge.tutor.messages import OnePageRequest
+
+    shown = ask_for_help(converse, OnePageRequest(folder=folder, right=right), folder)
+    if not isinstance(shown, Help):
+        return shown
+    (part,) = shown.parts
+    return OnePage(part.text) if part.kind == "code" else Sentence(part.text)

@@ -6,9 +6,12 @@ JupyterLab's own colours, so that it reads well in a dark theme; signs and words
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nbjudge.tutor.messages import CheckResult, Finding, GroupResult, Part
 
 TEXT, PALE = "var(--jp-content-font-color1, inherit)", "var(--jp-content-font-color2, inherit)"
 LINE = "var(--jp-border-color1, #888)"
@@ -32,36 +35,35 @@ def is_notebook(shell: object) -> bool:
     return any(kind.__name__ == NOTEBOOK for kind in type(shell).__mro__)
 
 
-def panel_html(reply: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
+def panel_html(result: CheckResult, notes: Sequence[str] = ()) -> str:
     """Show the result of a check: the findings, and which groups of cases agree unless all of them do."""
-    sentences = "".join(_finding_html(finding) for finding in reply["findings"])
-    title = f"<p><strong><code>{escape(reply['exercise'])}</code></strong>: {escape(_score(reply))}</p>"
-    rows = "".join(_group_html(group) for group in _listed_groups(reply))
+    sentences = "".join(_finding_html(finding) for finding in result.findings)
+    title = f"<p><strong><code>{escape(result.exercise)}</code></strong>: {escape(_score(result))}</p>"
+    rows = "".join(_group_html(group) for group in _listed_groups(result))
     groups = f'<ul style="list-style: none; padding-left: 0; margin: 0.3em 0">{rows}</ul>' if rows else ""
     noticed = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    return frame(title + sentences + groups + noticed, reply["exercise"])
+    return frame(title + sentences + groups + noticed, result.exercise)
 
 
-def panel_text(reply: Mapping[str, Any], notes: Sequence[str] = ()) -> str:
+def panel_text(result: CheckResult, notes: Sequence[str] = ()) -> str:
     """Show the same in a terminal."""
-    lines = [f"{reply['exercise']}: {_score(reply)}"]
-    for finding in reply["findings"]:
-        lines += ["", finding["said"], *filter(None, [finding["evidence"]])]
+    lines = [f"{result.exercise}: {_score(result)}"]
+    for finding in result.findings:
+        lines += ["", finding.sentence, *filter(None, [finding.evidence])]
     groups = [
-        f"  {'✓' if group['agrees'] else '✗'} {group['name']}{_agrees(group)}"
-        for group in _listed_groups(reply)
+        f"  {'✓' if group.agrees else '✗'} {group.name}{_agrees(group)}" for group in _listed_groups(result)
     ]
     return "\n".join([*lines, *(["", *groups] if groups else []), *notes])
 
 
-def parts_html(parts: Sequence[Mapping[str, str]], label: str) -> str:
+def parts_html(parts: Sequence[Part], label: str) -> str:
     """A step of help."""
     return frame("".join(_part_html(part) for part in parts), label)
 
 
-def parts_text(parts: Sequence[Mapping[str, str]]) -> str:
+def parts_text(parts: Sequence[Part]) -> str:
     """A step of help for a terminal."""
-    return "\n\n".join("\n".join(filter(None, (part["title"], part["text"]))) for part in parts)
+    return "\n\n".join("\n".join(filter(None, (part.title, part.text))) for part in parts)
 
 
 def sentence_html(sentence: str) -> str:
@@ -78,51 +80,49 @@ def with_code(sentence: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(sentence))
 
 
-def _score(reply: Mapping[str, Any]) -> str:
-    if reply["stopped"]:
+def _score(result: CheckResult) -> str:
+    if result.stopped:
         return "no result to compare yet"
-    groups = reply["groups"]
-    if _is_right(reply):
+    groups = result.groups
+    if _is_right(result):
         return f"✓ right in all {len(groups)} groups of cases" if len(groups) > 1 else "✓ right"
-    return f"{sum(group['agrees'] for group in groups)} of {len(groups)} groups of cases agree"
+    return f"{sum(group.agrees for group in groups)} of {len(groups)} groups of cases agree"
 
 
-def _is_right(reply: Mapping[str, Any]) -> bool:
-    return (
-        not reply["stopped"] and not reply["findings"] and all(group["agrees"] for group in reply["groups"])
-    )
+def _is_right(result: CheckResult) -> bool:
+    return not result.stopped and not result.findings and all(group.agrees for group in result.groups)
 
 
-def _listed_groups(reply: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def _listed_groups(result: CheckResult) -> Sequence[GroupResult]:
     """The groups to list: none of a right answer, because a list of ticks says nothing new."""
-    return () if reply["stopped"] or _is_right(reply) else reply["groups"]
+    return () if result.stopped or _is_right(result) else result.groups
 
 
-def _agrees(group: Mapping[str, Any]) -> str:
-    if group["agrees"]:
+def _agrees(group: GroupResult) -> str:
+    if group.agrees:
         return ""
-    return f" · {group['note']}" if group["note"] else " · differs"
+    return f" · {group.note}" if group.note else " · differs"
 
 
-def _group_html(group: Mapping[str, Any]) -> str:
-    name = escape(group["name"])
-    if group["agrees"]:
+def _group_html(group: GroupResult) -> str:
+    name = escape(group.name)
+    if group.agrees:
         return f"<li>✓ {name}</li>"
     return f'<li>✗ <strong>{name}</strong><span style="color: {PALE}">{escape(_agrees(group))}</span></li>'
 
 
-def _finding_html(finding: Mapping[str, Any]) -> str:
-    evidence = f"<br><small>{with_code(finding['evidence'])}</small>" if finding["evidence"] else ""
-    return f"<p>✗ {with_code(finding['said'])}{evidence}</p>"
+def _finding_html(finding: Finding) -> str:
+    evidence = f"<br><small>{with_code(finding.evidence)}</small>" if finding.evidence else ""
+    return f"<p>✗ {with_code(finding.sentence)}{evidence}</p>"
 
 
-def _part_html(part: Mapping[str, str]) -> str:
-    title = f"<p><strong>{with_code(part['title'])}</strong></p>" if part["title"] else ""
-    if part["kind"] == "code":
-        return title + CODE.format(line=LINE, code=escape(part["text"]))
-    if part["kind"] == "markdown":
-        return title + _markdown(part["text"])
-    return f"{title}<p>{with_code(part['text'])}</p>"
+def _part_html(part: Part) -> str:
+    title = f"<p><strong>{with_code(part.title)}</strong></p>" if part.title else ""
+    if part.kind == "code":
+        return title + CODE.format(line=LINE, code=escape(part.text))
+    if part.kind == "markdown":
+        return title + _markdown(part.text)
+    return f"{title}<p>{with_code(part.text)}</p>"
 
 
 def _markdown(text: str) -> str:

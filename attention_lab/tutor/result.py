@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from attention_lab.tutor import panel
 from attention_lab.tutor.history import Memory, Remembered
-from attention_lab.tutor.local import TutorMissing
+from attention_lab.tutor.location import TutorMissingError
 
-Converse = Callable[..., tuple[dict[str, Any], list[str]]]
+if TYPE_CHECKING:
+    from nbjudge.tutor.messages import AnyRequest, CheckResult, Part, Reply, Step
+
+    Converse = Callable[[AnyRequest], tuple[Reply, list[str]]]
+
 IN_A_TERMINAL = 'More: check("{exercise}").mistake(), .help(), .solution()'
 
 
@@ -52,7 +56,7 @@ class Sentence:
 class Help:
     """A step of help."""
 
-    def __init__(self, parts: Sequence[dict[str, str]], label: str) -> None:
+    def __init__(self, parts: Sequence[Part], label: str) -> None:
         self.parts, self.label = parts, label
 
     def __repr__(self) -> str:
@@ -67,31 +71,31 @@ class Look:
 
     def __init__(
         self,
-        reply: dict[str, Any],
+        result: CheckResult,
         notes: Sequence[str],
         remembered: Remembered,
         memory: Memory,
         folder: str,
         converse: Converse,
     ) -> None:
-        self._reply, self._notes, self._remembered = reply, notes, remembered
+        self._result, self._notes, self._remembered = result, notes, remembered
         self._memory, self._folder, self._converse = memory, folder, converse
         self._given = 0
 
     @property
     def points(self) -> Points:
         """What these questions are worth in a grading run."""
-        return Points(self._reply["points"])
+        return Points(self._result.points)
 
     @property
     def is_right(self) -> bool:
-        return bool(self._reply["points"] == self._reply["max_points"])
+        return self._result.points == self._result.max_points
 
     @property
     def steps(self) -> list[str]:
         """The kinds of help that there are for this answer, given how much this course reveals."""
-        named = any(finding["named"] for finding in self._reply["findings"])
-        full = self._reply["disclosure"] == "full"
+        named = any(finding.named for finding in self._result.findings)
+        full = self._result.disclosure == "full"
         steps = ["mistake"] if named and full else []
         steps += [] if self.is_right else ["help"]
         return steps + (["solution"] if full else [])
@@ -100,16 +104,16 @@ class Look:
         """Which mistake it is, where the tutor knows it by name."""
         shown = self._ask("mistake")
         if isinstance(shown, Help):
-            sentences = [part["text"] for part in shown.parts]
-            names = [finding["mistake"] for finding in self._reply["findings"] if finding["named"]]
-            self._memory.met(self._reply["exercise"], dict(zip(names, sentences, strict=False)))
+            sentences = [part.text for part in shown.parts]
+            names = [finding.mistake for finding in self._result.findings if finding.named]
+            self._memory.met(self._result.exercise, dict(zip(names, sentences, strict=False)))
         return shown
 
     def help(self) -> Help | Sentence:
         """The smallest case in which it goes wrong, and then the next hint each time."""
         shown = self._ask("help")
         self._given += 1
-        self._memory.helped(self._reply["exercise"])
+        self._memory.helped(self._result.exercise)
         return shown
 
     def solution(self) -> Help | Sentence:
@@ -117,33 +121,35 @@ class Look:
         return self._ask("solution")
 
     def __repr__(self) -> str:
-        more = IN_A_TERMINAL.format(exercise=self._reply["exercise"])
-        return f"{panel.panel_text(self._reply, self._notes)}\n{more}"
+        more = IN_A_TERMINAL.format(exercise=self._result.exercise)
+        return f"{panel.panel_text(self._result, self._notes)}\n{more}"
 
     def _repr_html_(self) -> str:
-        return panel.panel_html(self._reply, self._notes)
+        return panel.panel_html(self._result, self._notes)
 
     def _ipython_display_(self) -> None:
         from attention_lab.tutor.buttons import show_with_buttons
 
         show_with_buttons(self)
 
-    def _ask(self, step: str) -> Help | Sentence:
-        exercise = self._reply["exercise"]
-        try:
-            reply, _ = self._converse(
-                "help",
-                self._folder,
-                exercise=exercise,
-                step=step,
-                given=self._given,
-                tries=self._remembered.tries,
-            )
-        except TutorMissing as error:
-            return Sentence(str(error))
-        if "parts" not in reply:
-            return Sentence(reply.get("error") or reply["said"])
-        return Help(reply["parts"], f"{exercise}: {panel.BUTTONS[step]}")
+    def _ask(self, step: Step) -> Help | Sentence:
+        from nbjudge.tutor.messages import HelpRequest
+
+        exercise, tries = self._result.exercise, self._remembered.tries
+        request = HelpRequest(
+            folder=self._folder, exercise=exercise, step=step, given=self._given, tries=tries
+        )
+        return ask_for_help(self._converse, request, f"{exercise}: {panel.BUTTONS[step]}")
+
+
+def ask_for_help(converse: Converse, request: AnyRequest, label: str) -> Help | Sentence:
+    """Return the parts of help that the tutor replies with, or the sentence that says why there are none."""
+    try:
+        reply, _ = converse(request)
+    except TutorMissingError as error:
+        return Sentence(str(error))
+    parts = getattr(reply, "parts", None)
+    return Sentence(getattr(reply, "sentence", "")) if parts is None else Help(parts, label)
 
 
 class Written:
@@ -160,13 +166,11 @@ class Written:
 
     def _shown(self) -> Help | Sentence:
         from attention_lab.tutor.own_words import NOT_YET, has_written
+        from nbjudge.tutor.messages import HelpRequest
 
         if not has_written(self._lesson, self._exercise):
             return Sentence(NOT_YET.format(exercise=self._exercise))
-        try:
-            reply, _ = self._converse(
-                "help", self._lesson.name, exercise=self._exercise, step="solution", given=0, tries=0
-            )
-        except TutorMissing as error:
-            return Sentence(str(error))
-        return Help(reply["parts"], self._exercise) if "parts" in reply else Sentence(reply["error"])
+        request = HelpRequest(
+            folder=self._lesson.name, exercise=self._exercise, step="solution", given=0, tries=0
+        )
+        return ask_for_help(self._converse, request, self._exercise)

@@ -21,9 +21,8 @@ from urllib.request import Request, urlopen
 import psutil
 from waiting import wait_until_it_answers
 
-from attention_lab.tutor.signatures import authorization
-from nbjudge.classroom.signatures import Keys
-from nbjudge.tutor import wire
+from nbjudge.classroom.signatures import Keys, authorization
+from nbjudge.tutor.messages import decode_reply
 
 ROOT = Path(__file__).resolve().parents[2]
 PROXY = ROOT / ".venv/hub-proxy/node_modules/.bin/configurable-http-proxy"  # `make hub-proxy`
@@ -129,7 +128,8 @@ class Hub:
         self, name: str, action: str, message: dict[str, Any], key: str = ""
     ) -> tuple[int, dict[str, Any]]:
         """What a learner's kernel asks the tutor, with the learner's key."""
-        body = b"".join(wire.write(message, wire.SAID))
+        line = json.dumps({name: value for name, value in message.items() if name != "text"})
+        body = "\n".join([line, *([message["text"]] if "text" in message else [])]).encode()
         header, _ = authorization(name, key or self.keys.key_of(name), action, body)
         request = Request(f"{self.address}/services/tutor/{action}", body)
         request.add_header("Authorization", header)
@@ -177,7 +177,7 @@ def _read(request: Request) -> tuple[int, Any]:
         with urlopen(request, timeout=60) as response:
             body = response.read()
             tutors = response.headers.get_content_type() == "text/plain"  # the board's table is JSON
-            return response.status, wire.read(body, wire.QUESTION) if tutors else json.loads(body)
+            return response.status, decode_reply(body) if tutors else json.loads(body)
     except OSError as error:
         if not hasattr(error, "code"):
             raise

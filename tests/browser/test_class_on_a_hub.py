@@ -14,9 +14,10 @@ from hub import ROOT, Hub
 from lesson_page import LessonPage, answers_of, write_answers
 from playwright.sync_api import expect
 
-from attention_lab.tutor.wire import respond
+from attention_lab.tutor.answering import respond
 from nbjudge.course.course import open_course
 from nbjudge.kernel import requests
+from nbjudge.tutor.messages import CallRequest
 
 pytestmark = [
     pytest.mark.integration,
@@ -63,11 +64,11 @@ def scripted(number, exercise):
 def check(hub, learner, exercise, answer, code):
     """A check, as a learner's kernel does it."""
     _, reply = hub.ask(learner, "check", {"exercise": exercise, "folder": DOT, "code": code})
-    while "question" in reply:
+    while isinstance(reply, CallRequest):
         with _answers:
             setattr(sys.modules["__main__"], exercise, answer)
-            result = respond(requests.program(), reply["question"].decode(), vars(sys.modules["__main__"]))
-        answered = {"conversation": reply["conversation"], "said": result, "folder": DOT}
+            result = respond(requests.program(), reply.text.decode(), vars(sys.modules["__main__"]))
+        answered = {"conversation": reply.conversation, "text": result, "folder": DOT}
         _, reply = hub.ask(learner, "answer", answered)
     return reply
 
@@ -75,7 +76,7 @@ def check(hub, learner, exercise, answer, code):
 def wait_for_the_tutor(hub):
     """Until the hub has started the service again."""
     deadline = time.monotonic() + 60
-    while hub.ask("ada", "program", {})[0] != 200:
+    while hub.ask("ada", "check", {"exercise": "score", "folder": DOT})[0] != 200:
         assert time.monotonic() < deadline, hub.log.read_text()
         time.sleep(0.2)
 
@@ -109,8 +110,8 @@ def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page
         assert all("points" in reply for reply in replies), replies
         for exercise in exercises:
             tried = scripted(number, exercise)
-            own_replies = [reply for reply in replies if reply["exercise"] == exercise.name]
-            assert (own_replies[-1]["points"] == own_replies[-1]["max_points"]) == (number % 5 < 2)
+            own_replies = [reply for reply in replies if reply.exercise == exercise.name]
+            assert (own_replies[-1].points == own_replies[-1].max_points) == (number % 5 < 2)
             sent[exercise.name]["begun"] += 1
             sent[exercise.name]["done"] += number % 5 < 2
             sent[exercise.name]["stuck"] += len(tried) >= 4
@@ -174,7 +175,7 @@ def test_a_learner_in_jupyterlab_asks_the_class_tutor(hub, page):
 
 def test_another_learners_key_another_page_and_a_name_of_no_one_are_refused(hub, page):
     status, reply = hub.ask("mallory", "check", {"exercise": "score", "folder": DOT}, hub.keys.key_of("ada"))
-    assert status == 403 and "does not know who is asking" in reply["error"]
+    assert status == 403 and "does not know who is asking" in reply.sentence
     login(page, hub, "mallory")
     shown = page.goto(f"{hub.address}/services/tutor/board")
     assert shown.status == 403 and "for those who teach" in page.content()
@@ -190,7 +191,7 @@ def test_a_service_that_is_killed_comes_back_and_the_board_is_as_it_was(hub, cou
     os.kill(int(pid), signal.SIGKILL)
     wait_for_the_tutor(hub)
     assert hub.board(prof) == before
-    assert check(hub, "ada", "project", exercise.mistakes[0].answer, "again")["points"] < exercise.points
+    assert check(hub, "ada", "project", exercise.mistakes[0].answer, "again").points < exercise.points
 
 
 def test_a_hub_that_is_silent_keeps_no_one_from_the_tutor(hub):
@@ -198,6 +199,6 @@ def test_a_hub_that_is_silent_keeps_no_one_from_the_tutor(hub):
     os.kill(hub.process.pid, signal.SIGSTOP)
     try:
         status, reply = hub.ask("late", "check", {"exercise": "score", "folder": DOT})
-        assert status == 200 and "question" in reply
+        assert status == 200 and isinstance(reply, CallRequest)
     finally:
         os.kill(hub.process.pid, signal.SIGCONT)

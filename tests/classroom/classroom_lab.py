@@ -14,20 +14,19 @@ from urllib.request import Request, urlopen
 
 from tornado.netutil import bind_sockets
 
-from attention_lab.tutor.signatures import authorization
-from attention_lab.tutor.wire import respond
+from attention_lab.tutor.answering import respond
 from nbjudge.classroom.check_events import CheckEvents
 from nbjudge.classroom.connections import BoundedServer
 from nbjudge.classroom.hub_users import User
 from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState
 from nbjudge.classroom.service import application
-from nbjudge.classroom.signatures import Keys
+from nbjudge.classroom.signatures import Keys, authorization
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.course import open_course
 from nbjudge.kernel import requests
 from nbjudge.settings import ClassroomSettings
-from nbjudge.tutor import wire
 from nbjudge.tutor.material import Material, TutoredAssignment
+from nbjudge.tutor.messages import CallRequest, Notice, Reply, decode_reply
 
 COURSE = open_course(Path(__file__).parents[2])
 PREFIX = "/services/tutor/"
@@ -59,12 +58,12 @@ class Classroom:
         assert ready.wait(20)
         self.address = f"http://127.0.0.1:{self.port}{PREFIX.rstrip('/')}"
 
-    def post(self, name: str, action: str, message: dict[str, Any] | bytes) -> tuple[int, dict[str, Any]]:
-        data = b"".join(wire.write(message, wire.SAID)) if isinstance(message, dict) else message
+    def post(self, name: str, action: str, message: dict[str, Any] | bytes) -> tuple[int, Reply]:
+        data = as_sent(message) if isinstance(message, dict) else message
         header, _ = authorization(name, self.keys.key_of(name), action, data)
         return self.send(f"/{action}", data, Authorization=header)
 
-    def send(self, path: str, data: bytes | None, **headers: str) -> tuple[int, dict[str, Any]]:
+    def send(self, path: str, data: bytes | None, **headers: str) -> tuple[int, Reply]:
         """Status and content of a reply to a request with these headers."""
         return self._read(Request(f"{self.address}{path}", data, headers))
 
@@ -78,18 +77,16 @@ class Classroom:
                 raise
             return error.code, error.read().decode(), dict(error.headers)
 
-    def check(self, name: str, exercise: str, answer: object, folder: str, code: str = "") -> dict[str, Any]:
+    def check(self, name: str, exercise: str, answer: object, folder: str, code: str = "") -> Reply:
         """All of a check, as a kernel of this learner's does it."""
         request = {"exercise": exercise, "folder": folder, "code": code or repr(answer)}
         _, reply = self.post(name, "check", request)
-        while "question" in reply:
+        while isinstance(reply, CallRequest):
             with _answers:
                 setattr(sys.modules["__main__"], exercise, answer)
-                answered = respond(
-                    requests.program(), reply["question"].decode(), vars(sys.modules["__main__"])
-                )
+                answered = respond(requests.program(), reply.text.decode(), vars(sys.modules["__main__"]))
             _, reply = self.post(
-                name, "answer", {"conversation": reply["conversation"], "said": answered, "folder": folder}
+                name, "answer", {"conversation": reply.conversation, "text": answered, "folder": folder}
             )
         return reply
 
@@ -111,18 +108,25 @@ class Classroom:
         ready.set()
         self._loop.run_forever()
 
-    def _read(self, request: Request) -> tuple[int, dict[str, Any]]:
+    def _read(self, request: Request) -> tuple[int, Reply]:
         try:
             with urlopen(request, timeout=60) as response:
-                return response.status, wire.read(response.read(), wire.QUESTION)
+                return response.status, decode_reply(response.read())
         except OSError as error:
             if not hasattr(error, "code"):
                 raise
             self.last_headers = dict(error.headers)
-            content = error.read()
-            return error.code, json.loads(content) if content.startswith(b"{") else {
-                "error": content.decode()
-            }
+            self.last_body = error.read()
+            try:
+                return error.code, decode_reply(self.last_body)
+            except ValueError:  # not the tutor's reply, but the server's
+                return error.code, Notice(sentence=self.last_body.decode())
+
+
+def as_sent(message: dict[str, Any]) -> bytes:
+    """A request as a kernel sends it, whatever it holds; its text follows below the line."""
+    line = json.dumps({name: value for name, value in message.items() if name != "text"})
+    return "\n".join([line, *([message["text"]] if "text" in message else [])]).encode()
 
 
 _answers = threading.Lock()  # kernels have a process each; here they share one module

@@ -19,6 +19,7 @@ from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
+from nbjudge.tutor.messages import CallRequest, CheckRequest
 
 pytestmark = pytest.mark.integration
 
@@ -51,14 +52,14 @@ def one_thread():
 def test_a_learner_is_answered_as_by_a_tutor_of_their_own(classroom):
     wrong = mistakes("softmax")[0]
     reply = classroom.check("ada", "softmax", wrong.answer, DOT)
-    assert reply["points"] < reply["max_points"] and reply["findings"][0]["mistake"] == wrong.name
-    assert "without names on a board" in reply["remark"]
+    assert reply.points < reply.max_points and reply.findings[0].mistake == wrong.name
+    assert "without names on a board" in reply.remark
     _, helped = classroom.post(
         "ada", "help", {"exercise": "softmax", "step": "mistake", "given": 0, "tries": 1, "folder": DOT}
     )
-    assert helped["parts"][0]["text"] == wrong.message
+    assert helped.parts[0].text == wrong.message
     reply = classroom.check("ada", "softmax", right("softmax"), DOT)
-    assert reply["points"] == reply["max_points"] and not reply["remark"]
+    assert reply.points == reply.max_points and not reply.remark
 
 
 @pytest.mark.parametrize(("level", "is_named"), [("full", True), ("measured", False)])
@@ -68,8 +69,8 @@ def test_below_full_no_name_of_a_mistake_leaves_the_tutor_and_the_board_has_it(t
         disclosure = DisclosureSettings(Disclosure(level))
         service.tutors._material = replace(service.tutors._material, disclosure=disclosure)
         reply = service.check("ada", "softmax", wrong.answer, DOT)
-        assert reply["points"] < reply["max_points"] and reply["findings"][0]["said"]
-        assert (wrong.name in json.dumps(reply)) is is_named and wrong.message not in json.dumps(reply)
+        assert reply.points < reply.max_points and reply.findings[0].sentence
+        assert (wrong.name in repr(reply)) is is_named and wrong.message not in repr(reply)
         assert [each["name"] for each in on_the_board(service)["softmax"]["mistakes"]] == [wrong.name]
 
 
@@ -79,7 +80,7 @@ def test_a_solution_is_earned_with_tries_that_the_service_has_counted(classroom)
         classroom.check("ada", "softmax", mistakes("softmax")[0].answer, DOT, code=f"try {number}")
         classroom.check("ada", "softmax", mistakes("softmax")[0].answer, DOT, code=f"try {number}")
         _, helped = classroom.post("ada", "help", request)
-        assert (helped["parts"][0]["kind"] == "code") is (number == 2)
+        assert (helped.parts[0].kind == "code") is (number == 2)
 
 
 def test_the_board_is_computed_once_for_all_pages_until_something_changes(classroom, monkeypatch):
@@ -123,7 +124,7 @@ def test_without_the_setting_no_name_leaves_the_service_and_with_it_learners_are
     assert "lovelace" not in classroom.get("prof", "/board/table.json")[1]
     with classroom_of(tmp_path / "named", names=True) as named:
         reply = named.check("ada lovelace", "softmax", mistakes("softmax")[0].answer, DOT)
-        assert "see by name on a board" in reply["remark"]
+        assert "see by name on a board" in reply.remark
         board = on_the_board(named)["softmax"]
         assert board["who"]["working"] == ["ada lovelace"]
         assert board["mistakes"][0]["who"] == ["ada lovelace"]
@@ -134,7 +135,7 @@ def test_the_board_is_for_instructors_and_a_token_for_its_owner(classroom):
         status, body, _ = classroom.get("ada", path)
         assert status == 403 and "for those who teach" in body
     status, body = classroom.send("/check", b"{}")
-    assert status == 403 and "does not know who is asking" in body["error"]
+    assert status == 403 and "does not know who is asking" in body.sentence
     status, page, headers = classroom.get("prof", "/board")
     assert status == 200 and "<title>The class, now</title>" in page
     assert "default-src 'none'" in headers["Content-Security-Policy"]
@@ -142,12 +143,12 @@ def test_the_board_is_for_instructors_and_a_token_for_its_owner(classroom):
 
 def test_one_learner_cannot_answer_for_another_or_hear_what_was_said(classroom):
     _, check_reply = classroom.post("ada", "check", {"exercise": "softmax", "folder": DOT})
-    _, reply = classroom.post("eve", "answer", {"conversation": check_reply["conversation"], "said": "x"})
-    assert "This check is over" in reply["said"]
+    _, reply = classroom.post("eve", "answer", {"conversation": check_reply.conversation, "text": "x"})
+    assert "This check is over" in reply.sentence
     _, helped = classroom.post(
         "eve", "help", {"exercise": "softmax", "step": "mistake", "given": 0, "tries": 1, "folder": DOT}
     )
-    assert "has not seen it" in helped["said"]
+    assert "has not seen it" in helped.sentence
     assert on_the_board(classroom) == {}
 
 
@@ -166,22 +167,22 @@ def test_the_board_is_told_of_a_change_at_once(classroom):
 def test_who_asks_too_often_waits_and_the_others_do_not(tmp_path):
     with classroom_of(tmp_path, checks_a_minute=3) as service:
         for _ in range(3):
-            assert service.check("eve", "score", right("score"), DOT)["points"]
+            assert service.check("eve", "score", right("score"), DOT).points
         status, reply = service.post("eve", "check", {"exercise": "score", "folder": DOT})
         assert (
             status == 429
-            and "3 times in the last minute" in reply["error"]
-            and "Run this cell again in" in reply["error"]
+            and "3 times in the last minute" in reply.sentence
+            and "Run this cell again in" in reply.sentence
         )
-        assert service.check("ada", "score", right("score"), DOT)["points"]
+        assert service.check("ada", "score", right("score"), DOT).points
 
 
 def test_an_answer_that_is_too_large_is_refused_in_a_sentence(tmp_path):
     with classroom_of(tmp_path, largest_megabytes=1) as service:
         _, check_reply = service.post("eve", "check", {"exercise": "score", "folder": DOT})
-        large = {"conversation": check_reply["conversation"], "said": "x" * 2**20}
+        large = {"conversation": check_reply.conversation, "text": "x" * 2**20}
         status, reply = service.post("eve", "answer", large)
-        assert status == 413 and "larger than the 1 MB" in reply["error"]
+        assert status == 413 and "larger than the 1 MB" in reply.sentence
 
 
 @pytest.mark.parametrize(
@@ -189,25 +190,25 @@ def test_an_answer_that_is_too_large_is_refused_in_a_sentence(tmp_path):
 )
 def test_what_is_no_request_gets_a_sentence_and_the_next_one_its_answer(classroom, body):
     status, reply = classroom.post("eve", "check", body)
-    assert status in (200, 400) and reply["error"]
-    assert classroom.check("eve", "score", right("score"), DOT)["points"]
+    assert status in (200, 400) and reply.sentence
+    assert classroom.check("eve", "score", right("score"), DOT).points
 
 
 def test_a_lie_hurts_no_one_but_its_owner(classroom):
     _, check_reply = classroom.post("eve", "check", {"exercise": "score", "folder": DOT})
     _, reply = classroom.post(
-        "eve", "answer", {"conversation": check_reply["conversation"], "said": "!" * 1000, "folder": DOT}
+        "eve", "answer", {"conversation": check_reply.conversation, "text": "!" * 1000, "folder": DOT}
     )
-    while "question" in reply:
-        _, reply = classroom.post("eve", "answer", {"conversation": reply["conversation"], "said": "{}"})
-    assert reply["points"] == 0
-    assert classroom.check("ada", "score", right("score"), DOT)["points"]
+    while isinstance(reply, CallRequest):
+        _, reply = classroom.post("eve", "answer", {"conversation": reply.conversation, "text": "{}"})
+    assert reply.points == 0
+    assert classroom.check("ada", "score", right("score"), DOT).points
 
 
 @pytest.mark.parametrize("name", ["anna maria", "o'neil", '"quoted"', "zoë", "<b>x</b>", "a;b", "../up"])
 def test_names_with_spaces_quotes_and_accents_are_names(tmp_path, name):
     with classroom_of(tmp_path, names=True) as service:
-        service.tutors.reply(name, "check", {"exercise": "score", "folder": DOT})
+        service.tutors.reply(name, CheckRequest(exercise="score", folder=DOT))
         service.tutors.check_events.add(CheckEvent(1e12, name, DOT, "score", "c", False, "m", "t"))
     reopened = CheckEvents(tmp_path / "kept" / "check_events.jsonl", 30)
     assert [event.learner for event in reopened.all] == [name]
@@ -222,7 +223,7 @@ def test_after_a_restart_the_board_is_as_it_was(tmp_path):
         _, helped = service.post(
             "ada", "help", {"exercise": "softmax", "step": "help", "given": 0, "tries": 1, "folder": DOT}
         )
-        assert "Run the cell with check('softmax') again first" in helped["said"]
+        assert "Run the cell with check('softmax') again first" in helped.sentence
     file = tmp_path / "kept" / "check_events.jsonl"
     assert file.stat().st_mode & 0o077 == 0
 

@@ -1,6 +1,5 @@
 """What a learner, a stranger or a web page sends to hurt the class's tutor is refused early."""
 
-import json
 import logging
 import resource
 import socket
@@ -10,15 +9,15 @@ import pytest
 import torch
 from classroom_lab import PREFIX, classroom_of
 
-from attention_lab.tutor import signatures
-from nbjudge.classroom import connections
+from nbjudge.classroom import connections, signatures
 from nbjudge.classroom.check_events import CheckEvent, CheckEvents
 from nbjudge.classroom.memory import limit_address_space
 from nbjudge.classroom.origins import refusal
 from nbjudge.classroom.request_handler import LARGEST_BODY
 from nbjudge.classroom.signatures import SECONDS, Keys
-from nbjudge.tutor import conversation, wire
+from nbjudge.tutor import conversation, messages
 from nbjudge.tutor.conversation import Conversation
+from nbjudge.tutor.messages import CallRequest, Notice
 
 pytestmark = pytest.mark.integration
 
@@ -60,7 +59,7 @@ class Raw:
 def is_answered(service, name):
     """Whether a check of this learner's is begun."""
     status, reply = service.post(name, "check", {"exercise": "score", "folder": DOT})
-    return status == 200 and "question" in reply
+    return status == 200 and isinstance(reply, CallRequest)
 
 
 def until(condition):
@@ -122,12 +121,15 @@ def test_a_length_that_is_none_or_too_large_is_refused_and_the_next_request_answ
 
 @pytest.mark.parametrize("body", [MANY_LISTS, b"[" * 60_000], ids=["many lists", "deep"])
 def test_a_line_that_would_become_something_large_is_not_parsed(monkeypatch, body):
-    parsed, parse = [], json.loads
-    monkeypatch.setattr(json, "loads", lambda line, **kw: parsed.append(len(line)) or parse(line, **kw))
+    parsed, parse = [], messages.msgspec.json.decode
+    monkeypatch.setattr(
+        messages.msgspec.json, "decode", lambda line, **kw: parsed.append(len(line)) or parse(line, **kw)
+    )
     with pytest.raises(ValueError):
-        wire.read(body)
-    assert wire.read(b'{"below": "said"}\n' + body)["said"] == body  # a long text is data, whatever it holds
-    assert max(parsed) <= wire.LONGEST_LINE
+        messages.decode_request(body)
+    reply = messages.decode_request(b'{"action": "answer", "conversation": "1"}\n' + body)
+    assert reply.text == body  # a text below the line is data, whatever it holds
+    assert max(parsed) <= messages.LONGEST_LINE
 
 
 def test_what_cannot_be_read_counts_and_is_a_line_of_the_log(tmp_path, caplog):
@@ -146,25 +148,31 @@ def test_a_number_that_is_no_count_counts_as_a_check(tmp_path, caplog, given):
         statuses = [service.post("eve", "help", body % given.encode())[0] for _ in range(4)]
         assert statuses == [400, 400, 429, 429]
         status, reply = service.post("ada", "help", body % b"0")
-        assert status == 200 and "has not seen it" in reply["said"]
+        assert status == 200 and "has not seen it" in reply.sentence
     assert not any(record.exc_info for record in caplog.records)
 
 
 def test_a_fault_of_the_tutors_own_counts_as_a_check(tmp_path, monkeypatch, caplog):
     with classroom_of(tmp_path, checks_a_minute=2) as service, caplog.at_level(logging.ERROR):
         monkeypatch.setattr(service.tutors, "reply", lambda *_: 1 / 0)
-        assert [service.post("eve", "program", {})[0] for _ in range(4)] == [500, 500, 429, 429]
-        assert service.post("ada", "program", {})[0] == 500
+        assert [service.post("eve", "one_page", {"right": []})[0] for _ in range(4)] == [
+            500,
+            500,
+            429,
+            429,
+        ]
+        assert service.post("ada", "one_page", {"right": []})[0] == 500
     assert sum(record.exc_info is not None for record in caplog.records) == 3
 
 
 def test_nothing_large_is_kept_of_what_a_check_begins_with(classroom):
-    body = b'{"exercise": "score", "folder": "01_dot_product", "below": "said"}\n' + bytes(MB)
+    body = b'{"exercise": "score", "folder": "01_dot_product"}'
+    assert classroom.post("ida", "check", body + b"\n" + bytes(MB))[0] == 400
+    for long in ({"exercise": "x" * 60_000}, {"folder": "y" * 1000}, {"code": "z" * 1000}):
+        status, reply = classroom.post("ida", "check", {"exercise": "score", "folder": DOT} | long)
+        assert status == 400 and len(reply.sentence) < 2_000
+    assert "ida" not in classroom.tutors._asked
     assert classroom.post("ida", "check", body)[0] == 200
-    assert classroom.tutors._asked["ida"] == (DOT, "")
-    status, reply = classroom.post("ida", "check", {"exercise": "x" * 60_000, "folder": "y" * 1000})
-    assert status == 200 and len(reply["error"]) < 2_000
-    assert len(classroom.tutors._asked["ida"][0]) < 1000
 
 
 def test_a_request_is_accepted_once_when_it_is_new_and_for_what_was_signed(monkeypatch):
@@ -198,7 +206,8 @@ def test_a_reply_is_signed_for_its_request_alone(classroom):
     status, _ = classroom.send("/check", b"{}", Authorization=header)
     assert status == 400
     signature = classroom.last_headers[signatures.REPLY_SIGNATURE]
-    body = json.dumps({"error": "The tutor cannot read this request (KeyError)."}).encode()
+    body = classroom.last_body
+    assert b"cannot read this request" in body
     assert signatures.is_signed(signature, key, nonce, 400, body)
     for other in ((key, "0" * 32, 400, body), (key, nonce, 200, body), (key, nonce, 400, body + b" ")):
         assert not signatures.is_signed(signature, *other)
@@ -219,7 +228,7 @@ def test_a_reply_is_signed_for_its_request_alone(classroom):
 def test_another_name_and_another_page_are_refused_everywhere(classroom, path, headers, sentence):
     data = b"{}" if path == "/check" else None
     status, reply = classroom.send(path.replace(" ", "%20"), data, **{"X-Name": "prof"}, **headers)
-    assert status == 403 and sentence in reply["error"]
+    assert status == 403 and sentence in reply.sentence
 
 
 @pytest.mark.parametrize(
@@ -254,13 +263,13 @@ def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monk
         monkeypatch.setattr(conversation, "PATIENCE", 0.1)
         for number, name in enumerate(("eve", "mal")):  # as many as the judge has threads
             _, check_reply = service.post(name, "check", {"exercise": "softmax", "folder": DOT})
-            talk = service.tutors._tutors[name]._open[check_reply["conversation"]][1]
+            talk = service.tutors._tutors[name]._open[check_reply.conversation][1]
             talk._own = Conversation(lambda ask: ask("softmax", [], {}))  # one that waits for no one else
             talk.next()
             until(lambda waiting=talk._own: not waiting._out.empty())
-            message = {"conversation": check_reply["conversation"], "said": f"late {number}"}
+            message = {"conversation": check_reply.conversation, "text": f"late {number}"}
             status, reply = service.post(name, "answer", message)
-            assert status == 200 and "This check is over" in reply["said"]
+            assert status == 200 and "This check is over" in reply.sentence
         until(lambda: not service.state.limits._busy)  # the reply is here a moment before the turn ends
         monkeypatch.setattr(conversation, "PATIENCE", patience)
         assert is_answered(service, "ada") and is_answered(service, "eve")
@@ -295,7 +304,7 @@ def test_half_a_character_is_replaced_and_the_answer_judged(tmp_path, code):
     with classroom_of(tmp_path) as service:
         for learner in ("eve", "ada"):
             reply = service.check(learner, "score", score, DOT, code=code)
-            assert reply["points"] < reply["max_points"]
+            assert reply.points < reply.max_points
         for table in ("table.json", "table.csv"):
             assert service.get("prof", f"/board/{table}")[0] == 200
         service.tutors.check_events._write_all()
@@ -342,16 +351,16 @@ def test_a_request_that_exceeds_the_memory_limit_is_told_so(tmp_path, monkeypatc
         reply = service.tutors.reply
 
         def use_memory(learner, *rest):
-            return (
-                {"said": str(REQUESTS_OF_MUCH_MEMORY[kind]())} if learner == "eve" else reply(learner, *rest)
-            )
+            if learner != "eve":
+                return reply(learner, *rest)
+            return Notice(sentence=str(REQUESTS_OF_MUCH_MEMORY[kind]()))
 
         monkeypatch.setattr(service.tutors, "reply", use_memory)
         if "memory" in kind:  # the control: there is that much without the limit
-            assert service.post("eve", "answer", {})[0] == 200
+            assert service.post("eve", "answer", {"conversation": "1"})[0] == 200
         address_space(512)
-        status, content = service.post("eve", "answer", {})
-        assert status == 413 and "not enough memory" in content["error"]
+        status, content = service.post("eve", "answer", {"conversation": "1"})
+        assert status == 413 and "not enough memory" in content.sentence
         assert is_answered(service, "ada")
 
 

@@ -13,6 +13,7 @@ from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import TutoredAssignment, material_of
+from nbjudge.tutor.messages import OnePageRequest
 from nbjudge.tutor.recorded import RecordedAssignment
 from nbjudge.tutor.tutor import Tutor
 
@@ -78,19 +79,19 @@ def tutor():
 
 def test_the_page_is_shown_when_all_answers_are_right(tutor):
     right = ["scaled_scores", "sharpen"]
-    (part,) = tutor.one_page("02_scaling", right)["parts"]
-    assert part["kind"] == "text" and "2 of 5 are" in part["text"] and "`softmax_jacobian`" in part["text"]
-    assert "def " not in part["text"]
+    (part,) = tutor.reply(OnePageRequest(folder="02_scaling", right=right)).parts
+    assert part.kind == "text" and "2 of 5 are" in part.text and "`softmax_jacobian`" in part.text
+    assert "def " not in part.text
     right += ["score_variance", "scaled_dot_product_attention", "softmax_jacobian"]
-    (part,) = tutor.one_page("02_scaling", right)["parts"]
-    assert part["kind"] == "code" and "def scaled_dot_product_attention(" in part["text"]
+    (part,) = tutor.reply(OnePageRequest(folder="02_scaling", right=right)).parts
+    assert part.kind == "code" and "def scaled_dot_product_attention(" in part.text
     with pytest.raises(CourseError, match="a folder called '09_none'"):
-        tutor.one_page("09_none", right)
+        tutor.reply(OnePageRequest(folder="09_none", right=right))
 
 
 def test_no_page_is_shown_where_solutions_are_not_disclosed():
     lesson = COURSE.assignments["scaling"]
     tutor = Tutor(material_of(COURSE, default=Disclosure.MEASURED), seed=0)
-    (part,) = tutor.one_page(lesson.folder, list(lesson.exercises))["parts"]
-    assert part["kind"] == "text" and "it may not" in part["text"]
+    (part,) = tutor.reply(OnePageRequest(folder=lesson.folder, right=list(lesson.exercises))).parts
+    assert part.kind == "text" and "it may not" in part.text
     assert RecordedAssignment("02_scaling", [], {}).one_page == ""

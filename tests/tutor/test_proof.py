@@ -10,10 +10,15 @@ import threading
 import psutil
 import pytest
 
-from attention_lab.tutor import local, network, signatures, wire
+from attention_lab.tutor import local, location, network
+from attention_lab.tutor.answering import respond
 from attention_lab.tutor.connection import Connection
-from attention_lab.tutor.local import LocalTutor, TutorMissing
-from nbjudge.tutor.service import LARGEST_FRAME, act, serve
+from attention_lab.tutor.local import LocalTutor
+from attention_lab.tutor.location import TutorMissingError, course_folder
+from nbjudge.classroom import signatures
+from nbjudge.framing import to_frame
+from nbjudge.tutor.messages import LARGEST_MESSAGE, NUMBER, CallReply, CheckRequest, Notice, encode
+from nbjudge.tutor.service import serve
 
 pytestmark = pytest.mark.integration
 
@@ -34,12 +39,10 @@ class Impostor:
                 impostor.received.append(f"{self.headers}{body.decode()}")
                 request_nonce = self.headers["Authorization"].split(":")[2]
                 reply = impostor.reply
-                digest = signatures.hashlib.sha256(reply).hexdigest()
                 self.send_response(status)
                 if sign_with:
-                    signature = signatures.sign(
-                        sign_with, "reply", nonce or request_nonce, str(status), digest
-                    )
+                    signed = signatures.SignedRequest(NAME, nonce or request_nonce, "", sign_with)
+                    signature = signed.reply_signature(status, [reply])
                     self.send_header(signatures.REPLY_SIGNATURE, signature)
                 self.end_headers()
                 self.wfile.write(reply + alter)
@@ -63,10 +66,10 @@ def learner(monkeypatch):
     monkeypatch.setenv("JUPYTERHUB_API_TOKEN", "the token of this server")
 
     def ask(impostor, reply):
-        impostor.reply = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-        monkeypatch.setenv(network.ADDRESS, impostor.address)
+        impostor.reply = reply if isinstance(reply, bytes) else encode(reply)[0]
+        monkeypatch.setenv(location.ADDRESS, impostor.address)
         try:
-            return Connection().ask("answer", "01_dot_product", **{"said": "x"})
+            return Connection().send(CallReply(folder="01_dot_product", conversation="1", text=b"x"))
         finally:
             impostor.close()
 
@@ -86,8 +89,8 @@ def learner(monkeypatch):
 def test_a_reply_without_proof_is_not_used_and_nothing_secret_was_sent(learner, tmp_path, impostor):
     seen = tmp_path / "evaluated"
     server = Impostor(**impostor)
-    expression = {"conversation": "1", "below": "question", "program": TOUCH.format(str(seen))}
-    with pytest.raises(TutorMissing, match="without proof that it comes from the class's tutor"):
+    expression = {"conversation": "1", "type": "calls", "program": TOUCH.format(str(seen))}
+    with pytest.raises(TutorMissingError, match="without proof that it comes from the class's tutor"):
         learner(server, json.dumps(expression).encode() + b"\n" + TOUCH.format(str(seen)).encode())
     assert not seen.exists()
     (received,) = server.received
@@ -95,19 +98,19 @@ def test_a_reply_without_proof_is_not_used_and_nothing_secret_was_sent(learner, 
 
 
 def test_the_reply_of_who_has_the_key_is_used(learner):
-    assert learner(Impostor(sign_with=KEY), {"points": 3}) == {"points": 3}
-    assert learner(Impostor(429, sign_with=KEY), {"error": "Wait."}) == {"error": "Wait."}
+    assert learner(Impostor(sign_with=KEY), Notice(sentence="Well.")) == Notice(sentence="Well.")
+    assert learner(Impostor(429, sign_with=KEY), Notice(sentence="Wait.")) == Notice(sentence="Wait.")
 
 
 def test_a_key_that_is_not_accepted_is_said_in_the_kernels_own_words(learner):
-    with pytest.raises(TutorMissing, match="did not accept this server's key"):
-        learner(Impostor(403), {"error": "anything"})
+    with pytest.raises(TutorMissingError, match="did not accept this server's key"):
+        learner(Impostor(403), Notice(sentence="anything"))
 
 
 def test_a_question_is_data_and_no_expression(tmp_path):
     seen = tmp_path / "evaluated"
     program = "def respond(request, names):\n    return request.upper()"
-    assert wire.respond(program, TOUCH.format(str(seen)), {}) == TOUCH.format(str(seen)).upper()
+    assert respond(program, TOUCH.format(str(seen)), {}) == TOUCH.format(str(seen)).upper()
     assert not seen.exists()
 
 
@@ -119,21 +122,26 @@ def started(program):
 
 CHATTY = """
 import os, sys
+from nbjudge.tutor.messages import Notice
 from nbjudge.tutor.service import serve
-def reply(action, message):
-    if action == "write":
-        sys.stderr.write("x" * message["characters"])
-    return {"said": action}
+def reply(request):
+    if request.code:
+        sys.stderr.write("x" * int(request.code))
+    return Notice(sentence=request.exercise)
 serve(reply, sys.stdin.buffer, sys.stdout.buffer)
 """
+
+
+def says(tutor, exercise, code=""):
+    return tutor.send(CheckRequest(exercise=exercise, code=code)).sentence
 
 
 def test_what_a_tutor_writes_to_stderr_never_fills_a_pipe():
     tutor = started(CHATTY)
     try:
         for characters in (0, 10 * 2**20):
-            assert tutor.ask("write", {"characters": characters}) == {"said": "write"}
-        assert tutor.ask("again", {}) == {"said": "again"}
+            assert says(tutor, "write", str(characters)) == "write"
+        assert says(tutor, "again") == "again"
         assert len(tutor._last_errors) <= 2000
     finally:
         tutor.stop()
@@ -142,24 +150,23 @@ def test_what_a_tutor_writes_to_stderr_never_fills_a_pipe():
 def test_a_reply_to_a_question_that_was_interrupted_is_not_taken_for_the_next_one():
     tutor = started(CHATTY)
     try:
-        tutor._write(wire.written({"number": 0, "action": "old"}))
-        assert tutor.ask("new", {}) == {"said": "new"}
+        tutor._write(to_frame((99).to_bytes(NUMBER, "big") + encode(CheckRequest(exercise="old"))[0]))
+        assert says(tutor, "new") == "new"
     finally:
         tutor.stop()
 
 
 @pytest.mark.parametrize("program", ["raise SystemExit('no torch here')", "print('hello', flush=True)"])
 def test_a_tutor_that_does_not_start_says_why_and_one_that_says_something_else_is_none(program):
-    with pytest.raises(TutorMissing, match=r"did not start( \(no torch here\))?\. Run this cell again"):
-        started(program).ask("check", {})
+    with pytest.raises(TutorMissingError, match=r"did not start( \(no torch here\))?\. Run this cell again"):
+        says(started(program), "x")
 
 
 def test_this_machines_tutor_opens_no_port_and_prints_nothing_between_replies(monkeypatch):
-    monkeypatch.delenv(network.ADDRESS, raising=False)
-    tutor = local.start_tutor("01_dot_product")
+    monkeypatch.delenv(location.ADDRESS, raising=False)
+    tutor = local.start_tutor(course_folder(), "01_dot_product")
     try:
-        assert "program" in tutor.ask("program", {})
-        assert "no exercise 'x'" in tutor.ask("check", {"exercise": "x"})["error"]
+        assert "no exercise 'x'" in says(tutor, "x")
         process = psutil.Process(tutor._process.pid)
         assert [each for each in process.net_connections() if each.status == psutil.CONN_LISTEN] == []
     finally:
@@ -169,21 +176,18 @@ def test_this_machines_tutor_opens_no_port_and_prints_nothing_between_replies(mo
 def test_frames_that_are_none_are_refused_and_not_waited_for():
     def served(sent):
         outgoing = io.BytesIO()
-        serve(lambda action, message: {"said": action}, io.BytesIO(sent), outgoing)
+        serve(lambda request: Notice(sentence=request.exercise), io.BytesIO(sent), outgoing)
         for thread in threading.enumerate():
-            if thread is not threading.current_thread() and "answer" in thread.name:
+            if "answer" in thread.name or "get_ready" in thread.name:
                 thread.join(5)
         return outgoing.getvalue()
 
-    good = wire.written({"number": 1, "action": "check"})
-    assert b'"said": "check"' in served(len(good).to_bytes(8, "big") + good)
-    assert b"cannot read this request" in served((5).to_bytes(8, "big") + b"{....")
+    number = (7).to_bytes(NUMBER, "big")
+    ready = to_frame(bytes(NUMBER) + b'{"type": "ready"}')
+    good = served(to_frame(number + encode(CheckRequest(exercise="softmax"))[0]))
+    assert number + b'{"type": "notice", "sentence": "softmax"}' in good
+    assert b"cannot read this request" in served(to_frame(number + b"{...."))
     for cut in (b"", b"\0\0", (100).to_bytes(8, "big") + b"half"):
-        assert served(cut) == b""
-    with pytest.raises(ValueError, match="longer than the tutor reads"):
-        served((LARGEST_FRAME + 1).to_bytes(8, "big"))
-
-
-def test_an_unknown_action_is_refused():
-    with pytest.raises(ValueError, match="no action 'eval'"):
-        act(None, "eval", {})
+        assert served(cut) == ready
+    with pytest.raises(ValueError, match="at most"):
+        served((LARGEST_MESSAGE + 1).to_bytes(8, "big"))

@@ -14,6 +14,7 @@ from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import TutoredAssignment
+from nbjudge.tutor.messages import CallRequest, CheckRequest, HelpRequest, WrittenExercise
 from nbjudge.tutor.recorded import find_form
 from nbjudge.tutor.recordings import CONTENT, read, record
 from nbjudge.tutor.tutor import Material, Tutor
@@ -78,18 +79,19 @@ def test_what_is_asked_with_code_of_the_checks_is_left_out(lesson, recorded):
     assert len(recorded.exercises["order_matters"].left_out) == len(
         lesson.exercise("order_matters")[0].groups
     )
-    reply = Tutor(Material({recorded.folder: recorded})).check("order_matters")
-    assert "does not measure `order_matters`" in reply["said"]
+    tutor = Tutor(Material({recorded.folder: recorded}))
+    reply = tutor.reply(CheckRequest(exercise="order_matters"))
+    assert "does not measure `order_matters`" in reply.sentence
 
 
 def test_a_course_that_allows_all_is_told_what_is_there(recorded):
     tutor = Tutor(Material({recorded.folder: recorded}, DisclosureSettings(Disclosure.FULL)))
-    assert "question" in tutor.check("sinusoidal_encoding")
+    assert isinstance(tutor.reply(CheckRequest(exercise="sinusoidal_encoding")), CallRequest)
     assert recorded.max_disclosure == Disclosure.MEASURED
     written = next(name for name in recorded.names if name not in recorded.coded)
-    assert tutor.check(written) == {"written": True, "disclosure": Disclosure.MEASURED}
-    (part,) = tutor.help(written, "solution", 0, 0)["parts"]
-    assert "with your grade" in part["text"]
+    assert tutor.reply(CheckRequest(exercise=written)) == WrittenExercise()
+    (part,) = tutor.reply(HelpRequest(exercise=written, step="solution", given=0, tries=0)).parts
+    assert "with your grade" in part.text
 
 
 def test_the_same_lesson_makes_the_same_recording(lesson, data):

@@ -7,6 +7,7 @@ import pytest
 from attention_lab.tutor.result import Written
 from nbjudge.course.course import find_course
 from nbjudge.tutor.material import material_of
+from nbjudge.tutor.messages import Help, Part
 
 QUESTION = "why_the_root"
 
@@ -22,8 +23,8 @@ def save(lesson, text):
 
 
 def shown_text(lesson):
-    def converse(path, folder, **message):
-        return {"parts": [{"kind": "markdown", "title": "A model answer", "text": "Because."}]}, []
+    def converse(request):
+        return Help(parts=[Part("markdown", "Because.", "A model answer")]), []
 
     return repr(Written(QUESTION, lesson, converse))
 

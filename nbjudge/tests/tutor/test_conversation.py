@@ -6,6 +6,7 @@ import pytest
 
 from nbjudge.tutor import conversation
 from nbjudge.tutor.conversation import Abandoned, Conversation, KernelRequest
+from nbjudge.tutor.messages import CallReply, CallRequest, Notice
 from nbjudge.tutor.tutor import MOST_CONVERSATIONS, TOO_LATE, Tutor
 
 CALLS = [{"args": [1], "kwargs": {}}]
@@ -36,21 +37,25 @@ def tutor():
 
 
 def begin(tutor, name="softmax"):
-    return tutor._begin(name, Conversation(two_questions), lambda result: {"said": result})
+    return tutor._begin(name, Conversation(two_questions), lambda result: Notice(sentence=result))
+
+
+def answer_to(request):
+    return CallReply(conversation=request.conversation, text=b"{}")
 
 
 def test_an_answer_that_comes_too_late_is_told_so(monkeypatch, ended, tutor):
     monkeypatch.setattr(conversation, "PATIENCE", 0.05)
     reply = begin(tutor)
     assert ended.wait(10)
-    assert tutor.answer(reply["conversation"], "{}") == {"said": TOO_LATE}
+    assert tutor.reply(answer_to(reply)) == Notice(sentence=TOO_LATE)
     assert not tutor._open and not tutor.asking
 
 
 def test_an_answer_in_time_is_followed_by_the_next_question_and_the_result(tutor):
     reply = begin(tutor)
-    assert tutor.answer(reply["conversation"], "{}")["question"]
-    assert tutor.answer(reply["conversation"], "{}") == {"said": "done"}
+    assert isinstance(tutor.reply(answer_to(reply)), CallRequest)
+    assert tutor.reply(answer_to(reply)) == Notice(sentence="done")
     assert not tutor._open
 
 
@@ -67,8 +72,8 @@ def test_an_exercise_has_one_conversation_and_a_kernel_a_few(ended, tutor):
     first = begin(tutor)
     second = begin(tutor)
     assert ended.wait(10)  # the first one's thread
-    assert tutor.answer(first["conversation"], "{}") == {"said": TOO_LATE}
-    assert tutor.answer(second["conversation"], "{}")["question"]
+    assert tutor.reply(answer_to(first)) == Notice(sentence=TOO_LATE)
+    assert isinstance(tutor.reply(answer_to(second)), CallRequest)
     for number in range(2 * MOST_CONVERSATIONS):
         begin(tutor, f"exercise {number}")
     assert len(tutor._open) == MOST_CONVERSATIONS

@@ -25,7 +25,8 @@ from nbjudge.classroom.signatures import REPLY_SIGNATURE, Keys, SignedRequest
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
-from nbjudge.tutor import wire
+from nbjudge.tutor import messages
+from nbjudge.tutor.messages import Notice, Reply
 
 log = logging.getLogger("nbjudge.classroom")
 
@@ -46,6 +47,7 @@ SERVER_LIMITS: dict[str, Any] = {
 }
 BOARD_SECONDS = 5.0  # for which a board without changes holds: what is stuck depends on the time, too
 WRITE_SECONDS = 60  # that a learner may take to fetch a reply
+LONGEST_REASON = 200  # characters of it that are logged
 NO_LENGTH = "The tutor reads only what says how long it is (Content-Length)."
 NOT_READ = "The tutor cannot read this request ({error})."
 OWN_FAULT = "The tutor itself failed: please tell your teacher."
@@ -177,47 +179,50 @@ class TutorRequestHandler(RequestHandler):
         """Status, body and signature of the reply; in a thread of the judge's."""
         assert self._signed is not None
         status, content = self._result(self._signed, action)
-        parts = wire.write(content)
+        parts = messages.encode(content)
         return status, parts, self._signed.reply_signature(status, parts)
 
-    def _result(self, signed: SignedRequest, action: str) -> tuple[int, dict[str, Any]]:
+    def _result(self, signed: SignedRequest, action: str) -> tuple[int, Reply]:
         body, self._chunks = b"".join(self._chunks), []
         try:
             if not signed.has(body):
                 raise ValueError("it is not what was signed")
-            return 200, self.state.tutors.reply(signed.learner, action, wire.read(body))
+            request = messages.decode_request(body, messages.REQUESTS[action])
+        except ValueError as error:
+            return self._not_read(signed.learner, action, error)
+        try:
+            return 200, self.state.tutors.reply(signed.learner, request)
         except CourseError as error:
-            return 200, {"error": str(error)}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            return self._not_read(signed.learner, action, type(error).__name__)
+            return 200, Notice(sentence=str(error))
         except Exception as error:
             if refusal := self._count_check(signed.learner):
                 return refusal
             if is_out_of_memory(error):
                 log.warning("A request of %r to %s exceeded the memory limit.", signed.learner, action)
-                return 413, {"error": NO_MEMORY}
+                return 413, Notice(sentence=NO_MEMORY)
             log.exception("A request to %s failed.", action)
-            return 500, {"error": OWN_FAULT}
+            return 500, Notice(sentence=OWN_FAULT)
 
-    def _not_read(self, learner: str, action: str, error: str) -> tuple[int, dict[str, Any]]:
+    def _not_read(self, learner: str, action: str, error: ValueError) -> tuple[int, Reply]:
         if refusal := self._count_check(learner):
             return refusal
-        log.warning("A request of %r to %s was not understood (%s).", learner, action, error)
-        return 400, {"error": NOT_READ.format(error=error)}
+        reason = str(error)[:LONGEST_REASON]
+        log.warning("A request of %r to %s was not understood (%r).", learner, action, reason)
+        return 400, Notice(sentence=NOT_READ.format(error=reason))
 
-    def _count_check(self, learner: str) -> tuple[int, dict[str, Any]] | None:
+    def _count_check(self, learner: str) -> tuple[int, Reply] | None:
         """Count what failed as a check, which bounds the lines of the log as well; a refusal, or None."""
         try:
             self.state.limits.count_check(learner)
         except Refused as refused:
             self.set_header("Retry-After", str(refused.seconds))
-            return 429, {"error": str(refused)}
+            return 429, Notice(sentence=str(refused))
         return None
 
     def _refused(self) -> tuple[int, tuple[bytes, ...], str]:
         assert self._refusal is not None
         status, sentence = self._refusal
-        parts = wire.write({"error": sentence})
+        parts = messages.encode(Notice(sentence=sentence))
         return status, parts, self._signed.reply_signature(status, parts) if self._signed else ""
 
     async def _send(self, status: int, parts: tuple[bytes, ...], signature: str) -> None:

@@ -35,7 +35,7 @@ from nbjudge.errors import CourseError
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import material_of
-from nbjudge.tutor.service import ACTIONS
+from nbjudge.tutor.messages import REQUESTS
 
 KEPT = Path(".classroom") / "check_events.jsonl"  # in the course's folder
 NO_HUB = (
@@ -78,7 +78,7 @@ def application(
 
     return OwnOrigins(
         [
-            (f"{prefix}({'|'.join(ACTIONS)})", TutorRequestHandler, shared),
+            (f"{prefix}({'|'.join(REQUESTS)})", TutorRequestHandler, shared),
             (f"{prefix}board", behind_login(BoardPage), shared),
             (f"{prefix}board/events", behind_login(BoardEvents), shared),
             (f"{prefix}board/(table\\.csv|table\\.json)", behind_login(BoardTable), shared),

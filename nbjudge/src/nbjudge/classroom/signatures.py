@@ -1,7 +1,8 @@
-"""Who is asking: a request is signed with its learner's key, and so is the reply to it.
+"""Signatures: a request is signed with its learner's key, and so is the reply to it.
 
 A learner's key is made of the service's own token of the hub and the learner's name, so the service keeps no
 list. Neither is ever sent: listening, or answering in the service's place, lets no one speak as a learner.
+The hub gives each learner's server its key in the environment.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+import secrets
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 REPLY_SIGNATURE = "X-Tutor-Signature"  # a header
 SECONDS = 300  # by which a learner's clock may differ from the service's
@@ -23,6 +25,20 @@ _AUTHORIZATION = re.compile(
 
 def _sign(key: str, *parts: str) -> str:
     return hmac.new(key.encode(), "\n".join(parts).encode(), "sha256").hexdigest()
+
+
+def authorization(name: str, key: str, action: str, body: bytes) -> tuple[str, str]:
+    """Return the header `Authorization` of a request by `name`, and its nonce, which the reply signs."""
+    quoted, now, nonce = quote(name, safe=""), str(int(time.time())), secrets.token_hex(16)
+    digest = hashlib.sha256(body).hexdigest()
+    signature = _sign(key, "request", quoted, action, now, nonce, digest)
+    return f"nbjudge {quoted}:{now}:{nonce}:{digest}:{signature}", nonce
+
+
+def is_signed(signature: str, key: str, nonce: str, status: int, body: bytes) -> bool:
+    """Return whether someone who has the key gave this reply to the request with this nonce."""
+    expected = _sign(key, "reply", nonce, str(status), hashlib.sha256(body).hexdigest())
+    return hmac.compare_digest(signature.encode(), expected.encode())
 
 
 @dataclass(frozen=True)

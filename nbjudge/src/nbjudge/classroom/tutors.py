@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
+
+import msgspec
 
 from nbjudge.classroom.board import tries
 from nbjudge.classroom.check_events import CheckEvent, CheckEvents
 from nbjudge.classroom.transcripts import Transcripts
-from nbjudge.judge.batched_calls import join_calls
 from nbjudge.judge.drawn_group import DrawnGroup
-from nbjudge.judge.retest import retest_calls
 from nbjudge.plain_text import plain_lines
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.material import AssignmentMaterial, Material
-from nbjudge.tutor.question_texts import texts
-from nbjudge.tutor.service import act
-from nbjudge.tutor.tutor import Reply, Tutor, for_learner
+from nbjudge.tutor.messages import AnyRequest, CheckRequest, CheckResult, Finding, HelpRequest, Reply
+from nbjudge.tutor.tutor import Tutor, for_learner
 
-LONGEST_NAME = 200  # characters of a folder's name that is kept
 LONGEST_TOLD = 600  # characters of an example on the board
 ON_THE_BOARD = (
     "The instructors of this class see {what} on a board which exercises are begun, stuck and done, and "
@@ -71,16 +69,14 @@ class ClassTutors:
         """Call this after every check event, in the thread of the check."""
         self._changed.append(call)
 
-    def reply(self, learner: str, action: str, message: Mapping[str, Any]) -> Reply:
-        """What a learner is answered. Raises CourseError, and what `act` raises for a bad request."""
-        if action == "check":
-            self._asked[learner] = (
-                str(message.get("folder", ""))[:LONGEST_NAME],
-                str(message.get("code", ""))[:64],
-            )
-        elif action == "help" and message.get("step") == "solution":
-            message = {**message, "tries": self._tries(learner, str(message.get("exercise", "")))}
-        return for_learner(self._noted(learner, act(self._tutor(learner), action, message)))
+    def reply(self, learner: str, request: AnyRequest) -> Reply:
+        """Return the reply to a learner's request. Raises CourseError if the course has no such exercise."""
+        if isinstance(request, CheckRequest):
+            self._asked[learner] = request.folder, request.code
+        elif isinstance(request, HelpRequest):
+            request = msgspec.structs.replace(request, tries=self._tries(learner, request.exercise))
+        reply = self._tutor(learner).reply(request)
+        return for_learner(self._noted(learner, reply) if isinstance(reply, CheckResult) else reply)
 
     def warm_up(self, folder: str = "") -> None:
         """Draw the questions of one assignment or of all; compute the reference's and mistakes' answers."""
@@ -90,7 +86,6 @@ class ClassTutors:
                 for exercise in assignment.coded:
                     tutor.prepare(assignment, exercise)
                     _make_mistakes(assignment, exercise, self._seed, of_all_cases=False)
-                    _write_questions(assignment, exercise, self._seed)
         # What fewer need comes when every exercise has what all need.
         for name, assignment in self._material.assignments.items():
             if folder in ("", name):
@@ -104,28 +99,27 @@ class ClassTutors:
             )
         return self._tutors[learner]
 
-    def _noted(self, learner: str, reply: Reply) -> Reply:
-        """The reply, after what it says of an answer has come to the board."""
-        if "findings" not in reply:
-            return reply
+    def _noted(self, learner: str, reply: CheckResult) -> CheckResult:
+        """Put the result of a check on the board; return it with the notice that there is one."""
         folder, code = self._asked.get(learner, ("", ""))
-        named = next((finding for finding in reply["findings"] if finding["mistake"]), None)
-        told = named or next(iter(reply["findings"]), None) or {"said": "", "evidence": ""}
+        named = next((finding for finding in reply.findings if finding.mistake), None)
+        told = named or next(iter(reply.findings), Finding("", ""))
         self.check_events.add(
             CheckEvent(
                 time=time.time(),
                 learner=learner,
-                assignment=self._assignment_of(reply["exercise"], folder),
-                exercise=reply["exercise"],
+                assignment=self._assignment_of(reply.exercise, folder),
+                exercise=reply.exercise,
                 code=code,
-                right=reply["points"] == reply["max_points"],
-                mistake=named["mistake"] if named else "",
-                told=plain_lines(f"{told['said']} {told['evidence']}").strip()[:LONGEST_TOLD],
+                right=reply.points == reply.max_points,
+                mistake=named.mistake if named else "",
+                told=plain_lines(f"{told.sentence} {told.evidence}").strip()[:LONGEST_TOLD],
             )
         )
         for call in self._changed:
             call()
-        return reply | {"remark": " ".join(filter(None, (reply.get("remark"), self._said_once(learner))))}
+        reply.remark = " ".join(filter(None, (reply.remark, self._said_once(learner))))
+        return reply
 
     def _tries(self, learner: str, exercise: str) -> int:
         """How often a learner has tried an exercise, counted here whatever the kernel says."""
@@ -142,16 +136,6 @@ class ClassTutors:
             return ""
         self._told.add(learner)
         return ON_THE_BOARD.format(what="by name" if self.settings.names else "without names")
-
-
-def _write_questions(assignment: AssignmentMaterial, name: str, seed: int) -> None:
-    """What is sent first, and what is sent to a kernel that answers all of it right."""
-    exercise, _ = assignment.exercise(name)
-    groups = assignment.questions(name, seed)
-    texts.text(name, *join_calls(exercise, groups))
-    second = [call for question in reversed(groups) for call in retest_calls(question)[0]]
-    if second:
-        texts.text(name, second, {})
 
 
 def _make_mistakes(assignment: AssignmentMaterial, name: str, seed: int, of_all_cases: bool) -> None:

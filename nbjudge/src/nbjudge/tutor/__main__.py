@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -18,8 +17,9 @@ from typing import BinaryIO
 from nbjudge.course.course import find_course
 from nbjudge.errors import CourseError
 from nbjudge.tutor.material import Material, material_of
+from nbjudge.tutor.messages import Notice
 from nbjudge.tutor.recordings import SUFFIX, recorded_material
-from nbjudge.tutor.service import act, serve
+from nbjudge.tutor.service import serve
 from nbjudge.tutor.tutor import Tutor
 
 
@@ -28,12 +28,12 @@ def main(course: str, folder: str = "", last_words: str = "") -> None:
     try:
         material = _material(Path(course))
     except CourseError as error:
-        reply = {"error": str(error)}
-        serve(lambda *_: reply, incoming, outgoing)
+        notice = Notice(sentence=str(error))
+        serve(lambda _: notice, incoming, outgoing)
         return
     tutor = Tutor(material)
-    threading.Thread(target=_warm_up, args=(tutor, material, folder), daemon=True).start()
-    serve(partial(act, tutor), incoming, outgoing)  # until the kernel has ended
+    warm_up = partial(_warm_up, tutor, material, folder)
+    serve(tutor.reply, incoming, outgoing, warm_up)  # until the kernel has ended
     if last_words and tutor.asking:
         with suppress(OSError):
             Path(last_words).parent.mkdir(exist_ok=True)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
@@ -17,6 +16,7 @@ from nbjudge.judge.judge import Judgement
 from nbjudge.kernel.replies import Answer, CallAnswer
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import AssignmentMaterial
+from nbjudge.tutor.messages import Part
 from nbjudge.tutor.smallest import Difference, smallest_difference
 from nbjudge.values import describe
 from nbjudge.values.arrays import ArrayKind
@@ -26,7 +26,6 @@ FORMULA = re.compile(r"\$\$?([^$]+)\$\$?")  # as in the Markdown of a notebook
 TRIES_FOR_A_SOLUTION = 3
 MOST_NUMBERS = 40  # of an array that is written out
 
-Step = Literal["mistake", "help", "solution"]
 NOT_DISCLOSED = "In this class the tutor says what it measured, and leaves this to you."
 NO_MISTAKE = "It is none of the mistakes that the tutor knows by name. What it measured is above."
 NO_MORE_HINTS = "There is no further hint. Read the case above once more, by hand, step by step."
@@ -39,20 +38,6 @@ NOT_ALL_RIGHT = (
     "The whole assignment on one page is here once all its answers are right: {right} of {all} are. "
     "Still open: {open}."
 )
-
-
-@dataclass(frozen=True)
-class Part:
-    """A piece of help: how it is to be laid out, and its words; `title` may be empty."""
-
-    kind: Literal["text", "markdown", "code"]
-    text: str
-    title: str = ""
-
-
-def parts_as_data(parts: list[Part]) -> list[dict[str, str]]:
-    """JSON-ready."""
-    return [asdict(part) for part in parts]
 
 
 def which_mistake(examination: Judgement, disclosure: Disclosure) -> list[Part]:

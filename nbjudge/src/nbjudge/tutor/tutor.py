@@ -1,40 +1,47 @@
-"""One learner's tutor: answers are examined, and help is given on the last examination of each exercise.
-
-What it says is plain data, ready for JSON: a question for the kernel, or a reply. See `Tutor.check`.
-"""
+"""One learner's tutor: it checks answers, and helps with the last check of each exercise."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from nbjudge.errors import CourseError
+from nbjudge.judge import verdict
+from nbjudge.judge.batched_calls import join_calls
 from nbjudge.judge.judge import Judgement, judge_groups
 from nbjudge.judge.retest import retest_calls
-from nbjudge.judge.verdict import Finding
 from nbjudge.kernel import requests
 from nbjudge.kernel.replies import CallAnswer
 from nbjudge.kernel.requests import LARGEST_REPLY
 from nbjudge.tutor.conversation import Abandoned, Conversation, KernelRequest, Lost, Talk
 from nbjudge.tutor.disclosure import Disclosure
-from nbjudge.tutor.help import (
-    Part,
-    Step,
-    hint,
-    markdown_part,
-    one_page,
-    parts_as_data,
-    smallest_case,
-    solutions,
-    which_mistake,
-)
+from nbjudge.tutor.help import hint, markdown_part, one_page, smallest_case, solutions, which_mistake
 from nbjudge.tutor.material import AssignmentMaterial, Material
+from nbjudge.tutor.messages import (
+    AnyRequest,
+    CallReply,
+    CallRequest,
+    CheckRequest,
+    CheckResult,
+    Finding,
+    GroupResult,
+    Help,
+    HelpRequest,
+    Notice,
+    OnePageRequest,
+    Part,
+    Reply,
+    WrittenExercise,
+)
+from nbjudge.tutor.question_texts import texts
 
-Reply = dict[str, Any]
 # Begins a check: of which assignment and exercise, and what examines the answer.
 Converse = Callable[[tuple[str, str], Callable[[CallAnswer], Judgement]], Talk]
 MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
@@ -45,7 +52,7 @@ TOO_LATE = "This check is over: run its cell again."
 
 
 class Tutor:
-    """Talks with one kernel. Each method returns a reply; one with a "question" wants `answer` next."""
+    """Answers the requests of one kernel. After a `CallRequest` it expects a `CallReply`."""
 
     def __init__(
         self,
@@ -63,20 +70,44 @@ class Tutor:
         self._preparing = threading.Lock()
         self.asking = ""  # the exercise that the kernel is being asked about
 
-    def check(self, name: str, folder: str = "") -> Reply:
-        """Examine the answer `name`. The reply, after its questions: points, groups, findings, `disclosure`.
+    def reply(self, request: AnyRequest) -> Reply:
+        """Do what a request asks for.
 
-        CourseError where the course has no such exercise.
+        Parameters
+        ----------
+        request
+            A request of the kernel that this tutor is for.
+
+        Returns
+        -------
+        Reply
+            A `CallRequest`, or the result.
+
+        Raises
+        ------
+        CourseError
+            If the course has no such exercise or assignment.
         """
-        assignment = self._material.find(name, folder)
+        match request:
+            case CheckRequest():
+                return self._check(request)
+            case HelpRequest():
+                return self._help(request)
+            case OnePageRequest():
+                return self._one_page(request)
+            case CallReply():
+                return self._continue(request)
+
+    def _check(self, request: CheckRequest) -> Reply:
+        name = request.exercise
+        assignment = self._material.find(name, request.folder)
         disclosure = self._disclosure(assignment)
-        written = assignment.written(name)
-        if written is not None:
-            return {"written": True, "disclosure": disclosure}
+        if assignment.written(name) is not None:
+            return WrittenExercise()
         if disclosure == Disclosure.EXAMPLES:
-            return {"said": ONLY_EXAMPLES, "disclosure": disclosure}
+            return Notice(sentence=ONLY_EXAMPLES)
         if why_not := assignment.why_not(name):
-            return {"said": why_not, "disclosure": disclosure}
+            return Notice(sentence=why_not)
         exercise, reference = assignment.exercise(name)
 
         def look(ask: CallAnswer) -> Judgement:
@@ -86,41 +117,39 @@ class Tutor:
         def finish(examination: Judgement) -> Reply:
             self._examined[name] = examination
             self._prepare_next(assignment, name)
-            return _verdict_reply(examination, disclosure) | {"remark": assignment.remark(name)}
+            return check_result(examination, disclosure, assignment.remark(name))
 
-        return self._begin(name, self._converse((assignment.folder, name), look), finish)
+        talk = self._converse((assignment.folder, name), look)
+        return self._begin(name, talk, finish, request.program)
 
-    def help(self, name: str, step: Step, given: int, tries: int, folder: str = "") -> Reply:
-        """A step of help on the last examination; `given` helps were shown before. The reply has "parts"."""
-        assignment = self._material.find(name, folder)
+    def _help(self, request: HelpRequest) -> Reply:
+        name, given = request.exercise, request.given
+        assignment = self._material.find(name, request.folder)
         disclosure = self._disclosure(assignment)
         written = assignment.written(name)
         if written is not None:
-            return _parts_reply(_model_answer(written.model_answer, written.scheme, disclosure))
+            return Help(parts=_model_answer(written.model_answer, written.scheme, disclosure))
         examination = self._examined.get(name)
         if examination is None:
-            return {"said": CHECK_FIRST.format(name=name)}
-        if step == "mistake":
-            return _parts_reply(which_mistake(examination, disclosure))
-        if step == "solution":
+            return Notice(sentence=CHECK_FIRST.format(name=name))
+        if request.step == "mistake":
+            return Help(parts=which_mistake(examination, disclosure))
+        if request.step == "solution":
             right = examination.verdict.points == examination.verdict.max_points
-            return _parts_reply(solutions(assignment, name, disclosure, right, tries))
-
+            return Help(parts=solutions(assignment, name, disclosure, right, request.tries))
         if given > 0:
-            return _parts_reply(hint(assignment, name, given - self._case_shown.get(name, False)))
+            return Help(parts=hint(assignment, name, given - self._case_shown.get(name, False)))
         current = examination
 
         def finish(case: list[Part]) -> Reply:
             self._case_shown[name] = bool(case)
-            return _parts_reply(case or hint(assignment, name, 0))
+            return Help(parts=case or hint(assignment, name, 0))
 
-        return self._begin(name, Conversation(lambda ask: smallest_case(assignment, current, ask)), finish)
+        talk = Conversation(lambda ask: smallest_case(assignment, current, ask))
+        return self._begin(name, talk, finish, request.program)
 
-    def one_page(self, folder: str, right: Collection[str]) -> Reply:
-        """All the code of an assignment, for a learner who has these exercises right. The reply has "parts".
-
-        CourseError where the course has no such assignment.
-        """
+    def _one_page(self, request: OnePageRequest) -> Reply:
+        folder = request.folder
         if folder not in self._material.assignments:
             known = ", ".join(self._material.assignments)
             raise CourseError(
@@ -128,26 +157,27 @@ class Tutor:
                 f"folder its name back: {known}."
             )
         assignment = self._material.assignments[folder]
-        return _parts_reply(one_page(assignment, self._disclosure(assignment), right))
+        return Help(parts=one_page(assignment, self._disclosure(assignment), request.right))
 
-    def answer(self, conversation: str, reply: str | bytes | None, lost: str = "") -> Reply:
-        """What the kernel gave to the last question, or why it gave nothing: "late" or "died"."""
-        if (begun := self._open.get(conversation)) is None:
-            return {"said": TOO_LATE}
-        begun[1].answer(Lost(lost or "late") if reply is None or len(reply) > LARGEST_REPLY else reply)
-        return self._go_on(conversation, *begun[1:])
-
-    def program(self) -> Reply:
-        """What a kernel answers questions with: the same for every kernel, with nothing of a course."""
-        return {"program": requests.program()}
+    def _continue(self, reply: CallReply) -> Reply:
+        """Continue a conversation with the results of the calls, or with the reason why there are none."""
+        if (begun := self._open.get(reply.conversation)) is None:
+            return Notice(sentence=TOO_LATE)
+        text = reply.text
+        begun[1].answer(Lost(reply.lost or "late") if text is None or len(text) > LARGEST_REPLY else text)
+        return self._go_on(reply.conversation, *begun[1:])
 
     def prepare(self, assignment: AssignmentMaterial, name: str) -> None:
-        """Draw the questions of an exercise and answer them, so that its first check need not wait."""
+        """Make the requests and expected answers of an exercise, so that its first check need not wait."""
+        exercise, _ = assignment.exercise(name)
         with self._preparing:
-            for question in assignment.questions(name, self._seed):
-                retest_calls(question)
+            groups = assignment.questions(name, self._seed)
+            texts.text(name, *join_calls(exercise, groups))
+            second = [call for group in reversed(groups) for call in retest_calls(group)[0]]
+            if second:
+                texts.text(name, second, {})
 
-    def _begin(self, name: str, talk: Talk, finish: Callable[[Any], Reply]) -> Reply:
+    def _begin(self, name: str, talk: Talk, finish: Callable[[Any], Reply], program: str = "") -> Reply:
         # A kernel that begins again with an exercise has given up what it had begun with it.
         given_up = [key for key, (exercise, *_) in list(self._open.items()) if exercise == name]
         others = [key for key in self._open if key not in given_up]
@@ -156,7 +186,10 @@ class Tutor:
         conversation = secrets.token_hex(8)
         self.asking = name
         self._open[conversation] = name, talk, finish
-        return self._go_on(conversation, talk, finish)
+        reply = self._go_on(conversation, talk, finish)
+        if isinstance(reply, CallRequest) and reply.program != program:
+            reply.source = requests.program()
+        return reply
 
     def _go_on(self, conversation: str, talk: Talk, finish: Callable[[Any], Reply]) -> Reply:
         try:
@@ -165,14 +198,10 @@ class Tutor:
             self.asking = ""
             self._open.pop(conversation, None)
             if isinstance(error, Abandoned):
-                return {"said": TOO_LATE}
+                return Notice(sentence=TOO_LATE)
             raise
         if isinstance(coming, KernelRequest):
-            return {
-                "conversation": conversation,
-                "question": coming.request,
-                "program": program_name(),
-            }
+            return CallRequest(conversation=conversation, program=program_digest(), text=coming.request)
         self.asking = ""
         self._open.pop(conversation, None)
         return finish(coming)
@@ -195,24 +224,25 @@ class Tutor:
         return assignment.max_disclosure if disclosure == Disclosure.FULL else disclosure
 
 
-def program_name() -> str:
-    """A digest of the program that kernels answer with: one that has another fetches it first."""
+@lru_cache(maxsize=1)
+def program_digest() -> str:
+    """Return the digest of the program that kernels answer with; a kernel that has another one is sent it."""
     return hashlib.sha256(requests.program().encode()).hexdigest()
 
 
-def _verdict_reply(examination: Judgement, disclosure: Disclosure) -> Reply:
-    verdict = examination.verdict
-    return {
-        "exercise": verdict.exercise,
-        "points": verdict.points,
-        "max_points": verdict.max_points,
-        "disclosure": disclosure,
-        "stopped": _always_stops(examination),
-        "groups": [
-            {"name": group.name, "agrees": group.agrees, "note": group.note} for group in verdict.groups
-        ],
-        "findings": [_finding(finding, disclosure) for finding in verdict.findings],
-    }
+def check_result(examination: Judgement, disclosure: Disclosure, remark: str = "") -> CheckResult:
+    """Return the result of a check as a message; named mistakes keep their names, see `for_learner`."""
+    judged = examination.verdict
+    return CheckResult(
+        exercise=judged.exercise,
+        points=judged.points,
+        max_points=judged.max_points,
+        disclosure=disclosure,
+        stopped=_always_stops(examination),
+        groups=[GroupResult(group.name, group.agrees, group.note) for group in judged.groups],
+        findings=[_finding(finding, disclosure) for finding in judged.findings],
+        remark=remark,
+    )
 
 
 def _always_stops(examination: Judgement) -> bool:
@@ -222,38 +252,30 @@ def _always_stops(examination: Judgement) -> bool:
 
 
 def for_learner(reply: Reply) -> Reply:
-    """A reply as its learner may read it: only the disclosure "full" includes the names of mistakes.
+    """Return a reply as its learner may read it: only the disclosure "full" includes names of mistakes.
 
     Parameters
     ----------
-    reply : dict
-        Any reply of a `Tutor`. The board of a class is made of the names before they go.
+    reply
+        Any reply of a `Tutor`. The board of a class needs the names before they are removed.
 
     Returns
     -------
-    dict
-        The same reply, or one without the names.
+    Reply
+        The same reply, or a copy without the names.
     """
-    if "findings" not in reply or reply["disclosure"] == Disclosure.FULL:
+    if not isinstance(reply, CheckResult) or reply.disclosure == Disclosure.FULL:
         return reply
-    return reply | {"findings": [finding | {"named": False, "mistake": ""} for finding in reply["findings"]]}
+    findings = [Finding(finding.sentence, finding.evidence) for finding in reply.findings]
+    return msgspec.structs.replace(reply, findings=findings)
 
 
-def _finding(finding: Finding, disclosure: Disclosure) -> dict[str, Any]:
-    """What was measured; a named mistake keeps its name for the next step, see `for_learner`."""
+def _finding(finding: verdict.Finding, disclosure: Disclosure) -> Finding:
     named = finding.mistake is not None and bool(finding.measured)
-    # A step that is not allowed is no secret: the exercise says it.
+    # A forbidden call is no secret: the exercise names it.
     hidden = finding.mistake not in (None, "not_allowed") and disclosure != Disclosure.FULL
-    return {
-        "said": finding.measured if named else IT_DIFFERS if hidden else finding.sentence,
-        "evidence": finding.evidence,
-        "named": named,
-        "mistake": finding.mistake or "",
-    }
-
-
-def _parts_reply(parts: list[Part]) -> Reply:
-    return {"parts": parts_as_data(parts)}
+    sentence = finding.measured if named else IT_DIFFERS if hidden else finding.sentence
+    return Finding(sentence, finding.evidence, named, finding.mistake or "")
 
 
 def _model_answer(text: str, scheme: str, disclosure: Disclosure) -> list[Part]:
