@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,10 @@ from nbjudge import api
 from nbjudge.course.assignment_forms import solved
 from nbjudge.course.course import find_course
 from nbjudge.judge import drawn_group
+from nbjudge.probe.respond import respond
+from nbjudge.tutor.material import material_of
+from nbjudge.tutor.messages import CallReply, CallRequest, CheckRequest, decode_request, encode
+from nbjudge.tutor.tutor import Tutor
 
 pytestmark = [pytest.mark.integration, pytest.mark.smoke]
 ROOT = Path(__file__).parents[1]
@@ -61,10 +66,52 @@ def imports(statement: str) -> dict[str, Any]:
         ("coordinator, nothing to do", "import nbjudge.batch.command, nbjudge.batch.changed_submissions"),
         ("worker", "import nbjudge.batch.worker_process"),
         ("learner's kernel", "from attention_lab import check"),
+        (
+            "learner's kernel with a tutor",
+            "import attention_lab.tutor.checking, attention_lab.tutor.local",
+        ),
     ],
 )
 def test_imports(process, statement):
     compare(process, imports(statement))
+
+
+def test_a_check_in_the_tutor(monkeypatch):
+    """What is left to do for a check once the tutor has prepared the exercise."""
+    course = find_course(ROOT / "examples" / "statistics")
+    material = material_of(course)
+    assignment = material.assignments[course.choose_one("spread").folder]
+    name = assignment.coded[0]
+    names = {name: assignment.exercise(name)[1]}
+    tutor = Tutor(material, seed=1)
+    tutor.prepare(assignment, name)
+    counts = Counter()
+    answers_of, group_seed = drawn_group.answers_of, drawn_group.group_seed
+    for counter, module, function in (
+        ("reference calls", drawn_group, answers_of),
+        ("draws", drawn_group, group_seed),
+    ):
+
+        def counted(*args, counter=counter, function=function):
+            counts[counter] += 1
+            return function(*args)
+
+        monkeypatch.setattr(module, function.__name__, counted)
+    monkeypatch.setattr(Tutor, "_prepare_next", lambda *_: None)  # a thread that works for the next exercise
+    program = ""
+    for check in ("check of a right answer", "second check"):
+        counts.clear()
+        request = CheckRequest(folder=assignment.folder, exercise=name, program=program)
+        while True:
+            counts["requests"] += 1
+            reply = tutor.reply(decode_request(b"".join(encode(request))))
+            if not isinstance(reply, CallRequest):
+                break
+            program = reply.program
+            text = respond(reply.text.decode(), names)
+            request = CallReply(conversation=reply.conversation, text=text.encode())
+        assert reply.points == reply.max_points > 0
+        compare(check, {counter: counts[counter] for counter in EXPECTED[check]})
 
 
 def test_grading_the_solution_of_the_example_course(tmp_path, monkeypatch):

@@ -110,7 +110,7 @@ def converse(request: AnyRequest) -> tuple[Reply, list[str]]:
     from nbjudge.tutor.messages import LARGEST_TEXT, CallReply, CallRequest
 
     notes = list[str]()
-    if _connection.is_starting:
+    if _connection.is_starting and _has_reader():
         print(STARTING)
     reply = _connection.send(request)
     while isinstance(reply, CallRequest):
@@ -125,6 +125,11 @@ def converse(request: AnyRequest) -> tuple[Reply, list[str]]:
             CallReply(folder=request.folder, conversation=reply.conversation, text=text, lost=answered.lost)
         )
     return reply, notes
+
+
+def _has_reader() -> bool:
+    """Whether someone sits at the notebook: programs that run notebooks cannot answer a prompt."""
+    return bool(getattr(getattr(get_ipython(), "kernel", None), "_allow_stdin", False))
 
 
 def code_of(exercise: str) -> str:

@@ -125,8 +125,9 @@ class Classroom:
 
 def as_sent(message: dict[str, Any]) -> bytes:
     """A request as a kernel sends it, whatever it holds; its text follows below the line."""
-    line = json.dumps({name: value for name, value in message.items() if name != "text"})
-    return "\n".join([line, *([message["text"]] if "text" in message else [])]).encode()
+    fields = {name: value for name, value in message.items() if name != "text"}
+    line = json.dumps(fields, ensure_ascii=False)
+    return "\n".join([line, *([message["text"]] if "text" in message else [])]).encode(errors="replace")
 
 
 _answers = threading.Lock()  # kernels have a process each; here they share one module
