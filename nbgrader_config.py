@@ -35,6 +35,8 @@ with suppress(ImportError):  # who only learns needs no grader
 
 # What of the course's own code notebooks import, and therefore see.
 c.RunAndJudge.helpers = list(HELPERS)
+# What they import later on than at their top: every lesson uses it.
+c.RunAndJudge.modules = ["attention_lab.examples", "attention_lab.tutor.checking"]
 # In grading a cell has less time than above, where it may be a training run.
 c.RunAndJudge.cell_seconds = 30
 c.RunAndJudge.build_command = "make build"
