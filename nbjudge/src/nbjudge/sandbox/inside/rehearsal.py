@@ -35,9 +35,8 @@ def draw_a_figure() -> None:
     if "seaborn" in sys.modules:
         sys.modules["seaborn"].heatmap([[0.0, 1.0], [1.0, 0.0]], annot=True, ax=grid)
     figure.savefig(BytesIO(), format="png", bbox_inches="tight")
-    from matplotlib.backends import backend_registry  # since matplotlib 3.9
-
-    backend_registry.list_all()  # this reads the entry points of all packages
+    registry = importlib.import_module("matplotlib.backends.registry")  # since matplotlib 3.9
+    registry.backend_registry.list_all()  # this reads the entry points of all packages
 
 
 def compute() -> None:
