@@ -97,6 +97,15 @@ def nothing_subtracted(scores):
 
 
 @softmax.mistake(
+    "Two things are missing: each row needs its own sum, and large scores overflow. Sum over the last "
+    "dimension only, and shift each row first until its largest score is 0."
+)
+def one_sum_and_nothing_subtracted(scores):
+    exponentials = torch.exp(scores)
+    return exponentials / exponentials.sum()
+
+
+@softmax.mistake(
     "You subtract one maximum from the whole tensor. In a row far below it all exponentials are 0, and 0 / "
     "0 is NaN: subtract each row's own maximum."
 )

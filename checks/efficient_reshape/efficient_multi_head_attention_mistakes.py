@@ -100,6 +100,15 @@ class WeightsOfTheFirstHead(Right):
 
 
 @efficient_multi_head_attention.mistake(
+    "The output is right, but `weights` still has an axis for the heads: it should be (B, T_q, T_k). Return "
+    "the average over the heads, as in lesson 5."
+)
+class WeightsOfEveryHead(Right):
+    def over_heads(self, weights):
+        return weights
+
+
+@efficient_multi_head_attention.mistake(
     "The softmax runs over the heads: the weights sum to 1 over the heads, and not over the keys. With "
     "four axes, the keys are the last one."
 )

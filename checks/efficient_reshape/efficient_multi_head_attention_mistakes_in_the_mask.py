@@ -24,6 +24,15 @@ class MaskMeetsTheHeads(Right):
 
 
 @efficient_multi_head_attention.mistake(
+    "A mask with a batch axis is right, but one without, (T_q, T_k), gets its new axis in the middle: you "
+    "count from the front. Count from the end: the axis for the heads goes before the last two."
+)
+class AxisCountedFromTheFront(Right):
+    def lift(self, mask):
+        return mask.unsqueeze(1)
+
+
+@efficient_multi_head_attention.mistake(
     "The mask is repeated in the wrong order: `repeat` puts whole copies of the batch one after another, "
     "so heads get the masks of other sentences. An axis of size 1 for the heads needs no copy at all."
 )

@@ -161,9 +161,9 @@ def dimensions_permuted(attend, x, permutation):
 
 
 @order_matters.mistake(
-    "You report that order matters to plain self-attention, because the outputs are moved the wrong way: "
-    "by the inverse permutation, or once more after the tokens were moved. Move the outputs of x exactly "
-    "as the tokens were moved, and compare."
+    "You report that order matters to plain self-attention: you compare with outputs that are not moved, or "
+    "are moved by the inverse permutation, or are moved twice. Move the outputs of x exactly as the tokens "
+    "were moved, and compare."
 )
 def permuted_twice(attend, x, permutation):
     return bool(((attend(x[:, permutation])[:, permutation] - attend(x)).abs() > 1e-4).any())

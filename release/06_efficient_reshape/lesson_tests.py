@@ -64,6 +64,8 @@ def test_EfficientMultiHeadAttention(answer):
     mixed = [[[3.0, 4.0, 8.0, 5.0]] * 2, [[0.0] * 4] * 2]
     hidden = (mixed, [[[1.0, 0.0]] * 2, [[0.0, 0.0]] * 2])
     example("one key hidden, then all", layer, *two_texts, mask, gives=hidden)
+    causal = torch.ones(2, 2, dtype=torch.bool).tril()  # (T_q, T_k)
+    example("a causal mask", layer, query, key, value, causal, gives=(..., [[[1.0, 0.0], weights[0][1]]]))
     loud = [1e6 * two_texts[0], two_texts[1].flip(1) - 10, two_texts[2]]
     example("visible scores far below the hidden ones", layer, *loud, mask, gives=hidden)
 

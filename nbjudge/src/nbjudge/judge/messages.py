@@ -32,7 +32,7 @@ def no_value(exercise: Exercise, answer: Answer) -> str:
     if answer.status == "missing":
         return f"There is no `{name}`: the cell that defines it did not run, or defines another name."
     if answer.status == "timeout":
-        return f"`{name}` did not answer in time: look for a loop that never ends."
+        return f"`{name}` did not answer in time: look for a loop that never ends or a very large tensor."
     if answer.status == "died":
         return f"The kernel died while `{name}` ran, so there is no answer to judge."
     if answer.status == "unreadable":
