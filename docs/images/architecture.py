@@ -43,7 +43,7 @@ ROWS: dict[str, tuple[Package, ...]] = {
     ),
     "one notebook": (
         Package("grading/", ("a job, data in and data out: the stages below, one after another",)),
-        Package("regrade/", ("what a person decides instead",)),
+        Package("overrides/", ("what a person decides instead",)),
     ),
     "an extra": (
         Package("torch/", ("tensors and modules: their kind of value, what watches them, what draws them",)),

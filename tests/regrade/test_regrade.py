@@ -35,8 +35,8 @@ from nbjudge.course.course import open_course
 from nbjudge.course.folders import CourseFolders, read_folders
 from nbjudge.errors import CourseError
 from nbjudge.judge.verdict import GroupVerdict, Verdict
-from nbjudge.regrade.decisions import Decision, decision_for, read_decisions
-from nbjudge.regrade.same_answer import answers_of
+from nbjudge.overrides.decisions import Decision, decision_for, read_decisions
+from nbjudge.overrides.same_answer import answers_of
 from nbjudge.report import write_report
 from nbjudge.submission.find_notebook import SubmittedCell
 from nbjudge.submission.merge import merge_submission

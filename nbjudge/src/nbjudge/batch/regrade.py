@@ -14,9 +14,9 @@ from nbjudge.cell_metadata import recorded_answer
 from nbjudge.course.course import Assignment, Course
 from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.judge.verdict import Verdict
+from nbjudge.overrides.decisions import Decision, decision_for, read_decisions, write_decisions
 from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_cell import read_verdict
-from nbjudge.regrade.decisions import Decision, decision_for, read_decisions, write_decisions
 
 
 def regrade(

@@ -29,10 +29,10 @@ from nbjudge.nbgrader_hooks.nbgrader_course import (
 )
 from nbjudge.nbgrader_hooks.settings import JudgingSettings
 from nbjudge.nbgrader_hooks.storage import GRADES_ARE_KEPT
+from nbjudge.overrides.decisions import apply_regrades
 from nbjudge.plain_text import as_html
 from nbjudge.record.graded_notebook import read_record, write_record
 from nbjudge.record.schema import NotebookRecord, Status
-from nbjudge.regrade.decisions import apply_regrades
 from nbjudge.submission.files import TIMESTAMP_FILE, copy_plain_files, plain_file_names, write_replacing
 from nbjudge.submission.find_notebook import Submission
 from nbjudge.submission.folder import EXCHANGE_SECRET, HandedIn, files_within

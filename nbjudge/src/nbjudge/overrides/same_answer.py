@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbjudge.cell_metadata import ANSWER_FORMAT, checked_exercise, is_written_by_student
-from nbjudge.regrade.statements import WITHOUT_EFFECT, Statement, statements_of
+from nbjudge.overrides.statements import WITHOUT_EFFECT, Statement, statements_of
 
 
 @dataclass(frozen=True)

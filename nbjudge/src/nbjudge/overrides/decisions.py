@@ -14,8 +14,8 @@ from nbjudge.course.course import Assignment
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
 from nbjudge.judge.verdict import Regrade, Verdict
+from nbjudge.overrides.same_answer import answers_of
 from nbjudge.record.graded_cell import read_verdict, write_regrade
-from nbjudge.regrade.same_answer import answers_of
 from nbjudge.submission.files import write_replacing
 
 OLDER = (
