@@ -2,6 +2,7 @@
 
 from attention_lab.authoring.draw import Draw, LayerDraw
 from attention_lab.authoring.exercise import Exercise
+from attention_lab.authoring.obfuscation import Obfuscation
 from attention_lab.authoring.steps import AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS, FUSED_ATTENTION, SOFTMAX
 from attention_lab.authoring.vocabulary import (
     FLOATS,
@@ -16,7 +17,6 @@ from nbjudge.authoring import (
     Case,
     Limits,
     MadeInKernel,
-    Obfuscation,
     Tolerance,
     case,
     in_any_order,

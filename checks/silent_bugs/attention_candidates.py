@@ -2,7 +2,7 @@
 
 A function is put together from four steps, each drawn from several ways to write it; a broken one
 has a step of its own in place of a right one. Its code does not tell which: that of all functions of a
-family is the same, and holds every way of all of them (see `nbjudge.authoring.obfuscation`).
+family is the same, and holds every way of all of them (see `attention_lab.authoring.obfuscation`).
 """
 
 from dataclasses import dataclass, field

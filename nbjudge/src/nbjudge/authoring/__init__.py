@@ -4,7 +4,6 @@ from nbjudge.authoring.cases import Build, Case, build, case
 from nbjudge.authoring.draw import Draw, in_any_order
 from nbjudge.authoring.exercise import SUMS_OF_PRODUCTS, Exercise, Tolerance
 from nbjudge.authoring.kernel_code import made_by
-from nbjudge.authoring.obfuscation import Obfuscation
 from nbjudge.authoring.steps import Step
 from nbjudge.settings import Limits
 from nbjudge.values.packing import MadeInKernel
@@ -13,7 +12,6 @@ __all__ = [
     "SUMS_OF_PRODUCTS",
     "Build",
     "Case",
-    "Obfuscation",
     "Draw",
     "Exercise",
     "Limits",

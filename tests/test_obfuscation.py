@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from nbjudge.authoring.obfuscation import Obfuscation
+from attention_lab.authoring.obfuscation import Obfuscation
 from nbjudge.probe import respond
 from nbjudge.torch import Draw
 from nbjudge.values.packing import pack, unpack
