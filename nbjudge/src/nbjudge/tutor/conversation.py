@@ -13,14 +13,46 @@ from queue import Empty, Queue
 from typing import Any, Generic, Protocol, TypeVar
 
 from nbjudge.kernel.replies import Answer, CallAnswer, Reply, read_reply
-from nbjudge.kernel.requests import LARGEST_REPLY
+from nbjudge.kernel.requests import LARGEST_REPLY, request
 from nbjudge.probe.watching import Watch
-from nbjudge.tutor.question_texts import texts
 from nbjudge.values import packing
 
 Result = TypeVar("Result")
+MOST_BYTES = 128 * 2**20  # of all packed requests that are kept
 PATIENCE = 120.0  # seconds that a kernel may take for one question
 LONGEST_WORK = 130.0  # seconds that the judge may take until its next question or its result
+
+
+class PackedRequests:
+    """The latest packed requests by their calls, which are compared as objects and never changed.
+
+    The same calls are sent again with the next check, and in a class to all learners.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Any, ...], tuple[list[dict[str, Any]], bytes]] = {}
+        self._bytes = 0
+        self._alone = threading.Lock()
+
+    def text(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> bytes:
+        """Return the packed request in UTF-8."""
+        key = (name, repr(watch), *map(id, calls))
+        with self._alone:
+            if key in self._kept:
+                self._kept[key] = self._kept.pop(key)  # asked again, so it is the last to go
+                return self._kept[key][1]
+        text = request(name, calls, watch).encode()
+        with self._alone:
+            if key not in self._kept:
+                self._kept[key] = calls, text  # with the calls, or another's could get their ids
+                self._bytes += len(text)
+            while self._bytes > MOST_BYTES:
+                _, oldest = self._kept.pop(next(iter(self._kept)))
+                self._bytes -= len(oldest)
+        return text
+
+
+packed_requests = PackedRequests()
 
 
 class Abandoned(Exception):
@@ -97,7 +129,7 @@ class Conversation(Generic[Result]):
             self._out.put(lambda: result)
 
     def _ask(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
-        self._out.put(KernelRequest(texts.text(name, calls, watch)))
+        self._out.put(KernelRequest(packed_requests.text(name, calls, watch)))
         try:
             reply = self._in.get(timeout=PATIENCE)
         except Empty:

@@ -20,7 +20,7 @@ from nbjudge.judge.retest import retest_calls
 from nbjudge.kernel import requests
 from nbjudge.kernel.replies import CallAnswer
 from nbjudge.kernel.requests import LARGEST_REPLY
-from nbjudge.tutor.conversation import Abandoned, Conversation, KernelRequest, Lost, Talk
+from nbjudge.tutor.conversation import Abandoned, Conversation, KernelRequest, Lost, Talk, packed_requests
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.help import hint, markdown_part, one_page, smallest_case, solutions, which_mistake
 from nbjudge.tutor.material import AssignmentMaterial, Material
@@ -40,7 +40,6 @@ from nbjudge.tutor.messages import (
     Reply,
     WrittenExercise,
 )
-from nbjudge.tutor.question_texts import texts
 
 # Begins a check: of which assignment and exercise, and what examines the answer.
 Converse = Callable[[tuple[str, str], Callable[[CallAnswer], Judgement]], Talk]
@@ -172,10 +171,10 @@ class Tutor:
         exercise, _ = assignment.exercise(name)
         with self._preparing:
             groups = assignment.questions(name, self._seed)
-            texts.text(name, *join_calls(exercise, groups))
+            packed_requests.text(name, *join_calls(exercise, groups))
             second = [call for group in reversed(groups) for call in retest_calls(group)[0]]
             if second:
-                texts.text(name, second, {})
+                packed_requests.text(name, second, {})
 
     def _begin(self, name: str, talk: Talk, finish: Callable[[Any], Reply], program: str = "") -> Reply:
         # A kernel that begins again with an exercise has given up what it had begun with it.
