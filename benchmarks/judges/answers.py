@@ -10,9 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from nbformat import NotebookNode
-
-from attention_lab.maintain.demo.material import _checks_texts
+from attention_lab.maintain.demo.material import answer_cells, checks_texts
 from attention_lab.maintain.demo.transplant import ChecksFile
 from nbjudge.course.course import Assignment, Course, find_course
 from nbjudge.course.notebooks import read_notebook
@@ -109,12 +107,12 @@ def answers_of(assignment: Assignment, only: Iterable[str] = ()) -> Iterator[Ans
         Names of exercises; all if empty.
     """
     solution = read_notebook(assignment.solution_path)
-    references = _answer_cells(solution)
+    references = {name: SOLUTION_MARK.sub("", cell) for name, cell in answer_cells(solution).items()}
     chosen = [name for name in references if name in assignment.exercises and (not only or name in only)]
     bundles: dict[str, list[tuple[str, str, str]]] = {name: [] for name in chosen}
-    for text in _checks_texts(assignment) if chosen else ():
+    for text in checks_texts(assignment) if chosen else ():
         file = ChecksFile(text, frozenset(SET_UP))
-        for kind, role in (("accepted", "also_right"), ("mistake", "mistake")):
+        for kind, role in (("accepted", "accepted_alternative"), ("mistake", "mistake")):
             for exercise, name, cell in file.answers(role):
                 if exercise in bundles:
                     bundles[exercise].append((kind, name, cell))
@@ -174,15 +172,6 @@ def _with_earlier(references: dict[str, str], name: str) -> str:
     needed = [each for each in references if each in names and each != name]
     parts = [_with_earlier(references, each) for each in needed]
     return "\n\n\n".join([*dict.fromkeys(parts), references[name]])
-
-
-def _answer_cells(notebook: NotebookNode) -> dict[str, str]:
-    """The code cells that students write, by the name of their exercise."""
-    return {
-        cell.metadata.nbgrader["grade_id"]: SOLUTION_MARK.sub("", cell.source)
-        for cell in notebook.cells
-        if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("solution")
-    }
 
 
 def definition(code: str, name: str) -> ast.FunctionDef | ast.ClassDef:

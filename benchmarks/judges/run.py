@@ -96,6 +96,21 @@ def line(judged: Judged, opinion: Opinion) -> dict[str, Any]:
     }
 
 
+def earlier(path: Path, found: Iterable[Answer]) -> dict[tuple[str, str], Judged]:
+    """Read the opinions that an interrupted run has left, by judge and answer."""
+    by_id = {each.id: each for each in found}
+    entries = (
+        [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+    )
+    return {
+        (each["judge"], each["answer"]): Judged(
+            by_id[each["answer"]], each["judge"], Opinion(each["accepted"], each["message"]), each["seconds"]
+        )
+        for each in entries
+        if each["answer"] in by_id
+    }
+
+
 def print_table(console: Any, rows: dict[str, dict[str, Any]], title: str) -> None:
     """Print one row per judge, or per judge and exercise."""
     table = Table(title=title, title_justify="left")
@@ -152,6 +167,7 @@ def main() -> None:
     )
     parser.add_argument("--exercise", nargs="*", default=[], help="only these exercises (default: all)")
     parser.add_argument("--sample", type=int, help="at most so many answers per exercise and kind")
+    parser.add_argument("--resume", action="store_true", help="keep the opinions of an interrupted run")
     parser.add_argument("--answers", type=Path, default=answers.FILE)
     parser.add_argument("--output", type=Path, default=OUTPUT)
     parser.add_argument("--picture", type=Path, default=PICTURE)
@@ -165,10 +181,10 @@ def main() -> None:
         from judge_pytest import PytestJudge
 
         judges.append(PytestJudge(*map(Path, options.pytest)))
-    known = {each.exercise for each in found}
-    unknown = sorted(set(options.exercise) - known)
+    exercises = {each.exercise for each in found}
+    unknown = sorted(set(options.exercise) - exercises)
     if unknown:
-        parser.error(f"There is no exercise {unknown[0]!r}. There are: {', '.join(sorted(known))}.")
+        parser.error(f"There is no exercise {unknown[0]!r}. There are: {', '.join(sorted(exercises))}.")
     chosen = sample(
         (each for each in found if not options.exercise or each.exercise in options.exercise), options.sample
     )
@@ -177,9 +193,11 @@ def main() -> None:
     pairs = list(itertools.product(judges, chosen))
     judged = list[Judged]()
     options.output.parent.mkdir(parents=True, exist_ok=True)
-    with options.output.with_suffix(".jsonl").open("w", encoding="utf-8") as opinions:
-        for pair in tqdm(pairs, unit="answer", disable=None):
-            judged.append(put_to(*pair))
+    opinions_file = options.output.with_suffix(".jsonl")
+    known = earlier(opinions_file, found) if options.resume else {}
+    with opinions_file.open("w", encoding="utf-8") as opinions:
+        for judge, answer in tqdm(pairs, unit="answer", disable=None):
+            judged.append(known.get((judge.name, answer.id)) or put_to(judge, answer))
             if judged[-1].opinion is not None:
                 opinions.write(json.dumps(line(judged[-1], judged[-1].opinion), ensure_ascii=False) + "\n")
                 opinions.flush()

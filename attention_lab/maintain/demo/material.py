@@ -36,13 +36,13 @@ class Material:
 def material_of(lesson: Assignment, release: NotebookNode) -> dict[str, Material]:
     """The material for every exercise of a lesson, in the order of its notebook."""
     solution = read_notebook(lesson.solution_path)
-    references, stubs = _answer_cells(solution), _answer_cells(release)
+    references, stubs = answer_cells(solution), answer_cells(release)
     found = {
         name: Material(lesson.exercises[name], stub, references[name], _uses(release, name))
         for name, stub in stubs.items()
         if name in lesson.exercises
     }
-    for text in _checks_texts(lesson):
+    for text in checks_texts(lesson):
         file = ChecksFile(text, _given_names(release))
         for exercise, _name, cell in file.answers("accepted_alternative"):
             found[exercise].right.append(with_docstring(cell, exercise, found[exercise].stub))
@@ -75,7 +75,8 @@ def _body_of(cell: str, name: str) -> list[ast.stmt]:
     raise ValueError(f"the cell defines no {name}")
 
 
-def _answer_cells(notebook: NotebookNode) -> dict[str, str]:
+def answer_cells(notebook: NotebookNode) -> dict[str, str]:
+    """The code cells that students write, by their id for nbgrader."""
     return {
         cell.metadata.nbgrader["grade_id"]: cell.source
         for cell in notebook.cells
@@ -87,7 +88,7 @@ def _uses(release: NotebookNode, name: str) -> int:
     return sum(cell.cell_type == "code" and f"{name}(" in cell.source for cell in release.cells)
 
 
-def _checks_texts(lesson: Assignment) -> list[str]:
+def checks_texts(lesson: Assignment) -> list[str]:
     """The text of each checks file, after those of the files beside it which it builds on."""
     checks = lesson.checks_path
     files = sorted(checks.glob("*.py")) if checks.is_dir() else [checks.with_suffix(".py")]
