@@ -4,6 +4,7 @@
 
 bin   := .venv/bin
 ready := .venv/.attention-lab-ready
+demo_ready := .venv/.attention-lab-demo-ready
 cpu   := https://download.pytorch.org/whl/cpu
 root  := $(if $(filter 0,$(shell id -u)),,sudo -n)
 
@@ -20,7 +21,8 @@ help:
 	@echo "make test-integration  the other tests with kernels, sandboxes, browsers and servers; up to an hour"
 	@echo "make test-all  everything with every repetition: 200 seeds, every attack, all lessons' classes; hours"
 
-demo: $(ready) bubblewrap
+# The demo needs neither the tests' packages nor the site's.
+demo: $(if $(wildcard $(ready)),$(ready),$(demo_ready)) bubblewrap
 	@$(bin)/attention-lab demo $(if $(LESSON),--lesson $(LESSON)) $(if $(STUDENTS),--students $(STUDENTS))
 
 lab: $(ready)
@@ -72,31 +74,52 @@ test-all: export EVERY_SEED = 1
 test-all: test postgresql iproute2 hub-proxy r-base-core
 	$(pytest) -n 3 -m "$(every_test)" tests nbjudge/tests
 
-# The whole set-up, once, and again when one of these files changes. torch goes first: by far the longest step.
-$(ready): pyproject.toml nbjudge/pyproject.toml constraints.txt
-	@for python in python3.11 python3; do \
-	    $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; python=; \
-	done; \
-	test -n "$$python" || { echo "Attention Lab needs Python 3.11 or newer as python3.11 or python3."; exit 1; }; \
-	$$python -c 'import ensurepip' 2>/dev/null || { \
-	    echo "$$python cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv."; exit 1; }; \
-	echo "Set-up 1/3: $$($$python --version) in .venv"; \
-	test -x $(bin)/python || $$python -m venv .venv
-# On Linux, PyPI's torch brings CUDA along: where there is no GPU, pip looks for the small CPU build as well.
-	@torch=$$(grep -o '^torch==[0-9.]*' constraints.txt); \
-	echo "Set-up 2/3: $$torch"; \
-	if test "$$(uname -s)" = Linux && ! command -v nvidia-smi >/dev/null && test -z "$$PIP_EXTRA_INDEX_URL"; then \
-	    if $(bin)/python -c 'import urllib.request; urllib.request.urlopen("$(cpu)/torch/", timeout=5)' 2>/dev/null; then \
-	        export PIP_EXTRA_INDEX_URL=$(cpu); \
-	    else \
-	        echo "$(cpu) does not answer: torch comes from pip's own index, where it may bring CUDA along (2 GB)."; \
-	    fi; \
-	fi; \
-	$(bin)/pip install -qq --disable-pip-version-check "$$torch" -c constraints.txt
-	@echo "Set-up 3/3: the other packages"
-	@$(bin)/pip install -qq --disable-pip-version-check -c constraints.txt \
-	    -e "./nbjudge[grading,torch]" -e ".[lab,grading,bundle,site,test]"
+# The set-up, once, and again when one of these files changes: for the demo, and for everything.
+set_up_files := pyproject.toml nbjudge/pyproject.toml constraints.txt
+$(demo_ready): groups := grading
+$(demo_ready): $(set_up_files)
+	@$(make_venv)
+	@$(install)
 	@touch $@
+
+$(ready): groups := lab,grading,bundle,site,test
+$(ready): $(set_up_files)
+	@$(make_venv)
+	@$(install)
+	@touch $@ $(demo_ready)
+
+define make_venv
+for python in python3.11 python3; do \
+    $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; python=; \
+done; \
+test -n "$$python" || { echo "Attention Lab needs Python 3.11 or newer as python3.11 or python3."; exit 1; }; \
+$$python -c 'import ensurepip' 2>/dev/null || { \
+    echo "$$python cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv."; exit 1; }; \
+echo "Set-up 1/2: $$($$python --version) in .venv"; \
+test -x $(bin)/python || $$python -m venv .venv
+endef
+
+# All packages in one run of pip. Of its lines, show downloads from 5 MB on and problems.
+# On Linux, PyPI's torch brings CUDA along: where there is no GPU, pip looks for the small CPU build as well.
+define install
+torch=$$(grep -o '^torch==[0-9.]*' constraints.txt); \
+echo "Set-up 2/2: $$torch and the other packages"; \
+if test "$$(uname -s)" = Linux && ! command -v nvidia-smi >/dev/null && test -z "$$PIP_EXTRA_INDEX_URL"; then \
+    if $(bin)/python -c 'import urllib.request; urllib.request.urlopen("$(cpu)/torch/", timeout=5)' 2>/dev/null; then \
+        export PIP_EXTRA_INDEX_URL=$(cpu); \
+    else \
+        echo "$(cpu) does not answer: torch comes from pip's own index, where it may bring CUDA along (2 GB)."; \
+    fi; \
+fi; \
+{ $(bin)/pip install --disable-pip-version-check -c constraints.txt \
+    "$$torch" -e "./nbjudge[grading,torch]" -e ".[$(groups)]"; echo $$? >.venv/pip-status; } | awk ' \
+    /^ *Downloading .*\([0-9.]+ MB\)/ { if (substr($$3, 2) + 0 >= 5) print "  " $$2 " " $$3 " " $$4 } \
+    /^Installing collected packages/ { print "  installing " NF - 3 " packages"; fflush(); next } \
+    !/^( |Collecting|Requirement|Obtaining|Looking|Building|Created|Stored|Preparing|Using|Downloading|Successfully)/ { \
+        print } \
+    { fflush() }'; \
+exit $$(cat .venv/pip-status)
+endef
 
 # $(call package,PROGRAM,PACKAGE): the system's package for a program, through apt where that can be.
 package = command -v $(1) >/dev/null || { \

@@ -273,7 +273,7 @@ def test_a_machine_that_is_set_up_starts_at_once(make, tmp_path):
 @pytest.mark.integration
 def test_where_there_is_no_gpu_the_cpu_build_is_looked_for(make, tmp_path, answers):
     program(tmp_path / ".venv/bin/python", f"exit {int(not answers)}")
-    program(tmp_path / ".venv/bin/pip", 'echo "pip $PIP_EXTRA_INDEX_URL $4"')
+    program(tmp_path / ".venv/bin/pip", 'echo "pip $PIP_EXTRA_INDEX_URL $5"')
     program(tmp_path / ".venv/bin/attention-lab", "exit 0")
     done = make("lab", python3_11="exit 0", extra={"PIP_EXTRA_INDEX_URL": ""}, uname="echo Linux")
     assert done.returncode == 0, done.stderr
