@@ -57,6 +57,8 @@ def test_an_answer_that_is_not_what_its_kind_says_fails_the_build(answer):
     assert accept(answer, Outcome("", seeds=3)).agrees_on == 3
 
 
+@pytest.mark.integration
+@pytest.mark.smoke
 def test_a_child_that_hangs_or_dies_gives_no_result(path):
     import os
     import time
@@ -92,9 +94,11 @@ def test_mutations_change_the_reference_and_nothing_else(answer):
     found = mutations_of(replace(answer, code=f"def helper():\n    return 1 + 1\n\n\n{RIGHT}"), 5)
     assert found and all(each.kind == "mutation" and each.code != RIGHT for each in found)
     assert all("return 1 + 1" in each.code for each in found)
-    assert [each.id for each in found] == [each.id for each in mutations_of(found[0], 0) or found]
+    assert not mutations_of(answer, 0)
 
 
+@pytest.mark.integration
+@pytest.mark.smoke
 def test_a_pytest_suite_is_a_judge(path, tmp_path):
     from judge_pytest import PytestJudge
 
