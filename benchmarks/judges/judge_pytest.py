@@ -23,11 +23,13 @@ from workers import WorkerError, run_in_child
 
 # In place of the suite's own adapter file. Other names that the suite imports from it fail when called.
 HEADER = """\
+from pathlib import Path
+
 import torch
 import torch.nn as nn
 
 space = {"__name__": "answer"}
-exec(compile(open(ANSWER, encoding="utf-8").read(), "<answer>", "exec", dont_inherit=True), space)
+exec(compile(Path(ANSWER).read_text(encoding="utf-8"), "<answer>", "exec", dont_inherit=True), space)
 answer = space[EXERCISE]
 
 def __getattr__(name):
