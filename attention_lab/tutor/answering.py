@@ -58,9 +58,14 @@ def answer(work: Callable[[], str], seconds: float = SECONDS) -> Answered:
     return result
 
 
-def load_ahead() -> None:
-    """Import what torch imports with its first gradient, which an answer must not be interrupted in."""
+def load_ahead(source: str = "") -> None:
+    """Compile the program, and import what torch imports with its first gradient.
+
+    An answer must not be interrupted in that import.
+    """
     importlib.import_module(LOADED_LATE)
+    if source:
+        _compiled(source)
 
 
 def respond(source: str, request: str, names: dict[str, Any]) -> str:

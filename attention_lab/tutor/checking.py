@@ -179,9 +179,11 @@ def _load_when_idle() -> None:
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted import stays broken
     try:
-        load_ahead()
+        load_ahead(_connection.first_program())
     finally:
         signal.signal(signal.SIGINT, before)
+    if _connection.is_starting:  # its program comes when it is ready
+        asyncio.get_running_loop().call_later(IDLE_SECONDS, _load_when_idle)
 
 
 def _keep_the_name(names: dict[str, Any]) -> None:

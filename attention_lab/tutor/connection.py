@@ -86,12 +86,20 @@ class Connection:
 
     def program_for(self, request: CallRequest) -> str:
         """Return the program that makes these calls. Raises TutorMissingError if there is another one."""
-        if request.source:
-            self._program = request.source
-            self._digest = hashlib.sha256(request.source.encode()).hexdigest()
+        self._keep_program(request.source)
         if self._digest != request.program:
             raise TutorMissingError(GONE.format(reason="it has been replaced by another version"))
         return self._program
+
+    def first_program(self) -> str:
+        """Return the program that this machine's tutor sent when it was ready; empty if it did not yet."""
+        if self._tutor is not None and not self._program:
+            self._keep_program(self._tutor.program)
+        return self._program
+
+    def _keep_program(self, source: str) -> None:
+        if source:
+            self._program, self._digest = source, hashlib.sha256(source.encode()).hexdigest()
 
     def close(self) -> None:
         """Close the connection; this machine's tutor ends."""

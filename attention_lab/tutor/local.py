@@ -27,7 +27,7 @@ class LocalTutor:
     """A tutor that was started and may not be ready; only this process reaches it, by a pair of pipes."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.is_ready = False
+        self.is_ready, self.program = False, ""
         self._process = process
         self._replies = Queue[tuple[int, bytes] | None]()  # None: there will be no more
         self._numbers, self._has_replied, self._last_errors = count(1), False, b""
@@ -81,8 +81,8 @@ class LocalTutor:
                 number = int.from_bytes(content[:NUMBER], "big")
                 if number:
                     self._replies.put((number, content[NUMBER:]))
-                else:
-                    self.is_ready = isinstance(messages.decode_reply(content[NUMBER:]), Ready)
+                elif isinstance(reply := messages.decode_reply(content[NUMBER:]), Ready):
+                    self.is_ready, self.program = True, reply.source
         self._replies.put(None)
 
     def _read_errors(self) -> None:

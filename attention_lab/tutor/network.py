@@ -28,7 +28,7 @@ UNPROVEN = "HTTP {status} without proof that it comes from the class's tutor; no
 class NetworkTutor:
     """A tutor that proves with each reply that it knows this learner's key."""
 
-    is_ready = True  # it runs already
+    is_ready, program = True, ""  # it runs already, and sends its program with the first calls
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)

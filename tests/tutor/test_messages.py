@@ -61,7 +61,7 @@ def test_a_request_arrives_as_it_was_sent(request_):
         Help(parts=[Part("code", "x = 1", "A solution")]),
         WrittenExercise(),
         Notice(sentence="Run the cell again first."),
-        Ready(),
+        Ready(source="def respond(): ..."),
     ],
 )
 def test_a_reply_arrives_as_it_was_sent(reply):

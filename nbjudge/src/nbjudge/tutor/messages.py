@@ -136,7 +136,12 @@ class Notice(Message, tag_field="type", tag="notice", kw_only=True):
 
 
 class Ready(Message, tag_field="type", tag="ready", kw_only=True):
-    """A tutor on this machine has loaded its libraries and the first exercise. It answers no request."""
+    """A tutor on this machine has loaded its libraries and the first exercise. It answers no request.
+
+    `source` is the program that the kernel needs for the first check, see `CallRequest`.
+    """
+
+    source: str
 
 
 REQUESTS: dict[str, type[Request]] = {
