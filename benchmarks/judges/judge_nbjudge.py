@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from functools import cached_property
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import nbjudge
 from answers import ROOT, SOLUTION_MARK, course
 from judging import Opinion
 from nbjudge.course.notebooks import read_notebook
+from workers import temporary_folder
 
 
 class NbjudgeJudge:
@@ -27,8 +27,7 @@ class NbjudgeJudge:
     name = "nbjudge"
 
     def __init__(self) -> None:
-        self._temporary = tempfile.TemporaryDirectory(prefix="nbjudge-benchmark-")
-        self._root = Path(self._temporary.name)
+        self._root = temporary_folder()
         self._course = course()
         shutil.copy(ROOT / "nbgrader_config.py", self._root)
 

@@ -15,11 +15,10 @@ import os
 import runpy
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 from judging import Opinion
-from workers import WorkerError, run_in_child
+from workers import WorkerError, run_in_child, temporary_folder
 
 # In place of the suite's own adapter file. Other names that the suite imports from it fail when called.
 HEADER = """\
@@ -59,8 +58,7 @@ class PytestJudge:
         self.name = str(names.get("NAME", folder.name))
         self._adapter, self._tests = names["ADAPTER"], names["TESTS"]
         self._translations = names["TRANSLATIONS"]
-        self._temporary = tempfile.TemporaryDirectory(prefix="pytest-judge-")
-        self._suite = Path(self._temporary.name) / "suite"
+        self._suite = temporary_folder() / "suite"
         shutil.copytree(folder, self._suite, ignore=shutil.ignore_patterns(".git"))
         self.exercises = frozenset(self._tests)
 

@@ -5,10 +5,14 @@ The child is forked, so that an answer costs a fork and not an import of torch.
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import resource
+import shutil
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 SECONDS = 60.0  # for one answer, by the clock
@@ -17,6 +21,13 @@ MEMORY = 8 * 2**30  # bytes of addresses
 
 class WorkerError(Exception):
     """A child process raised an error, ended without a result, or exceeded its time limit."""
+
+
+def temporary_folder() -> Path:
+    """A new folder that is removed when this process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="judges-benchmark-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def run_in_child(function: Callable[..., Any], *args: Any, seconds: float = SECONDS) -> Any:
