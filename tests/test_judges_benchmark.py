@@ -49,9 +49,9 @@ def test_an_answer_that_is_not_what_its_kind_says_fails_the_build(answer):
     from build import accept
     from validation import Outcome
 
-    with pytest.raises(ValueError, match="said to be right and differs"):
+    with pytest.raises(ValueError, match="should be right and differs"):
         accept(answer, Outcome("seed 0"))
-    with pytest.raises(ValueError, match="said to be wrong"):
+    with pytest.raises(ValueError, match="should be wrong"):
         accept(replace(answer, kind="mistake"), Outcome("", seeds=3))
     assert accept(replace(answer, kind="mutation"), Outcome("", seeds=3)) is None
     assert accept(answer, Outcome("", seeds=3)).agrees_on == 3

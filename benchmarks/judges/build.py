@@ -42,17 +42,17 @@ def accept(answer: Answer, outcome: Outcome) -> Answer | None:
 
     Raises ValueError for an answer that is not what its kind says.
     """
-    if answer.kind == "torch-judge reference":  # nobody's word but theirs: nbjudge is to accept it
+    if answer.kind == "torch-judge reference":  # nbjudge is to accept it, whatever we think
         return replace(answer, agrees_on=0 if outcome.differs_on else outcome.seeds)
     if answer.is_right:
         if outcome.differs_on:
-            raise ValueError(f"{answer.id} is said to be right and differs: {outcome.differs_on}.")
+            raise ValueError(f"{answer.id} should be right and differs: {outcome.differs_on}.")
         return replace(answer, agrees_on=outcome.seeds)
     if outcome.differs_on:
         return replace(answer, differs_on=outcome.differs_on)
     if answer.kind == "mutation":
         return None
-    raise ValueError(f"{answer.id} is said to be wrong and behaves like the reference.")
+    raise ValueError(f"{answer.id} should be wrong and behaves like the reference.")
 
 
 def main() -> None:

@@ -146,5 +146,5 @@ def _check(exercise: str, code: str) -> tuple[bool, str]:
         os.chdir("/")
     lines = COLOURS.sub("", output.getvalue()).splitlines()
     failed = [line.strip() for line in lines if line.strip() and "✅" not in line and "─" not in line]
-    said = [line for line in failed if not line.startswith(("🧪", "🎉", "📊", "Keep going", "Progress"))]
-    return passed, "" if passed else "\n".join(said)
+    messages = [line for line in failed if not line.startswith(("🧪", "🎉", "📊", "Keep going", "Progress"))]
+    return passed, "" if passed else "\n".join(messages)

@@ -1,6 +1,6 @@
 """Wrong answers that a program makes: mutmut's operators, and dropped lines, applied to the references.
 
-The operators are mutmut's own (`mutmut.mutation.mutators`), so nobody chose them to fit our checks.
+The operators are mutmut's own (`mutmut.mutation.mutators`), so no person chose them to fit our checks.
 """
 
 from __future__ import annotations

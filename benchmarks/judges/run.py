@@ -80,13 +80,13 @@ def summary(judged: Sequence[Judged]) -> dict[str, Any]:
     seconds = sorted(each.seconds for each in judged if each.opinion is not None)
     figures["seconds"] = round(seconds[len(seconds) // 2], 3) if seconds else None  # the median
     wrong = [each for each in judged if each.opinion is not None and not each.answer.is_right]
-    said = [each for each in wrong if each.opinion is not None and each.opinion.message]
-    figures["wrong answers with a message"] = len(said)
+    with_message = [each for each in wrong if each.opinion is not None and each.opinion.message]
+    figures["wrong answers with a message"] = len(with_message)
     return figures
 
 
 def line(judged: Judged, opinion: Opinion) -> dict[str, Any]:
-    """What a judge said of one answer, as a line of the file of opinions."""
+    """What a judge thinks of one answer, as a line of the file of opinions."""
     return {
         "judge": judged.judge,
         "answer": judged.answer.id,

@@ -46,20 +46,20 @@ def run_in_child(function: Callable[..., Any], *args: Any, seconds: float = SECO
         With one sentence that says why there is no result.
     """
     context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=_run, args=(theirs, function, args), daemon=True)
+    parent_end, child_end = context.Pipe(duplex=False)
+    child = context.Process(target=_run, args=(child_end, function, args), daemon=True)
     child.start()
-    theirs.close()
+    child_end.close()
     try:
-        if not ours.poll(seconds):
+        if not parent_end.poll(seconds):
             raise WorkerError(f"There was no result after {seconds:g} seconds.")
-        succeeded, result = ours.recv()
+        succeeded, result = parent_end.recv()
     except EOFError:
         raise WorkerError("The process ended without a result.") from None
     finally:
         child.kill()
         child.join()
-        ours.close()
+        parent_end.close()
     if not succeeded:
         raise WorkerError(result)
     return result
