@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import attention_lab
-
 ADDRESS = "ATTENTION_LAB_TUTOR"  # environment variable
 OFF = "off"  # as an address: use no tutor
 NO_TUTOR = (
@@ -27,7 +25,7 @@ def has_tutor() -> bool:
 
 def course_folder() -> Path | None:
     """Return the folder of the course's checks and sources, or of recordings of them, if there is one."""
-    package = Path(attention_lab.__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     recorded = package / "course/recorded"
     if any(recorded.glob("*.recorded")):
         return recorded

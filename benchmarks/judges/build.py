@@ -14,22 +14,23 @@ from tqdm import tqdm
 import answers
 from answers import Answer
 from nbjudge.course.course import Assignment
+from torchcode_references import LICENCE, torchcode_reference
 from validation import Outcome, validate
 from workers import WorkerError, run_in_child
 
 SAVED_EVERY = 100  # answers: a long build that is stopped leaves what it has
-TORCH_JUDGE_REFERENCES = Path(__file__).with_name("torch_judge_references")
 
 
-def candidates(assignment: Assignment, only: list[str], mutations: int) -> list[Answer]:
+def candidates(
+    assignment: Assignment, only: list[str], mutations: int, torchcode: Path | None = None
+) -> list[Answer]:
     """All answers of an assignment before validation."""
     found = list(answers.answers_of(assignment, only))
     for reference in [each for each in found if each.kind == "reference"]:
-        file = TORCH_JUDGE_REFERENCES / f"{reference.exercise}.py"
-        if file.exists():
-            code = file.read_text(encoding="utf-8")
+        code = torchcode and torchcode_reference(torchcode, reference.exercise)
+        if code:
             name, kind = f"{reference.exercise}/torch-judge", "torch-judge reference"
-            found.append(replace(reference, id=name, kind=kind, code=code, licence="MIT"))
+            found.append(replace(reference, id=name, kind=kind, code=code, licence=LICENCE))
         if mutations:
             from mutations import mutations_of  # mutmut and libcst are needed here only
 
@@ -63,13 +64,16 @@ def main() -> None:
     parser.add_argument("--mutations", type=int, default=20, help="mutations per exercise (default: 20)")
     parser.add_argument("--mutation-seeds", type=int, default=20, help="seeds for mutations (default: 20)")
     parser.add_argument("--kind", help="only answers of this kind (default: all)")
+    parser.add_argument(
+        "--torchcode", type=Path, help="a clone of TorchCode, whose references are added (default: none)"
+    )
     parser.add_argument("--output", type=Path, default=answers.FILE)
     options = parser.parse_args()
     lessons = answers.course().assignments.values()
     todo = [
         (lesson, each)
         for lesson in lessons
-        for each in candidates(lesson, options.exercise, options.mutations)
+        for each in candidates(lesson, options.exercise, options.mutations, options.torchcode)
         if options.kind in (None, each.kind)
     ]
     valid, equivalent, problems = list[Answer](), list[Answer](), list[str]()

@@ -13,7 +13,7 @@ from traitlets.config import Config
 from nbjudge.course.folders import folders_of
 from nbjudge.course.student_ids import invalid_id_reason
 from nbjudge.grading.job import Executor
-from nbjudge.nbgrader_hooks.compiled_queries import with_shared_queries
+from nbjudge.nbgrader_hooks.compiled_sql import with_shared_sql
 from nbjudge.nbgrader_hooks.shared_files import SharedFiles
 from nbjudge.plain_text import TRACEBACK, keep_plain, plain_line, words_of_failure
 
@@ -60,7 +60,7 @@ class Autograder:
         coursedir.root = str(self._root)
         coursedir.assignment_id = self._assignment
         coursedir.student_id = student
-        coursedir.db_url = with_shared_queries(coursedir.db_url)
+        coursedir.db_url = with_shared_sql(coursedir.db_url)
         converter = AutogradeOneSubmission(coursedir=coursedir, config=config, log=log)
         converter.force, converter.only = force, student
         if self._shared_files is None:

@@ -25,7 +25,7 @@ def new_assignment(folders: CourseFolders, folder: str, form: Form | None = None
     folders
         The folders of the course.
     folder
-        The name of the new folder, such as "ps2" or "02_scaling".
+        The name of the new folder, such as "ps2".
     form
         The course's templates; nbjudge's own by default.
 
@@ -66,8 +66,8 @@ def new_assignment(folders: CourseFolders, folder: str, form: Form | None = None
     (source / folder).mkdir(parents=True)
     path = source / folder / f"{stem}.ipynb"
     nbformat.write(notebook, path)
-    for place, beside in (("checks", checks), ("source", path.parent)):
+    for place, target in (("checks", checks), ("source", path.parent)):
         for file, text in form.files(place).items():
-            beside.mkdir(parents=True, exist_ok=True)
-            (beside / file).write_text(Template(text).substitute(values))
+            target.mkdir(parents=True, exist_ok=True)
+            (target / file).write_text(Template(text).substitute(values))
     return path

@@ -1,8 +1,8 @@
-"""Share compiled queries between the connections of one run to a SQLite gradebook.
+"""Share compiled SQL statements between the connections of one run to a SQLite gradebook.
 
 nbgrader opens the gradebook nine times per submission, each time with an engine of its own, and an engine
-compiles each query anew. `SQLite` is SQLAlchemy's dialect for SQLite, except that all its instances are equal
-and their engines share one cache.
+compiles each statement again. `SQLite` is SQLAlchemy's dialect for SQLite, except that all its instances are
+equal and their engines share one cache.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine import Engine
 
 DRIVER = "nbjudge"  # `sqlite+nbjudge:///gradebook.db`
-_compiled: dict[Any, Any] = {}  # a few dozen queries of nbgrader's
+_compiled: dict[Any, Any] = {}  # a few dozen statements of nbgrader's
 
 
 class SQLite(SQLiteDialect_pysqlite):
@@ -33,8 +33,8 @@ class SQLite(SQLiteDialect_pysqlite):
         engine.update_execution_options(compiled_cache=_compiled)
 
 
-def with_shared_queries(url: str) -> str:
-    """Return the URL of the same gradebook with shared queries; a URL of another database stays as it is.
+def with_shared_sql(url: str) -> str:
+    """Return the URL of the same gradebook with shared statements; a URL of another database stays as it is.
 
     Parameters
     ----------

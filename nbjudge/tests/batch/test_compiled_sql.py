@@ -1,15 +1,15 @@
-"""A run's connections to a SQLite gradebook compile each query once, and give the same results."""
+"""A run's connections to a SQLite gradebook compile each statement once, and give the same results."""
 
 import pytest
 from nbgrader.api import Gradebook
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from nbjudge.nbgrader_hooks.compiled_queries import with_shared_queries
+from nbjudge.nbgrader_hooks.compiled_sql import with_shared_sql
 
 
 @pytest.mark.integration  # nbgrader stamps a new gradebook with alembic
 def test_a_second_connection_compiles_no_query_again(tmp_path, monkeypatch):
-    url = with_shared_queries(f"sqlite:///{tmp_path / 'a course, 50%'}.db")
+    url = with_shared_sql(f"sqlite:///{tmp_path / 'a course, 50%'}.db")
     compiled = []
     visit = SQLCompiler.visit_select
     monkeypatch.setattr(
@@ -32,4 +32,4 @@ def test_a_second_connection_compiles_no_query_again(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("url", ["postgresql://user:secret@host/grades", "sqlite+other:///grades.db"])
 def test_other_databases_stay_as_they_are(url):
-    assert with_shared_queries(url) == url
+    assert with_shared_sql(url) == url
