@@ -38,7 +38,9 @@ INSTRUCTORS = sorted(set(PACKAGE.rglob("*.py")) - set(STUDENTS) - set(SITE))
 LESSONS = sorted(ROOT.glob("source/*/*.ipynb"))
 OWN = {"attention_lab", "nbjudge", "checks", "tests", "routes"}
 OWN |= {
-    path.stem for folder in ("tests", "nbjudge/tests", "source") for path in ROOT.glob(f"{folder}/**/*.py")
+    path.stem
+    for folder in ("tests", "nbjudge/tests", "source", "benchmarks")
+    for path in ROOT.glob(f"{folder}/**/*.py")
 }
 POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 GRADER = tomllib.loads((ROOT / "nbjudge/pyproject.toml").read_text())["project"]

@@ -5,13 +5,14 @@ import re
 import pytest
 
 from attention_lab.tutor.panel import parts_html
+from nbjudge.tutor.messages import Part
 
 DATA = "data:image/png;base64,iVBORw0KGgo="
 REMOTE = ["http://stranger.invalid/a.png", "https://stranger.invalid/a", "//stranger.invalid/a.png", "a.png"]
 
 
 def shown(text):
-    return parts_html([{"kind": "markdown", "title": "", "text": text}], "a hint")
+    return parts_html([Part("markdown", text)], "a hint")
 
 
 @pytest.mark.parametrize("address", REMOTE)
