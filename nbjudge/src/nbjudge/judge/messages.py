@@ -138,9 +138,9 @@ def always_the_same(exercise: Exercise, calls: int) -> str:
     )
 
 
-def stops_in_retest(exercise: Exercise, answer: Answer, by_object: bool) -> str:
-    who = "an object of it was called" if by_object else "it was called"
-    return f"Right at first; after {who} before: {no_value(exercise, answer)}"
+def stops_in_retest(exercise: Exercise, answer: Answer) -> str:
+    """Say that an answer fails in a later call with other values, which need not be because of state."""
+    return f"Right in the first calls; called again with other values: {no_value(exercise, answer)}"
 
 
 def changes_in_retest(exercise: Exercise, by_object: bool) -> str:

@@ -227,7 +227,7 @@ def _compare_retest(
         if not right and all_passed and _count_arguments(call) < fewest:  # no first call has this form
             return replace(result, objection=Finding(messages.wrong_without_optional(exercise, answer)))
         if answer.status != "value":
-            sentence = messages.stops_in_retest(exercise, answer, by_object)
+            sentence = messages.stops_in_retest(exercise, answer)
             return replace(result, objection=Finding(sentence))
         if answer.changed and not result.changed_cases:
             change = Finding(messages.changes_in_retest(exercise, by_object))
