@@ -41,7 +41,7 @@ SEEDS_ROUNDED = range(2) if EVERY_SEED else range(1)
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.smoke,
-    pytest.mark.timeout(3600 if EVERY_SEED else 300),
+    pytest.mark.timeout(3600 if EVERY_SEED else 900),
 ]
 
 # Grades must not depend on the processor, which rounds sums in an order of its own: right answers
