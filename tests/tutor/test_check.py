@@ -116,7 +116,10 @@ def test_an_answer_that_ends_the_kernel_is_told_of_in_the_next_one(tmp_path):
     with Notebook(tmp_path) as second:
         second.run(SET_UP)
         output = second.run(f"{RIGHT}\ncheck('softmax')")
-        assert "right in all 6 groups" in output and "The last check, of `softmax`, ended together with the kernel" in output
+        assert (
+            "right in all 6 groups" in output
+            and "The last check, of `softmax`, ended together with the kernel" in output
+        )
 
 
 @pytest.mark.parametrize(
