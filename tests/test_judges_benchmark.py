@@ -97,28 +97,184 @@ def test_mutations_change_the_reference_and_nothing_else(answer):
     assert not mutations_of(answer, 0)
 
 
-@pytest.mark.integration
-@pytest.mark.smoke
-def test_a_pytest_suite_is_a_judge(path, tmp_path):
-    from judge_pytest import PytestJudge
+TRANSLATION = (
+    'ADAPTER = "adapters.py"\nTESTS = {"softmax": ["test_softmax.py"]}\n'
+    'TRANSLATIONS = {"softmax": "def run(x):\\n    return answer(x)"}\n'
+)
 
-    suite = tmp_path / "suite"
-    suite.mkdir()
-    (suite / "test_softmax.py").write_text(
+
+@pytest.fixture
+def suite(tmp_path):
+    """A folder with a pytest suite."""
+    folder = tmp_path / "suite"
+    folder.mkdir()
+    (folder / "test_softmax.py").write_text(
         "import torch\nfrom adapters import run\n\n"
         "def test_rows_sum_to_one():\n"
         "    assert torch.allclose(run(torch.ones(2, 3)).sum(-1), torch.ones(2))\n"
     )
-    (suite / "adapters.py").write_text("")
-    translation = tmp_path / "translation.py"
-    translation.write_text(
-        'ADAPTER = "adapters.py"\nTESTS = {"softmax": ["test_softmax.py"]}\n'
-        'TRANSLATIONS = {"softmax": "def run(x):\\n    return answer(x)"}\n'
-    )
+    (folder / "adapters.py").write_text("")
+    return folder
+
+
+@pytest.fixture
+def translation(tmp_path):
+    """A file that translates answers for that suite."""
+    file = tmp_path / "translation.py"
+    file.write_text(TRANSLATION)
+    return file
+
+
+@pytest.mark.integration
+@pytest.mark.smoke
+def test_a_pytest_suite_is_a_judge(path, suite, translation):
+    from judge_pytest import PytestJudge
+
     judge = PytestJudge(suite, translation)
     assert judge.judge("softmax", RIGHT).accepted
     wrong = judge.judge("softmax", RIGHT.replace("torch.softmax(scores, -1)", "scores"))
     assert not wrong.accepted and "test_rows_sum_to_one" in wrong.message
+    broken = judge.judge("softmax", "1 / 0\n")
+    assert not broken.accepted and "ZeroDivisionError" in broken.message
+
+
+@pytest.mark.integration
+@pytest.mark.smoke
+@pytest.mark.parametrize(
+    ("test", "sentence"),
+    [
+        ("import no_such_package\n", "status 2 .*no_such_package"),
+        ("def helper(): ...\n", "status 5"),
+    ],
+    ids=["cannot be imported", "holds no test"],
+)
+def test_a_suite_that_runs_no_test_is_an_error_and_no_refusal(path, suite, translation, test, sentence):
+    from judge_pytest import PytestJudge
+    from judging import JudgeError
+
+    (suite / "test_softmax.py").write_text(test)
+    with pytest.raises(JudgeError, match=sentence):
+        PytestJudge(suite, translation).judge("softmax", "def softmax(scores): ...\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('"adapters.py"', '"tests/adapters.py"', "has no file tests/adapters.py"),
+        (
+            'TRANSLATIONS = {"softmax"',
+            'TRANSLATIONS = {"score"',
+            "'softmax' in TESTS and not in TRANSLATIONS",
+        ),
+        ("ADAPTER =", "ADAPTOR =", "does not set ADAPTER"),
+    ],
+)
+def test_a_translation_that_does_not_fit_its_suite_is_an_error(path, suite, translation, old, new, sentence):
+    from judge_pytest import PytestJudge
+    from judging import JudgeError
+
+    translation.write_text(TRANSLATION.replace(old, new))
+    with pytest.raises(JudgeError, match=sentence):
+        PytestJudge(suite, translation)
+
+
+def test_a_missing_suite_or_translation_is_an_error(path, suite, translation, tmp_path):
+    from judge_pytest import PytestJudge
+    from judging import JudgeError
+
+    with pytest.raises(JudgeError, match="no folder"):
+        PytestJudge(tmp_path / "nowhere", translation)
+    with pytest.raises(JudgeError, match="no file"):
+        PytestJudge(suite, tmp_path / "nowhere.py")
+
+
+MY_JUDGE = """
+from judging import Opinion
+
+class Mine:
+    name = "mine"
+    exercises = frozenset({"softmax"})
+
+    def judge(self, exercise, code):
+        return RETURNED
+"""
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """Write a judge that returns the value of an expression, and return how it is named."""
+
+    def write(returned: str) -> str:
+        file = tmp_path / "my_judge.py"
+        file.write_text(MY_JUDGE.replace("RETURNED", returned))
+        return f"{file}:Mine"
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("returned", "sentence"),
+    [
+        ("True", "returned True: it must return an Opinion or None"),
+        ("Opinion(True, None)", r"returned Opinion\(.*`message` a text"),
+        ("code[10_000]", "raised IndexError .my_judge.py, line 9"),
+    ],
+)
+def test_a_faulty_judge_is_named_with_the_answer(answer, mine, returned, sentence):
+    from judging import JudgeError, load_judge, put_to
+
+    with pytest.raises(JudgeError, match=f"'mine', asked about softmax/reference, {sentence}"):
+        put_to(load_judge(mine(returned)), answer)
+
+
+def test_a_judge_without_a_name_is_not_made(path, mine, tmp_path):
+    from judging import JudgeError, load_judge
+
+    place = mine("None")
+    (tmp_path / "my_judge.py").write_text(MY_JUDGE.replace("    name =", "    title ="))
+    with pytest.raises(JudgeError, match="has no name"):
+        load_judge(place)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--judges"], "There is no judge: name one"),
+        (["--judges", "nbjudg"], "There are: nbjudge, visible-tests, torch-judge"),
+        (["--judges", "{mine}", "--exercise", "score"], "No judge knows any of the chosen exercises"),
+        (["--judges", "{mine}", "{mine}"], "Two judges have the same name"),
+    ],
+)
+def test_wrong_options_are_one_sentence_and_write_nothing(
+    path, mine, monkeypatch, capsys, tmp_path, options, sentence
+):
+    from run import main
+
+    results, picture = tmp_path / "my.json", tmp_path / "my.svg"
+    options = [each.format(mine=mine("None")) for each in options]
+    monkeypatch.setattr(
+        sys, "argv", ["run.py", *options, "--output", str(results), "--picture", str(picture)]
+    )
+    with pytest.raises(SystemExit) as ending:
+        main()
+    assert ending.value.code == 2 and sentence in capsys.readouterr().err
+    assert not results.exists() and not picture.exists()
+
+
+def test_a_suite_alone_can_be_put_to_the_answers(path, suite, translation, monkeypatch, capsys, tmp_path):
+    """`--judges` without a name leaves out the built-in judges."""
+    import run
+    from judge_pytest import PytestJudge
+    from judging import Opinion
+
+    monkeypatch.setattr(PytestJudge, "judge", lambda *_: Opinion(False, "no"))
+    options = ["--judges", "--pytest", suite, translation, "--exercise", "softmax", "--sample", 1]
+    output, picture = tmp_path / "my.json", tmp_path / "my.svg"
+    options += ["--output", output, "--picture", picture]
+    monkeypatch.setattr(sys, "argv", ["run.py", *map(str, options)])
+    run.main()
+    assert list(json.loads(output.read_text(encoding="utf-8"))["judges"]) == ["suite"]
+    assert "Warning: suite refuses the reference of softmax" in capsys.readouterr().out
 
 
 @pytest.mark.integration

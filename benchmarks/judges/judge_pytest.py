@@ -1,7 +1,8 @@
 """A folder of pytest tests as a judge: someone else's test suite, and a file that translates answers for it.
 
-A translation is a Python file of three names:
+A translation is a Python file of four names:
 
+- ``NAME``: the row in the table (default: the name of the folder);
 - ``ADAPTER``: the file of the suite, below its folder, that is replaced, for example ``tests/adapters.py``;
 - ``TESTS``: by our exercise, the ids of the tests that judge it;
 - ``TRANSLATIONS``: by our exercise, code that defines what the suite imports, in terms of `answer`.
@@ -16,8 +17,9 @@ import runpy
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
-from judging import Opinion
+from judging import JudgeError, Opinion
 from workers import WorkerError, run_in_child, temporary_folder
 
 # In place of the suite's own adapter file. Other names that the suite imports from it fail when called.
@@ -49,38 +51,82 @@ class PytestJudge:
         The folder of the suite. It is copied and never changed.
     translation
         The file that translates answers for it.
+
+    Raises
+    ------
+    JudgeError
+        If the folder or the file is missing, or the file lacks one of its names or a translation.
     """
 
     def __init__(self, folder: Path, translation: Path) -> None:
         import pytest  # noqa: F401 - once, before the forks
 
-        names = runpy.run_path(str(translation))
-        self.name = str(names.get("NAME", folder.name))
+        if not folder.is_dir():
+            raise JudgeError(f"There is no folder {folder}: name the folder of the pytest suite.")
+        names = _read_translation(translation)
+        self.name = str(names.get("NAME", folder.resolve().name))
         self._adapter, self._tests = names["ADAPTER"], names["TESTS"]
         self._translations = names["TRANSLATIONS"]
+        if not (folder / self._adapter).is_file():
+            raise JudgeError(f"{folder} has no file {self._adapter}, which ADAPTER in {translation} names.")
+        missing = sorted(set(self._tests) - set(self._translations))
+        if missing:
+            raise JudgeError(f"{translation} has {missing[0]!r} in TESTS and not in TRANSLATIONS: add it.")
         self._suite = temporary_folder() / "suite"
         shutil.copytree(folder, self._suite, ignore=shutil.ignore_patterns(".git"))
         self.exercises = frozenset(self._tests)
 
     def judge(self, exercise: str, code: str) -> Opinion:
-        """Replace the suite's adapter file by the translated answer and run the tests of the exercise."""
+        """Replace the suite's adapter file by the translated answer and run the tests of the exercise.
+
+        Raises
+        ------
+        JudgeError
+            If pytest does not run the tests, although the answer on its own can be imported.
+        """
         answer = self._suite / "answer.txt"
         answer.write_text(code, encoding="utf-8")
         constants = f"ANSWER = {str(answer)!r}\nEXERCISE = {exercise!r}\n"
         adapter = self._suite / self._adapter
         adapter.write_text(f"{constants}{HEADER}\n{self._translations[exercise]}", encoding="utf-8")
+        tests = list(self._tests[exercise])
         try:
-            message = run_in_child(_run_tests, self._suite, list(self._tests[exercise]))
+            status, message = run_in_child(_run_tests, self._suite, tests, code, exercise)
         except WorkerError as error:
-            message = str(error)
-        return Opinion(not message, message)
+            return Opinion(False, str(error))
+        if status not in (0, 1):
+            raise JudgeError(
+                f"pytest ended with exit status {status} ({message or 'no message'}): "
+                f"does the suite run, and has it the tests {', '.join(tests)}?"
+            )
+        return Opinion(status == 0, message)
+
+
+def _read_translation(path: Path) -> dict[str, Any]:
+    """Run the file of a translation and return its names."""
+    if not path.is_file():
+        raise JudgeError(f"There is no file {path}: name the file that translates answers for the suite.")
+    try:
+        names = runpy.run_path(str(path))
+    except Exception as error:
+        raise JudgeError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
+    for name in ("ADAPTER", "TESTS", "TRANSLATIONS"):
+        if name not in names:
+            raise JudgeError(f"{path} does not set {name}: see cs336_assignment1.py for the names it needs.")
+    return names
 
 
 class _Failures:
-    """A pytest plugin that keeps the last line of each failure."""
+    """A pytest plugin that keeps the last line of each failure, and of each file that cannot be imported."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.not_collected: list[str] = []
+
+    def pytest_collectreport(self, report: object) -> None:
+        if getattr(report, "failed", False):
+            text = str(getattr(report, "longreprtext", "")).strip()
+            self.not_collected.append(text.rpartition("\n")[2])
 
     def pytest_runtest_logreport(self, report: object) -> None:
         if getattr(report, "failed", False):
@@ -88,16 +134,23 @@ class _Failures:
             self.lines.append(f"{getattr(report, 'nodeid', '')}: {getattr(crash, 'message', 'error')}")
 
 
-def _run_tests(suite: Path, tests: list[str]) -> str:
-    """In the child: what the failed tests say; empty if all pass."""
+def _run_tests(suite: Path, tests: list[str], code: str, exercise: str) -> tuple[int, str]:
+    """In the child: pytest's exit status, and the messages of the failed tests.
+
+    The answer runs once before, so that one that cannot be imported is not taken for a broken suite.
+    """
     import pytest
 
     os.chdir(suite)
+    space: dict[str, Any] = {"__name__": "answer"}
+    exec(compile(code, "<answer>", "exec", dont_inherit=True), space)
+    if exercise not in space:
+        raise NameError(f"the answer defines no {exercise}")
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # of our own environment; loading them takes seconds
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(suite))
     failures = _Failures()
     status = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-o", "addopts=", *tests], plugins=[failures])
-    if status == pytest.ExitCode.OK:
-        return ""
-    return "\n".join(failures.lines)[:2000] or f"pytest ended with exit status {int(status)}."
+    if failures.not_collected:  # with -x, pytest itself ends with status 1
+        return int(pytest.ExitCode.INTERRUPTED), failures.not_collected[0][:500]
+    return int(status), "\n".join(failures.lines)[:2000]

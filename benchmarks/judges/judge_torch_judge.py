@@ -14,7 +14,7 @@ import re
 import tempfile
 from typing import Any
 
-from judging import Opinion
+from judging import JudgeError, Opinion
 from workers import WorkerError, run_in_child
 
 # By our exercise: the tasks of torch-judge that test it, and the code that translates the answer.
@@ -111,7 +111,12 @@ class TorchJudge:
     exercises = frozenset(TRANSLATIONS)
 
     def __init__(self) -> None:
-        import torch_judge  # noqa: F401 - once, before the forks
+        try:
+            import torch_judge  # noqa: F401 - once, before the forks
+        except ModuleNotFoundError as error:
+            raise JudgeError(
+                f'The package {error.name} is missing: install it with pip install -e ".[benchmark]".'
+            ) from error
 
     def judge(self, exercise: str, code: str) -> Opinion:
         """Run the answer, its translation and the tasks' tests; all tasks must pass."""

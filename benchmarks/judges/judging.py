@@ -1,9 +1,10 @@
-"""What a judge is: `judge(exercise, code)` returns whether it accepts the answer, and what it says."""
+"""What a judge is: `judge(exercise, code)` returns whether it accepts the answer, and its message."""
 
 from __future__ import annotations
 
 import importlib.util
 import time
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -11,9 +12,13 @@ from typing import Protocol
 from answers import Answer
 
 
+class JudgeError(Exception):
+    """A judge cannot be made, raises an error, or returns something else than it should."""
+
+
 @dataclass(frozen=True)
 class Opinion:
-    """What a judge thinks of one answer: whether it is accepted, and the text that its student reads."""
+    """What a judge thinks of one answer: whether it is accepted, and the message that a student reads."""
 
     accepted: bool
     message: str = ""
@@ -48,23 +53,66 @@ class Judged:
 
 
 def put_to(judge: Judge, answer: Answer) -> Judged:
-    """Put one answer to a judge."""
+    """Put one answer to a judge.
+
+    Raises
+    ------
+    JudgeError
+        If the judge raises an error, or returns neither an `Opinion` with a text nor None.
+    """
     started = time.perf_counter()
-    opinion = judge.judge(answer.exercise, answer.code) if answer.exercise in judge.exercises else None
+    place = f"The judge {judge.name!r}, asked about {answer.id},"
+    opinion = None
+    if answer.exercise in judge.exercises:
+        try:
+            opinion = judge.judge(answer.exercise, answer.code)
+        except JudgeError as error:
+            raise JudgeError(f"{place} cannot go on: {error}") from error
+        except Exception as error:
+            raise JudgeError(f"{place} raised {_described(error)}") from error
+        if opinion is not None and not isinstance(opinion, Opinion):
+            raise JudgeError(f"{place} returned {opinion!r:.80}: it must return an Opinion or None.")
+        if opinion and not (isinstance(opinion.accepted, bool) and isinstance(opinion.message, str)):
+            raise JudgeError(f"{place} returned {opinion!r:.80}: `accepted` is a bool and `message` a text.")
     return Judged(answer, judge.name, opinion, time.perf_counter() - started)
 
 
 def load_judge(place: str) -> Judge:
     """Make the judge that ``FILE.py:CLASS`` names.
 
-    Raises ValueError if there is no such class.
+    Raises
+    ------
+    JudgeError
+        If there is no such class, it cannot be called, or it is not a judge.
     """
     file, _, name = place.partition(":")
     spec = importlib.util.spec_from_file_location(Path(file).stem, file)
     if spec is None or spec.loader is None or not Path(file).exists():
-        raise ValueError(f"There is no judge in {file}: name a Python file and a class, FILE.py:CLASS.")
+        raise JudgeError(f"There is no judge in {file}: name a Python file and a class, FILE.py:CLASS.")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise JudgeError(f"{file} cannot be imported: {_described(error)}") from error
     if not hasattr(module, name):
-        raise ValueError(f"{file} has no class {name!r}: name it after the colon, FILE.py:CLASS.")
-    return getattr(module, name)()
+        raise JudgeError(f"{file} has no class {name!r}: name it after the colon, FILE.py:CLASS.")
+    try:
+        judge = getattr(module, name)()
+    except Exception as error:
+        raise JudgeError(f"{place} cannot be made: {_described(error)}") from error
+    if not isinstance(getattr(judge, "name", None), str) or not judge.name:
+        raise JudgeError(f"{place} has no name: set `name` to the text of its row in the table.")
+    exercises = getattr(judge, "exercises", None)
+    if not isinstance(exercises, (set, frozenset)):
+        raise JudgeError(f"{place} has no exercises: set `exercises` to a set of their names.")
+    if not callable(getattr(judge, "judge", None)):
+        raise JudgeError(f"{place} has no method `judge(exercise, code)`: define it.")
+    loaded: Judge = judge
+    return loaded
+
+
+def _described(error: Exception) -> str:
+    """The error and the line that raised it, in one sentence."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"
+    return f"{type(error).__name__} ({where}): {error}"

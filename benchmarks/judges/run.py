@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 import answers
 from answers import Answer
-from judging import Judge, Judged, Opinion, load_judge, put_to
+from judging import Judge, Judged, JudgeError, Opinion, load_judge, put_to
 
 sys.path.append(str(Path(__file__).parents[1]))  # the other benchmarks' module
 import results  # noqa: E402
@@ -36,7 +36,7 @@ COLUMNS = {
 
 
 def make_judge(name: str) -> Judge:
-    """Make one of the judges that come with the benchmark, or that of ``FILE.py:CLASS``."""
+    """Make a built-in judge, or that of ``FILE.py:CLASS``; raise JudgeError if there is none."""
     if name == "nbjudge":
         from judge_nbjudge import NbjudgeJudge
 
@@ -49,6 +49,8 @@ def make_judge(name: str) -> Judge:
         from judge_torch_judge import TorchJudge
 
         return TorchJudge()
+    if not name.partition(":")[0].endswith(".py"):
+        raise JudgeError(f"There is no judge {name!r}. There are: {', '.join(JUDGES)}, and FILE.py:CLASS.")
     return load_judge(name)
 
 
@@ -111,6 +113,15 @@ def earlier(path: Path, found: Iterable[Answer]) -> dict[tuple[str, str], Judged
     }
 
 
+def refused_references(judged: Iterable[Judged]) -> list[str]:
+    """A warning for each reference that a judge refuses: more often the fault of its adapter than its own."""
+    return [
+        f"Warning: {each.judge} refuses the reference of {each.answer.exercise}: is its adapter right?"
+        for each in judged
+        if each.answer.kind == "reference" and each.opinion is not None and not each.opinion.accepted
+    ]
+
+
 def print_table(console: Any, rows: dict[str, dict[str, Any]], title: str) -> None:
     """Print one row per judge, or per judge and exercise."""
     table = Table(title=title, title_justify="left")
@@ -159,14 +170,22 @@ def draw(rows: dict[str, dict[str, Any]], path: Path) -> None:
 
 
 def main() -> None:
-    """Run the benchmark; exit with status 2 if an option is wrong."""
+    """Run the benchmark; exit with status 2 if an option is wrong, and 1 if a judge fails."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--judges", nargs="+", default=list(JUDGES), help="built-in ones, or FILE.py:CLASS")
+    parser.add_argument(
+        "--judges",
+        nargs="*",
+        default=list(JUDGES),
+        metavar="JUDGE",
+        help=f"{', '.join(JUDGES)} (default: all of them), FILE.py:CLASS, or none beside --pytest",
+    )
     parser.add_argument(
         "--pytest", nargs=2, metavar=("FOLDER", "TRANSLATION"), help="a pytest suite as a judge"
     )
     parser.add_argument("--exercise", nargs="*", default=[], help="only these exercises (default: all)")
-    parser.add_argument("--sample", type=int, help="at most so many answers per exercise and kind")
+    parser.add_argument(
+        "--sample", type=int, help="at most so many answers per exercise and kind (default: all)"
+    )
     parser.add_argument("--resume", action="store_true", help="keep the opinions of an interrupted run")
     parser.add_argument("--answers", type=Path, default=answers.FILE)
     parser.add_argument("--output", type=Path, default=OUTPUT)
@@ -175,12 +194,16 @@ def main() -> None:
     try:
         found = answers.read_answers(options.answers)
         judges = [make_judge(name) for name in options.judges]
-    except ValueError as error:
-        parser.error(str(error))
-    if options.pytest:
-        from judge_pytest import PytestJudge
+        if options.pytest:
+            from judge_pytest import PytestJudge
 
-        judges.append(PytestJudge(*map(Path, options.pytest)))
+            judges.append(PytestJudge(*map(Path, options.pytest)))
+    except (JudgeError, ValueError) as error:
+        parser.error(str(error))
+    if not judges:
+        parser.error("There is no judge: name one after --judges, or a suite after --pytest.")
+    if len({each.name for each in judges}) < len(judges):
+        parser.error("Two judges have the same name: give one of them another `name`.")
     exercises = {each.exercise for each in found}
     unknown = sorted(set(options.exercise) - exercises)
     if unknown:
@@ -188,6 +211,8 @@ def main() -> None:
     chosen = sample(
         (each for each in found if not options.exercise or each.exercise in options.exercise), options.sample
     )
+    if not any(answer.exercise in judge.exercises for judge in judges for answer in chosen):
+        parser.error("No judge knows any of the chosen exercises: choose others with --exercise.")
     console = results.console()
     machine = results.surroundings(console)
     pairs = list(itertools.product(judges, chosen))
@@ -197,7 +222,10 @@ def main() -> None:
     known = earlier(opinions_file, found) if options.resume else {}
     with opinions_file.open("w", encoding="utf-8") as opinions:
         for judge, answer in tqdm(pairs, unit="answer", disable=None):
-            judged.append(known.get((judge.name, answer.id)) or put_to(judge, answer))
+            try:
+                judged.append(known.get((judge.name, answer.id)) or put_to(judge, answer))
+            except JudgeError as error:
+                sys.exit(f"{error}\nNo table is written; {opinions_file} holds the opinions so far.")
             if judged[-1].opinion is not None:
                 opinions.write(json.dumps(line(judged[-1], judged[-1].opinion), ensure_ascii=False) + "\n")
                 opinions.flush()
@@ -212,6 +240,8 @@ def main() -> None:
     }
     print_table(console, by_exercise, "Per judge and exercise")
     print_table(console, rows, "Per judge")
+    for warning in refused_references(judged):
+        console.print(warning, markup=False)
     content = machine | {"version": answers.VERSION, "judges": rows, "exercises": by_exercise}
     results.write(options.output, content, console)
     draw(rows, options.picture)

@@ -1,6 +1,7 @@
 """Run code that is not trusted in a child process, with a time limit.
 
-The child is forked, so that an answer costs a fork and not an import of torch.
+The child is forked, so that an answer costs a fork and not an import of torch. A fork with limits is no
+sandbox: the code can read and write what the user can.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def run_in_child(function: Callable[..., Any], *args: Any, seconds: float = SECO
     Parameters
     ----------
     function, args
-        What to call; the result must be picklable and is made by our own code, never by the answer.
+        What to call; the result is made by our own code, never by the answer: texts or numbers, no tensors.
+        Its output is hidden.
     seconds
         The time limit by the clock. The child and its children are killed afterwards.
 
@@ -56,6 +58,8 @@ def run_in_child(function: Callable[..., Any], *args: Any, seconds: float = SECO
         succeeded, result = parent_end.recv()
     except EOFError:
         raise WorkerError("The process ended without a result.") from None
+    except OSError as error:  # a tensor: its memory is gone with the child
+        raise WorkerError(f"The result cannot be read ({error}): return texts or numbers.") from None
     finally:
         child.kill()
         child.join()
