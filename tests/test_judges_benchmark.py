@@ -63,9 +63,12 @@ def test_a_child_that_hangs_or_dies_gives_no_result(path):
     import os
     import time
 
+    import torch
+
     from workers import WorkerError, run_in_child
 
     assert run_in_child(abs, -3) == 3
+    assert run_in_child(torch.ones, 2).tolist() == [1, 1]
     with pytest.raises(WorkerError, match="no result after"):
         run_in_child(time.sleep, 60, seconds=0.2)
     with pytest.raises(WorkerError, match="ended without a result"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
+import pickle
 import resource
 import shutil
 import tempfile
@@ -37,8 +38,8 @@ def run_in_child(function: Callable[..., Any], *args: Any, seconds: float = SECO
     Parameters
     ----------
     function, args
-        What to call; the result is made by our own code, never by the answer: texts or numbers, no tensors.
-        Its output is hidden.
+        What to call; the result must be picklable and is made by our own code, never by the answer. What the
+        code prints is hidden.
     seconds
         The time limit by the clock. The child and its children are killed afterwards.
 
@@ -55,11 +56,9 @@ def run_in_child(function: Callable[..., Any], *args: Any, seconds: float = SECO
     try:
         if not parent_end.poll(seconds):
             raise WorkerError(f"There was no result after {seconds:g} seconds.")
-        succeeded, result = parent_end.recv()
-    except EOFError:
+        succeeded, result = pickle.loads(parent_end.recv_bytes())
+    except (EOFError, OSError):
         raise WorkerError("The process ended without a result.") from None
-    except OSError as error:  # a tensor: its memory is gone with the child
-        raise WorkerError(f"The result cannot be read ({error}): return texts or numbers.") from None
     finally:
         child.kill()
         child.join()
@@ -76,9 +75,10 @@ def _run(connection: Any, function: Callable[..., Any], args: tuple[Any, ...]) -
         os.dup2(nowhere, descriptor)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     try:
-        outcome = True, function(*args)
+        # By value: what `connection.send` makes of a tensor refers to memory that is gone with this process.
+        outcome = pickle.dumps((True, function(*args)))
     except BaseException as error:
-        outcome = False, f"{type(error).__name__}: {error}"[:500]
-    connection.send(outcome)
+        outcome = pickle.dumps((False, f"{type(error).__name__}: {error}"[:500]))
+    connection.send_bytes(outcome)
     connection.close()
     os._exit(0)
