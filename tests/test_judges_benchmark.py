@@ -100,6 +100,25 @@ def test_mutations_change_the_reference_and_nothing_else(answer):
     assert not mutations_of(answer, 0)
 
 
+def test_names_are_drawn_and_counted_in_a_folder_of_ones_own(path, tmp_path, capsys):
+    from names import count, write_sheet
+
+    opinions = tmp_path / "my.jsonl"
+    entry = {"judge": "mine", "answer": "softmax/mistake/clipped", "accepted": False, "message": "Clipped."}
+    opinions.write_text(f"{json.dumps(entry)}\n")
+    write_sheet(opinions, tmp_path, seed=0)
+    sheet = tmp_path / "names_sheet.csv"
+    with pytest.raises(ValueError, match="the rating ''"):
+        count([sheet], tmp_path)
+    text = sheet.read_text(encoding="utf-8").rstrip()
+    assert "mine" not in text and text.endswith("Clipped.,")
+    sheet.write_text(f"{text}right\n", encoding="utf-8")
+    count([sheet], tmp_path)
+    assert capsys.readouterr().out.startswith("mine, mistake: coverage 100%, precision 100%")
+    with pytest.raises(ValueError, match="1 ratings and names_key.json 60 samples"):
+        count([sheet], FOLDER)
+
+
 TRANSLATION = (
     'ADAPTER = "adapters.py"\nTESTS = {"softmax": ["test_softmax.py"]}\n'
     'TRANSLATIONS = {"softmax": "def run(x):\\n    return answer(x)"}\n'

@@ -9,6 +9,7 @@ import argparse
 import csv
 import json
 import random
+import sys
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import answers
 
 FOLDER = Path(__file__).parent
-SHEET, KEY = FOLDER / "names_sheet.csv", FOLDER / "names_key.json"
+SHEET, KEY = "names_sheet.csv", "names_key.json"
 OPINIONS = FOLDER.parent / "results" / "judges.jsonl"
 SAMPLES = 60
 RATINGS = ("right", "wrong", "none")  # names the right mistake, names another one, names none
@@ -43,12 +44,14 @@ def choose(opinions: list[Entry], by_id: dict[str, answers.Answer], seed: int) -
     return chosen
 
 
-def write_sheet(seed: int) -> None:
-    """Write the sheet without the judges' names, and the key with them."""
-    opinions = [json.loads(line) for line in OPINIONS.read_text(encoding="utf-8").splitlines()]
+def write_sheet(opinions_file: Path, folder: Path, seed: int) -> None:
+    """Write the sheet without the judges' names, and the key with them; raise ValueError without samples."""
+    lines = opinions_file.read_text(encoding="utf-8").splitlines()
     by_id = {each.id: each for each in answers.read_answers()}
-    chosen = choose(opinions, by_id, seed)
-    with SHEET.open("w", newline="", encoding="utf-8") as file:
+    chosen = choose([each for each in map(json.loads, lines) if each["answer"] in by_id], by_id, seed)
+    if not chosen:
+        raise ValueError(f"{opinions_file} has no refused wrong answer of {answers.FILE.name}: run run.py.")
+    with (folder / SHEET).open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, FIELDS)
         writer.writeheader()
         for number, each in enumerate(chosen, 1):
@@ -64,13 +67,17 @@ def write_sheet(seed: int) -> None:
                     "rating": "",
                 }
             )
-    KEY.write_text(json.dumps([[each["judge"], each["answer"]] for each in chosen], indent=1) + "\n")
+    key = json.dumps([[each["judge"], each["answer"]] for each in chosen], indent=1)
+    (folder / KEY).write_text(f"{key}\n", encoding="utf-8")
 
 
-def count(files: list[Path]) -> None:
-    """Print coverage and precision per judge and kind, and how often the raters agree."""
-    key = json.loads(KEY.read_text(encoding="utf-8"))
-    ratings = [_ratings(file) for file in files]
+def count(files: list[Path], folder: Path) -> None:
+    """Print coverage and precision per judge and kind, and how often the raters agree.
+
+    Raises ValueError for a sheet that is not filled or belongs to another key.
+    """
+    key = json.loads((folder / KEY).read_text(encoding="utf-8"))
+    ratings = [_ratings(file, len(key)) for file in files]
     kinds = {each.id: each.kind for each in answers.read_answers()}
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for number, (judge, answer) in enumerate(key):
@@ -85,25 +92,39 @@ def count(files: list[Path]) -> None:
         print(f"The raters agree on {agreed} of {len(key)}.")
 
 
-def _ratings(file: Path) -> list[str]:
+def _ratings(file: Path, samples: int) -> list[str]:
+    """The ratings of one sheet, in its order."""
     with file.open(newline="", encoding="utf-8") as lines:
-        ratings = [row["rating"].strip() for row in csv.DictReader(lines)]
+        ratings = [(row.get("rating") or "").strip() for row in csv.DictReader(lines)]
+    if len(ratings) != samples:
+        raise ValueError(f"{file} has {len(ratings)} ratings and {KEY} {samples} samples: name its --folder.")
     unknown = sorted(set(ratings) - set(RATINGS))
     if unknown:
-        raise SystemExit(f"{file} has the rating {unknown[0]!r}: write one of {', '.join(RATINGS)}.")
+        raise ValueError(f"{file} has the rating {unknown[0]!r}: write one of {', '.join(RATINGS)}.")
     return ratings
 
 
 def main() -> None:
-    """Write the sheet, or count filled sheets."""
+    """Write the sheet, or count filled sheets; exit with status 1 if a file is missing or wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample (default: 0)")
     parser.add_argument("--count", nargs="+", type=Path, metavar="SHEET", help="filled sheets, one per rater")
+    parser.add_argument(
+        "--opinions", type=Path, default=OPINIONS, help="what run.py wrote (default: the published run)"
+    )
+    parser.add_argument(
+        "--folder", type=Path, default=FOLDER, help=f"of {SHEET} and {KEY} (default: that of names.py)"
+    )
     options = parser.parse_args()
-    if options.count:
-        count(options.count)
-    else:
-        write_sheet(options.seed)
+    try:
+        if options.count:
+            count(options.count, options.folder)
+        else:
+            write_sheet(options.opinions, options.folder, options.seed)
+    except FileNotFoundError as error:
+        sys.exit(f"There is no {error.filename}: see README.md for the steps before this one.")
+    except ValueError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":
