@@ -264,6 +264,7 @@ def test_a_judge_without_a_name_is_not_made(path, mine, tmp_path):
         (["--judges"], "There is no judge: name one"),
         (["--judges", "nbjudg"], "There are: nbjudge, visible-tests, torch-judge"),
         (["--judges", "{mine}", "--exercise", "score"], "No judge knows any of the chosen exercises"),
+        (["--judges", "{mine}", "--sample", "0"], "--sample 0 takes no answer"),
         (["--judges", "{mine}", "{mine}"], "Two judges have the same name"),
     ],
 )

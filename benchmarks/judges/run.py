@@ -200,6 +200,8 @@ def main() -> None:
             judges.append(PytestJudge(*map(Path, options.pytest)))
     except (JudgeError, ValueError) as error:
         parser.error(str(error))
+    if options.sample is not None and options.sample < 1:
+        parser.error(f"--sample {options.sample} takes no answer: give 1 or more.")
     if not judges:
         parser.error("There is no judge: name one after --judges, or a suite after --pytest.")
     if len({each.name for each in judges}) < len(judges):
