@@ -104,17 +104,22 @@ def test_names_are_drawn_and_counted_in_a_folder_of_ones_own(path, tmp_path, cap
     from names import count, write_sheet
 
     opinions = tmp_path / "my.jsonl"
-    entry = {"judge": "mine", "answer": "softmax/mistake/clipped", "accepted": False, "message": "Clipped."}
+    entry = {
+        "judge": "own judge",
+        "answer": "softmax/mistake/clipped",
+        "accepted": False,
+        "message": "Clipped.",
+    }
     opinions.write_text(f"{json.dumps(entry)}\n")
     write_sheet(opinions, tmp_path, seed=0)
     sheet = tmp_path / "names_sheet.csv"
     with pytest.raises(ValueError, match="the rating ''"):
         count([sheet], tmp_path)
     text = sheet.read_text(encoding="utf-8").rstrip()
-    assert "mine" not in text and text.endswith("Clipped.,")
+    assert "own judge" not in text and text.endswith("Clipped.,")
     sheet.write_text(f"{text}right\n", encoding="utf-8")
     count([sheet], tmp_path)
-    assert capsys.readouterr().out.startswith("mine, mistake: coverage 100%, precision 100%")
+    assert capsys.readouterr().out.startswith("own judge, mistake: coverage 100%, precision 100%")
     with pytest.raises(ValueError, match="1 ratings and names_key.json 60 samples"):
         count([sheet], FOLDER)
 
@@ -210,11 +215,11 @@ def test_a_missing_suite_or_translation_is_an_error(path, suite, translation, tm
         PytestJudge(suite, tmp_path / "nowhere.py")
 
 
-MY_JUDGE = """
+OWN_JUDGE = """
 from judging import Opinion
 
-class Mine:
-    name = "mine"
+class OwnJudge:
+    name = "own judge"
     exercises = frozenset({"softmax"})
 
     def judge(self, exercise, code):
@@ -223,13 +228,13 @@ class Mine:
 
 
 @pytest.fixture
-def mine(tmp_path):
+def own_judge(tmp_path):
     """Write a judge that returns the value of an expression, and return how it is named."""
 
     def write(returned: str) -> str:
         file = tmp_path / "my_judge.py"
-        file.write_text(MY_JUDGE.replace("RETURNED", returned))
-        return f"{file}:Mine"
+        file.write_text(OWN_JUDGE.replace("RETURNED", returned))
+        return f"{file}:OwnJudge"
 
     return write
 
@@ -242,18 +247,18 @@ def mine(tmp_path):
         ("code[10_000]", "raised IndexError .my_judge.py, line 9"),
     ],
 )
-def test_a_faulty_judge_is_named_with_the_answer(answer, mine, returned, sentence):
+def test_a_faulty_judge_is_named_with_the_answer(answer, own_judge, returned, sentence):
     from judging import JudgeError, load_judge, put_to
 
-    with pytest.raises(JudgeError, match=f"'mine', asked about softmax/reference, {sentence}"):
-        put_to(load_judge(mine(returned)), answer)
+    with pytest.raises(JudgeError, match=f"'own judge', asked about softmax/reference, {sentence}"):
+        put_to(load_judge(own_judge(returned)), answer)
 
 
-def test_a_judge_without_a_name_is_not_made(path, mine, tmp_path):
+def test_a_judge_without_a_name_is_not_made(path, own_judge, tmp_path):
     from judging import JudgeError, load_judge
 
-    place = mine("None")
-    (tmp_path / "my_judge.py").write_text(MY_JUDGE.replace("    name =", "    title ="))
+    place = own_judge("None")
+    (tmp_path / "my_judge.py").write_text(OWN_JUDGE.replace("    name =", "    title ="))
     with pytest.raises(JudgeError, match="has no name"):
         load_judge(place)
 
@@ -263,18 +268,18 @@ def test_a_judge_without_a_name_is_not_made(path, mine, tmp_path):
     [
         (["--judges"], "There is no judge: name one"),
         (["--judges", "nbjudg"], "There are: nbjudge, visible-tests, torch-judge"),
-        (["--judges", "{mine}", "--exercise", "score"], "No judge knows any of the chosen exercises"),
-        (["--judges", "{mine}", "--sample", "0"], "--sample 0 takes no answer"),
-        (["--judges", "{mine}", "{mine}"], "Two judges have the same name"),
+        (["--judges", "{own_judge}", "--exercise", "score"], "No judge knows any of the chosen exercises"),
+        (["--judges", "{own_judge}", "--sample", "0"], "--sample 0 takes no answer"),
+        (["--judges", "{own_judge}", "{own_judge}"], "Two judges have the same name"),
     ],
 )
 def test_wrong_options_are_one_sentence_and_write_nothing(
-    path, mine, monkeypatch, capsys, tmp_path, options, sentence
+    path, own_judge, monkeypatch, capsys, tmp_path, options, sentence
 ):
     from run import main
 
     results, picture = tmp_path / "my.json", tmp_path / "my.svg"
-    options = [each.format(mine=mine("None")) for each in options]
+    options = [each.format(own_judge=own_judge("None")) for each in options]
     monkeypatch.setattr(
         sys, "argv", ["run.py", *options, "--output", str(results), "--picture", str(picture)]
     )
