@@ -231,7 +231,7 @@ def _course() -> Course:
 def _add_the_graders_commands() -> None:
     """Add the grader's commands; in a class's zip, commands that say that they are for instructors."""
     if importlib.util.find_spec("attention_lab.maintain") is None:
-        checking = ("try", "visible", "coverage", "questions", "new-lesson", "new-exercise")
+        checking = ("try", "visible", "coverage", "new-lesson", "new-exercise")
         for name in ("grade", "regrade", "report", *checking):
             app.command(name, hidden=True, context_settings={"ignore_unknown_options": True})(_not_here)
         return
@@ -241,7 +241,6 @@ def _add_the_graders_commands() -> None:
     add_commands(app, _this_courses_form)
     app.command("try")(try_checks)
     app.command()(coverage)
-    app.command("questions", hidden=True)(coverage)  # its earlier name
     app.command()(visible)
     app.command()(grade)
     app.command("regrade")(regrade_answer)

@@ -162,7 +162,6 @@ def try_checks(
 
 
 @app.command()
-@app.command("questions", hidden=True)  # its earlier name
 def coverage(
     assignment: Annotated[str, typer.Argument(help="One assignment or notebook; all by default.")] = "*",
     write: Annotated[
