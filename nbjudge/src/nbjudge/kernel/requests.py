@@ -45,14 +45,14 @@ _RUN = (
     "space['respond']({request!r}, __import__('sys').modules['__main__'].__dict__))[1]"
 )
 _KEEP = (
-    "(lambda sys, program: (setattr(sys, 'nbjudge_probe', program), program)[1])(__import__('sys'), "
+    "(lambda sys, program: (sys.__setattr__('nbjudge_probe', program), program)[1])(__import__('sys'), "
     "__import__('zlib').decompress(__import__('base64').b64decode({sent!r})))"
 )
 # Student code can reach what is kept, so that it counts only unchanged.
 _KEPT = (
-    "(lambda program: program if type(program) is bytes and "
+    "(lambda built_in, program: program if built_in.type(program) is built_in.bytes and "
     "__import__('hashlib').sha256(program).hexdigest() == {digest!r} else None)"
-    "(getattr(__import__('sys'), 'nbjudge_probe', None))"
+    "(__import__('builtins'), __import__('sys').__dict__.get('nbjudge_probe'))"
 )
 LARGEST_REPLY = 64 * 2**20  # characters
 
