@@ -115,7 +115,7 @@ fi; \
     "$$torch" -e "./nbjudge[grading,torch]" -e ".[$(groups)]"; echo $$? >.venv/pip-status; } | awk ' \
     /^ *Downloading .*\([0-9.]+ MB\)/ { if (substr($$3, 2) + 0 >= 5) print "  " $$2 " " $$3 " " $$4 } \
     /^Installing collected packages/ { print "  installing " NF - 3 " packages"; fflush(); next } \
-    !/^( |Collecting|Requirement|Obtaining|Looking|Building|Created|Stored|Preparing|Using|Downloading|Successfully)/ { \
+    !/^( |Collecting|Requirement|Obtaining|Looking|Building|Created|Stored|Preparing|Processing|Using|Downloading|Successfully)/ { \
         print } \
     { fflush() }'; \
 exit $$(cat .venv/pip-status)
