@@ -51,6 +51,9 @@ smoke_tests       := integration and smoke and not long
 integration_tests := integration and not smoke and not long
 every_test        := (integration and not smoke) or long
 pytest            := $(bin)/pytest --dist worksteal
+# On a loaded machine, a process may need longer than its test's limit allows. Such a test runs a second time, and the
+# run's last lines name it; one that fails twice fails. Points for an attack are never a matter of time.
+retry             := --reruns 1 --rerun-except "it earned" --rerun-except "a neighbour points" -rfER
 
 # torch would start one thread per core in each worker.
 check test test-integration test-all: export OMP_NUM_THREADS = 1
@@ -65,14 +68,14 @@ check: $(ready)
 test: check chromium bubblewrap
 	$(bin)/attention-lab build --check
 	$(bin)/pytest -n 2 --dist loadfile --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg solutions
-	$(pytest) -n 3 -m "$(smoke_tests)" tests nbjudge/tests
+	$(pytest) -n 3 $(retry) -m "$(smoke_tests)" tests nbjudge/tests
 
 test-integration: $(ready) chromium bubblewrap postgresql iproute2 hub-proxy r-base-core
-	$(pytest) -n 3 -m "$(integration_tests)" tests nbjudge/tests
+	$(pytest) -n 3 $(retry) -m "$(integration_tests)" tests nbjudge/tests
 
 test-all: export EVERY_SEED = 1
 test-all: test postgresql iproute2 hub-proxy r-base-core
-	$(pytest) -n 3 -m "$(every_test)" tests nbjudge/tests
+	$(pytest) -n 3 $(retry) -m "$(every_test)" tests nbjudge/tests
 
 # The set-up, once, and again when one of these files changes: for the demo, and for everything.
 set_up_files := pyproject.toml nbjudge/pyproject.toml constraints.txt
