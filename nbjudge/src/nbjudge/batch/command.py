@@ -161,4 +161,9 @@ def _workers(
     judging.refuse_without_sandbox()
     judging.refuse_readable_paths(CourseDirectory(config=config))
     count = options.workers or default_worker_count(len(plan.todo))
-    return LocalWorkers(archive, count, plan.folders.root / LOG_FILE, early if judging.sandbox else None)
+    workers = LocalWorkers(archive, count, plan.folders.root / LOG_FILE, early if judging.sandbox else None)
+    for assignment in course.assignments_in(plan.assignment):
+        summary = workers.summarize(assignment.name)
+        if summary is not None:  # otherwise this process looks for the reason
+            assignment.use_summary(summary)
+    return workers

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from nbjudge.batch.assignment_archive import AssignmentArchive, remove_unpacked, unpacked_assignment
+from nbjudge.course.course import AssignmentSummary
 from nbjudge.grading.job import GradingJob, GradingResult, run_job
 from nbjudge.sandbox.fork_server import ForkServerClient, close_fork_server, use_fork_server
 
@@ -35,6 +36,11 @@ def work(archive: AssignmentArchive, job: GradingJob) -> GradingResult:
         close_fork_server()
         remove_unpacked()
         os._exit(0)
+
+
+def summarize(archive: AssignmentArchive, name: str) -> AssignmentSummary | None:
+    """Load the checks and reference answers of a notebook; None if its author must fix something."""
+    return unpacked_assignment(archive, name).summary()
 
 
 @contextmanager

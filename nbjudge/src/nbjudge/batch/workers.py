@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from traitlets.config import Config
 
     from nbjudge.batch.assignment_archive import AssignmentArchive
-    from nbjudge.course.course import Course
+    from nbjudge.course.course import AssignmentSummary, Course
     from nbjudge.grading.job import GradingJob, GradingResult
 
 MEMORY_OF_A_WORKER = 2**30  # bytes, roughly, with its fork server and a notebook
@@ -116,6 +116,15 @@ class LocalWorkers:
 
     def obstacle(self) -> str:
         return ""
+
+    def summarize(self, name: str) -> AssignmentSummary | None:
+        """The summary of an assignment's notebook, by a worker, which loads its checks in any case."""
+        from nbjudge.batch.worker_process import summarize
+
+        try:
+            return self._pool.submit(summarize, self._archive, name).result()
+        except BrokenProcessPool:  # the first job makes a new one, and says what is wrong
+            return None
 
     def run(self, job: GradingJob) -> GradingResult:
         """Do one job. Raises WorkerDiedError where it takes its process along again and again."""

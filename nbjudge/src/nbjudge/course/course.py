@@ -99,6 +99,22 @@ class Course:
 
 
 @dataclass(frozen=True)
+class AssignmentSummary:
+    """What a grading run has to know of a sound assignment before it gives a notebook to a worker.
+
+    Parameters
+    ----------
+    limits
+        `Assignment.limits`.
+    judged_cells
+        `Assignment.judged_cells`.
+    """
+
+    limits: Limits | None
+    judged_cells: dict[str, tuple[str, float]]
+
+
+@dataclass(frozen=True)
 class Assignment:
     """One assignment: its folder (`ps1`) and the name of its notebook (`spread`)."""
 
@@ -217,6 +233,17 @@ class Assignment:
             else:
                 self.reference_answer(name)
         return problems
+
+    def summary(self) -> AssignmentSummary | None:
+        """What a process that loads no checks needs of them; None if the author must fix something."""
+        try:
+            return None if self.problems() else AssignmentSummary(self.limits, self.judged_cells)
+        except CourseError:
+            return None
+
+    def use_summary(self, summary: AssignmentSummary) -> None:
+        """Take over what another process found, so that this one need not import what the checks import."""
+        vars(self).update(limits=summary.limits, judged_cells=summary.judged_cells, problems=list)
 
     def reference_answer(self, exercise: str) -> Any:
         """The function or class that the solution has as the answer to an exercise.
