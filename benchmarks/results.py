@@ -45,7 +45,11 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def surroundings(console: Console) -> dict[str, Any]:
-    """The date, the machine, and how busy it is; says so where it is too busy to measure anything."""
+    """The date, the machine, and how busy it is; says so where it is too busy to measure anything.
+
+    What is measured keeps compiled modules, as on a user's machine, also where this variable says otherwise.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     busy = os.getloadavg()[0]
     if busy > IDLE:
         console.print(f"[bold]This machine is busy (load {busy:.1f}): the figures below mean little.[/]")
