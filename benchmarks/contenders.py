@@ -88,10 +88,6 @@ def start(name: str, lesson: Assignment, log: Path, slow: bool = False) -> Conte
 
 
 def environment() -> dict[str, str]:
-    """One thread each, no tutor, and nbgrader's helpers found by their names, beside the interpreter.
-
-    The set-up cell would start a tutor in each of stock's kernels, and no graded cell asks it anything.
-    """
+    """One thread each, and nbgrader's helpers found by their names, which lie beside the interpreter."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    one_thread = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    return os.environ | one_thread | {"PATH": path, "ATTENTION_LAB_TUTOR": "off"}
+    return os.environ | {"PATH": path, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
