@@ -86,7 +86,7 @@ def build(
     course = _course()
     chosen = course.choose(lesson)
     if check:
-        problems = [problem for each in chosen for problem in (*stale(each), *each.problems())]
+        problems = [problem for each in chosen for problem in (*stale(each), *each.problems)]
         problems += [
             f"The links in {path} are not those of pyproject.toml." for path in stale_documents(course.root)
         ]
@@ -117,7 +117,7 @@ def _make(lesson: Assignment, force: bool = False) -> bool:
             register(lesson)
     done = [*done_by_build, *(["entered it into the gradebook"] if entered else [])]
     console.print(f"{lesson.folder}: {', '.join(done) or 'up to date'}", highlight=False, soft_wrap=True)
-    for problem in lesson.problems():
+    for problem in lesson.problems:
         raise CourseError(problem)
     return bool(done_by_build)
 

@@ -215,7 +215,7 @@ def test_broken_checks_are_said_in_a_sentence(course, attention_lab, path, old, 
 def test_a_lesson_without_checks_is_said_in_a_sentence(course, attention_lab):
     (course / CHECKS).unlink()
     assert attention_lab("build", "--check")[0] == 1
-    assert "checks/tiny has no such exercise" in lesson_of(course).problems()[0]
+    assert "checks/tiny has no such exercise" in lesson_of(course).problems[0]
 
 
 def test_a_source_that_is_no_notebook_is_said_in_a_sentence(course, attention_lab):

@@ -221,4 +221,4 @@ def test_the_first_page_asks_for_nothing_and_is_worth_nothing():
     (page,) = (notebook for notebook in NOTEBOOKS if notebook not in LESSONS)
     cells = read_notebook(page.source_path).cells
     assert [cell.id for cell in cells if marks_of(cell)] == ["setup"]
-    assert not page.exercises and not page.problems()
+    assert not page.exercises and not page.problems

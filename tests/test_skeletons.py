@@ -75,7 +75,7 @@ def test_its_checks_are_sound(root):
     output = typed(root, "try", "more")
     assert "Right answers get full marks, and each mistake is named." in output
     lesson = open_course(root).assignments["more"]
-    assert lesson.problems() == [] and set(lesson.exercises) == {NAME, "twice", LAYER}
+    assert lesson.problems == [] and set(lesson.exercises) == {NAME, "twice", LAYER}
 
 
 def test_students_get_no_solution_and_the_solution_gets_all_points(root):

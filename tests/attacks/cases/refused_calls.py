@@ -56,7 +56,7 @@ def attempt(name, act):
         return
     if outcome is None or outcome >= 0:
         got.append(name)
-def attempt_in_child(name, act):  # where a call may change or kill its process; a fork takes far longer than a call
+def attempt_in_child(name, act):  # for a call that may change or kill its process; forks take far longer
     global tried
     tried += 1
     child = os.fork()

@@ -210,6 +210,7 @@ class Assignment:
         """The exercises that decide the points of graded cells, by the cells' ids."""
         return {cell: name for cell, (name, _) in self.judged_cells.items()}
 
+    @cached_property
     def problems(self) -> list[str]:
         """What the author must fix before a student can be graded, one sentence each."""
         problems = [
@@ -237,13 +238,13 @@ class Assignment:
     def summary(self) -> AssignmentSummary | None:
         """What a process that loads no checks needs of them; None if the author must fix something."""
         try:
-            return None if self.problems() else AssignmentSummary(self.limits, self.judged_cells)
+            return None if self.problems else AssignmentSummary(self.limits, self.judged_cells)
         except CourseError:
             return None
 
     def use_summary(self, summary: AssignmentSummary) -> None:
         """Take over what another process found, so that this one need not import what the checks import."""
-        vars(self).update(limits=summary.limits, judged_cells=summary.judged_cells, problems=list)
+        vars(self).update(limits=summary.limits, judged_cells=summary.judged_cells, problems=[])
 
     def reference_answer(self, exercise: str) -> Any:
         """The function or class that the solution has as the answer to an exercise.

@@ -190,7 +190,7 @@ def refuse_not_generated(coursedir: Any, config: Any) -> None:
 def refuse_broken_assignment(assignment: Assignment) -> None:
     """Stop the run before the first student if the author made a mistake in the assignment."""
     try:
-        problems = assignment.problems()
+        problems = assignment.problems
     except CourseError as error:
         problems = [str(error)]
     if problems:
