@@ -111,7 +111,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
                 preload_workers(
                     [file for each in course.assignments_in(plan.assignment) for file in each.checks_files]
                 )
-            from nbjudge.batch.autograde import Autograder
+            from nbjudge.batch.autograde_one import Autograder
             from nbjudge.batch.coordinator import ClassRun
             from nbjudge.batch.display import print_timings, progress_bar
             from nbjudge.course.generated import not_generated_reason

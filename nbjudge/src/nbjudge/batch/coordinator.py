@@ -11,7 +11,7 @@ from contextlib import chdir
 from dataclasses import dataclass, replace
 from functools import partial
 
-from nbjudge.batch.autograde import Autograder
+from nbjudge.batch.autograde_one import Autograder
 from nbjudge.batch.changed_submissions import Plan
 from nbjudge.batch.workers import Workers
 from nbjudge.errors import CourseError
