@@ -64,7 +64,10 @@ def imports(statement: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("process", "statement"),
     [
-        ("coordinator, nothing to do", "import nbjudge.batch.command, nbjudge.batch.changed_submissions"),
+        (
+            "coordinator, nothing to do",
+            "import nbjudge.batch.grade_command, nbjudge.batch.changed_submissions",
+        ),
         ("worker", "import nbjudge.batch.worker_process"),
         ("learner's kernel", "from attention_lab import check"),
         (

@@ -25,7 +25,7 @@ from tiny_course import (
 
 from nbjudge.batch.cluster import ClusterWorkers
 from nbjudge.batch.cluster_worker import versions
-from nbjudge.batch.command import LOG_FILE
+from nbjudge.batch.grade_command import LOG_FILE
 from nbjudge.course.assignment_forms import graded, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course

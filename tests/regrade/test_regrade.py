@@ -27,7 +27,7 @@ from tiny_course import (
 from tiny_course import JUDGED as JUDGED_CELLS
 from typer.testing import CliRunner
 
-from nbjudge.batch.command import Options, grade_class
+from nbjudge.batch.grade_command import Options, grade_class
 from nbjudge.batch.regrade import regrade, withdraw
 from nbjudge.course.assignment_forms import graded as graded_form
 from nbjudge.course.configuration import read_config

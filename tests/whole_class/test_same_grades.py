@@ -10,7 +10,7 @@ from rich.console import Console
 from small_class import FOLDER, assert_same, attention_lab, recorded
 
 from nbjudge.batch.changed_submissions import make_plan
-from nbjudge.batch.command import Options, grade_plan
+from nbjudge.batch.grade_command import Options, grade_plan
 from nbjudge.course.folders import read_folders
 
 pytestmark = pytest.mark.integration

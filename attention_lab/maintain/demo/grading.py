@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from nbjudge.batch.changed_submissions import make_plan
-from nbjudge.batch.command import LOG_FILE, Options, grade_plan
 from nbjudge.batch.coordinator import GradedSubmission
+from nbjudge.batch.grade_command import LOG_FILE, Options, grade_plan
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import read_folders

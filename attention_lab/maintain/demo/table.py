@@ -16,7 +16,7 @@ from rich.text import Text
 
 from attention_lab.maintain.demo.outcome import Judged, Outcome
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.batch.command import LOG_FILE
+from nbjudge.batch.grade_command import LOG_FILE
 from nbjudge.course.course import Assignment
 
 

@@ -81,7 +81,7 @@ def grade(
     Exits with status 0 if every submission has its grade, 1 if one has none, and 130 after Ctrl-C; the next
     run continues where this one stopped.
     """
-    from nbjudge.batch.command import Options, grade_class
+    from nbjudge.batch.grade_command import Options, grade_class
     from nbjudge.course.folders import find_root, read_folders
 
     folders = read_folders(find_root(Path.cwd()))

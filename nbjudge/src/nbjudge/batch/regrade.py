@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from nbjudge.batch.command import Options, grade_class
+from nbjudge.batch.grade_command import Options, grade_class
 from nbjudge.cell_metadata import recorded_answer
 from nbjudge.course.course import Assignment, Course
 from nbjudge.errors import CourseError, ExitStatus
