@@ -20,7 +20,7 @@ from tiny_course import FOLDER, NAME, GradedClass, hand_in, make_course
 
 from nbjudge.course.configuration import read_config
 from nbjudge.record.graded_cell import is_verdict
-from nbjudge.sandbox import fork_server
+from nbjudge.sandbox import fork_server_client as fork_server
 
 # Roomy in time, so that an attack that searches or crashes comes to its end on a slow machine, too;
 # those that hang ask for less of it (`IMPATIENT`). Tight in all else: floods cost no more than they must.

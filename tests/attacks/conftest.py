@@ -7,7 +7,7 @@ import pytest
 from arena import FULL, VARIABLE, Arena
 from tiny_course import answered
 
-from nbjudge.sandbox.fork_server import close_fork_server
+from nbjudge.sandbox.fork_server_client import close_fork_server
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,8 @@ from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in
 from nbjudge.course.configuration import read_config
 from nbjudge.errors import SandboxError
 from nbjudge.kernel.client import KernelClient
-from nbjudge.sandbox import fork_server
-from nbjudge.sandbox.fork_server import ForkServer
+from nbjudge.sandbox import fork_server_client as fork_server
+from nbjudge.sandbox.fork_server_client import ForkServer
 
 pytestmark = [
     pytest.mark.integration,

@@ -18,7 +18,7 @@ from nbjudge.course.notebooks import read_notebook
 from nbjudge.grading.grade import grade
 from nbjudge.kernel.client import KernelClient
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.sandbox.fork_server import close_fork_server
+from nbjudge.sandbox.fork_server_client import close_fork_server
 from nbjudge.settings import Limits
 from nbjudge.submission.find_notebook import SubmittedCell
 from nbjudge.submission.merge import merge_submission

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from student_code import Inside, Start
 
-from nbjudge.sandbox.fork_server import close_fork_server
+from nbjudge.sandbox.fork_server_client import close_fork_server
 
 
 @pytest.fixture(scope="session")

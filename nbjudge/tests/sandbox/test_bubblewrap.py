@@ -12,7 +12,7 @@ import pytest
 
 from nbjudge.errors import SandboxError
 from nbjudge.sandbox import bubblewrap
-from nbjudge.sandbox.fork_server import ForkServer
+from nbjudge.sandbox.fork_server_client import ForkServer
 
 
 @pytest.fixture(autouse=True)

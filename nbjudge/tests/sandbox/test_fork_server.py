@@ -14,7 +14,7 @@ from student_code import MODULES, PATIENT
 
 from nbjudge.errors import SandboxError
 from nbjudge.sandbox import fork_server as server_module
-from nbjudge.sandbox.fork_server import ForkServer, current_fork_server
+from nbjudge.sandbox.fork_server_client import ForkServer, current_fork_server
 
 pytestmark = pytest.mark.integration
 

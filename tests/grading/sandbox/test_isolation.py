@@ -16,7 +16,7 @@ import pytest
 import attention_lab
 import nbjudge
 from nbjudge.sandbox.bubblewrap import ENVIRONMENT, HOME
-from nbjudge.sandbox.fork_server import close_fork_server
+from nbjudge.sandbox.fork_server_client import close_fork_server
 from nbjudge.sandbox.inside.own_proc import OTHERS
 
 pytestmark = pytest.mark.integration

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from nbjudge.batch.coordinator import GradedSubmission
     from nbjudge.course.course import Course
-    from nbjudge.sandbox.fork_server import ForkServer
+    from nbjudge.sandbox.fork_server_client import ForkServer
 
 LOG_FILE = "nbgrader.log"
 

@@ -17,7 +17,7 @@ from types import FrameType
 from nbjudge.batch.assignment_archive import AssignmentArchive, remove_unpacked, unpacked_assignment
 from nbjudge.course.course import AssignmentSummary
 from nbjudge.grading.job import GradingJob, GradingResult, run_job
-from nbjudge.sandbox.fork_server import ForkServerClient, close_fork_server, use_fork_server
+from nbjudge.sandbox.fork_server_client import ForkServerClient, close_fork_server, use_fork_server
 
 END_SECONDS = 5  # seconds in which a process cleans up
 JUDGING = 300  # seconds that judging may take beyond what the notebook may: far more than it ever does

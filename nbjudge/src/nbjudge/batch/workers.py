@@ -17,7 +17,7 @@ from traitlets.config.loader import LazyConfigValue
 
 from nbjudge.course.python_cells import imported_modules
 from nbjudge.errors import CourseError, WorkerDiedError
-from nbjudge.sandbox.fork_server import ForkServer
+from nbjudge.sandbox.fork_server_client import ForkServer
 
 if TYPE_CHECKING:
     from traitlets.config import Config

@@ -22,7 +22,7 @@ from nbjudge.framing import to_frame
 from nbjudge.kernel.channel import Channel, ChannelError, KernelProcess
 from nbjudge.kernel.deadlines import WallClockDeadline
 from nbjudge.kernel.messages import Connect, Ready
-from nbjudge.sandbox.fork_server import current_fork_server
+from nbjudge.sandbox.fork_server_client import current_fork_server
 from nbjudge.settings import Limits
 
 RELAY = "from nbjudge.sandbox.inside.relay import main; main()"

@@ -29,7 +29,7 @@ from nbjudge.nbgrader_hooks.nbgrader_course import (
 from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge
 from nbjudge.nbgrader_hooks.storage import GradedNotebookWriter, refuse_unwritable
 from nbjudge.record.graded_notebook import is_same_content, remove_unfinished
-from nbjudge.sandbox.fork_server import current_fork_server
+from nbjudge.sandbox.fork_server_client import current_fork_server
 from nbjudge.submission.files import ignoring_invalid_timestamps, is_reached_by_link
 
 NOT_FOLLOWED = " (a link, which is not followed)"
