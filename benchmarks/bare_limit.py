@@ -26,9 +26,9 @@ from nbjudge.kernel.replies import Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch
 from nbjudge.submission.files import Folder
-from nbjudge.submission.find_notebook import read_submission
 from nbjudge.submission.folder import read_handed_in
 from nbjudge.submission.merge import merge_submission
+from nbjudge.submission.read_submission import read_submission
 
 # Which cells are run, and whether the exercises are judged as well, in the same process.
 SAME_CELLS, JUDGED, ALL_CELLS = "limit", "limit, judged", "limit, all cells"

@@ -20,8 +20,8 @@ from nbjudge.kernel.client import KernelClient
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.sandbox.fork_server_client import close_fork_server
 from nbjudge.settings import Limits
-from nbjudge.submission.find_notebook import SubmittedCell
 from nbjudge.submission.merge import merge_submission
+from nbjudge.submission.read_submission import SubmittedCell
 
 pytestmark = [pytest.mark.integration, pytest.mark.fault]
 PATIENT = Limits(cell=60, answer=60, notebook=240)

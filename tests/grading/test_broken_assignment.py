@@ -34,8 +34,8 @@ from nbjudge.grading import broken_assignment
 from nbjudge.grading.grade import grade
 from nbjudge.grading.job import GradingJob, GradingResult, notebook_to_json, run_job
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.submission.find_notebook import SubmittedCell
 from nbjudge.submission.merge import merge_submission
+from nbjudge.submission.read_submission import SubmittedCell
 
 pytestmark = pytest.mark.integration
 

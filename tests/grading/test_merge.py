@@ -12,8 +12,8 @@ from tiny_course import FULL, JUDGED, ROOT, after, answered, cell_of, release, s
 from nbjudge.cell_metadata import is_added, is_left_out
 from nbjudge.course.assignment_forms import graded
 from nbjudge.course.configuration import read_config
-from nbjudge.submission.find_notebook import SubmittedCell
 from nbjudge.submission.merge import merge_submission
+from nbjudge.submission.read_submission import SubmittedCell
 
 FORM = graded(source(), read_config(ROOT), JUDGED)
 

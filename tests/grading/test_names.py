@@ -22,8 +22,8 @@ from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.replies import Answer, calls_for
 from nbjudge.settings import Limits
-from nbjudge.submission.find_notebook import SubmittedCell
 from nbjudge.submission.merge import merge_submission
+from nbjudge.submission.read_submission import SubmittedCell
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]

@@ -22,9 +22,9 @@ from nbjudge.course.assignment_forms import released, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course, open_course
 from nbjudge.submission.files import Folder
-from nbjudge.submission.find_notebook import Submission, read_submission
 from nbjudge.submission.folder import read_handed_in
 from nbjudge.submission.merge import has_cell_ids
+from nbjudge.submission.read_submission import Submission, read_submission
 
 ROOT = Path(__file__).parents[2]
 FOLDER, NAME = "01_tiny", "tiny"

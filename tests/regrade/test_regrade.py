@@ -38,8 +38,8 @@ from nbjudge.judge.verdict import GroupVerdict, Verdict
 from nbjudge.overrides.decisions import Decision, decision_for, read_decisions
 from nbjudge.overrides.same_answer import answers_of
 from nbjudge.report import write_report
-from nbjudge.submission.find_notebook import SubmittedCell
 from nbjudge.submission.merge import merge_submission
+from nbjudge.submission.read_submission import SubmittedCell
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # the first test grades everything
 

@@ -22,9 +22,9 @@ from nbjudge.record.schema import NotebookRecord, Status
 from nbjudge.sandbox.bubblewrap import refusal
 from nbjudge.settings import GradingSettings
 from nbjudge.submission.files import Folder
-from nbjudge.submission.find_notebook import read_submission
 from nbjudge.submission.folder import HandedIn
 from nbjudge.submission.merge import merge_submission
+from nbjudge.submission.read_submission import read_submission
 
 
 @dataclass(frozen=True)

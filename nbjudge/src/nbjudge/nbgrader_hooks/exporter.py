@@ -24,9 +24,9 @@ from nbjudge.nbgrader_hooks.storage import exit_on_write_error, refuse_unwritabl
 from nbjudge.nbgrader_hooks.ungraded import take_back_ungraded
 from nbjudge.plain_text import keep_plain
 from nbjudge.submission.files import plain_file_names
-from nbjudge.submission.find_notebook import read_submission
 from nbjudge.submission.folder import HandedIn, files_beside, read_handed_in
 from nbjudge.submission.notebook_file import OUT_OF_REACH, OutOfReach
+from nbjudge.submission.read_submission import read_submission
 
 # nbgrader searches for submissions, and logs the names of files, before it makes the exporter.
 LOG: Any = get_logger()

@@ -34,9 +34,9 @@ from nbjudge.plain_text import as_html
 from nbjudge.record.graded_notebook import read_record, write_record
 from nbjudge.record.schema import NotebookRecord, Status
 from nbjudge.submission.files import TIMESTAMP_FILE, copy_plain_files, plain_file_names, write_replacing
-from nbjudge.submission.find_notebook import Submission
 from nbjudge.submission.folder import EXCHANGE_SECRET, HandedIn, files_within
 from nbjudge.submission.merge import has_cell_ids, merge_submission
+from nbjudge.submission.read_submission import Submission
 
 LONGEST_SMALL_FILE = 1_000  # bytes
 NOTICE = "<p><strong>From the grader:</strong> {}</p>"

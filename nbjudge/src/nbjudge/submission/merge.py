@@ -17,7 +17,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import Origin, added_cell_id, is_left_out, is_released_text, mark_origin
-from nbjudge.submission.find_notebook import SubmittedCell, defined_names
+from nbjudge.submission.read_submission import SubmittedCell, defined_names
 from nbjudge.submission.student_prose import neutralize_prose
 
 # Characters of code that are shown in colours; a solved assignment has 50,000, in lines of a hundred.
