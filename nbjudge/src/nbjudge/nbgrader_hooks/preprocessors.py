@@ -27,7 +27,7 @@ from nbjudge.nbgrader_hooks.nbgrader_course import (
     course_of,
     submitted_folder,
 )
-from nbjudge.nbgrader_hooks.settings import JudgingSettings
+from nbjudge.nbgrader_hooks.preconditions import JudgingSettings
 from nbjudge.nbgrader_hooks.storage import GRADES_ARE_KEPT
 from nbjudge.overrides.decisions import apply_regrades
 from nbjudge.plain_text import as_html
