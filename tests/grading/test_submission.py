@@ -9,7 +9,7 @@ import pytest
 from nbgrader import tests as nbgrader_tests
 from tiny_course import FULL, answered, cell_of, read_work, release
 
-from nbjudge.submission import find_notebook as reading
+from nbjudge.submission import read_submission as reading
 from nbjudge.submission.folder import LARGEST_NOTEBOOK
 from nbjudge.submission.read_submission import MOST_CELLS, MOST_FOR_A_NOTE, MOST_PARSED, Submission
 
