@@ -81,7 +81,7 @@ def build(
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from attention_lab.maintain.build import stale
     from attention_lab.maintain.hosts import stale_documents
-    from nbjudge.preflight.command import preflight
+    from nbjudge.try_checks.command import problems_of_checks
 
     course = _course()
     chosen = course.choose(lesson)
@@ -99,7 +99,7 @@ def build(
     for each in chosen:
         is_new = _make(each, force)
         # Someone who names a lesson is working on it, and may have changed its checks alone.
-        for problem in preflight(each, console) if is_new or lesson != "*" else ():
+        for problem in problems_of_checks(each, console) if is_new or lesson != "*" else ():
             raise CourseError(problem)
     for path, text in stale_documents(course.root).items():
         path.write_text(text, encoding="utf-8")

@@ -11,8 +11,8 @@ from rich.console import Console
 from nbjudge.authoring import Exercise, case
 from nbjudge.course.course import open_course
 from nbjudge.errors import CourseError
-from nbjudge.preflight.coverage import coverage_table, rows_of, write_into
-from nbjudge.preflight.relations import RELATIONS, coverage_of
+from nbjudge.try_checks.coverage import coverage_table, rows_of, write_into
+from nbjudge.try_checks.relations import RELATIONS, coverage_of
 
 ROOT = Path(__file__).parents[1]
 

@@ -14,8 +14,8 @@ from rich.console import Console
 
 from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.preflight.visible import visible_tests
-from nbjudge.preflight.visible_table import problems, table_of
+from nbjudge.try_checks.visible import visible_tests
+from nbjudge.try_checks.visible_table import problems, table_of
 
 pytestmark = pytest.mark.lesson
 

@@ -27,7 +27,7 @@ ROWS: dict[str, tuple[Package, ...]] = {
         Package("cli.py", ("the command", "nbjudge")),
         Package("batch/", ("a whole class, on all", "cores or a cluster")),
         Package("report/", ("what the class", "has understood")),
-        Package("preflight/", ("checks, tried before", "a class meets them")),
+        Package("try_checks/", ("checks, tried before", "a class meets them")),
         Package("skeletons/", ("init, new lessons", "and exercises")),
     ),
     "while a learner works": (

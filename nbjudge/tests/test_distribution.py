@@ -20,7 +20,7 @@ WITHOUT_GRADING = (
     "nbjudge.cli",
     "nbjudge.authoring",
     "nbjudge.course.course",
-    "nbjudge.preflight.command",
+    "nbjudge.try_checks.command",
     "nbjudge.tutor.recordings",
     "nbjudge.tutor.service",
     "nbjudge.tutor.tutor",

@@ -156,7 +156,7 @@ def try_checks(
     # As in a class's kernels: threads of a library gain nothing on small inputs, and wait for each other.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from nbjudge.course.course import find_course
-    from nbjudge.preflight.command import try_all
+    from nbjudge.try_checks.command import try_all
 
     raise typer.Exit(try_all(find_course(Path.cwd()), exercise, answer, seeds, console))
 
@@ -170,7 +170,7 @@ def coverage(
 ) -> None:
     """Print a table of what the cases of each exercise cover, such as dtypes, gradients and large values."""
     from nbjudge.course.course import find_course
-    from nbjudge.preflight.coverage import show_coverage
+    from nbjudge.try_checks.coverage import show_coverage
 
     show_coverage(find_course(Path.cwd()), assignment, write, console)
 
@@ -184,7 +184,7 @@ def visible(
     Exits with status 1 if too few do, if a right answer fails them, or if they leave names behind.
     """
     from nbjudge.course.course import find_course
-    from nbjudge.preflight.visible_table import show_visible
+    from nbjudge.try_checks.visible_table import show_visible
 
     raise typer.Exit(show_visible(find_course(Path.cwd()), assignment, console))
 

@@ -13,7 +13,7 @@ from tiny_course import CHECKS, NAME, make_course
 
 from nbjudge.course.course import open_course
 from nbjudge.errors import CourseError
-from nbjudge.preflight.command import preflight, try_all
+from nbjudge.try_checks.command import problems_of_checks, try_all
 
 PLAIN = "yield case(draw.normal(draw.sizes(1)[0]))"
 QUIET = Console(file=io.StringIO())
@@ -38,12 +38,14 @@ def checks(course):
     file.write_text(CHECKS)
 
 
-def preflight_problems(course) -> list[str]:
-    return [problem for lesson in course.assignments.values() for problem in preflight(lesson, QUIET)]
+def problems_of(course) -> list[str]:
+    return [
+        problem for lesson in course.assignments.values() for problem in problems_of_checks(lesson, QUIET)
+    ]
 
 
 def test_nothing_is_said_of_sound_checks(course):
-    assert preflight_problems(course) == []
+    assert problems_of(course) == []
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,7 @@ def test_nothing_is_said_of_sound_checks(course):
     ],
 )
 def test_a_case_that_cannot_be_right_is_named_with_its_group(checks, new, sentence):
-    problems = preflight_problems(checks(PLAIN, new))
+    problems = problems_of(checks(PLAIN, new))
     assert len(problems) == 1
     assert problems[0].startswith("Case 1 of the group “") and problems[0].endswith("fix it in checks/.")
     assert sentence in problems[0]
@@ -92,7 +94,7 @@ BROKEN = {
 
 @pytest.mark.parametrize(("old", "new", "sentence"), BROKEN.values(), ids=BROKEN)
 def test_what_the_author_has_to_fix_is_said_in_one_sentence(checks, old, new, sentence):
-    (problem,) = preflight_problems(checks(old, new))
+    (problem,) = problems_of(checks(old, new))
     assert problem.startswith(sentence)
 
 

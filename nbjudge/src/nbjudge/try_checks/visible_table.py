@@ -11,8 +11,8 @@ from rich.text import Text
 
 from nbjudge.course.course import Course
 from nbjudge.errors import CourseError, ExitStatus
-from nbjudge.preflight.command import NO_CHECKS
-from nbjudge.preflight.visible import VisibleTests, visible_tests
+from nbjudge.try_checks.command import NO_CHECKS
+from nbjudge.try_checks.visible import VisibleTests, visible_tests
 
 LEAST = 0.85  # of the mistakes, in every exercise
 

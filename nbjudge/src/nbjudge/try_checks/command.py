@@ -11,8 +11,8 @@ from rich.text import Text
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import Assignment, Course
 from nbjudge.errors import CourseError, ExitStatus
-from nbjudge.preflight.table import table_of
-from nbjudge.preflight.trial import Trial, answers_of_exercise, trials
+from nbjudge.try_checks.table import table_of
+from nbjudge.try_checks.trial import Trial, answers_of_exercise, trials
 
 NO_CHECKS = (
     "There is nothing to try: no file under {checks} has an Exercise. `nbjudge new-exercise ASSIGNMENT NAME` "
@@ -47,7 +47,7 @@ def try_exercise(
         return list(progress.track(tried, total=total, description=exercise.name))
 
 
-def preflight(assignment: Assignment, console: Console) -> Iterator[str]:
+def problems_of_checks(assignment: Assignment, console: Console) -> Iterator[str]:
     """What is wrong with an assignment's checks on one seed, each in a sentence."""
     for exercise in assignment.exercises.values():
         try:

@@ -27,7 +27,7 @@ from nbjudge.course.notebooks import cell_label, read_notebook
 from nbjudge.course.python_cells import as_python, kernel_names
 from nbjudge.errors import CourseError
 from nbjudge.grading.broken_assignment import MAY_FAIL
-from nbjudge.preflight.trial import Kind, answers_of_exercise
+from nbjudge.try_checks.trial import Kind, answers_of_exercise
 from nbjudge.values.kinds import kind_of
 
 Answer = tuple[Kind, str, Callable[..., Any]]

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.preflight.trial import Trial
+from nbjudge.try_checks.trial import Trial
 
 KINDS = {"solution": "solution", "alternative": "accepted alternative", "mistake": "mistake"}
 

@@ -11,7 +11,7 @@ from rich.progress import track
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import Assignment, Course
 from nbjudge.errors import CourseError
-from nbjudge.preflight.relations import RELATIONS, Coverage, coverage_of
+from nbjudge.try_checks.relations import RELATIONS, Coverage, coverage_of
 
 BEGIN, END = "<!-- coverage: made by a command, see above -->", "<!-- end of coverage -->"
 SIGNS: dict[Coverage, str] = {"covered": "✓", "does not apply": "–", "not covered": "○"}
