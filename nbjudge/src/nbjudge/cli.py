@@ -95,7 +95,7 @@ def init() -> None:
     from nbjudge.course.folders import read_folders
     from nbjudge.course.generated import not_generated_reason
     from nbjudge.sandbox.bubblewrap import refusal
-    from nbjudge.skeletons.init import add_to_configuration
+    from nbjudge.skeletons.init_course import add_to_configuration
 
     folders = read_folders(Path.cwd())
     if not folders.source.is_dir():
