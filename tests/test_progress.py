@@ -5,7 +5,7 @@ import pytest
 
 from attention_lab.start import progress_page
 from attention_lab.start.progress import Status, digests, read_progress
-from attention_lab.tutor.history import Memory
+from attention_lab.tutor.learner_record import Memory
 
 NAMES = ("double", "twin", "triple")
 RIGHT = "def {name}(x):\n    return 2 * x"

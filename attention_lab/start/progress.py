@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from attention_lab.start.exercises import SavedLesson, read_lessons
-from attention_lab.tutor.history import Memory, Remembered
+from attention_lab.tutor.learner_record import Memory, Remembered
 
 
 class Status(StrEnum):

@@ -14,7 +14,7 @@ from attention_lab.start.progress import (
     next_exercise,
     read_progress,
 )
-from attention_lab.tutor.history import Memory
+from attention_lab.tutor.learner_record import Memory
 from attention_lab.tutor.location import has_tutor
 from attention_lab.tutor.panel import with_code
 

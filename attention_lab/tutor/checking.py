@@ -25,7 +25,7 @@ from IPython import get_ipython
 from attention_lab.tutor import panel
 from attention_lab.tutor.answering import Answered, answer, load_ahead, respond
 from attention_lab.tutor.connection import Connection
-from attention_lab.tutor.history import Memory
+from attention_lab.tutor.learner_record import Memory
 from attention_lab.tutor.location import TutorMissingError
 from attention_lab.tutor.one_page import OnePage, one_page
 from attention_lab.tutor.result import Look, Sentence, Written

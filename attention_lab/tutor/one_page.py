@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attention_lab.tutor.history import Memory
+from attention_lab.tutor.learner_record import Memory
 from attention_lab.tutor.result import Help, Sentence, ask_for_help
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attention_lab.tutor import panel
-from attention_lab.tutor.history import Memory, Remembered
+from attention_lab.tutor.learner_record import Memory, Remembered
 from attention_lab.tutor.location import TutorMissingError
 
 if TYPE_CHECKING:

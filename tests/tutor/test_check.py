@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 
 from attention_lab.start.progress import digests
-from attention_lab.tutor.history import Memory
+from attention_lab.tutor.learner_record import Memory
 from nbjudge.course.course import open_course
 
 pytestmark = [pytest.mark.integration, pytest.mark.smoke, pytest.mark.timeout(300)]

@@ -1,6 +1,6 @@
 """What is remembered of an exercise in the learner's folder."""
 
-from attention_lab.tutor.history import FIRST_LESSON, Memory
+from attention_lab.tutor.learner_record import FIRST_LESSON, Memory
 
 
 def test_tries_are_answers_that_differ(tmp_path):
