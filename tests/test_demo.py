@@ -18,8 +18,7 @@ from attention_lab.maintain.demo.run_demo import run_demo
 from attention_lab.maintain.demo.table import first_message, table_of
 from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.course.course import Assignment, Course, open_course
-from nbjudge.record.graded_notebook import GradedNotebook
-from nbjudge.record.schema import NotebookRecord
+from nbjudge.record.graded_notebook import GradedNotebook, NotebookRecord
 
 ROOT = Path(__file__).parents[1]
 LESSON = open_course(ROOT).assignments["dot_product"]

@@ -17,7 +17,7 @@ from attention_lab.maintain.hosts import repository, update_install_lines
 from nbjudge.course.assignment_forms import released, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
-from nbjudge.course.gradebook_url import gradebook_url, sqlite_file
+from nbjudge.course.gradebook import gradebook_url, sqlite_file
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.submission.files import CACHE_FOLDERS
 

@@ -15,8 +15,7 @@ from judging import Opinion
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder, without_windows
-from nbjudge.course.notebooks import read_notebook
-from nbjudge.course.python_cells import as_python
+from nbjudge.course.notebooks import as_python, read_notebook
 from workers import WorkerError, run_in_child
 
 

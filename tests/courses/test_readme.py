@@ -15,7 +15,7 @@ from old_course import CHECKS, make_old_course
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
 from nbjudge.course.folders import CourseFolders
-from nbjudge.course.generated import not_generated_reason
+from nbjudge.course.gradebook import not_generated_reason
 
 pytestmark = pytest.mark.integration
 

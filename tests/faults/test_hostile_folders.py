@@ -23,7 +23,7 @@ from nbgrader.api import Gradebook
 from nbgrader_command import run as nbgrader
 from tiny_course import FOLDER, FULL, NOTHING, GradedClass, answered, hand_in, make_course, read_work
 
-from nbjudge.course.student_ids import invalid_id_reason
+from nbjudge.course.folders import invalid_id_reason
 from nbjudge.submission.files import MOST_EXTRA_FILES, Folder
 from nbjudge.submission.folder import read_handed_in
 

@@ -32,8 +32,8 @@ from tiny_course import (
     without,
 )
 
+from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
-from nbjudge.record.schema import Status
 
 pytestmark = pytest.mark.integration
 

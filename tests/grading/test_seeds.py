@@ -7,7 +7,7 @@ import os
 import pytest
 from tiny_course import answered, cell_of
 
-from nbjudge.grading.seeds import KEY_FILE, submission_seed
+from nbjudge.grading.job import KEY_FILE, submission_seed
 from nbjudge.submission.files import Folder
 from nbjudge.submission.folder import read_handed_in
 

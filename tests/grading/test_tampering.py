@@ -12,8 +12,7 @@ from nbjudge.judge.judge import judge_exercise
 from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.record.graded_cell import write_verdict
-from nbjudge.record.verdict_text import as_html
+from nbjudge.record.graded_cell import as_html, write_verdict
 from nbjudge.settings import Limits
 
 pytestmark = pytest.mark.integration

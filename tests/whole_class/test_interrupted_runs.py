@@ -18,8 +18,8 @@ from tiny_course import FULL, NOTHING, GradedClass, answered, hand_in
 
 from attention_lab.errors import CourseError
 from nbjudge.batch.lock import exclusive_run
+from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import read_record
-from nbjudge.record.schema import Status
 
 pytestmark = [pytest.mark.integration, pytest.mark.fault, pytest.mark.timeout(600)]
 CLASS = {f"student {number}": (answered(), FULL) for number in range(5)}

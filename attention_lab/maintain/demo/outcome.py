@@ -10,7 +10,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from attention_lab.maintain.demo.hand_ins import Expected, HandIn
 from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.course.course import Assignment
-from nbjudge.course.gradebook_url import gradebook_url
+from nbjudge.course.gradebook import gradebook_url
 from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
 

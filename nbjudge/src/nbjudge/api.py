@@ -11,14 +11,12 @@ from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, find_course
 from nbjudge.errors import CourseError, SandboxError
 from nbjudge.grading.grade import grade_without_running
-from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json, run_job
-from nbjudge.grading.seeds import submission_seed
+from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json, run_job, submission_seed
 from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.nbgrader_hooks.preprocessors import graded_form
-from nbjudge.record.graded_cell import read_verdict
-from nbjudge.record.graded_notebook import write_record
-from nbjudge.record.schema import NotebookRecord, Status
+from nbjudge.record.graded_cell import Status, read_verdict
+from nbjudge.record.graded_notebook import NotebookRecord, write_record
 from nbjudge.sandbox.bubblewrap import refusal
 from nbjudge.settings import GradingSettings
 from nbjudge.submission.files import Folder

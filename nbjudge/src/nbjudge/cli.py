@@ -93,7 +93,7 @@ def grade(
 def init() -> None:
     """Have the course in this folder graded with nbjudge: adds three lines to its nbgrader_config.py."""
     from nbjudge.course.folders import read_folders
-    from nbjudge.course.generated import not_generated_reason
+    from nbjudge.course.gradebook import not_generated_reason
     from nbjudge.sandbox.bubblewrap import refusal
     from nbjudge.skeletons.init_course import add_to_configuration
 
@@ -252,7 +252,7 @@ def report(
     """Write a page on what a graded class has understood of an assignment, with CSV files and JSON."""
     from nbjudge.course.configuration import read_config
     from nbjudge.course.course import find_course
-    from nbjudge.course.generated import not_generated_reason
+    from nbjudge.course.gradebook import not_generated_reason
     from nbjudge.csv_files import CsvFormat
     from nbjudge.report import write_report
 

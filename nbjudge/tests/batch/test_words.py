@@ -12,8 +12,7 @@ from nbjudge.batch.changed_submissions import Plan
 from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.batch.display import print_closing_table, progress_bar
 from nbjudge.course.folders import CourseFolders
-from nbjudge.record.graded_notebook import GradedNotebook
-from nbjudge.record.schema import NotebookRecord
+from nbjudge.record.graded_notebook import GradedNotebook, NotebookRecord
 
 HOSTILE = (
     "[red]ann[/red] [link=file:///x]y[/link] \x1b[2J\x1b]8;;http://example.com\x07 :smile: \u202egnp\nnext"

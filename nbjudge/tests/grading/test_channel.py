@@ -10,9 +10,19 @@ from collections.abc import Iterator
 import pytest
 
 from nbjudge.framing import read_frame, to_frame
-from nbjudge.kernel.channel import LARGEST_FRAME, Channel, ChannelError, KernelDiedError
-from nbjudge.kernel.deadlines import WallClockDeadline
-from nbjudge.kernel.messages import CellReply, Evaluate, Evaluation, Execute, Ready, without_surrogates
+from nbjudge.kernel.channel import (
+    LARGEST_FRAME,
+    CellReply,
+    Channel,
+    ChannelError,
+    Evaluate,
+    Evaluation,
+    Execute,
+    KernelDiedError,
+    Ready,
+    without_surrogates,
+)
+from nbjudge.kernel.timing import WallClockDeadline
 
 DONE = {"type": "evaluation", "status": "ok", "text": "é"}
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from nbjudge.kernel.deadlines import WALL_CLOCK_FACTOR, CpuTimeDeadline
+from nbjudge.kernel.timing import WALL_CLOCK_FACTOR, CpuTimeDeadline
 
 pytestmark = pytest.mark.integration
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from nbgrader.utils import determine_grade
 
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
-from nbjudge.record.graded_cell import read_verdict, write_verdict
-from nbjudge.record.verdict_text import CELL, FRAME, as_html, as_text
+from nbjudge.record.graded_cell import CELL, FRAME, as_html, as_text, read_verdict, write_verdict
 from nbjudge.sandbox.inside.cut_outputs import LONGEST_TEXT
 
 # However slow the machine, and without a database beside the tests.

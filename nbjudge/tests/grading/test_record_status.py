@@ -12,9 +12,16 @@ from test_record import graded_cell, json_values, many, verdict
 
 from nbjudge.cell_metadata import own_metadata
 from nbjudge.judge.verdict import Finding
-from nbjudge.record.graded_cell import read_exercise, write_cell_status, write_verdict
+from nbjudge.record.graded_cell import (
+    VERSION,
+    ExerciseRecord,
+    NotebookRecord,
+    Status,
+    read_exercise,
+    write_cell_status,
+    write_verdict,
+)
 from nbjudge.record.graded_notebook import read_graded, read_record, write_record
-from nbjudge.record.schema import VERSION, ExerciseRecord, NotebookRecord, Status
 from nbjudge.report.notebooks import Failure, ReportedNotebook, read_reported
 
 TIMED_OUT, DIED = "It took too long.", "It ended its kernel."

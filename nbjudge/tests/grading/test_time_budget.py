@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from nbjudge.kernel.deadlines import TimeBudget
 from nbjudge.kernel.replies import Answer, Reply
+from nbjudge.kernel.timing import TimeBudget
 
 CALLS = [{"args": [number]} for number in range(3)]
 

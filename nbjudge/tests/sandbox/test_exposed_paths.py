@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from nbjudge.errors import CourseError
-from nbjudge.sandbox import bubblewrap, exposed_modules
+from nbjudge.sandbox import bubblewrap
 from nbjudge.sandbox.exposed_paths import SYSTEM, exposed_paths, readable
 
 pytestmark = pytest.mark.integration
@@ -226,7 +226,7 @@ def test_of_a_package_elsewhere_only_what_is_named_is_shown(a_course):
 
 
 def test_a_grader_that_is_installed_is_hidden_with_all_that_is_in_it(monkeypatch):
-    package = exposed_modules.GRADER
+    package = bubblewrap.GRADER
     monkeypatch.setattr(bubblewrap, "exposed_paths", lambda: [package.parent])
     words = bubblewrap.command(package, 5, [])
     assert str(package) in {words[at + 1] for at, word in enumerate(words) if word == "--tmpfs"}

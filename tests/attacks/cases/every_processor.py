@@ -43,7 +43,7 @@ def submission():
 
 
 def harm(arena):
-    from nbjudge.sandbox.processor import ANY, claimed_processor
+    from nbjudge.sandbox.forked_kernel import ANY, claimed_processor
 
     places = re.search(r"ran on (\[[^]]*\])", arena.shown(__name__))[1]
     claimed = claimed_processor()

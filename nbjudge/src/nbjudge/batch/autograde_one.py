@@ -10,8 +10,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
-from nbjudge.course.folders import folders_of
-from nbjudge.course.student_ids import invalid_id_reason
+from nbjudge.course.folders import folders_of, invalid_id_reason
 from nbjudge.grading.job import Executor
 from nbjudge.nbgrader_hooks.compiled_sql import with_shared_sql
 from nbjudge.nbgrader_hooks.shared_files import SharedFiles

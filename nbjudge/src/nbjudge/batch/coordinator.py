@@ -16,7 +16,7 @@ from nbjudge.batch.changed_submissions import Plan
 from nbjudge.batch.workers import Workers
 from nbjudge.errors import CourseError
 from nbjudge.grading.job import GradingJob, GradingResult
-from nbjudge.kernel.costs import Costs
+from nbjudge.kernel.timing import Costs
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
 from nbjudge.record.graded_notebook import GradedNotebook, read_graded
 

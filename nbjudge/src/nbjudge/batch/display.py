@@ -14,7 +14,7 @@ from rich.text import Text
 
 from nbjudge.batch.changed_submissions import Plan
 from nbjudge.batch.coordinator import ClassRun, GradedSubmission
-from nbjudge.kernel.costs import Costs
+from nbjudge.kernel.timing import Costs
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
 
 MOST_NAMES = 4  # of those in work that are shown at a time

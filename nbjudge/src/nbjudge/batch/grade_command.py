@@ -114,7 +114,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
             from nbjudge.batch.autograde_one import Autograder
             from nbjudge.batch.coordinator import ClassRun
             from nbjudge.batch.display import print_timings, progress_bar
-            from nbjudge.course.generated import not_generated_reason
+            from nbjudge.course.gradebook import not_generated_reason
 
             reason = not_generated_reason(plan.folders, plan.assignment)
             if reason is not None:

@@ -5,23 +5,29 @@ the statements that bind a name that it looks up, and so on, in any cell.
 """
 
 from __future__ import annotations
+import __future__
 
+import ast
+import builtins
 import contextlib
+import dis
 import io
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from nbjudge.course.loading import in_folder, without_windows
-from nbjudge.course.notebooks import read_plain_cells
-from nbjudge.course.python_cells import kernel_names
-from nbjudge.course.statements import NotebookCode, Statement, needed_statements, notebook_code
+from nbjudge.course.notebooks import PlainCell, as_python, kernel_names, read_plain_cells
 from nbjudge.errors import CourseError
+from nbjudge.parsing import compiled, parsed
 
 NOT_LOADED = "The reference answer `{name}` cannot be loaded: {reason}"
 STOPS = "the cell “{cell}” of {path} stops with {error}. {advice}"
 CHECK = "check"  # what asks the judge, which asks for the reference
+_BUILTINS = frozenset(vars(builtins))
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 class _Stopped(Exception):
@@ -128,3 +134,155 @@ class Notebook:
 def _may_run(statement: Statement, needed: Collection[Statement]) -> bool:
     """Whether a statement runs when all do: a test, or a question to the judge, defines no answer."""
     return statement in needed or (CHECK not in statement.reads and not statement.cell.marks.get("grade"))
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """One statement at the top level of a cell: what it does with the notebook's names.
+
+    Parameters
+    ----------
+    cell : PlainCell
+        The cell, the `position`-th of its notebook.
+    reads, binds : frozenset of str
+        The notebook's names that it looks up, in functions and classes too, and those that it gives a value.
+    changes : frozenset of str
+        The names whose values it changes: `table["x"] = 1`, `words.append("a")`, `np.random.seed(0)`.
+    is_import, imports_all : bool
+        Whether it is an import, and one of whatever names a module has.
+    """
+
+    cell: PlainCell
+    position: int
+    code: CodeType
+    reads: frozenset[str]
+    binds: frozenset[str]
+    changes: frozenset[str]
+    is_import: bool
+    imports_all: bool
+
+
+@dataclass(frozen=True)
+class NotebookCode:
+    """The statements of a notebook's code cells, and the cells that no Python could be read from."""
+
+    statements: tuple[Statement, ...]
+    unreadable: tuple[tuple[PlainCell, SyntaxError], ...]
+
+
+def notebook_code(cells: Sequence[PlainCell], file: str) -> NotebookCode:
+    """The statements of all code cells but those left out of grading, in the notebook's order.
+
+    Parameters
+    ----------
+    cells : sequence of PlainCell
+        The notebook's cells.
+    file : str
+        What tracebacks call the notebook; each cell's name is put behind it.
+    """
+    statements, unreadable, flags = list[Statement](), list[tuple[PlainCell, SyntaxError]](), 0
+    for position, cell in enumerate(cells):
+        if cell.cell_type != "code" or cell.is_left_out:
+            continue
+        try:
+            nodes = parsed(as_python(cell.source)).body
+            for node in nodes:
+                flags |= _future_flags(node)  # they hold for all that a kernel runs later
+            codes = [compiled(node, f"{file}#{cell.label}", flags) for node in nodes]
+        except SyntaxError as error:
+            unreadable.append((cell, error))
+            continue
+        statements += [
+            _statement(cell, position, node, code) for node, code in zip(nodes, codes, strict=True)
+        ]
+    return NotebookCode(tuple(statements), tuple(unreadable))
+
+
+def needed_statements(statements: Sequence[Statement], names: Collection[str], until: int) -> set[Statement]:
+    """The statements that these names depend on, directly or through others.
+
+    Parameters
+    ----------
+    statements : sequence of Statement
+        The notebook's.
+    names : collection of str
+        The names of answers.
+    until : int
+        The position of the cell at which the answers are called: what a later cell binds again is not what
+        they see. A name that only later cells bind is taken from there.
+    """
+    bound = {name for each in statements if each.position <= until for name in each.binds}
+    modules = {name for each in statements if each.is_import for name in each.binds}
+    wanted, needed, before = set(names), set[Statement](), -1
+    while before != len(needed):
+        before = len(needed)
+        for each in statements:
+            if each not in needed and _is_needed(each, wanted, bound, modules, until):
+                needed.add(each)
+                wanted |= each.reads
+    return needed
+
+
+def _is_needed(
+    statement: Statement, wanted: set[str], bound: set[str], modules: set[str], until: int
+) -> bool:
+    is_earlier = statement.position <= until
+    if wanted & (statement.binds if is_earlier else statement.binds - bound):
+        return True
+    changed = statement.changes & wanted if is_earlier else frozenset[str]()
+    if changed - modules:
+        return True
+    # Of a module's functions those that set it up, `np.random.seed(0)`: not all that is drawn or trained.
+    if changed and statement.reads <= wanted | _BUILTINS:
+        return True
+    return statement.imports_all and is_earlier
+
+
+def _statement(cell: PlainCell, position: int, node: ast.stmt, code: CodeType) -> Statement:
+    reads, binds = set[str](), set[str]()
+    for name, is_read in _names(code):
+        (reads if is_read else binds).add(name)
+    is_import = isinstance(node, (ast.Import, ast.ImportFrom))
+    imports_all = isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
+    changes = frozenset(_changed(node))
+    return Statement(
+        cell, position, code, frozenset(reads), frozenset(binds), changes, is_import, imports_all
+    )
+
+
+def _names(code: CodeType, is_top: bool = True) -> Iterator[tuple[str, bool]]:
+    """The global names in a statement's code, with whether each is read."""
+    for instruction in dis.get_instructions(code):
+        verb, _, kind = instruction.opname.partition("_")
+        if kind.startswith("GLOBAL") or (kind.startswith("NAME") and (is_top or verb == "LOAD")):
+            yield instruction.argval, verb == "LOAD"
+        elif kind in ("CLASSDEREF", "FROM_DICT_OR_GLOBALS"):
+            yield instruction.argval, True
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant, is_top=False)
+
+
+def _changed(node: ast.AST) -> Iterator[str]:
+    """The names whose values a statement changes without binding them, outside of definitions."""
+    if isinstance(node, _DEFINITIONS):
+        return
+    target: ast.AST | None = None
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        target = node.value.func
+    elif isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
+        target = node
+    if isinstance(target, (ast.Subscript, ast.Attribute)):
+        while isinstance(target, (ast.Subscript, ast.Attribute, ast.Call)):
+            target = target.func if isinstance(target, ast.Call) else target.value
+        if isinstance(target, ast.Name):
+            yield target.id
+    for child in ast.iter_child_nodes(node):
+        yield from _changed(child)
+
+
+def _future_flags(node: ast.stmt) -> int:
+    if not isinstance(node, ast.ImportFrom) or node.module != "__future__":
+        return 0
+    features = (getattr(__future__, alias.name, None) for alias in node.names)
+    return sum(feature.compiler_flag for feature in features if feature is not None)

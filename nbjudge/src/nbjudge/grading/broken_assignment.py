@@ -20,8 +20,7 @@ from nbjudge.errors import BrokenAssignmentError, SandboxError
 from nbjudge.grading.grade import grade
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.plain_text import plain_line
-from nbjudge.record.graded_cell import read_cell_status
-from nbjudge.record.schema import Status
+from nbjudge.record.graded_cell import Status, read_cell_status
 from nbjudge.submission.files import copy_plain_files
 
 MAY_FAIL = "raises-exception"  # Jupyter's tag for a cell that shows an error on purpose

@@ -15,13 +15,12 @@ from nbjudge.course.loading import in_folder
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.kernel.client import KernelClient, Outcome, open_kernel
-from nbjudge.kernel.costs import Costs
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.replies import Answer, CallAnswer, Reply
+from nbjudge.kernel.timing import Costs
 from nbjudge.probe.watching import Watch
-from nbjudge.record.graded_cell import write_cell_status, write_verdict
+from nbjudge.record.graded_cell import Status, write_cell_status, write_verdict
 from nbjudge.record.graded_notebook import read_record, write_record
-from nbjudge.record.schema import Status
 
 LEFT_OUT = "(Not run for grading: no answer depends on this cell.)\n"
 CELL_STATUSES: dict[Outcome, Status] = {

@@ -18,7 +18,7 @@ from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.replies import Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch
-from nbjudge.record.verdict_text import as_html, as_text
+from nbjudge.record.graded_cell import as_html, as_text
 
 
 class Points(float):

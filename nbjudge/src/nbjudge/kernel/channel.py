@@ -1,7 +1,8 @@
 """The grader's end of the channel to a kernel's relay: one command, one reply, within a deadline.
 
-The relay (`sandbox.inside.relay`) reads what the kernel sends, in a process of its own. The grader reads only
-what the relay made of it, and never waits longer than a deadline allows.
+The relay (`sandbox.inside.relay`) reads what the kernel sends, in a process of its own. A command is sent to
+it as JSON and answered by one reply; a `Flood` may come before it. A message of another form is an error of
+the channel. The grader never waits longer than a deadline allows.
 """
 
 from __future__ import annotations
@@ -10,18 +11,86 @@ import select
 import signal
 import socket
 from collections import Counter
-from typing import Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from nbjudge.framing import FrameBuffer, to_frame
-from nbjudge.kernel.deadlines import Deadline, WallClockDeadline, poll_interval
-from nbjudge.kernel.messages import Command, Flood, Reply, Stop
+from nbjudge.kernel.timing import Deadline, WallClockDeadline, poll_interval
 
 INTERRUPT_TIMEOUT = 3.0  # seconds in which an interrupted kernel must reply
 STOP_TIMEOUT = 1.0  # seconds in which the relay must hand over what has arrived
 LARGEST_FRAME = 160 * 2**20  # bytes
 PIECE = 2**20  # bytes that are sent or received at a time
+
+
+class Command(msgspec.Struct, tag_field="command", tag=str.lower, frozen=True):
+    """What the relay is to do."""
+
+
+class Connect(Command, frozen=True):
+    """Wait until the kernel answers and its output arrives; answered by `Ready`."""
+
+
+class Execute(Command, frozen=True):
+    """Run a cell that may show `output_left` more bytes of `output_limit`; answered by `CellReply`.
+
+    The expression `then` is evaluated afterwards, unless the cell ends with an error.
+    """
+
+    source: str
+    output_left: int
+    output_limit: int
+    then: str = ""
+
+
+class Evaluate(Command, frozen=True):
+    """Evaluate an expression; answered by `Evaluation`."""
+
+    expression: str
+
+
+class Stop(Command, frozen=True):
+    """End the current command with what has arrived so far."""
+
+
+class Flood(msgspec.Struct, tag_field="type", tag="flood", frozen=True):
+    """A cell shows more than it may; `repeated` if it goes on after it was interrupted."""
+
+    repeated: bool
+
+
+class Ready(msgspec.Struct, tag_field="type", tag="ready", frozen=True):
+    """The kernel answers."""
+
+
+class ExecuteReply(msgspec.Struct, frozen=True):
+    """What the kernel itself said about a cell."""
+
+    failed: bool
+    count: int | None
+    ename: str
+    evalue: str
+    exits: bool  # the cell called `exit()`, which takes effect after the reply
+
+
+class CellReply(msgspec.Struct, tag_field="type", tag="cell", frozen=True):
+    """What became of a cell; `reply` is None if the kernel did not answer."""
+
+    outputs: list[dict[str, Any]] = []
+    output_left: int | None = None
+    was_cut: bool = False
+    reply: ExecuteReply | None = None
+
+
+class Evaluation(msgspec.Struct, tag_field="type", tag="evaluation", frozen=True):
+    """The printed value of an expression in `text`, or the reason why there is none."""
+
+    status: Literal["ok", "stopped", "unreadable"]
+    text: str = ""
+
+
+Reply: TypeAlias = Ready | CellReply | Evaluation
 R = TypeVar("R", bound=Reply)
 
 
@@ -165,3 +234,8 @@ class Channel:
             return None if frame is None else msgspec.json.decode(frame, type=reply_type | Flood)
         except (ValueError, msgspec.DecodeError, RecursionError) as error:
             raise ChannelError(f"the relay sent what is not a message: {error}") from error
+
+
+def without_surrogates(text: str) -> str:
+    """Return the text in a form that UTF-8 can hold."""
+    return text.encode("utf-8", "replace").decode()

@@ -19,12 +19,21 @@ from nbformat import NotebookNode
 from nbjudge.cell_metadata import is_written_by_student
 from nbjudge.errors import SandboxError
 from nbjudge.kernel import requests
-from nbjudge.kernel.channel import Channel, KernelDiedError, KernelProcess, R
-from nbjudge.kernel.costs import Costs
-from nbjudge.kernel.deadlines import Deadline, TimeBudget, WallClockDeadline, read_cpu_time
-from nbjudge.kernel.messages import CellReply, Command, Evaluate, Evaluation, Execute, without_surrogates
+from nbjudge.kernel.channel import (
+    CellReply,
+    Channel,
+    Command,
+    Evaluate,
+    Evaluation,
+    Execute,
+    KernelDiedError,
+    KernelProcess,
+    R,
+    without_surrogates,
+)
 from nbjudge.kernel.process import KernelEnvironment, start_process
 from nbjudge.kernel.replies import Answer, Reply, read_reply
+from nbjudge.kernel.timing import Costs, Deadline, TimeBudget, WallClockDeadline, read_cpu_time
 from nbjudge.probe.names import REMEMBER
 from nbjudge.probe.watching import Watch
 

@@ -19,9 +19,8 @@ from jupyter_client.manager import KernelManager
 
 from nbjudge.errors import SandboxError
 from nbjudge.framing import to_frame
-from nbjudge.kernel.channel import Channel, ChannelError, KernelProcess
-from nbjudge.kernel.deadlines import WallClockDeadline
-from nbjudge.kernel.messages import Connect, Ready
+from nbjudge.kernel.channel import Channel, ChannelError, Connect, KernelProcess, Ready
+from nbjudge.kernel.timing import WallClockDeadline
 from nbjudge.sandbox.fork_server_client import current_fork_server
 from nbjudge.settings import Limits
 

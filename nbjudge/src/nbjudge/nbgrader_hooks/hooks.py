@@ -16,9 +16,8 @@ from typing import Any
 from nbgrader.converters.base import NbGraderException
 
 from nbjudge.course.course import Assignment
-from nbjudge.course.folders import folders_of
-from nbjudge.course.generated import not_generated_reason
-from nbjudge.course.student_ids import invalid_id_reason
+from nbjudge.course.folders import folders_of, invalid_id_reason
+from nbjudge.course.gradebook import not_generated_reason
 from nbjudge.errors import CourseError, GradingStoppedError
 from nbjudge.nbgrader_hooks.nbgrader_course import (
     autograded_folder,

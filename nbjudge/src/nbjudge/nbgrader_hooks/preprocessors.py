@@ -18,8 +18,7 @@ from nbjudge.course.course import Assignment
 from nbjudge.course.notebooks import read_notebook
 from nbjudge.errors import GradingImpossibleError, GradingStoppedError
 from nbjudge.grading.grade import grade_without_running
-from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json, run_job
-from nbjudge.grading.seeds import submission_seed
+from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json, run_job, submission_seed
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.nbgrader_hooks.nbgrader_course import (
     assignment_of,
@@ -31,8 +30,8 @@ from nbjudge.nbgrader_hooks.preconditions import JudgingSettings
 from nbjudge.nbgrader_hooks.storage import GRADES_ARE_KEPT
 from nbjudge.overrides.decisions import apply_regrades
 from nbjudge.plain_text import as_html
-from nbjudge.record.graded_notebook import read_record, write_record
-from nbjudge.record.schema import NotebookRecord, Status
+from nbjudge.record.graded_cell import Status
+from nbjudge.record.graded_notebook import NotebookRecord, read_record, write_record
 from nbjudge.submission.files import TIMESTAMP_FILE, copy_plain_files, plain_file_names, write_replacing
 from nbjudge.submission.folder import EXCHANGE_SECRET, HandedIn, files_within
 from nbjudge.submission.merge import has_cell_ids, merge_submission

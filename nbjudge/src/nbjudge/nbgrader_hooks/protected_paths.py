@@ -10,7 +10,7 @@ from traitlets.config import Config
 
 from nbjudge.course.configuration import config_folders, read_config
 from nbjudge.course.folders import folders_of
-from nbjudge.course.gradebook_url import sqlite_file
+from nbjudge.course.gradebook import sqlite_file
 
 
 def protected_paths(coursedir: Any, config: Config) -> list[tuple[str, Path]]:

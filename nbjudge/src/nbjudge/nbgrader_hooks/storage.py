@@ -14,7 +14,7 @@ from nbconvert.writers.files import FilesWriter
 from sqlalchemy.exc import OperationalError
 
 from nbjudge.course.folders import folders_of
-from nbjudge.course.gradebook_url import sqlite_file, unreachable_reason
+from nbjudge.course.gradebook import sqlite_file, unreachable_reason
 from nbjudge.errors import GradingStoppedError
 
 LEAST_FREE_BYTES = 32 * 2**20  # bytes that must be free before a submission is graded

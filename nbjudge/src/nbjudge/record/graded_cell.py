@@ -1,28 +1,151 @@
 """The record of an exercise in its graded cell: written once the kernel has ended, and read from there.
 
-nbgrader reads a graded cell's outputs in order: an error or anything on stderr is 0, the first
-result that parses as a number is the points. So whatever the student's own run left there is
-turned into plain output first, and the verdict is the only result. The data is in the
-metadata of the cell, which come from the assignment; a kernel has no way to them.
+nbgrader reads a graded cell's outputs in order: an error or anything on stderr is 0, the first result that
+parses as a number is the points. So what the student's own run left there is turned into plain output first,
+and the verdict is the only result. The data is in the metadata of the cell (`nbjudge.cell_metadata`), which a
+kernel cannot reach. Reading accepts whatever another program or a student may have written there.
 """
 
 from __future__ import annotations
 
+import html
+import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from nbjudge.cell_metadata import own_metadata, update_own_metadata
-from nbjudge.judge.verdict import Regrade, Verdict
-from nbjudge.plain_text import without_terminal_codes
-from nbjudge.record.schema import ExerciseRecord, Status, read_status
-from nbjudge.record.verdict_text import as_html
+from nbjudge.judge.verdict import Finding, GroupVerdict, Regrade, Verdict
+from nbjudge.plain_text import sentence_as_html, without_terminal_codes
 from nbjudge.sandbox.inside.cut_outputs import SHOWABLE, text
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
+VERSION = 2  # of the record's format
+CELL = '<td style="padding: 0.1em 1em 0.1em 0; text-align: left">'
+# Dollars and backslashes of a student's are no formulas, nor what formulas can be made to do.
+FRAME = '<div class="mathjax_ignore tex2jax_ignore">'
 _EXERCISE, _STATUS = "verdict", "status"
+
+
+class Status(StrEnum):
+    """What happened to a notebook, a cell or an exercise."""
+
+    COMPLETED = "completed"
+    TIMED_OUT = "timed_out"  # a cell or an answer exceeded its time limit
+    KERNEL_DIED = "kernel_died"  # a cell or an answer ended its kernel, or exceeded another limit
+    NOT_REACHED = "not_reached"  # the notebook's time was used up before this cell
+    NOT_RUN = "not_run"  # no cell could be run; `reason` says why
+    UNFINISHED = "unfinished"  # the grades are not in the gradebook yet
+
+
+STOPPED = frozenset({Status.TIMED_OUT, Status.KERNEL_DIED, Status.NOT_REACHED})  # not run to the end
+
+
+def read_status(value: Any) -> Status | None:
+    """The status with this code; None for any other value."""
+    return Status(value) if isinstance(value, str) and value in set(Status) else None
+
+
+@dataclass(frozen=True)
+class ExerciseRecord:
+    """The verdict on one exercise, and the status of the calls of its answer."""
+
+    verdict: Verdict
+    status: Status = Status.COMPLETED
+
+    def as_data(self) -> dict[str, Any]:
+        """The record as JSON data for the metadata of the graded cell, with the points for other programs."""
+        points = {"points": self.verdict.points, "max_points": self.verdict.max_points}
+        return asdict(self.verdict) | points | {"status": self.status.value, "version": VERSION}
+
+    @classmethod
+    def from_data(cls, data: Any) -> ExerciseRecord:
+        """Read a record. Raises ValueError if `data` is not the record of an exercise."""
+        try:
+            return cls(_verdict(data), read_status(data.get("status")) or Status.COMPLETED)
+        except (LookupError, TypeError, AttributeError, OverflowError) as error:
+            raise ValueError(f"not a record of an exercise: {error}") from error
+
+
+def _verdict(data: Mapping[str, Any]) -> Verdict:
+    return Verdict(
+        exercise=_text(data["exercise"]),
+        seed=int(data["seed"]),
+        groups=tuple(
+            GroupVerdict(
+                _text(group["name"]), _points(group["points"]), group["agrees"] is True, _text(group["note"])
+            )
+            for group in data["groups"]
+        ),
+        findings=tuple(
+            Finding(
+                _text(finding["sentence"]),
+                None if finding["mistake"] is None else _text(finding["mistake"]),
+                _text(finding["evidence"]),
+            )
+            for finding in data["findings"]
+        ),
+        regrade=_regrade(data.get("regrade")),
+    )
+
+
+def _regrade(data: Any) -> Regrade | None:
+    if data is None:
+        return None
+    return Regrade(_points(data["points"]), _text(data["reason"]), _text(data["day"]))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
+
+
+def _points(value: Any) -> float:
+    if not math.isfinite(value) or value < 0:
+        raise ValueError("not a number of points")
+    return float(value)
+
+
+def as_html(verdict: Verdict) -> str:
+    """The verdict as a student reads it: points, what is wrong, which groups agree."""
+    rows = "".join(
+        f"<tr>{CELL}{'✓' if group.agrees else '✗'}</td>{CELL}{html.escape(_with_note(group))}</td>"
+        f"{CELL}{group.points if group.agrees else 0:g} of {group.points:g}</td></tr>"
+        for group in verdict.groups
+    )
+    findings = "".join(_finding(finding) for finding in verdict.findings)
+    if verdict.regrade is not None:
+        judged = f"The judge gave {verdict.judged_points:g}, and said:" if findings else ""
+        findings = f"{_finding(Finding(verdict.message, evidence=judged))}{findings}"
+    findings = findings or f"<p>{verdict.message}</p>"
+    points = f"{verdict.points:g} of {verdict.max_points:g} points"
+    return f"{FRAME}<h4>{html.escape(verdict.exercise)}: {points}</h4>{findings}<table>{rows}</table></div>"
+
+
+def as_text(verdict: Verdict) -> str:
+    """The verdict in plain text."""
+    lines = [f"{verdict.exercise}: {verdict.points:g} of {verdict.max_points:g} points"]
+    lines += [f"  {verdict.message}"] if verdict.regrade is not None else []
+    lines += [f"  {finding.sentence} {finding.evidence}".rstrip() for finding in verdict.findings]
+    lines += [f"  {_outcome(group)}: {_with_note(group)}" for group in verdict.groups]
+    return "\n".join(lines)
+
+
+def _outcome(group: GroupVerdict) -> str:
+    return "agrees" if group.agrees else "does not count yet" if group.note else "differs"
+
+
+def _with_note(group: GroupVerdict) -> str:
+    return f"{group.name} ({group.note})" if group.note else group.name
+
+
+def _finding(finding: Finding) -> str:
+    evidence = f"<br><small>{sentence_as_html(finding.evidence)}</small>" if finding.evidence else ""
+    return f"<p><strong>{sentence_as_html(finding.sentence)}</strong>{evidence}</p>"
 
 
 def write_verdict(cell: NotebookNode, verdict: Verdict, status: Status = Status.COMPLETED) -> None:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbjudge.cell_metadata import is_added, nbgrader_metadata, own_metadata, update_own_metadata
 from nbjudge.judge.verdict import Verdict
-from nbjudge.record.graded_cell import read_cell_status, read_exercise
-from nbjudge.record.schema import ExerciseRecord, NotebookRecord, Status
+from nbjudge.record.graded_cell import (
+    VERSION,
+    ExerciseRecord,
+    Status,
+    read_cell_status,
+    read_exercise,
+    read_status,
+)
 from nbjudge.submission.files import Folder
 from nbjudge.submission.folder import read_handed_in
 
@@ -22,6 +29,50 @@ if TYPE_CHECKING:
 
 TAIL = 2**14  # bytes at the end of a file in which the notebook's metadata are expected
 BEHIND_THE_CELLS = b'\n "metadata": {'  # the metadata of cells are indented further
+
+
+@dataclass(frozen=True)
+class NotebookRecord:
+    """The result of grading a whole notebook.
+
+    Attributes
+    ----------
+    status
+        What happened to the notebook.
+    reason
+        Why no cell could be run; empty otherwise.
+    note
+        What was unusual about the submission, for the student.
+    seconds
+        How long grading took; None if it was not measured.
+    digest
+        The digest of the submission that was graded.
+    remark
+        A warning for the person who grades.
+    """
+
+    status: Status = Status.COMPLETED
+    reason: str = ""
+    note: str = ""
+    seconds: float | None = None
+    digest: str = ""
+    remark: str = ""
+
+    def as_data(self) -> dict[str, Any]:
+        """The record as JSON data for the metadata of the notebook."""
+        return asdict(self) | {"status": self.status.value, "version": VERSION}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> NotebookRecord:
+        """Read a record; entries that cannot be read get their defaults."""
+        return cls(
+            read_status(data.get("status")) or Status.COMPLETED,
+            str(data.get("reason") or ""),
+            str(data.get("note") or ""),
+            _read_seconds(data.get("seconds")),
+            str(data.get("digest") or ""),
+            str(data.get("remark") or ""),
+        )
 
 
 @dataclass(frozen=True)
@@ -187,6 +238,10 @@ def _cell(cell: dict[str, Any]) -> GradedCell:
         errors=errors,
         exercise=read_exercise(cell),
     )
+
+
+def _read_seconds(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and 0 <= value < math.inf else None
 
 
 def _read_record_only(notebook: Path) -> NotebookRecord | None:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import track
 
 from nbjudge.course.folders import CourseFolders
-from nbjudge.course.gradebook_url import course_id, existing_gradebook_url
+from nbjudge.course.gradebook import course_id, existing_gradebook_url
 from nbjudge.errors import CourseError
 from nbjudge.judge.verdict import Verdict
 from nbjudge.report.gradebook import Entry, Grade, Key, read_gradebook

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.plain_text import plain_line
+from nbjudge.record.graded_cell import STOPPED, Status
 from nbjudge.record.graded_notebook import GradedCell, GradedNotebook, read_graded
-from nbjudge.record.schema import STOPPED, Status
 
 LONGEST_TEXT = 300  # characters of what a student's code said
 IN_WORDS = {

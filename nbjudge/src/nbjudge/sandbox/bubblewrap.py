@@ -1,17 +1,22 @@
-"""The command line of bubblewrap: what the fork server and its kernels can see and do."""
+"""The command line of bubblewrap: what the fork server and its kernels can see and do.
+
+Of the course's own modules, only those that the course names are exposed; a new one is hidden. nbjudge is
+always hidden, wherever it is installed.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 from nbjudge import framing
-from nbjudge.sandbox.exposed_modules import exposed_modules, hidden_modules, import_folders
+from nbjudge.errors import CourseError
 from nbjudge.sandbox.exposed_paths import INTERPRETER, exposed_paths, links_to_the_interpreter
 from nbjudge.sandbox.inside import system_calls
 
@@ -51,6 +56,11 @@ NOT_PERMITTED = (
     "bubblewrap is installed but may not start here ({reason}): allow user namespaces "
     "(sysctl -w user.max_user_namespaces=15000; on Ubuntu also "
     "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; in a container, run it with them allowed)."
+)
+GRADER = Path(__file__).parents[1]
+NOT_FOUND = (
+    "c.RunAndJudge.helpers names the module {name!r}, which this Python cannot find: install it, "
+    "or take its name out of nbgrader_config.py."
 )
 
 
@@ -137,3 +147,70 @@ def _expose(place: Path) -> list[str]:
 def _hide(place: Path) -> list[str]:
     """Put an empty folder or file in its place."""
     return ["--tmpfs", str(place)] if place.is_dir() else ["--ro-bind", "/dev/null", str(place)]
+
+
+def exposed_modules(helpers: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
+    """Return the files and folders of the named modules that are outside of the `exposed` folders.
+
+    Raises CourseError if there is no such module.
+    """
+    return [place for place in sorted(set(_places(helpers))) if not any(map(place.is_relative_to, exposed))]
+
+
+def hidden_modules(helpers: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
+    """Return what must be hidden in the `exposed` folders: the rest of those packages, and nbjudge.
+
+    A folder that is exposed under several names is returned under each of them.
+    """
+    named = set(_places(helpers))
+    packages = {place.parent for place in named if (place.parent / "__init__.py") in named}
+    unnamed = [
+        entry
+        for package in packages
+        for entry in package.iterdir()
+        if not any(place.is_relative_to(entry) for place in named)
+    ]
+    return sorted(_under_all_names([*unnamed, GRADER], exposed))
+
+
+def import_folders(helpers: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
+    """Return the folders from which the sandbox's Python must import the named modules.
+
+    Without them, Python would look for an installed copy of the package, which is not exposed.
+    """
+    folders = {_import_folder(name) for name in helpers}
+    return [folder for folder in sorted(folders) if not any(map(folder.is_relative_to, exposed))]
+
+
+def _import_folder(name: str) -> Path:
+    first = Path(_found(name.partition(".")[0]))
+    return first.parents[1] if first.name == "__init__.py" else first.parent
+
+
+def _places(helpers: Sequence[str]) -> Iterator[Path]:
+    """The file of each module (of a package, its folder), and `__init__.py` of the packages around it."""
+    for name in helpers:
+        *around, _ = name.split(".")
+        for depth in range(len(around)):
+            yield Path(_found(".".join(around[: depth + 1])))
+        found = Path(_found(name))
+        # A package that is named itself is exposed completely.
+        yield found.parent if found.name == "__init__.py" else found
+
+
+def _found(name: str) -> str:
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None or spec.origin is None:
+        raise CourseError(NOT_FOUND.format(name=name))
+    return spec.origin
+
+
+def _under_all_names(places: Iterable[Path], exposed: Sequence[Path]) -> Iterator[Path]:
+    for place in places:
+        real = place.resolve()
+        for folder in exposed:
+            if real.is_relative_to(folder.resolve()):
+                yield folder / real.relative_to(folder.resolve())

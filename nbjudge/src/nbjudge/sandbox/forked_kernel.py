@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import secrets
 import select
 import shutil
 import signal
 import socket
 import struct
+import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from nbjudge.errors import SandboxError
 from nbjudge.sandbox.bubblewrap import HOME
-from nbjudge.sandbox.processor import claimed_processor
 
 END_TIMEOUT = 5  # seconds in which a kernel ends, and its supervisor reports it
 WORK_FOLDER = f"{HOME}/work"
@@ -30,6 +32,7 @@ ALL_SOCKETS = "/run/sockets"  # where its relay finds the sockets of all kernels
 CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 LONGEST_REPORT = 4096  # bytes
 _CREDENTIALS = 2  # SCM_CREDENTIALS, which Python 3.11 does not name
+ANY = "any"
 
 
 @dataclass
@@ -166,3 +169,30 @@ def _sender(ancillary: list[tuple[int, int, bytes]]) -> int:
             pid: int = struct.unpack("iii", data[:12])[0]
             return pid
     raise SandboxError("this system does not say which process a kernel is")
+
+
+def claimed_processor() -> str:
+    """Return the number of the processor that this process claims for its kernels; `ANY` if none is free.
+
+    A claim is the name of a socket, which the system frees when the process ends.
+    """
+    return _claim(os.getpid())
+
+
+@cache
+def _claim(process: int) -> str:
+    """Claim a processor once per process, also in a fork of one that has a claim."""
+    if sys.platform != "linux":
+        return ANY
+    processors = list(os.sched_getaffinity(0))
+    random.shuffle(processors)  # graders in other containers do not see these claims
+    for processor in processors:
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0nbjudge-processor-{os.getuid()}-{processor}")
+        except OSError:  # claimed by another process
+            claim.close()
+        else:
+            claim.detach()  # it stays open as long as this process lives
+            return str(processor)
+    return ANY

@@ -23,8 +23,7 @@ from nbjudge.cell_metadata import LEFT_OUT_TAG, nbgrader_metadata
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder, without_windows
-from nbjudge.course.notebooks import cell_label, read_notebook
-from nbjudge.course.python_cells import as_python, kernel_names
+from nbjudge.course.notebooks import as_python, cell_label, kernel_names, read_notebook
 from nbjudge.errors import CourseError
 from nbjudge.grading.broken_assignment import MAY_FAIL
 from nbjudge.try_checks.trial import Kind, answers_of_exercise

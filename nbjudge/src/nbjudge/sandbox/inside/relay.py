@@ -2,7 +2,7 @@
 
 The relay runs outside the kernel's namespaces and outside the grader's process. Its memory is limited: if
 student code floods, blocks or crashes it, only that kernel is lost. It decides nothing and enforces no
-timeout. The grader does both, and reads nothing from a kernel. Their messages: `nbjudge.kernel.messages`.
+timeout. The grader does both, and reads nothing from a kernel. Their messages: `nbjudge.kernel.channel`.
 """
 
 import json

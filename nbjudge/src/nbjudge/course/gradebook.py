@@ -1,0 +1,147 @@
+"""Where a course's gradebook is, and whether it has an assignment's cells.
+
+It is a SQLite file of the course's own, or the database that `db_url` names. nbgrader can record grades only
+for cells that the gradebook has.
+"""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+from nbgrader.coursedir import CourseDirectory
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError, ProgrammingError
+from traitlets.config import Config
+
+from nbjudge.course.configuration import read_config
+from nbjudge.course.folders import CourseFolders
+from nbjudge.errors import CourseError
+from nbjudge.settings import GradingSettings
+
+NOT_GENERATED = (
+    "The gradebook does not have {what} yet: run `{command}`, which makes the release and enters the graded "
+    "cells into the gradebook."
+)
+NO_FILE = " There is no gradebook {file}."
+UNREADABLE = "The gradebook {url!r} cannot be read ({error}): check c.CourseDirectory.db_url."
+NOTEBOOKS = (
+    "SELECT notebook.name FROM notebook JOIN assignment ON notebook.assignment_id = assignment.id "
+    "WHERE assignment.name = :assignment"
+)
+
+
+def gradebook_url(root: Path, config: Config | None = None) -> str:
+    """What nbgrader would open in this course, with this configuration or that of its files.
+
+    Raises CourseError where it cannot be reached.
+    """
+    url: str = _course_directory(root, config).db_url
+    reason = unreachable_reason(url)
+    if reason is not None:
+        raise CourseError(reason)
+    file = sqlite_file(url)
+    # nbgrader's commands run in the course's folder, and a file may be named from there.
+    return url if file is None else f"sqlite:///{root / file}"
+
+
+def existing_gradebook_url(root: Path) -> str:
+    """The same, and a CourseError where it is a file that is not there: looking would make an empty one."""
+    url = gradebook_url(root)
+    file = sqlite_file(url)
+    if file is not None and not file.is_file():
+        raise CourseError(f"There is no gradebook {file}: grade the class first.")
+    return url
+
+
+def course_id(root: Path) -> str:
+    """The id under which a gradebook has this course; empty where the configuration gives none."""
+    return str(_course_directory(root).course_id)
+
+
+def sqlite_file(url: str) -> Path | None:
+    """The file of a SQLite database; None of any other."""
+    parsed = make_url(url)
+    return Path(parsed.database) if parsed.get_backend_name() == "sqlite" and parsed.database else None
+
+
+def unreachable_reason(url: str) -> str | None:
+    """Why a database server gives no gradebook, in a sentence; None if it does, and of a file."""
+    try:
+        if sqlite_file(url) is not None:
+            return None
+        engine = create_engine(url)
+        engine.connect().close()
+        engine.dispose()
+    except ArgumentError as error:
+        return f"c.CourseDirectory.db_url in nbgrader_config.py is no address of a database ({error})."
+    except ImportError as error:
+        return (
+            f"The gradebook's database needs a package that is not installed ({error}): for PostgreSQL, "
+            "pip install 'nbjudge[postgresql]'."
+        )
+    except DBAPIError as error:
+        reason = " ".join(str(error.orig).split())
+        return f"The gradebook at {make_url(url)!r} cannot be reached: {reason}"
+    return None
+
+
+def _course_directory(root: Path, config: Config | None = None) -> CourseDirectory:
+    config = read_config(root) if config is None else copy.deepcopy(config)
+    config.CourseDirectory.root = str(root)
+    return CourseDirectory(config=config)
+
+
+def not_generated_reason(folders: CourseFolders, assignment: str, config: Any = None) -> str | None:
+    """Why an assignment cannot be graded: its notebooks are not in the gradebook.
+
+    Parameters
+    ----------
+    folders : CourseFolders
+        The course's.
+    assignment : str
+        The name of an assignment that has source notebooks.
+    config : traitlets.config.Config, optional
+        The course's configuration; read from its files by default.
+
+    Returns
+    -------
+    str or None
+        A sentence with the command to run, `c.RunAndJudge.build_command`; None if all notebooks are there.
+
+    Raises
+    ------
+    CourseError
+        If the gradebook's database cannot be reached or read.
+    """
+    config = read_config(folders.root) if config is None else config
+    url = gradebook_url(folders.root, config)
+    file = sqlite_file(url)
+    is_missing = file is not None and not file.is_file()
+    entered = set() if is_missing else _notebooks_in(url, assignment)  # to look would make an empty one
+    missing = [
+        name
+        for name in (file.removesuffix(".ipynb") for file in folders.notebook_names(assignment))
+        if name not in entered
+    ]
+    if not missing:
+        return None
+    what = f"the assignment {assignment!r}" if not entered else f"{assignment}/{missing[0]}"
+    command = GradingSettings(config=config).build_command
+    reason = NOT_GENERATED.format(what=what, command=command.format(assignment=assignment))
+    return reason + (NO_FILE.format(file=file) if is_missing else "")
+
+
+def _notebooks_in(url: str, assignment: str) -> set[str]:
+    engine = create_engine(url)
+    try:
+        with engine.connect() as connection:
+            return {name for (name,) in connection.execute(text(NOTEBOOKS), {"assignment": assignment})}
+    except (OperationalError, ProgrammingError):  # a new database has no tables
+        return set()
+    except DBAPIError as error:
+        raise CourseError(UNREADABLE.format(url=make_url(url), error=error.orig)) from error
+    finally:
+        engine.dispose()
