@@ -35,6 +35,9 @@ def answer(work: Callable[[], str], seconds: float = SECONDS) -> Answered:
     Raises KeyboardInterrupt where the learner does that.
     """
     load_ahead()
+    import torch  # `load_ahead` has loaded it; a command that makes no call starts without it
+
+    gradients_on = torch.is_grad_enabled()
     threads, printed = set(threading.enumerate()), _Counter()
     result = Answered()
     quiet = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
@@ -45,6 +48,9 @@ def answer(work: Callable[[], str], seconds: float = SECONDS) -> Answered:
             if not clock.fired:
                 raise
             result.lost = "late"
+        finally:
+            # An interrupt can hit the end of a `with torch.no_grad()`, and the kernel would stay without.
+            torch.set_grad_enabled(gradients_on)
     if printed.count > CHATTY:
         result.notes.append(
             f"Your answer printed {printed.count:,} characters meanwhile; they are not shown."

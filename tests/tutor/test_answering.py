@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+import torch
 
 from attention_lab.tutor.answering import CHATTY, answer
 
@@ -32,6 +33,15 @@ def test_an_interrupt_that_comes_late_meets_no_one():
     for _ in range(30):
         answer(lambda: time.sleep(0.0095), seconds=0.01)
     time.sleep(0.05)  # where a KeyboardInterrupt would come up
+
+
+def test_gradients_are_on_again_after_an_interrupted_call():
+    def never_ends():
+        torch.set_grad_enabled(False)  # an interrupt in the exit of `torch.no_grad` leaves them off too
+        time.sleep(60)
+
+    assert answer(never_ends, seconds=0.3).lost == "late"
+    assert torch.is_grad_enabled()
 
 
 def test_the_learners_own_interrupt_is_theirs():
