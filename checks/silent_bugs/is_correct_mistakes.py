@@ -158,8 +158,8 @@ def exactly_equal(attention):
 
 
 @is_correct.mistake(
-    "Functions with wrong numbers pass as long as their weights sum to 1. That tests neither the scale "
-    "nor the mask nor the output: compare the numbers with those of the formula."
+    "Functions with wrong numbers pass. Properties such as weights that sum to 1 hold for many wrong "
+    "functions too: compare all numbers, of the weights and of the output, with those of the formula."
 )
 @caught
 def sums_only(attention):
