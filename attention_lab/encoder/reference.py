@@ -17,6 +17,8 @@ class ReferenceBlock(nn.Module):
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
         """x: (B, T, E)      mask: bool (B, 1, T), True = may attend      returns: (B, T, E)"""
+        if mask is not None and mask.dim() != 3:
+            raise ValueError(f"the mask must have shape (B, 1, T), not {tuple(mask.shape)}")
         hidden = None if mask is None else ~mask[:, 0]  # torch's padding mask means the opposite
         out: torch.Tensor = self.layer(x, src_key_padding_mask=hidden)
         return out

@@ -91,7 +91,9 @@ def test_load_block(answer):
     state = answer(weights, 1)
     assert list(weights) == names, "weights was changed"
     expected = sorted(f"{name}.{kind}" for name in BERT_NAMES for kind in ("weight", "bias"))
-    assert sorted(state) == expected, f"the state_dict should hold {expected}, not {sorted(state)}"
+    missing, unknown = sorted(set(expected) - set(state)), sorted(set(state) - set(expected))
+    assert not missing, f"missing from the state_dict: {missing}; not a name of the block: {unknown}"
+    assert not unknown, f"not a name of the block: {unknown}"
     for name, bert_name in BERT_NAMES.items():
         actual = {kind: state[f"{name}.{kind}"] for kind in ("weight", "bias")}
         same(
@@ -103,7 +105,8 @@ def test_load_block(answer):
             f"{name}: the dtype has changed"
         )
     del weights["encoder.layer.10.output.dense.bias"]
-    with TestCase().assertRaisesRegex(KeyError, "encoder.layer.10.output.dense.bias"):
+    without = "encoder.layer.10.output.dense.bias is missing from weights: raise a KeyError with this name"
+    with TestCase().assertRaisesRegex(KeyError, "encoder.layer.10.output.dense.bias", msg=without):
         answer(weights, 10)
     print("✓ a missing entry raises a KeyError with its full name")
 
