@@ -67,3 +67,5 @@ def test_masked_attention(answer):
     shares = torch.tensor([[1 / 4, 3 / 4, 0.0], [0.0, 0.0, 0.0]])
     by_hand = [[7.0, 3.0], [0.0, 0.0]]
     example("one key hidden, then all", answer, query, key, value, mask, gives=(by_hand, shares))
+    batch = query[None], key[None], value[None]  # one text: (1, T_q, d_k), (1, T_k, d_k), (1, T_k, d_v)
+    example("the same as a batch of one text", answer, *batch, mask, gives=([by_hand], shares[None]))
