@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +16,8 @@ import answers
 from answers import Answer
 from nbjudge.course.course import Assignment
 from torchcode_references import LICENCE, torchcode_reference
-from validation import Outcome, validate
+from validation import Comparison, Outcome, validate_right, validate_wrong
 from workers import WorkerError, run_in_child
-
-SAVED_EVERY = 100  # answers: a long build that is stopped leaves what it has
 
 
 def candidates(
@@ -56,11 +55,37 @@ def accept(answer: Answer, outcome: Outcome) -> Answer | None:
     raise ValueError(f"{answer.id} should be wrong and behaves like the reference.")
 
 
+def outcomes(
+    lesson: Assignment, found: list[Answer], options: argparse.Namespace
+) -> Iterator[tuple[Answer, Outcome]]:
+    """Validate the answers to one exercise, the right ones together."""
+    comparison = Comparison.of(lesson, found[0].exercise)
+    right = [each for each in found if each.is_right]
+    if right:
+        seconds = 600 + 20 * len(right) * options.seeds * comparison.seconds
+        arguments = (comparison, right, range(options.seeds), options.seconds)
+        yield from zip(right, run_in_child(validate_right, *arguments, seconds=seconds), strict=True)
+    for answer in found:
+        if not answer.is_right:
+            seeds = options.mutation_seeds if answer.kind == "mutation" else options.seeds
+            seconds = 20 + 10 * min(seeds, 20) * comparison.seconds
+            try:
+                yield answer, run_in_child(validate_wrong, comparison, answer, range(seeds), seconds=seconds)
+            except WorkerError as error:
+                yield answer, Outcome(f"no result: {error}")
+
+
 def main() -> None:
     """Build the file; exit with status 1 if an answer is not what its kind says."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--exercise", nargs="*", default=[], help="only these exercises (default: all)")
-    parser.add_argument("--seeds", type=int, default=200, help="seeds for right answers (default: 200)")
+    parser.add_argument("--seeds", type=int, default=200, help="most seeds for right answers (default: 200)")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=float("inf"),
+        help="of processor time, after which right answers meet no further seed (default: no limit)",
+    )
     parser.add_argument("--mutations", type=int, default=20, help="mutations per exercise (default: 20)")
     parser.add_argument("--mutation-seeds", type=int, default=20, help="seeds for mutations (default: 20)")
     parser.add_argument("--kind", help="only answers of this kind (default: all)")
@@ -69,34 +94,23 @@ def main() -> None:
     )
     parser.add_argument("--output", type=Path, default=answers.FILE)
     options = parser.parse_args()
-    lessons = answers.course().assignments.values()
-    todo = [
-        (lesson, each)
-        for lesson in lessons
-        for each in candidates(lesson, options.exercise, options.mutations, options.torchcode)
-        if options.kind in (None, each.kind)
-    ]
     valid, equivalent, problems = list[Answer](), list[Answer](), list[str]()
     removed = options.output.with_name(f"{options.output.stem}_equivalent.jsonl")
-    progress = tqdm(todo, unit="answer", disable=None)
-    for lesson, answer in progress:
-        lesson.reference_answer(answer.exercise)  # loaded once, before the fork
-        seeds = options.mutation_seeds if answer.kind == "mutation" else options.seeds
-        try:
-            outcome = run_in_child(validate, lesson, answer, range(seeds), seconds=60 + 10 * seeds)
-        except WorkerError as error:
-            outcome = Outcome(f"no result: {error}")
-        try:
-            accepted = accept(answer, outcome)
-        except ValueError as error:
-            problems.append(str(error))
-            continue
-        (equivalent if accepted is None else valid).append(accepted or answer)
-        if progress.n % SAVED_EVERY == 0:
-            answers.write_answers(valid, options.output)
-            answers.write_answers(equivalent, removed)
-    answers.write_answers(valid, options.output)
-    answers.write_answers(equivalent, removed)
+    todo: dict[str, tuple[Assignment, list[Answer]]] = {}
+    for lesson in answers.course().assignments.values():
+        for each in candidates(lesson, options.exercise, options.mutations, options.torchcode):
+            if options.kind in (None, each.kind):
+                todo.setdefault(each.exercise, (lesson, []))[1].append(each)
+    for lesson, found in tqdm(todo.values(), unit="exercise", disable=None):
+        for answer, outcome in outcomes(lesson, found, options):
+            try:
+                accepted = accept(answer, outcome)
+            except ValueError as error:
+                problems.append(str(error))
+                continue
+            (equivalent if accepted is None else valid).append(accepted or answer)
+        answers.write_answers(valid, options.output)  # a long build that is stopped leaves what it has
+        answers.write_answers(equivalent, removed)
     counts = Counter(each.kind for each in valid)
     print(json.dumps(counts), f"{len(equivalent)} equivalent mutations removed, written to {removed.name}")
     for problem in problems:

@@ -18,6 +18,7 @@ from answers import Answer
 
 # Texts and annotations decide no result; a mutated docstring is the same program.
 NOT_MUTATED = (cst.Annotation, cst.Decorator, cst.SimpleString, cst.FormattedString)
+Change = tuple[cst.CSTNode, cst.CSTNode, str]  # the node before and after, and the description
 
 
 def mutations_of(reference: Answer, count: int) -> list[Answer]:
@@ -37,26 +38,32 @@ def mutations_of(reference: Answer, count: int) -> list[Answer]:
     """
     module = cst.parse_module(reference.code)
     chance = random.Random(reference.exercise)
-    by_operator: dict[str, list[Answer]] = {}
-    for operator, code, change in _changes(module, reference.exercise):
-        digest = hashlib.sha256(code.encode()).hexdigest()[:8]
-        answer = replace(
-            reference,
-            id=f"{reference.exercise}/mutation/{digest}",
-            kind="mutation",
-            code=code,
-            sentence=change,
-        )
-        by_operator.setdefault(operator, []).append(answer)
-    for answers in by_operator.values():
-        chance.shuffle(answers)
-    turns = itertools.chain.from_iterable(itertools.zip_longest(*by_operator.values()))
-    different = {each.id: each for each in turns if each is not None and each.code != reference.code}
-    return list(itertools.islice(different.values(), count))
+    by_operator: dict[str, list[Change]] = {}
+    for operator, *change in _changes(module, reference.exercise):
+        by_operator.setdefault(operator, []).append(tuple(change))
+    for changes in by_operator.values():
+        chance.shuffle(changes)
+    different: dict[str, Answer] = {}
+    for change in itertools.chain.from_iterable(itertools.zip_longest(*by_operator.values())):
+        if len(different) == count:
+            break
+        if change is not None:  # replacing is slow: only what is chosen is replaced
+            before, after, description = change
+            code = module.deep_replace(before, after).code
+            answer = replace(
+                reference,
+                id=f"{reference.exercise}/mutation/{hashlib.sha256(code.encode()).hexdigest()[:8]}",
+                kind="mutation",
+                code=code,
+                sentence=description,
+            )
+            if code != reference.code:
+                different.setdefault(answer.id, answer)
+    return list(different.values())
 
 
-def _changes(module: cst.Module, name: str) -> Iterator[tuple[str, str, str]]:
-    """(operator, code, description) of every mutation of the definition called `name`."""
+def _changes(module: cst.Module, name: str) -> Iterator[tuple[str, cst.CSTNode, cst.CSTNode, str]]:
+    """(operator, node before, node after, description) of each change of the definition called `name`."""
     definition = next(
         each
         for each in reversed(module.body)
@@ -66,16 +73,16 @@ def _changes(module: cst.Module, name: str) -> Iterator[tuple[str, str, str]]:
         for kind, operator in mutation_operators:
             if isinstance(node, kind):
                 for changed in operator(node):
+                    before, after = (_short(module.code_for_node(each)) for each in (node, changed))
                     title = operator.__name__.removeprefix("operator_")
-                    yield title, *_result(module, node, changed)
+                    yield title, node, changed, f"{before} became {after}"
         if isinstance(node, cst.IndentedBlock):
             lines = [each for each in node.body if not isinstance(each, cst.FunctionDef)]
             for line in lines if len(node.body) > 1 else ():
                 body = [each for each in node.body if each is not line]
                 text = module.code_for_node(line.with_changes(leading_lines=[])).strip()
                 if not text.startswith(('"', "'")):
-                    changed = module.deep_replace(node, node.with_changes(body=body))
-                    yield "dropped_line", changed.code, f"Dropped: {_short(text)}"
+                    yield "dropped_line", node, node.with_changes(body=body), f"Dropped: {_short(text)}"
 
 
 def _nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -85,12 +92,6 @@ def _nodes(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     yield node
     for child in node.children:
         yield from _nodes(child)
-
-
-def _result(module: cst.Module, node: cst.CSTNode, changed: cst.CSTNode) -> tuple[str, str]:
-    """The mutated code, and what was changed to what."""
-    before, after = (_short(module.code_for_node(each)) for each in (node, changed))
-    return module.deep_replace(node, changed).code, f"{before} became {after}"
 
 
 def _short(text: str) -> str:

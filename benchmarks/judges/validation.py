@@ -8,6 +8,7 @@ because nbjudge cannot tell it apart.
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,13 +20,15 @@ from nbjudge.authoring.exercise import Exercise, Group
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder
 from nbjudge.errors import CourseError
-from nbjudge.judge.drawn_group import draw_group
+from nbjudge.judge.drawn_group import draw_group, draw_groups
 from nbjudge.judge.group_result import compare_group
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import CallAnswer, Reply, answers_of, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch
 
+# Which calls an answer makes is the same on every seed, and recording them takes most of the time.
+SEEDS_AS_A_WHOLE = 3
 # Further inputs for mutations: what becomes of each floating tensor among the arguments of a case.
 VARIANTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "0.01 times the floats": lambda tensor: tensor * 0.01,
@@ -65,62 +68,132 @@ def load(answer: Answer) -> Any:
     return space[answer.exercise]
 
 
-def validate(assignment: Assignment, answer: Answer, seeds: Iterable[int]) -> Outcome:
-    """Compare an answer with the reference; run it in a child process.
+@dataclass(frozen=True)
+class Comparison:
+    """An exercise that answers are compared on.
 
     Parameters
     ----------
-    assignment
-        The lesson, whose case groups draw the inputs.
+    assignment, exercise, reference
+        The lesson, its exercise without mistakes (answers are judged and not diagnosed), and the reference.
+    seconds
+        How long it took to draw the inputs of one seed and to run the reference on them.
+    """
+
+    assignment: Assignment
+    exercise: Exercise
+    reference: Any
+    seconds: float
+
+    @classmethod
+    def of(cls, assignment: Assignment, name: str) -> Comparison:
+        """Draw the inputs of seed 0; all child processes share them, with the reference's results."""
+        torch.set_num_threads(1)
+        exercise = replace(assignment.exercises[name], mistakes=[])
+        reference = assignment.reference_answer(name)
+        started = time.perf_counter()
+        with in_folder(assignment.source_path.parent):
+            draw_groups(exercise, reference, 0)
+        return cls(assignment, exercise, reference, time.perf_counter() - started)
+
+
+def validate_right(
+    comparison: Comparison, answers: Sequence[Answer], seeds: Iterable[int], seconds: float
+) -> list[Outcome]:
+    """Compare right answers with the reference, seed by seed; run it in a child process.
+
+    Parameters
+    ----------
+    comparison
+        The exercise.
+    answers
+        Right answers, which share the inputs and the reference's results.
+    seeds
+        Seeds for the inputs. An answer's first difference ends its comparison.
+    seconds
+        Of processor time, after which no further seed is begun.
+    """
+    outcomes: dict[str, Outcome] = {}
+    functions: dict[str, Any] = {}
+    for answer in answers:
+        try:
+            functions[answer.id] = load(answer)
+        except Exception as error:
+            outcomes[answer.id] = _unloadable(error)
+    started, count = time.process_time(), 0
+    with in_folder(comparison.assignment.source_path.parent):
+        for seed in seeds:
+            if count and time.process_time() - started > seconds:
+                break
+            count += 1
+            for name, function in functions.items():
+                if name not in outcomes:
+                    found = _difference(comparison, function, seed)
+                    if found:
+                        outcomes[name] = Outcome(found, seeds=count)
+    return [outcomes.get(each.id, Outcome("", seeds=count)) for each in answers]
+
+
+def validate_wrong(comparison: Comparison, answer: Answer, seeds: Iterable[int]) -> Outcome:
+    """Find an input on which a wrong answer differs from the reference; run it in a child process.
+
+    Parameters
+    ----------
+    comparison
+        The exercise.
     answer
         The answer. A mutation is also compared on the variants of the inputs.
     seeds
         Seeds for the inputs. The first difference ends the comparison.
     """
-    exercise = assignment.exercises[answer.exercise]
-    reference = assignment.reference_answer(answer.exercise)
-    torch.set_num_threads(1)
     try:
         function = load(answer)
     except Exception as error:
-        return Outcome(f"the code itself: {type(error).__name__}: {error}"[:200])
-    with in_folder(assignment.source_path.parent):
+        return _unloadable(error)
+    with in_folder(comparison.assignment.source_path.parent):
         count = 0
         for count, seed in enumerate(seeds, 1):
-            found = _difference(exercise, reference, function, seed)
+            found = _difference(comparison, function, seed)
             if found:
                 return Outcome(found, seeds=count)
         if answer.kind == "mutation":
             for seed in range(2):
-                found = _difference_in_variants(exercise, reference, function, seed)
+                found = _difference_in_variants(comparison, function, seed)
                 if found:
                     return Outcome(found, is_drawn=False, seeds=count)
     return Outcome("", seeds=count)
+
+
+def _unloadable(error: Exception) -> Outcome:
+    return Outcome(f"the code itself: {type(error).__name__}: {error}"[:200])
 
 
 def _asking(function: Any, _name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
     return read_reply(respond.answer_calls(function, calls, watch), len(calls))
 
 
-def _difference(exercise: Exercise, reference: Any, function: Any, seed: int) -> str:
+def _difference(comparison: Comparison, function: Any, seed: int) -> str:
     """The first input of a seed on which an answer differs; empty if it gets all points."""
-    ask: CallAnswer = functools.partial(_asking, function)
+    exercise, reference = comparison.exercise, comparison.reference
     for group in exercise.groups:
         drawn = draw_group(exercise, group, reference, seed)
         result = compare_group(exercise, drawn, answers_of(function, drawn.calls))
         wrong = result.failed_cases
         if not result.passed and wrong:
             return f"seed {seed}, group “{group.name}”, case {wrong[0] + 1}: {_shapes(drawn.calls[wrong[0]])}"
+    if seed >= SEEDS_AS_A_WHOLE:
+        return ""
     # What no single value shows: forbidden calls, changed arguments, state kept between calls.
-    undiagnosed = replace(exercise, mistakes=[])
-    verdict = judge_exercise(undiagnosed, reference, ask, seed)
+    ask: CallAnswer = functools.partial(_asking, function)
+    verdict = judge_exercise(exercise, reference, ask, seed)
     lost = [group.name for group in verdict.groups if not group.agrees]
     return (
         f"seed {seed}, group “{lost[0]}” as a whole" if verdict.points < verdict.max_points and lost else ""
     )
 
 
-def _difference_in_variants(exercise: Exercise, reference: Any, function: Any, seed: int) -> str:
+def _difference_in_variants(comparison: Comparison, function: Any, seed: int) -> str:
+    exercise, reference = comparison.exercise, comparison.reference
     for name, change in VARIANTS.items():
         for group in exercise.groups:
             if group.verify is not None or group.fresh:
