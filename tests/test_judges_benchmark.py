@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -24,10 +23,6 @@ def answer(path):
     from answers import Answer
 
     return Answer("softmax/reference", "softmax", "01_dot_product", "", "softmax(scores)", "reference", RIGHT)
-
-
-def run(program: str, *options: object) -> None:
-    subprocess.run([sys.executable, FOLDER / program, *map(str, options)], check=True, timeout=240)
 
 
 def test_the_published_answers_are_complete(path):
@@ -307,15 +302,24 @@ def test_a_suite_alone_can_be_put_to_the_answers(path, suite, translation, monke
 
 @pytest.mark.integration
 @pytest.mark.smoke
-def test_one_exercise_is_built_and_put_to_two_judges(tmp_path):
-    data, results = tmp_path / "answers.jsonl", tmp_path / "judges.json"
-    run("build.py", "--exercise", "softmax", "--seeds", 1, "--mutations", 0, "--output", data)
-    run(
-        *("run.py", "--judges", "nbjudge", "visible-tests", "--sample", 1, "--answers", data),
-        *("--output", results, "--picture", tmp_path / "judges.svg"),
-    )
+def test_one_exercise_is_built_and_put_to_two_judges(path, monkeypatch, tmp_path):
+    """In this process: a process of its own costs an import of torch for each program."""
+    import build
+    import run
+
+    data, results, picture = (tmp_path / name for name in ("answers.jsonl", "judges.json", "judges.svg"))
+    options = ["--exercise", "causal_mask", "--seeds", 1, "--mutations", 0, "--output", data]
+    monkeypatch.setattr(sys, "argv", ["build.py", *map(str, options)])
+    with pytest.raises(SystemExit) as ending:
+        build.main()
+    assert ending.value.code == 0
+    options = ["--judges", "nbjudge", "visible-tests", "--sample", 1, "--answers", data]
+    options += ["--output", results, "--picture", picture]
+    monkeypatch.setattr(sys, "argv", ["run.py", *map(str, options)])
+    run.main()
     rows = json.loads(results.read_text(encoding="utf-8"))["judges"]
     assert rows["nbjudge"]["right accepted"] == {"judged": 2, "rightly": 2, "left out": 0}
     assert rows["nbjudge"]["mistakes caught"] == {"judged": 1, "rightly": 1, "left out": 0}
+    assert rows["nbjudge"]["names"]["mutation"]["ratings"] == 24  # from the sample rated by hand
     assert rows["visible tests"]["right accepted"]["rightly"] == 2
-    assert (tmp_path / "judges.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert picture.read_text(encoding="utf-8").startswith("<?xml")

@@ -71,32 +71,73 @@ def write_sheet(opinions_file: Path, folder: Path, seed: int) -> None:
     (folder / KEY).write_text(f"{key}\n", encoding="utf-8")
 
 
-def count(files: list[Path], folder: Path) -> None:
-    """Print coverage and precision per judge and kind, and how often the raters agree.
+def rated(files: list[Path], folder: Path) -> dict[str, dict[str, dict[str, int]]]:
+    """Count the ratings of filled sheets.
 
-    Raises ValueError for a sheet that is not filled or belongs to another key.
+    Parameters
+    ----------
+    files
+        One filled sheet per rater.
+    folder
+        The folder of the key.
+
+    Returns
+    -------
+    dict
+        Per judge and kind of answer: how many `ratings`, how many name a mistake (`named`), and how many the
+        right one (`right`).
+
+    Raises
+    ------
+    ValueError
+        For a sheet that is not filled or belongs to another key.
     """
     key = json.loads((folder / KEY).read_text(encoding="utf-8"))
     ratings = [_ratings(file, len(key)) for file in files]
     kinds = {each.id: each.kind for each in answers.read_answers()}
-    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    groups: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for number, (judge, answer) in enumerate(key):
-        groups[judge, kinds[answer]] += [each[number] for each in ratings]
-    for (judge, kind), rated in sorted(groups.items()):
-        right, wrong = rated.count("right"), rated.count("wrong")
-        precision = f"{right / (right + wrong):.0%}" if right + wrong else "no name"
-        coverage = f"{(right + wrong) / len(rated):.0%}"
-        print(f"{judge}, {kind}: coverage {coverage}, precision {precision}, {len(rated)} ratings")
-    if len(ratings) == 2:
-        agreed = sum(one == other for one, other in zip(*ratings, strict=True))
-        print(f"The raters agree on {agreed} of {len(key)}.")
+        groups[judge][kinds[answer]] += [each[number] for each in ratings]
+    return {
+        judge: {
+            kind: {
+                "ratings": len(given),
+                "named": len(given) - given.count("none"),
+                "right": given.count("right"),
+            }
+            for kind, given in by_kind.items()
+        }
+        for judge, by_kind in groups.items()
+    }
 
 
-def _ratings(file: Path, samples: int) -> list[str]:
+def coverage(counts: dict[str, int]) -> str:
+    """The share of refused wrong answers whose message names a mistake."""
+    return f"{counts['named'] / counts['ratings']:.0%}"
+
+
+def precision(counts: dict[str, int]) -> str:
+    """The share of named mistakes that are the right one."""
+    return f"{counts['right'] / counts['named']:.0%}" if counts["named"] else "no name"
+
+
+def count(files: list[Path], folder: Path) -> None:
+    """Print coverage and precision per judge and kind, and how often the raters agree; see `rated`."""
+    for judge, by_kind in sorted(rated(files, folder).items()):
+        for kind, counts in sorted(by_kind.items()):
+            shares = f"coverage {coverage(counts)}, precision {precision(counts)}"
+            print(f"{judge}, {kind}: {shares}, {counts['ratings']} ratings")
+    if len(files) == 2:
+        one, other = (_ratings(file) for file in files)
+        agreed = sum(first == second for first, second in zip(one, other, strict=True))
+        print(f"The raters agree on {agreed} of {len(one)}.")
+
+
+def _ratings(file: Path, samples: int | None = None) -> list[str]:
     """The ratings of one sheet, in its order."""
     with file.open(newline="", encoding="utf-8") as lines:
         ratings = [(row.get("rating") or "").strip() for row in csv.DictReader(lines)]
-    if len(ratings) != samples:
+    if samples is not None and len(ratings) != samples:
         raise ValueError(f"{file} has {len(ratings)} ratings and {KEY} {samples} samples: name its --folder.")
     unknown = sorted(set(ratings) - set(RATINGS))
     if unknown:

@@ -16,6 +16,7 @@ from rich.table import Table
 from tqdm import tqdm
 
 import answers
+import names
 from answers import Answer
 from judging import Judge, Judged, JudgeError, Opinion, load_judge, put_to
 
@@ -33,6 +34,9 @@ COLUMNS = {
     "mistakes caught": ("mistake",),
     "mutations caught": ("mutation",),
 }
+# Columns from the sample that was rated by hand (names.py): first on our mistakes, then on mutations.
+NAMES = {"coverage of names": names.coverage, "precision of names": names.precision}
+RATINGS = Path(__file__).with_name("ratings")
 
 
 def make_judge(name: str) -> Judge:
@@ -123,15 +127,18 @@ def refused_references(judged: Iterable[Judged]) -> list[str]:
 
 
 def print_table(console: Any, rows: dict[str, dict[str, Any]], title: str) -> None:
-    """Print one row per judge, or per judge and exercise."""
+    """Print one row per judge, or per judge and exercise; with the shares of names if there are some."""
+    with_names = any("names" in each for each in rows.values())
     table = Table(title=title, title_justify="left")
-    for heading in ("", *COLUMNS, "left out", "seconds"):
+    for heading in ("", *COLUMNS, "left out", "seconds", *(NAMES if with_names else ())):
         table.add_column(heading, justify="left" if not heading else "right")
     for name, figures in rows.items():
         left_out = sum(figures[heading]["left out"] for heading in COLUMNS)
         cells = [f"{figures[each]['rightly']} of {figures[each]['judged']}" for each in COLUMNS]
         seconds = "" if figures["seconds"] is None else f"{figures['seconds']:.2f}"
-        table.add_row(name, *cells, str(left_out), seconds)
+        counts = [figures.get("names", {}).get(kind) for kind in ("mistake", "mutation")]
+        shares = [", ".join(share(each) if each else "none" for each in counts) for share in NAMES.values()]
+        table.add_row(name, *cells, str(left_out), seconds, *(shares if with_names else ()))
     console.print(table)
 
 
@@ -232,6 +239,9 @@ def main() -> None:
                 opinions.write(json.dumps(line(judged[-1], judged[-1].opinion), ensure_ascii=False) + "\n")
                 opinions.flush()
     rows = {judge.name: summary([each for each in judged if each.judge == judge.name]) for judge in judges}
+    for name, counts in names.rated(sorted(RATINGS.glob("*.csv")), RATINGS.parent).items():
+        if name in rows:
+            rows[name]["names"] = counts
     by_exercise = {
         f"{judge.name}, {name}": summary(
             [each for each in judged if each.judge == judge.name and each.answer.exercise == name]
