@@ -38,6 +38,15 @@ def test_the_published_answers_are_complete(path):
         compile(answer.code, answer.id, "exec")
 
 
+def test_an_answer_is_found_once_if_two_files_import_its_own(path):
+    """The checks of `sinusoidal_encoding` are imported by those of two other exercises."""
+    from answers import answers_of, course
+
+    (lesson,) = (each for each in course().assignments.values() if "sinusoidal_encoding" in each.exercises)
+    found = [each.id for each in answers_of(lesson, ["sinusoidal_encoding"])]
+    assert len(set(found)) == len(found) > 20
+
+
 def test_an_answer_that_is_not_what_its_kind_says_fails_the_build(answer):
     from dataclasses import replace
 

@@ -109,13 +109,14 @@ def answers_of(assignment: Assignment, only: Iterable[str] = ()) -> Iterator[Ans
     solution = read_notebook(assignment.solution_path)
     references = {name: SOLUTION_MARK.sub("", cell) for name, cell in answer_cells(solution).items()}
     chosen = [name for name in references if name in assignment.exercises and (not only or name in only)]
-    bundles: dict[str, list[tuple[str, str, str]]] = {name: [] for name in chosen}
+    # By kind and name: a file that two others import is read with each of them.
+    bundles: dict[str, dict[tuple[str, str], str]] = {name: {} for name in chosen}
     for text in checks_texts(assignment) if chosen else ():
         file = ChecksFile(text, frozenset(SET_UP))
         for kind, role in (("accepted", "accepted_alternative"), ("mistake", "mistake")):
             for exercise, name, cell in file.answers(role):
                 if exercise in bundles:
-                    bundles[exercise].append((kind, name, cell))
+                    bundles[exercise].setdefault((kind, name), cell)
     for name in chosen:
         sentences = {each.name: each.message for each in assignment.exercises[name].mistakes}
         own = {
@@ -126,7 +127,8 @@ def answers_of(assignment: Assignment, only: Iterable[str] = ()) -> Iterator[Ans
         }
         code = standalone(assignment, _with_earlier(references, name))
         yield Answer(id=f"{name}/reference", kind="reference", code=code, **own)
-        for kind, answer, cell in sorted(bundles[name], key=lambda each: each[0]):  # the accepted ones first
+        bundle = sorted(bundles[name].items(), key=lambda each: each[0][0])  # the accepted ones first
+        for (kind, answer), cell in bundle:
             sentence = sentences[answer] if kind == "mistake" else ""
             code = standalone(assignment, cell)
             yield Answer(id=f"{name}/{kind}/{answer}", kind=kind, code=code, sentence=sentence, **own)
