@@ -12,8 +12,7 @@ from tiny_course import FOLDER, answered, hand_in, make_course
 from traitlets.config import Config
 
 from nbjudge.nbgrader_hooks import preconditions as settings
-from nbjudge.nbgrader_hooks.preconditions import JudgingSettings
-from nbjudge.nbgrader_hooks.protected_paths import protected_paths
+from nbjudge.nbgrader_hooks.preconditions import JudgingSettings, protected_paths
 
 SHOWN = Path(sysconfig.get_path("purelib"))  # nothing is written there
 

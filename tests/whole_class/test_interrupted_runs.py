@@ -17,7 +17,7 @@ from small_class import FOLDER, attention_lab
 from tiny_course import FULL, NOTHING, GradedClass, answered, hand_in
 
 from attention_lab.errors import CourseError
-from nbjudge.batch.lock import exclusive_run
+from nbjudge.batch.grade_command import exclusive_run
 from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import read_record
 

@@ -4,7 +4,7 @@ import pytest
 from nbgrader.api import Gradebook
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from nbjudge.nbgrader_hooks.compiled_sql import with_shared_sql
+from nbjudge.nbgrader_hooks.storage import with_shared_sql
 
 
 @pytest.mark.integration  # nbgrader stamps a new gradebook with alembic

@@ -12,8 +12,8 @@ from traitlets.config import Config
 
 from nbjudge.course.folders import folders_of, invalid_id_reason
 from nbjudge.grading.job import Executor
-from nbjudge.nbgrader_hooks.compiled_sql import with_shared_sql
-from nbjudge.nbgrader_hooks.shared_files import SharedFiles
+from nbjudge.nbgrader_hooks.exporter import SharedFiles
+from nbjudge.nbgrader_hooks.storage import with_shared_sql
 from nbjudge.plain_text import TRACEBACK, keep_plain, plain_line, words_of_failure
 
 FAILED = "nbgrader could not grade it; the log says why"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import time
-from collections.abc import Collection
-from contextlib import ExitStack
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from nbjudge.batch.changed_submissions import Plan, make_plan
-from nbjudge.batch.lock import exclusive_run
 from nbjudge.batch.workers import (
     LocalWorkers,
     Workers,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from nbjudge.sandbox.fork_server_client import ForkServer
 
 LOG_FILE = "nbgrader.log"
+LOCK_FILE = ".grading-lock"
 
 
 @dataclass(frozen=True)
@@ -167,3 +170,29 @@ def _workers(
         if summary is not None:  # otherwise this process looks for the reason
             assignment.use_summary(summary)
     return workers
+
+
+@contextmanager
+def exclusive_run(root: Path) -> Iterator[None]:
+    """Hold the course's lock, which ends with this process at the latest.
+
+    Raises CourseError where another run holds it, or where the folder cannot be written to.
+    """
+    try:
+        file = os.open(root / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise CourseError(f"{root} cannot be written to ({error.strerror}): nothing was graded.") from error
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            other = os.read(file, 20).decode() or "unknown"
+            raise CourseError(
+                f"Another run is grading this class already (process {other}): let it end, or end it, "
+                "and run the same command again."
+            ) from None
+        os.ftruncate(file, 0)
+        os.write(file, str(os.getpid()).encode())
+        yield
+    finally:
+        os.close(file)

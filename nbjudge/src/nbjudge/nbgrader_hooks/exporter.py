@@ -1,8 +1,13 @@
-"""The exporter with which nbgrader's `Autograde` reads submissions."""
+"""The exporter with which nbgrader's `Autograde` reads submissions; it warns of files that are hard links."""
 
 from __future__ import annotations
 
+import stat
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +19,13 @@ from traitlets.log import get_logger
 
 from nbjudge.course.assignment_forms import answer_cells
 from nbjudge.course.course import Assignment
-from nbjudge.course.folders import folders_of
+from nbjudge.course.folders import CourseFolders, folders_of
 from nbjudge.errors import CourseError
 from nbjudge.nbgrader_hooks.hooks import NamesOtherCommand, copy_no_extra_files, hide_links, prepare_run
-from nbjudge.nbgrader_hooks.nbgrader_course import assignment_of, course_of, submitted_folder
-from nbjudge.nbgrader_hooks.preprocessors import graded_form
-from nbjudge.nbgrader_hooks.shared_files import SharedFiles
-from nbjudge.nbgrader_hooks.storage import exit_on_write_error, refuse_unwritable
-from nbjudge.nbgrader_hooks.ungraded import take_back_ungraded
-from nbjudge.plain_text import keep_plain
-from nbjudge.submission.files import plain_file_names
+from nbjudge.nbgrader_hooks.preprocessors import assignment_of, graded_form
+from nbjudge.nbgrader_hooks.storage import exit_on_write_error, refuse_unwritable, take_back_ungraded
+from nbjudge.plain_text import keep_plain, plain_line, shown_name
+from nbjudge.submission.files import Entry, Folder, entries, plain_file_names
 from nbjudge.submission.folder import HandedIn, files_beside, read_handed_in
 from nbjudge.submission.notebook_file import OUT_OF_REACH, OutOfReach
 from nbjudge.submission.read_submission import read_submission
@@ -32,6 +34,7 @@ from nbjudge.submission.read_submission import read_submission
 LOG: Any = get_logger()
 keep_plain(LOG)
 LOG.addFilter(NamesOtherCommand())
+Inode = tuple[int, int]
 
 
 class SubmissionExporter(NotebookExporter):
@@ -80,10 +83,10 @@ class SubmissionExporter(NotebookExporter):
         converter: Any = self.parent
         coursedir = converter.coursedir
         about = resources["nbgrader"]
-        if Path(filename).parent != submitted_folder(coursedir, about):
+        if Path(filename).parent != folders_of(coursedir).submitted(about["student"], about["assignment"]):
             return super().from_filename(filename, resources=resources, **kwargs)
         refuse_unwritable(coursedir, f"Grading stopped before {about['student']}.")
-        self._read(assignment_of(course_of(coursedir), about), resources)
+        self._read(assignment_of(coursedir, about), resources)
         resources["metadata"] = ResourcesDict(name=Path(filename).stem, path=str(Path(filename).parent))
         return self.from_notebook_node(nbformat.v4.new_notebook(), resources=resources, **kwargs)
 
@@ -106,3 +109,57 @@ class SubmissionExporter(NotebookExporter):
         remark = self._shared_files.warning(about["student"], handed_in)
         resources["nbjudge_record"] = {"digest": handed_in.digest, "remark": remark}
         resources["nbjudge_submission"] = replace(submission, note=f"{submission.note} {note}".strip())
+
+
+class SharedFiles:
+    """Files of a submission that are hard links to a file in another submission or in the course.
+
+    No archive can hold such a link, but a student with an account on the machine can make one. The files are
+    graded, because a file system that stores equal files once has such links too; the person who grades
+    gets a warning.
+    """
+
+    def __init__(self, folders: CourseFolders, assignment: str) -> None:
+        self._folders, self._assignment = folders, assignment
+
+    def warning(self, student: str, handed_in: HandedIn) -> str:
+        """Name the first shared file of a submission in a sentence; empty if it has none."""
+        linked = list(_linked(handed_in.entries))
+        inside = Counter(_inode(entry) for entry in linked)
+        for entry in linked:
+            if entry.about.st_nlink > inside[_inode(entry)]:
+                others = sorted(self._owners.get(_inode(entry), set()) - {_of_student(student)})
+                if others:
+                    return f"{shown_name(entry.path)} is a hard link to a file of {', '.join(others[:3])}."
+        return ""
+
+    @cached_property
+    def _owners(self) -> dict[Inode, set[str]]:
+        """The owners of each file with several names; computed once per run, when it is first needed."""
+        folders, assignment = self._folders, self._assignment
+        places = {
+            _of_student(student): folders.submission(student, assignment)
+            for student in folders.students(assignment)
+        }
+        places |= {
+            f"{path.name}/{assignment}": Folder(path / assignment)
+            for path in (folders.source, folders.solution)
+        }
+        owners = defaultdict(set)
+        for owner, place in places.items():
+            with suppress(OSError):
+                for entry in _linked(entries(place)):
+                    owners[_inode(entry)].add(owner)
+        return owners
+
+
+def _linked(found: Iterable[Entry]) -> Iterable[Entry]:
+    return (entry for entry in found if stat.S_ISREG(entry.about.st_mode) and entry.about.st_nlink > 1)
+
+
+def _inode(entry: Entry) -> Inode:
+    return entry.about.st_dev, entry.about.st_ino
+
+
+def _of_student(student: str) -> str:
+    return f"the student {plain_line(student)}"

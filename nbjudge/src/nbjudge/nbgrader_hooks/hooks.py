@@ -11,21 +11,15 @@ import copy
 import logging
 from collections.abc import Collection, Sequence
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from typing import Any
 
 from nbgrader.converters.base import NbGraderException
 
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import folders_of, invalid_id_reason
-from nbjudge.course.gradebook import not_generated_reason
-from nbjudge.errors import CourseError, GradingStoppedError
-from nbjudge.nbgrader_hooks.nbgrader_course import (
-    autograded_folder,
-    chosen_students,
-    course_of,
-    submitted_folder,
-)
-from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge
+from nbjudge.nbgrader_hooks.preconditions import refuse_broken_assignment, refuse_not_generated
+from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, course_of
 from nbjudge.nbgrader_hooks.storage import GradedNotebookWriter, refuse_unwritable
 from nbjudge.record.graded_notebook import is_same_content, remove_unfinished
 from nbjudge.sandbox.fork_server_client import current_fork_server
@@ -143,22 +137,33 @@ def select_submissions(converter: Any, assignments: Sequence[Assignment]) -> Non
     out and named at the end of the run.
     """
     coursedir, names = converter.coursedir, [assignment.name for assignment in assignments]
-    folder = assignments[0].folder
+    folder, folders = assignments[0].folder, folders_of(coursedir)
     refused = {}
     converter.assignments = {}
-    for student in chosen_students(coursedir, getattr(converter, "only", None)):
-        about = {"student": student, "assignment": folder}
+    for student in _chosen_students(coursedir, getattr(converter, "only", None)):
         reason = invalid_id_reason(student)
         if reason:
             refused[student] = reason
         else:
-            submitted = submitted_folder(coursedir, about)
+            submitted = folders.submitted(student, folder)
             converter.assignments[str(submitted)] = [str(submitted / f"{name}.ipynb") for name in names]
-        if remove_unfinished(autograded_folder(coursedir, about), names, coursedir.notebook_id == "*"):
+        if remove_unfinished(folders.autograded(student, folder), names, coursedir.notebook_id == "*"):
             converter.log.warning(GRADED_AGAIN, student)
     regrade_changed(converter, [f"{name}.ipynb" for name in names])
     if refused:
         fail_after_grading(converter, list(refused.values()))
+
+
+def _chosen_students(coursedir: Any, only: str | None = None) -> list[str]:
+    """The ids of the students to grade: `only` this one, or those of nbgrader's setting `student_id`.
+
+    The setting is a student's id, of any characters, or else a pattern.
+    """
+    everybody = folders_of(coursedir).students(coursedir.assignment_id)
+    wanted = coursedir.student_id if only is None else only
+    if wanted in everybody and (only is not None or wanted != "*"):
+        return [wanted]
+    return [student for student in everybody if fnmatchcase(student, wanted)]
 
 
 def fail_after_grading(converter: Any, sentences: Sequence[str]) -> None:
@@ -174,23 +179,3 @@ def fail_after_grading(converter: Any, sentences: Sequence[str]) -> None:
         raise NbGraderException(" ".join(sentences))
 
     converter.convert_notebooks = convert_and_fail
-
-
-def refuse_not_generated(coursedir: Any, config: Any) -> None:
-    """Stop the run if the assignment is not in the gradebook; nbgrader would repeat that for each student."""
-    try:
-        reason = not_generated_reason(folders_of(coursedir), coursedir.assignment_id, config)
-    except CourseError as error:
-        reason = str(error)
-    if reason is not None:
-        raise GradingStoppedError(f"Nothing was graded. {reason}")
-
-
-def refuse_broken_assignment(assignment: Assignment) -> None:
-    """Stop the run before the first student if the author made a mistake in the assignment."""
-    try:
-        problems = assignment.problems
-    except CourseError as error:
-        problems = [str(error)]
-    if problems:
-        raise GradingStoppedError(f"Nothing was graded. {problems[0]}")

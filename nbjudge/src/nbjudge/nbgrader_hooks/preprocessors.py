@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbconvert.exporters.exporter import ResourcesDict
@@ -14,18 +15,13 @@ from traitlets.config import Config
 
 from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin
 from nbjudge.course.assignment_forms import graded
-from nbjudge.course.course import Assignment
+from nbjudge.course.course import Assignment, Course, open_course
+from nbjudge.course.folders import folders_of
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.errors import GradingImpossibleError, GradingStoppedError
+from nbjudge.errors import CourseError, GradingImpossibleError, GradingStoppedError
 from nbjudge.grading.grade import grade_without_running
 from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json, run_job, submission_seed
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.nbgrader_hooks.nbgrader_course import (
-    assignment_of,
-    autograded_folder,
-    course_of,
-    submitted_folder,
-)
 from nbjudge.nbgrader_hooks.preconditions import JudgingSettings
 from nbjudge.nbgrader_hooks.storage import GRADES_ARE_KEPT
 from nbjudge.overrides.decisions import apply_regrades
@@ -43,11 +39,26 @@ _VALID: set[str] = set()  # nbgrader's metadata of notebooks, as JSON
 _FORMS: dict[Path, tuple[tuple[int, str, str], NotebookNode]] = {}  # by source notebook
 
 
+def course_of(coursedir: Any) -> Course:
+    """The course that nbgrader has open."""
+    return open_course(Path(coursedir.root), folders_of(coursedir))
+
+
+def assignment_of(coursedir: Any, about: dict[str, str]) -> Assignment:
+    """The assignment that `about`, nbgrader's part of the resources, names. CourseError if there is none."""
+    course = course_of(coursedir)
+    for assignment in course.assignments_in(about["assignment"]):
+        if assignment.name == about["notebook"]:
+            return assignment
+    source = course.folders.source / about["assignment"] / f"{about['notebook']}.ipynb"
+    raise CourseError(f"There is no source notebook {source}.")
+
+
 class MergeSubmission(NbGraderPreprocessor):  # type: ignore[misc]
     """For `Autograde.sanitize_preprocessors`: the assignment's notebook with the student's cells put in."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        assignment = assignment_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
+        assignment = assignment_of(self.parent.parent.coursedir, resources["nbgrader"])
         submission: Submission = resources["nbjudge_submission"]
         merged = merge_submission(graded_form(assignment, self.config), submission.cells)
         student = resources["nbgrader"]["student"]
@@ -84,7 +95,7 @@ class RunAndJudge(JudgingSettings):
     """For `Autograde.autograde_preprocessors`, in the place of `Execute`."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
-        assignment = assignment_of(course_of(self.parent.parent.coursedir), resources["nbgrader"])
+        assignment = assignment_of(self.parent.parent.coursedir, resources["nbgrader"])
         self._copy_beside(assignment, resources["nbgrader"])
         record = replace(read_record(nb), status=Status.COMPLETED)  # written only after the grades are
         write_record(nb, record)
@@ -140,8 +151,10 @@ class RunAndJudge(JudgingSettings):
 
         nbgrader compares the time of a submission with that of its last grading.
         """
-        coursedir = self.parent.parent.coursedir
-        folder, submitted = autograded_folder(coursedir, about), submitted_folder(coursedir, about)
+        coursedir, student = self.parent.parent.coursedir, about["student"]
+        folders = folders_of(coursedir)
+        folder = folders.autograded(student, about["assignment"])
+        submitted = folders.submitted(student, about["assignment"])
         copy_plain_files(assignment.source_path.parent, folder)
         if coursedir.get_existing_timestamp(str(submitted)) is not None:
             write_small_file(self.parent.handed_in, folder, TIMESTAMP_FILE)
