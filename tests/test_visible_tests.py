@@ -59,10 +59,10 @@ def test_the_examples_own_frames_are_hidden():
     shell.run_cell("from attention_lab.examples import example, refuses, same\nimport torch")
     shell.run_cell("def mine(x):\n    return torch.relu(x)")
     for code, message in (
-        ("example('one', torch.relu, torch.zeros(1), gives=[1.0])", "[1.0] is right, not [0.0]"),
+        ("example('one', torch.relu, torch.zeros(1), gives=[1.0])", "expected [1.0], got [0.0]"),
         ("example('one', mine, 'text', gives=[1.0])", "mine(x)"),
         ("refuses('one', torch.relu, torch.zeros(1), naming=(3,))", "names 3"),
-        ("same('one', torch.zeros(2), torch.zeros(3))", "(3,) is right, not (2,)"),
+        ("same('one', torch.zeros(2), torch.zeros(3))", "expected shape (3,), got (2,)"),
     ):
         with io.StringIO() as shown, contextlib.redirect_stdout(shown):
             shell.run_cell(code)

@@ -39,18 +39,18 @@ def _compare_one(call: str, result: Any, gives: Any, dtype: torch.dtype | None) 
         kind = isinstance(result, type(gives)) and isinstance(result, bool) == isinstance(gives, bool)
         right = kind and (result == gives or _close(result, gives))
         yours = f"{shown(result)} ({with_article(result)})"
-        assert right, f"{call}: {gives!r} is right ({with_article(gives)}), not {yours}."
+        assert right, f"{call}: expected {gives!r} ({with_article(gives)}), got {yours}."
         return
     expected = gives if isinstance(gives, torch.Tensor) else torch.tensor(gives)
-    assert isinstance(result, torch.Tensor), f"{call}: a tensor is wanted, not {with_article(result)}."
-    shapes = f"the shape {tuple(expected.shape)} is right, not {tuple(result.shape)}"
+    assert isinstance(result, torch.Tensor), f"{call}: expected a tensor, got {with_article(result)}."
+    shapes = f"expected shape {tuple(expected.shape)}, got {tuple(result.shape)}"
     assert result.shape == expected.shape, f"{call}: {shapes}."
     floating = expected.is_floating_point() or (dtype is not None and expected.dtype is torch.int64)
     if floating and result.is_floating_point():
         wanted = dtype or result.dtype
     else:
         wanted = dtype if floating and dtype is not None else expected.dtype
-    assert result.dtype == wanted, f"{call}: the numbers should be {wanted}, not {result.dtype}."
+    assert result.dtype == wanted, f"{call}: expected dtype {wanted}, got {result.dtype}."
     if result.is_floating_point():
         assert not result.isnan().any(), f"{call}: the result contains NaN, {shown(result)}."
     equal = torch.allclose(result.double(), expected.double(), rtol=TOLERANCE, atol=TOLERANCE)

@@ -16,13 +16,13 @@ def difference(result: torch.Tensor, expected: torch.Tensor) -> str:
     """All numbers of small tensors; of large ones, and of those that look alike, the first that differs."""
     both = shown(expected), shown(result)
     if expected.numel() <= MOST_NUMBERS and both[0] != both[1]:
-        return f"{both[0]} is right, not {both[1]}"
+        return f"expected {both[0]}, got {both[1]}"
     apart = ~torch.isclose(result.double(), expected.double(), rtol=TOLERANCE, atol=TOLERANCE)
     place = apart.nonzero()[0].tolist()
     right, yours = (float(each[tuple(place)]) for each in (expected, result))
     digits = next((d for d in range(4, 17) if f"{right:.{d}g}" != f"{yours:.{d}g}"), 17)
     return (
-        f"at {place} {right:.{digits}g} is right, not {yours:.{digits}g} "
+        f"at {place} expected {right:.{digits}g}, got {yours:.{digits}g} "
         f"({int(apart.sum())} of {apart.numel()} numbers differ)"
     )
 

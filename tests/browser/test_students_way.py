@@ -109,7 +109,7 @@ def test_a_mistake_is_named_fixed_and_the_lesson_earns_full_marks(
     lesson.write("scaled_scores", wrong)
     message = lesson.validate()
     picture(page, "validate-a-mistake")
-    assert "width 4, by hand" in message and "is right, not [[2.5, 1.0, 0.5]" in message
+    assert "width 4, by hand" in message and "got [[2.5, 1.0, 0.5]" in message
     lesson.close_dialog()
     hand_in(course, "mistaken", lesson.path.read_bytes())
 
