@@ -71,6 +71,14 @@ def root_of_the_number_of_keys(query, key):
 
 
 @scaled_scores.mistake(
+    "The scores are divided by the root of the number of queries T_q, not of the width d_k. A score is a sum "
+    "of d_k products: use the last axis of the query or the key."
+)
+def root_of_the_number_of_queries(query, key):
+    return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-2])
+
+
+@scaled_scores.mistake(
     "Right for one sentence; in a batch, axis 1 is not the width d_k, but your divisor is its root. Count "
     "the axis from the end."
 )
