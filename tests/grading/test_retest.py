@@ -89,6 +89,25 @@ def test_what_is_right_by_luck_is_not_called_kept():
     assert len(sentences) == 2 and "keeps something" not in " ".join(sentences)
 
 
+def test_a_constant_that_is_right_by_luck_is_not_called_kept():
+    exercise = Exercise("is_large", results=("answer",))
+    exercise.group("large numbers", points=1)(lambda draw: [case(np.array([n])) for n in (1.5, 1.6, 1.7)])
+    exercise.group("small numbers", points=1)(lambda draw: [case(np.array([n])) for n in (0.1, 0.2)])
+    verdict = judge_function(exercise, lambda x: bool(x[0] > 1), lambda x: True)
+    assert verdict.points == 0
+    (finding,) = verdict.findings
+    assert finding.sentence.startswith("`is_large` gives one and the same answer to 5 calls that differ")
+    assert "yours is True" in finding.evidence
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_a_constant_has_no_mistake_that_explains_only_some_groups(constant):
+    verdict = verdict_on("order_matters", lambda attend, x, permutation: constant)
+    assert verdict.points == 0
+    (finding,) = verdict.findings
+    assert "gives one and the same answer" in finding.sentence and finding.mistake is None
+
+
 def test_what_is_wrong_without_optional_arguments_is_not_only_called_kept():
     exercise = Exercise("total", results=("result",))
     exercise.group("weighted", points=1)(lambda draw: [case(np.array([1.0, 2.0]), np.array([3.0, 4.0]))])

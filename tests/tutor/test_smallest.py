@@ -9,6 +9,7 @@ from nbjudge.judge.judge import judge_groups
 from nbjudge.kernel.replies import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor import smallest as smallest_module
+from nbjudge.tutor.help import show_case
 from nbjudge.tutor.smallest import smallest_difference
 from nbjudge.values.kinds import kind_of
 
@@ -87,3 +88,10 @@ def test_sizes_that_hang_together_do_not_come_apart_when_they_shrink(course, nam
     found = smallest(course, name, mistake)
     vectors, angles = found.case.args
     assert vectors.shape[-1] == 2 * angles.shape[-1]
+
+
+def test_a_number_of_another_type_is_shown_with_its_type(course):
+    lesson, exercise = course.exercise("parameter_count")
+    found = smallest(course, "parameter_count", "a_float")
+    (part,) = show_case(exercise, lesson.reference_answer("parameter_count"), found)
+    assert part.text.endswith("# yours\n4  # a Python float\n\n# right\n4  # an int")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise, Mistake
@@ -17,6 +17,7 @@ from nbjudge.values.arrays import is_array
 from nbjudge.values.kinds import owned_values
 
 MOST_FINDINGS = 3
+MANY_CALLS = 5  # of several groups; fewer equal answers, such as False, may be chance
 
 
 def diagnose(exercise: Exercise, reference: Callable[..., Any], results: list[GroupResult]) -> list[Finding]:
@@ -42,6 +43,13 @@ def diagnose(exercise: Exercise, reference: Callable[..., Any], results: list[Gr
     # A named mistake that explains the same values replaces the verifier's sentence.
     verified = [result for result in objected if _is_verified(result)]
     behind_all = _behind_all(exercise, results, [*rest, *verified])
+    if behind_all is None and not any(each.objection and each.objection.mistake for each in objected):
+        compared = [result for result in results if result.drawn.expected]
+        calls = sum(len(result.answers) for result in compared)
+        if calls >= MANY_CALLS and _is_always_the_same(exercise, compared):
+            first = next(result for result in compared if result.failed_cases)
+            sentence = messages.always_the_same(exercise, calls)
+            return [Finding(sentence, evidence=_evidence(exercise, first))]
     if behind_all is not None:
         named, unexplained = [_named(exercise, reference, *behind_all)], list[GroupResult]()
     else:
@@ -188,7 +196,7 @@ def _measured(exercise: Exercise, reference: Callable[..., Any], result: GroupRe
 def _measurement(exercise: Exercise, reference: Callable[..., Any], result: GroupResult) -> str:
     if result.objection is not None and result.objection.sentence:
         return result.objection.sentence
-    if _always_the_same(exercise, result):
+    if _is_always_the_same(exercise, [result]):
         return messages.always_the_same(exercise, len(result.answers))
     if not result.drawn.expected:  # no values are compared: say why a value is missing
         index = next((n for n, answer in enumerate(result.answers) if answer.status != "value"), 0)
@@ -209,19 +217,18 @@ def _cost(exercise: Exercise, result: GroupResult) -> str:
     return f" {messages.COSTS_ONE_GROUP.format(result.group.name)}" if one_group else ""
 
 
-def _always_the_same(exercise: Exercise, result: GroupResult) -> bool:
-    """Whether several calls gave the same value although the expected values differ."""
-    first, *others = result.answers
-    expected = result.drawn.expected
-    if not others or not expected or any(answer.status != "value" for answer in result.answers):
+def _is_always_the_same(exercise: Exercise, results: Sequence[GroupResult]) -> bool:
+    """Whether all calls of some groups gave the same value although the expected values differ."""
+    answers = [answer for result in results for answer in result.answers]
+    expected = [answer for result in results for answer in result.drawn.expected]
+    if len(answers) < 2 or not expected or any(answer.status != "value" for answer in answers):
         return False
-    if first.value is None or any(
-        bool((each != each).any()) for _, each in owned_values(first.value) if is_array(each)
-    ):
+    first = answers[0].value
+    if first is None or any(bool((each != each).any()) for _, each in owned_values(first) if is_array(each)):
         return False  # a missing `return` and NaN have their own sentences
-    one_value = all(same_value(other.value, first.value, exercise.tolerance) for other in others)
+    one_value = all(same_value(answer.value, first, exercise.tolerance) for answer in answers[1:])
     return one_value and not all(
-        same_value(other.value, expected[0].value, exercise.tolerance) for other in expected[1:]
+        same_value(answer.value, expected[0].value, exercise.tolerance) for answer in expected[1:]
     )
 
 

@@ -63,7 +63,7 @@ def smallest_case(assignment: AssignmentMaterial, examination: Judgement, ask: C
     """The smallest case in which it goes wrong; nothing where none is found."""
     exercise, reference = assignment.exercise(examination.verdict.exercise)
     difference = smallest_difference(exercise, reference, examination.results, ask)
-    return [] if difference is None else _shown(exercise, reference, difference)
+    return [] if difference is None else show_case(exercise, reference, difference)
 
 
 def hint(assignment: AssignmentMaterial, name: str, place: int) -> list[Part]:
@@ -101,19 +101,21 @@ def solutions(
     return parts
 
 
-def _shown(exercise: Exercise, reference: Callable[..., Any], difference: Difference) -> list[Part]:
+def show_case(exercise: Exercise, reference: Callable[..., Any], difference: Difference) -> list[Part]:
     """The smallest case as lines of code: what goes in, what comes out, what is right."""
     case, answer, expected = difference.case, difference.answer, difference.expected
-    lines = _inputs(exercise, reference, case)
-    lines += ["", "# yours"]
+    lines = [*_inputs(exercise, reference, case), "", "# yours"]
+    outputs = _outputs(exercise, expected)
     if answer.status == "raised":
         lines.append(
             f"{answer.error}: {answer.message.splitlines()[0] if answer.message else ''}".rstrip(": ")
         )
     else:
-        lines += _outputs(exercise, answer)
-        lines += ["# an argument is changed"] if answer.changed else []
-    lines += ["", "# right", *_outputs(exercise, expected)]
+        own = _outputs(exercise, answer)
+        if own == outputs and not answer.changed:  # only the types differ
+            own, outputs = (_outputs(exercise, each, with_types=True) for each in (answer, expected))
+        lines += [*own, *(["# an argument is changed"] if answer.changed else [])]
+    lines += ["", "# right", *outputs]
     return [Part("code", "\n".join(lines), "The smallest case found in which it goes wrong")]
 
 
@@ -139,13 +141,22 @@ def _inputs(exercise: Exercise, reference: Callable[..., Any], case: Case) -> li
     return [*header, *lines, *last]
 
 
-def _outputs(exercise: Exercise, answer: Answer) -> list[str]:
+def _outputs(exercise: Exercise, answer: Answer, with_types: bool = False) -> list[str]:
     value = answer.value
     if isinstance(value, dict):
-        return [f"{name}: {written(entry)}" for name, entry in value.items()]
-    if isinstance(value, (list, tuple)) and len(exercise.results) > 1:
-        return [f"{name}: {written(entry)}" for name, entry in zip(exercise.results, value, strict=False)]
-    return [written(value)]
+        named = list(value.items())
+    elif isinstance(value, (list, tuple)) and len(exercise.results) > 1:
+        named = list(zip(exercise.results, value, strict=False))
+    else:
+        named = [("", value)]
+    return [
+        f"{name}{': ' if name else ''}{written(entry)}{f'  # {_type(entry)}' if with_types else ''}"
+        for name, entry in named
+    ]
+
+
+def _type(value: Any) -> str:
+    return describe.kind(value) if kind_of(value) is None else describe.short(value)
 
 
 def written(value: Any) -> str:
