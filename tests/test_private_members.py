@@ -26,8 +26,8 @@ USED = {
     "torch._C._dispatch_key_parse": "torch/watching.py",
     "torch._C._dispatch_get_computed_kernel_for_dispatch_key": "torch/watching.py",
     # Which operators of a kind the installed torch has, backward ones among them.
-    "torch._C._dispatch_get_all_op_names": "torch/steps.py",
-    "torch._C._dispatch_has_kernel_for_dispatch_key": "torch/steps.py",
+    "torch._C._dispatch_get_all_op_names": "torch/authoring.py",
+    "torch._C._dispatch_has_kernel_for_dispatch_key": "torch/authoring.py",
     # Numbers backward passes, no matter what starts them.
     "torch._C._current_graph_task_id": "torch/watching.py",
     "torch.autograd.Variable._execution_engine": "torch/watching.py",

@@ -27,8 +27,7 @@ from attention_lab.tutor.answering import Answered, answer, load_ahead, respond
 from attention_lab.tutor.connection import Connection
 from attention_lab.tutor.learner_record import Memory
 from attention_lab.tutor.location import TutorMissingError
-from attention_lab.tutor.one_page import OnePage, one_page
-from attention_lab.tutor.result import Look, Sentence, Written
+from attention_lab.tutor.result import Look, OnePage, Sentence, Written, one_page
 
 if TYPE_CHECKING:
     from nbjudge.tutor.messages import AnyRequest, Reply

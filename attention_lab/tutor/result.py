@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attention_lab.tutor import panel
 from attention_lab.tutor.learner_record import Memory, Remembered
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     Converse = Callable[[AnyRequest], tuple[Reply, list[str]]]
 
 IN_A_TERMINAL = 'More: check("{exercise}").mistake(), .help(), .solution()'
+NOT_YET = (
+    "`{exercise}` is answered in words: write your own answer into its cell first and save the notebook "
+    "(Ctrl-S). Then run this cell again for a model answer, and questions to ask your own text."
+)
+FEWEST_WORDS = 15
 
 
 class Points(float):
@@ -165,7 +171,6 @@ class Written:
         return self._shown()._repr_html_()
 
     def _shown(self) -> Help | Sentence:
-        from attention_lab.tutor.own_words import NOT_YET, has_written
         from nbjudge.tutor.messages import HelpRequest
 
         if not has_written(self._lesson, self._exercise):
@@ -174,3 +179,52 @@ class Written:
             folder=self._lesson.name, exercise=self._exercise, step="solution", given=0, tries=0
         )
         return ask_for_help(self._converse, request, self._exercise)
+
+
+class OnePage:
+    """Code to keep open, coloured by the notebook."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def __repr__(self) -> str:
+        return self.code
+
+    def _repr_markdown_(self) -> str:
+        return f"```python\n{self.code}\n```"
+
+
+def one_page(folder: str, memory: Memory, converse: Converse) -> OnePage | Sentence:
+    """The page of the lesson in a folder, or which of its answers are still open."""
+    right = [
+        name
+        for name, remembered in memory.all().items()
+        if remembered.lesson == folder and remembered.is_right
+    ]
+    from nbjudge.tutor.messages import OnePageRequest
+
+    shown = ask_for_help(converse, OnePageRequest(folder=folder, right=right), folder)
+    if not isinstance(shown, Help):
+        return shown
+    (part,) = shown.parts
+    return OnePage(part.text) if part.kind == "code" else Sentence(part.text)
+
+
+def has_written(lesson: Path, question: str) -> bool:
+    """Whether the saved notebook in a lesson's folder holds an answer of some words to a written question."""
+    answers = [
+        cell for path in sorted(lesson.glob("*.ipynb")) for cell in _cells(path) if _is(cell, question)
+    ]
+    return any(len("".join(cell.get("source", "")).split()) >= FEWEST_WORDS for cell in answers)
+
+
+def _is(cell: dict[str, Any], question: str) -> bool:
+    return bool(cell.get("metadata", {}).get("nbgrader", {}).get("grade_id") == question)
+
+
+def _cells(path: Path) -> list[dict[str, Any]]:
+    try:
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        return [cell for cell in cells if isinstance(cell, dict)]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []

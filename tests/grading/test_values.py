@@ -19,7 +19,7 @@ import torch
 
 import nbjudge.torch  # noqa: F401 - makes tensors known
 from attention_lab.authoring import LayerDraw
-from nbjudge.authoring.exercise import Tolerance
+from nbjudge.authoring.tolerance import Tolerance
 from nbjudge.judge.compare import same_value
 from nbjudge.kernel import requests
 from nbjudge.torch import Draw

@@ -98,7 +98,7 @@ def test_the_same_lesson_makes_the_same_recording(lesson, data):
     assert record(TutoredAssignment(lesson.assignment)) == data
 
 
-FORM = {"nbjudge.authoring.exercise.Tolerance": {"float32": [0.1, 0.1]}}
+FORM = {"nbjudge.authoring.tolerance.Tolerance": {"float32": [0.1, 0.1]}}
 SPOILT_CONTENT = {
     "a class that is no form": {"os.mkdir": {"path": "made"}},
     "a field that the class does not have": {next(iter(FORM)): {"float16": [0.1, 0.1]}},

@@ -2,9 +2,10 @@
 
 from nbjudge.authoring.cases import Build, Case, build, case
 from nbjudge.authoring.draw import Draw, in_any_order
-from nbjudge.authoring.exercise import SUMS_OF_PRODUCTS, Exercise, Tolerance
+from nbjudge.authoring.exercise import Exercise
 from nbjudge.authoring.kernel_code import made_by
 from nbjudge.authoring.steps import Step
+from nbjudge.authoring.tolerance import SUMS_OF_PRODUCTS, Tolerance
 from nbjudge.settings import Limits
 from nbjudge.values.packing import MadeInKernel
 

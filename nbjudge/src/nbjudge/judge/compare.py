@@ -7,7 +7,8 @@ import re
 from typing import Any
 
 from nbjudge.authoring.cases import Case
-from nbjudge.authoring.exercise import Exercise, Tolerance
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.authoring.tolerance import Tolerance
 from nbjudge.kernel.replies import Answer
 from nbjudge.values.kinds import kind_of
 

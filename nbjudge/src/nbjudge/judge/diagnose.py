@@ -8,8 +8,7 @@ from typing import Any
 from nbjudge.authoring.exercise import Exercise, Mistake
 from nbjudge.judge import messages
 from nbjudge.judge.compare import same_answer, same_value
-from nbjudge.judge.differences import describe_difference
-from nbjudge.judge.evidence import describe_evidence
+from nbjudge.judge.differences import describe_difference, describe_evidence
 from nbjudge.judge.group_result import GroupResult, run_verifier
 from nbjudge.judge.verdict import FORBIDDEN, Finding
 from nbjudge.kernel.replies import Answer

@@ -11,12 +11,11 @@ from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.batched_calls import call_groups
-from nbjudge.judge.changed_arguments import fail_one_group, remark_on_changes
 from nbjudge.judge.diagnose import diagnose
 from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
 from nbjudge.judge.group_result import GroupResult, compare_group
 from nbjudge.judge.retest import retest
-from nbjudge.judge.scoring import score_groups, withheld_findings
+from nbjudge.judge.scoring import fail_one_group, remark_on_changes, score_groups, withheld_findings
 from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.kernel.replies import Answer, CallAnswer
 

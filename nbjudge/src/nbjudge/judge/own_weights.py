@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from nbjudge.authoring.exercise import Exercise, Tolerance
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.authoring.tolerance import Tolerance
 from nbjudge.judge.compare import same_value
 from nbjudge.judge.drawn_group import Call, DrawnGroup
 from nbjudge.judge.verdict import Finding

@@ -34,7 +34,7 @@ from nbjudge.kernel.channel import (
 from nbjudge.kernel.process import KernelEnvironment, start_process
 from nbjudge.kernel.replies import Answer, Reply, read_reply
 from nbjudge.kernel.timing import Costs, Deadline, TimeBudget, WallClockDeadline, read_cpu_time
-from nbjudge.probe.names import REMEMBER
+from nbjudge.probe.kernel_state import REMEMBER
 from nbjudge.probe.watching import Watch
 
 RESPONSE_TIMEOUT = 3.0  # seconds in which an interrupted kernel must evaluate an expression

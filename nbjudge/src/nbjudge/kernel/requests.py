@@ -25,8 +25,7 @@ PARTS = ["nbjudge.values.kinds", "nbjudge.values.packing", "nbjudge.values.array
 PARTS += [
     f"nbjudge.probe.{name}"
     for name in (
-        "names",
-        "chance",
+        "kernel_state",
         "handed_in",
         "watching",
         "compiled",

@@ -20,9 +20,8 @@ from types import CodeType
 from typing import Any
 
 from nbjudge.probe.building import BUILDERS, calls_in, look_at
-from nbjudge.probe.chance import drawing_from
 from nbjudge.probe.handed_in import HandedIn
-from nbjudge.probe.names import as_remembered
+from nbjudge.probe.kernel_state import as_remembered, drawing_from
 from nbjudge.probe.recording import NoRecording, Recording
 from nbjudge.probe.watching import Watch
 from nbjudge.values.kinds import KINDS, kind_of, owned_values

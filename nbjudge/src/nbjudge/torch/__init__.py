@@ -9,8 +9,6 @@ from nbjudge.torch import modules, tensors, watching
 for _part in (tensors, modules, watching):
     send_along(_part.__name__)
 
-from nbjudge.torch.build import build  # noqa: E402
-from nbjudge.torch.draw import Draw  # noqa: E402
-from nbjudge.torch.steps import Step, operators_named  # noqa: E402
+from nbjudge.torch.authoring import Draw, Step, build, operators_named  # noqa: E402
 
 __all__ = ["Draw", "Step", "build", "operators_named"]

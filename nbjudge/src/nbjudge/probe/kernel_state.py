@@ -1,17 +1,22 @@
-"""A kernel's names as they were right after the student's own last cell.
+"""The names and the random state of a kernel: set for the calls of an answer, and restored after them.
 
-Given cells and tests assign names, too: `total`, `rows`, `result`. Where a student calls a helper of theirs
-by such a name, the answer is called with their helper in its place.
+Given cells and tests assign names, too: `total`, `rows`, `result`. If a student calls a helper of theirs by
+such a name, the answer is called with their helper in its place. Random numbers are the same whenever the
+same calls are made: a module that draws its own weights gets the same ones as others made like it, and a cell
+after a check draws what it would have drawn without.
 
 Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
 """
 
 from __future__ import annotations
 
+import random
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
+
+from nbjudge.values.kinds import KINDS
 
 REMEMBERED = "nbjudge_names"  # kept on the module `sys`, where no cell of a notebook comes across it
 # Evaluated after each of the student's cells. It costs as much as there are names, whatever they hold.
@@ -39,3 +44,14 @@ def as_remembered(namespace: dict[str, Any]) -> Iterator[None]:
                 namespace.pop(name, None)
             else:
                 namespace[name] = value
+
+
+@contextmanager
+def drawing_from(seed: int) -> Iterator[None]:
+    """Inside, Python and every library that is imported draw from this seed, a whole number below 2**32."""
+    with ExitStack() as undo:
+        undo.callback(random.setstate, random.getstate())
+        random.seed(seed)
+        for kind in KINDS:
+            undo.callback(kind.draw_from(seed))
+        yield
