@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nbjudge.authoring.exercise import Exercise, Tolerance
+from nbjudge.authoring.exercise import Exercise
+from nbjudge.authoring.tolerance import Tolerance
 from nbjudge.judge import messages
 from nbjudge.judge.batched_calls import call_groups
 from nbjudge.judge.changed_values import changed_values, each_array, special_numbers, texts_of_one_word
@@ -26,10 +27,13 @@ from nbjudge.kernel.replies import Answer, CallAnswer, answers_of
 from nbjudge.probe.building import BUILDERS
 from nbjudge.values.arrays import ArrayKind, is_array
 from nbjudge.values.kinds import owned_values
+from nbjudge.values.packing import MadeInKernel
 
 LENGTH_AXIS = -2  # the axis of rows: a shorter array has one row less
 # Large results are not right by luck: of a group with more numbers only the smaller cases are retested.
 MANY_NUMBERS = 20_000
+# Calls of a group with the same expected value that are repeated if none of their arguments can be changed.
+MOST_REPEATED = 2
 EQUAL = Tolerance((0.0, 0.0), (0.0, 0.0))
 
 
@@ -114,8 +118,27 @@ def _calls_and_answers(drawn: DrawnGroup) -> Iterator[tuple[Call, Answer]]:
         for case, call in zip(drawn.cases, drawn.calls, strict=True)
         if case.refuses is None and case.measure is None
     ]
-    for index, first in enumerate(_small_enough(list(reversed(calls)))):
+    for index, first in enumerate(_small_enough(_few_repeated(drawn, list(reversed(calls))))):
         yield from _changed_calls(drawn, first, index)
+
+
+def _few_repeated(drawn: DrawnGroup, calls: list[Call]) -> list[Call]:
+    """Leave out calls that only repeat a first call, if others with the same expected value repeat theirs."""
+    chosen, values = list[Call](), list[Any]()
+    for call in calls:
+        if call["build"] is None and all(
+            isinstance(each, MadeInKernel) for each in (*call["args"], *call["kwargs"].values())
+        ):
+            value = _expected(drawn, call).value
+            if sum(same_value(value, other, EQUAL) for other in values) >= MOST_REPEATED:
+                continue
+            values.append(value)
+        chosen.append(call)
+    return chosen
+
+
+def _expected(drawn: DrawnGroup, call: Call) -> Answer:
+    return next(answer for each, answer in zip(drawn.calls, drawn.expected, strict=True) if each is call)
 
 
 def _small_enough(calls: list[Call]) -> list[Call]:
@@ -154,7 +177,7 @@ def _changed_calls(drawn: DrawnGroup, first: Call, index: int) -> Iterator[tuple
             if _reference_answer(drawn.reference, call) is not None
         ]
     modes = [None] if build is None else BUILDERS[build["builder"]].modes(build)
-    expected = next(answer for call, answer in zip(drawn.calls, drawn.expected, strict=True) if call is first)
+    expected = _expected(drawn, first)
     for number in range(max(len(forms), len(modes))):
         form, mode = forms[number % len(forms)], modes[(number + index) % len(modes)]
         chosen = _change_values(drawn, form | {"build": mode, "before": earlier}, expected)
