@@ -26,8 +26,9 @@ from nbjudge.course.course import find_course
 from nbjudge.judge import drawn_group
 from nbjudge.kernel import requests
 from nbjudge.probe.respond import respond
-from nbjudge.tutor.material import material_of
+from nbjudge.tutor.material import TutoredAssignment, material_of
 from nbjudge.tutor.messages import CallReply, CallRequest, CheckRequest, decode_request, encode
+from nbjudge.tutor.recordings import record
 from nbjudge.tutor.tutor import Tutor
 
 pytestmark = [pytest.mark.integration, pytest.mark.smoke]
@@ -150,3 +151,9 @@ def test_grading_the_solution_of_the_example_course(tmp_path, monkeypatch):
         "reference calls": len(reference_calls),
     }
     compare("examples/statistics", counts)
+
+
+def test_the_largest_recording_that_students_download():
+    lesson = TutoredAssignment(find_course(ROOT).assignments["rotary"])
+    measured = len(record(lesson)) // (STEP * len(lesson.coded))
+    compare("a lesson's recording", {"100 kB per exercise": measured})

@@ -12,6 +12,16 @@ MANY_SIZES = 4
 # Each head costs time, and so does each number in it: layers with heads are asked with few of all.
 FRESH_HEAD_COUNTS = (7, 9)
 FRESH_SMALL_SIZES = (7, 9, 11, 13, 14, 15)
+# A recording is downloaded by each student: its arrays are a quarter as large, and its sizes still differ
+# from each other. Some are numbers of a lesson, so that a copied number fits by accident more often.
+RECORDED_SIZES = {
+    "fresh_sizes": (3, 5, 7, 9, 11, 13, 14, 15),
+    "fresh_even_sizes": (14, 18, 22, 26, 28, 34, 36),
+    "head_counts": (3, 5),
+    "head_sizes": (3, 5, 7, 9, 11, 13),
+    "even_head_size": 6,
+    "batch_sizes": (3, 5),
+}
 
 
 class Draw(nbjudge.torch.Draw):
@@ -21,6 +31,14 @@ class Draw(nbjudge.torch.Draw):
     # copied from the notebook never fits a hidden case by accident.
     fresh_sizes = (7, 9, 11, 13, 14, 15, 17, 18)
     fresh_even_sizes = (26, 28, 34, 36, 38, 44, 46)
+    head_counts = FRESH_HEAD_COUNTS
+    head_sizes = FRESH_SMALL_SIZES
+    even_head_size = 14  # none of the other sizes of a layer with rotary positions
+    batch_sizes = (11, 18)  # of attention block by block
+
+    @classmethod
+    def for_recordings(cls) -> type[Draw]:
+        return type(cls.__name__, (cls,), RECORDED_SIZES)
 
     def sizes(self, count: int) -> tuple[int, ...]:
         """`count` sizes (at most 8), all different from each other and from the notebook's numbers."""
@@ -33,8 +51,8 @@ class Draw(nbjudge.torch.Draw):
 
         Neither they nor the width of all heads together are a number of the notebook.
         """
-        count = FRESH_HEAD_COUNTS[self.integer(0, len(FRESH_HEAD_COUNTS) - 1)]
-        smallest, next_one, *sizes = (size for size in FRESH_SMALL_SIZES if size != count)
+        count = self.head_counts[self.integer(0, len(self.head_counts) - 1)]
+        smallest, next_one, *sizes = (size for size in self.head_sizes if size != count)
         # Weights have as many numbers as the width squared: that comes first.
         width, other = self.shuffled((smallest, next_one))
         return count, width, *self.shuffled([other, *sizes][:others])

@@ -57,7 +57,7 @@ def extremes(draw):
 
 @flash_attention.group("batches, and batches with heads", points=1)
 def batches(draw):
-    batch, heads = draw.shuffled((11, 18))
+    batch, heads = draw.shuffled(draw.batch_sizes)
     for dtype in FLOATS:
         yield case(*_inputs(draw, batch, queries=17, keys=15, dtype=dtype), 13)
         yield case(*_inputs(draw, batch, heads, queries=17, dtype=dtype), 13, causal=True)

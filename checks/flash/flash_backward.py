@@ -76,7 +76,7 @@ def extremes(draw):
 
 @flash_backward.group("batches, and batches with heads", points=1)
 def batches(draw):
-    batch, heads = draw.shuffled((11, 18))
+    batch, heads = draw.shuffled(draw.batch_sizes)
     for dtype in FLOATS:
         yield _case(draw, batch, queries=17, keys=15, block=13, dtype=dtype)
         yield _case(draw, batch, heads, queries=17, block=13, causal=(True,), dtype=dtype)

@@ -32,8 +32,8 @@ rotary_attention = Exercise(
 
 def _sizes(draw):
     """Heads, head size (even), batch, tokens and past tokens: all different."""
-    (heads, batch), (length, before) = draw.shuffled((7, 9)), draw.shuffled((11, 15))
-    return heads, 14, batch, length, before
+    (heads, batch), (length, before) = draw.shuffled(draw.head_counts), draw.shuffled((11, 15))
+    return heads, draw.even_head_size, batch, length, before
 
 
 def _draw_layer(draw, heads, head_size, double=False, **given):
@@ -109,12 +109,12 @@ def behind_a_cache(draw):
 
 @rotary_attention.group("equal sizes: as many texts as heads, as many tokens", points=1)
 def equal_sizes(draw):
-    (heads,) = draw.shuffled((7, 9))[:1]
+    (heads,), size = draw.shuffled(draw.head_counts)[:1], draw.even_head_size
     for shape in ((heads, 1, heads), (heads, heads, heads), (heads, heads)):
-        x = draw.normal(heads, heads, 14 * heads)
-        yield case(x, mask=draw.mask(*shape), build=_draw_layer(draw, heads, 14))  # B = H = T
-    x, cache = draw.normal(14, 14, 14), tuple(draw.normal(14, 1, 14, 14) for _ in range(2))
-    yield case(x, mask=_causal(14, 14), cache=cache, build=_draw_layer(draw, 1, 14))  # one head
+        x = draw.normal(heads, heads, size * heads)
+        yield case(x, mask=draw.mask(*shape), build=_draw_layer(draw, heads, size))  # B = H = T
+    x, cache = draw.normal(size, size, size), tuple(draw.normal(size, 1, size, size) for _ in range(2))
+    yield case(x, mask=_causal(size, size), cache=cache, build=_draw_layer(draw, 1, size))  # one head
 
 
 @rotary_attention.group("another base", points=1)

@@ -19,7 +19,7 @@ from nbjudge.authoring.cases import Case
 from nbjudge.course.course import Course
 from nbjudge.errors import CourseError
 from nbjudge.judge.argument_names import argument_names
-from nbjudge.judge.drawn_group import DrawnGroup
+from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
 from nbjudge.judge.retest import retest_calls
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import AssignmentMaterial, Material, TutoredAssignment, material_of, tutor_options
@@ -214,7 +214,8 @@ def _value(data: Any, arrays: list[Any]) -> Any:
 
 def _recorded(assignment: TutoredAssignment, name: str) -> RecordedExercise:
     exercise, reference = assignment.exercise(name)
-    groups = assignment.questions(name, SEED)
+    smaller = dataclasses.replace(exercise, draw=exercise.draw.for_recordings())
+    groups = draw_groups(smaller, reference, SEED)
     recordable = [each for each in groups if each.expected and not _has_code([each.cases, each.calls])]
     return RecordedExercise(
         name,
