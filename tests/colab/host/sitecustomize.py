@@ -3,11 +3,11 @@
 import importlib.abc
 import sys
 
-MISSING = ("jupyterlab", "jupyter_server", "nbgrader", "nbconvert", "notebook", "psutil", "sqlalchemy")
+MISSING = ("jupyterlab", "jupyter_server", "nbgrader", "nbconvert", "notebook", "sqlalchemy")
 
 
 class Missing(importlib.abc.MetaPathFinder):
-    """Finds no module of the packages that Colab does not have."""
+    """Finds no module of the packages that Colab does not have. It has psutil: ipykernel 6.17 imports it."""
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in MISSING:
