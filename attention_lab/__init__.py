@@ -1,4 +1,19 @@
-"""Attention Lab: a notebook course on self-attention, and the grader that judges it."""
+"""Attention Lab: a notebook course on self-attention.
+
+For lessons
+    `plots`, `heads`, `training_plots` and `sliders` draw; `corpus`, `words`, `encoder` and `characters` are
+    data and models; `examples` holds the visible examples; `memory` measures memory.
+For learners
+    `start` is `attention-lab start`, the start page and the progress page; `tutor` is `check`.
+For authors of checks
+    `authoring`, with `measurements` of wrong attention weights.
+For maintainers
+    `maintain` builds lessons, the bundle, the demo and the site.
+For all of these
+    `cli` is the command, `errors` its error class, and `students` lists the modules that students have.
+
+`lessons` and `course` are filled when a wheel is built. The grader is a package of its own, nbjudge.
+"""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def lab(
     folder: Annotated[Path, typer.Option(help="Where the student's copy is kept.")] = Path("build/lab"),
 ) -> None:
     """Open JupyterLab on a student's copy of the release."""
-    from attention_lab.lab import open_lab
+    from attention_lab.start.jupyter_lab import open_lab
 
     open_lab(_course(), folder, console)
 
@@ -165,7 +165,7 @@ def start(
     ] = None,
 ) -> None:
     """Put the lessons into a folder of your own and open JupyterLab there; your work is kept."""
-    from attention_lab.lab import open_lessons
+    from attention_lab.start.jupyter_lab import open_lessons
     from attention_lab.start.lessons import released_lessons
 
     options = [*(["--no-browser"] if no_browser else []), *([f"--port={port}"] if port else [])]

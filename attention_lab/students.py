@@ -5,15 +5,12 @@ A module that is not named here stays with the instructor, a new one as well.
 
 # What lessons import.
 LESSON_MODULES = (
-    "blocks",
     "corpus",
     "encoder",
     "examples",
     "heads",
     "memory",
-    "play",
     "plots",
-    "positions",
     "sliders",
     "training_plots",
     "tutor",
@@ -21,7 +18,7 @@ LESSON_MODULES = (
 )
 # `attention-lab start`, the model of the last page (which no grading runs), and what they take;
 # `measurements` is what a tutor without checks measures.
-START_MODULES = ("__init__", "characters", "cli", "errors", "lab", "measurements", "start", "students")
+START_MODULES = ("__init__", "characters", "cli", "errors", "measurements", "start", "students")
 STUDENT_MODULES = (*LESSON_MODULES, *START_MODULES)
 # By their full names, for `c.RunAndJudge.helpers` in nbgrader_config.py.
 HELPERS = tuple(f"attention_lab.{name}" for name in LESSON_MODULES)

@@ -6,7 +6,7 @@ import ipywidgets as widgets
 import pytest
 import torch
 
-from attention_lab.play import arrows
+from attention_lab.sliders import arrows
 
 KEYS = torch.tensor([[1.0, 1.0], [-1.0, 2.0], [-1.0, -1.0], [3.0, 0.0]])
 NAMES = ["a", "b", "c", "z"]

@@ -5,7 +5,7 @@ import pytest
 import torch
 from matplotlib.colors import to_rgb
 
-from attention_lab.blocks import (
+from attention_lab.sliders.blocks import (
     LAST_STEP,
     RIGHT,
     WRONG,

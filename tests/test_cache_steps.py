@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from attention_lab.play import cache_steps
+from attention_lab.sliders import cache_steps
 
 TOKENS = ["the", "cat", "sat", "on", "the", "mat"]
 

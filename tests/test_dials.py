@@ -7,7 +7,7 @@ import time
 import pytest
 import torch
 
-from attention_lab.play.dials import dials_figure, dials_slider
+from attention_lab.sliders.dials import dials_figure, dials_slider
 
 QUERY, KEY = torch.tensor([1.0, 0.5]), torch.tensor([0.5, 1.0])
 

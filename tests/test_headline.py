@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attention_lab.play.headline import headline_box, headline_figure
+from attention_lab.sliders.headline import headline_box, headline_figure
 
 NAMES = ["business", "sports"]
 

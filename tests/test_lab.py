@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from attention_lab.errors import CourseError
-from attention_lab.lab import open_lab
+from attention_lab.start.jupyter_lab import open_lab
 from attention_lab.start.lessons import add_missing_lessons
 from nbjudge.course.course import Course
 

@@ -7,7 +7,7 @@ import time
 import pytest
 import torch
 
-from attention_lab.play import merge_steps
+from attention_lab.sliders import merge_steps
 
 SCORES = torch.tensor([1.0, 0.2, 2.5, -0.4, 0.9, 3.1, 0.0])
 VALUES = torch.tensor([1.0, -1.0, 2.0, 0.5, 4.0, -2.0, 3.0])

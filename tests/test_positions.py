@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 
-from attention_lab import positions
+from attention_lab.sliders import positions
 
 PNG = b"\x89PNG"
 

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 
-from attention_lab import sliders
+from attention_lab.sliders import weights as sliders
 
 TOKENS = ["I", "am", "learning", "this"]
 SCORES = torch.tensor([1.3127, 1.1213, 1.5807, 1.3343])

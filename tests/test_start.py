@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from attention_lab import cli
-from attention_lab.positions import encoding_slider
+from attention_lab.sliders.positions import encoding_slider
 from attention_lab.start import set_up
 from attention_lab.start.pictures import batch_picture
 
@@ -142,7 +142,7 @@ def test_every_module_that_students_have_loads_and_starts_on_windows(tmp_path):
     paths = {path for folder in (".", "corpus", "start", "tutor") for path in package.glob(f"{folder}/*.py")}
     parts = (path.relative_to(ROOT).with_suffix("").parts for path in paths)
     modules = sorted(".".join(each).removesuffix(".__init__") for each in parts)
-    assert {"attention_lab.cli", "attention_lab.lab", "attention_lab.start.progress"} <= set(modules)
+    assert {"attention_lab.cli", "attention_lab.start.jupyter_lab"} <= set(modules)
     load = f"for name in {modules}:\n    importlib.import_module(name)\n"
     run, seen = start(ON_WINDOWS + load + START, tmp_path, "work")
     assert run.returncode == 0, run.stderr

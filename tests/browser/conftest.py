@@ -24,7 +24,7 @@ import sys
 from pathlib import Path
 from rich.console import Console
 from nbjudge.course.course import Course
-from attention_lab.lab import open_lab
+from attention_lab.start.jupyter_lab import open_lab
 open_lab(Course(Path(sys.argv[1])), Path("lessons"), Console())
 """
 # JupyterLab asks its first visitor whether it may fetch news, and covers the page with the question.

@@ -1,7 +1,7 @@
 """The course's sliders: sharpening, key width, and a walk through a mask.
 
 For each there is a function that returns its Figure, whose label (`figure.get_label()`) says in words
-what it shows, and a thin widget round it, see `attention_lab.play.explorer`.
+what it shows, and a thin widget round it, see `attention_lab.sliders.explorer`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from matplotlib.figure import Figure, SubFigure
 
 from attention_lab import plots
-from attention_lab.play.explorer import FIGURE, Show, at, explorer
+from attention_lab.sliders.explorer import FIGURE, Show, at, explorer
 
 LARGEST_FACTOR = 24.0
 LARGEST_WIDTH = 512

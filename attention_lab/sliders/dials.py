@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from attention_lab import plots
-from attention_lab.play.explorer import FIGURE, Show, at, explorer
+from attention_lab.sliders.explorer import FIGURE, Show, at, explorer
 
 ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.012}
 FARTHEST = 60  # the last place of the query on the slider

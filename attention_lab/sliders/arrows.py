@@ -12,7 +12,7 @@ import torch
 from matplotlib.figure import Figure
 
 from attention_lab import plots
-from attention_lab.play.explorer import FIGURE, Show, at, explorer
+from attention_lab.sliders.explorer import FIGURE, Show, at, explorer
 
 ARROW: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.008}
 STEP = 5  # degrees, or hundredths of a share

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from attention_lab import plots
-from attention_lab.play.explorer import FIGURE, Show, at, explorer
+from attention_lab.sliders.explorer import FIGURE, Show, at, explorer
 
 ROWS = ("without a cache", "with a cache")
 INK = "black"

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from traitlets import Unicode
 
 from attention_lab import plots
-from attention_lab.play.explorer import FIGURE
+from attention_lab.sliders.explorer import FIGURE
 
 # Of a text: its tokens, the probabilities (C,), and the weights (T, T).
 Read = Callable[[str], tuple[Sequence[str], torch.Tensor, torch.Tensor]]

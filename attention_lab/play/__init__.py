@@ -1,1 +1,0 @@
-"""Things to play with in the lessons: figures that a control moves, and that say in words what they show."""

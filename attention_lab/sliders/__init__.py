@@ -1,0 +1,4 @@
+"""Sliders and other figures that a control moves: one module per subject.
+
+Each figure says in words what it shows.
+"""
