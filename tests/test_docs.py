@@ -23,7 +23,12 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 GRADER = ROOT / "nbjudge" / "src" / "nbjudge"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(DOCS.glob("*.md"))]
-PAGES += [ROOT / "CHANGELOG.md", ROOT / "nbjudge" / "README.md", ROOT / "nbjudge" / "CHANGELOG.md"]
+PAGES += [
+    ROOT / "checks" / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "nbjudge" / "README.md",
+    ROOT / "nbjudge" / "CHANGELOG.md",
+]
 # The first page asks for nothing, so the contract has nothing to say of it.
 LESSONS = {name: lesson for name, lesson in open_course(ROOT).assignments.items() if name != "start_here"}
 # What a class leaves behind and what `make` makes: named in the pages, not in a fresh clone.
@@ -220,3 +225,10 @@ def test_the_lines_for_another_course_are_those_that_init_adds(tmp_path):
     add_to_configuration(tmp_path)
     added = ast.parse((tmp_path / "nbgrader_config.py").read_text()).body[1:]
     assert [ast.unparse(node) for node in added] == [ast.unparse(node) for node in ast.parse(snippet).body]
+
+
+def test_the_table_of_the_checks_has_every_folder_under_its_lesson():
+    page = (ROOT / "checks" / "README.md").read_text()
+    rows = re.findall(r"^\| (\d+) \| \[(\w+)\]\(\2\) \|", page, re.MULTILINE)
+    lessons = sorted(lesson.folder.split("_", 1) for lesson in LESSONS.values())
+    assert rows == [(str(int(number)), name) for number, name in lessons]
