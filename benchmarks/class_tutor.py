@@ -224,16 +224,11 @@ async def _serve() -> None:
     from tornado.netutil import bind_sockets
 
     from nbjudge.classroom.check_events import CheckEvents
-    from nbjudge.classroom.hub_users import User
     from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState
     from nbjudge.classroom.service import application, warm_up
     from nbjudge.classroom.tutors import ClassTutors
     from nbjudge.settings import ClassroomSettings
     from nbjudge.tutor.material import Material, TutoredAssignment
-
-    class KnownByName:
-        def user(self, model: dict[str, Any]) -> User:
-            return User(model["name"])
 
     class NoLogin:
         """Looks at the board."""
@@ -247,9 +242,7 @@ async def _serve() -> None:
     tutors = ClassTutors(Material(lessons), settings, CheckEvents(None, 0), seed=1)
     warm_up(tutors)
     (socket,) = bind_sockets(0, "127.0.0.1")
-    HTTPServer(
-        application(AppState(tutors, KnownByName(), KEYS), "/tutor/", NoLogin), **SERVER_LIMITS
-    ).add_sockets([socket])
+    HTTPServer(application(AppState(tutors, KEYS), "/tutor/", NoLogin), **SERVER_LIMITS).add_sockets([socket])
     print(socket.getsockname()[1], flush=True)
     await asyncio.Event().wait()
 

@@ -16,8 +16,7 @@ from tornado.netutil import bind_sockets
 
 from attention_lab.tutor.answering import respond
 from nbjudge.classroom.check_events import CheckEvents
-from nbjudge.classroom.connections import BoundedServer
-from nbjudge.classroom.hub_users import User
+from nbjudge.classroom.http_server import BoundedServer
 from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState
 from nbjudge.classroom.service import application
 from nbjudge.classroom.signatures import Keys, authorization
@@ -32,19 +31,12 @@ COURSE = open_course(Path(__file__).parents[2])
 PREFIX = "/services/tutor/"
 
 
-class KnownByName:
-    """An instructor's name begins with "prof"."""
-
-    def user(self, model: dict[str, Any]) -> User:
-        return User(model["name"], model["name"].startswith("prof"))
-
-
 class NamedInHeader:
-    """The mixin of a browser: logged in as the header says."""
+    """The mixin of a browser: logged in as the header says; an admin's name begins with "prof"."""
 
     def get_current_user(self) -> dict[str, Any] | None:
         name = self.request.headers.get("X-Name") or self.get_argument("as", "")  # type: ignore[attr-defined]
-        return {"name": name} if name else None
+        return {"name": name, "admin": name.startswith("prof")} if name else None
 
 
 class Classroom:
@@ -97,7 +89,7 @@ class Classroom:
         asyncio.set_event_loop(self._loop)
 
         async def start() -> None:
-            self.state = AppState(self.tutors, KnownByName(), self.keys)
+            self.state = AppState(self.tutors, self.keys)
             app = application(self.state, PREFIX, NamedInHeader, login_url="/login")
             (socket,) = bind_sockets(0, "127.0.0.1")
             self.server = BoundedServer(app, **SERVER_LIMITS)

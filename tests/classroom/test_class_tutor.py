@@ -10,9 +10,8 @@ from classroom_lab import COURSE, classroom_of
 from traitlets.config import Config
 
 from nbjudge.classroom import request_handler
-from nbjudge.classroom.board_page import as_csv
+from nbjudge.classroom.board_page import as_csv, is_instructor
 from nbjudge.classroom.check_events import CheckEvent, CheckEvents
-from nbjudge.classroom.hub_users import HubUsers
 from nbjudge.classroom.limits import REQUESTS_PER_CHECK, Limits, Refused
 from nbjudge.course.configuration import check_settings
 from nbjudge.csv_files import CsvFormat
@@ -290,8 +289,7 @@ def test_every_request_counts_whatever_it_asks_for():
     ],
 )
 def test_who_teaches_is_the_hubs_word_or_the_courses(model, teaches):
-    people = HubUsers(ClassroomSettings(instructors=("grace",)))
-    assert people.user(model).instructor == teaches
+    assert is_instructor(model, ClassroomSettings(instructors=("grace",))) == teaches
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from typing import Any, ClassVar
@@ -16,6 +17,7 @@ from tornado.web import HTTPError, RequestHandler, authenticated
 
 from nbjudge.classroom.request_handler import AppState
 from nbjudge.csv_files import CsvFormat
+from nbjudge.settings import ClassroomSettings
 
 HEARTBEAT = 15.0  # seconds after which a page on whose board nothing happens hears that the service lives
 NOT_FOR_YOU = (
@@ -29,6 +31,13 @@ SAFE = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
+
+
+def is_instructor(user: Mapping[str, Any], settings: ClassroomSettings) -> bool:
+    """Whether a user, as the hub describes them, may see the board."""
+    groups = set(user.get("groups") or ())
+    teaches = user["name"] in settings.instructors or groups & set(settings.instructor_groups)
+    return bool(user.get("admin") or teaches)
 
 
 class ForInstructors(RequestHandler):
@@ -45,7 +54,7 @@ class ForInstructors(RequestHandler):
 
     def must_teach(self) -> None:
         """Raises HTTPError 403 for everybody else."""
-        if not self.state.users.user(self.current_user).instructor:
+        if not is_instructor(self.current_user, self.state.tutors.settings):
             raise HTTPError(403)
         self.application.verified.add(self.request.connection.stream)  # type: ignore[attr-defined,union-attr]
 

@@ -18,9 +18,14 @@ from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler, stream_request_body
 
 from nbjudge.classroom.board import as_data, board
-from nbjudge.classroom.hub_users import NOT_KNOWN, UserDirectory
-from nbjudge.classroom.limits import NO_MEMORY, TOO_LARGE, Limits, Refused
-from nbjudge.classroom.memory import is_out_of_memory, keep_what_is_freed
+from nbjudge.classroom.limits import (
+    NO_MEMORY,
+    TOO_LARGE,
+    Limits,
+    Refused,
+    is_out_of_memory,
+    keep_what_is_freed,
+)
 from nbjudge.classroom.signatures import REPLY_SIGNATURE, Keys, SignedRequest
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.csv_files import CsvFormat
@@ -48,6 +53,10 @@ SERVER_LIMITS: dict[str, Any] = {
 BOARD_SECONDS = 5.0  # for which a board without changes holds: what is stuck depends on the time, too
 WRITE_SECONDS = 60  # that a learner may take to fetch a reply
 LONGEST_REASON = 200  # characters of it that are logged
+NOT_KNOWN = (
+    "The tutor does not know who is asking. Stop your server (File → Hub Control Panel → Stop My Server), "
+    "start it again, and run this cell once more."
+)
 NO_LENGTH = "The tutor reads only what says how long it is (Content-Length)."
 NOT_READ = "The tutor cannot read this request ({error})."
 OWN_FAULT = "The tutor itself failed: please tell your teacher."
@@ -56,10 +65,8 @@ OWN_FAULT = "The tutor itself failed: please tell your teacher."
 class AppState:
     """What all handlers share."""
 
-    def __init__(
-        self, tutors: ClassTutors, users: UserDirectory, keys: Keys, csv_format: CsvFormat | None = None
-    ) -> None:
-        self.tutors, self.users, self.keys = tutors, users, keys
+    def __init__(self, tutors: ClassTutors, keys: Keys, csv_format: CsvFormat | None = None) -> None:
+        self.tutors, self.keys = tutors, keys
         self.csv_format = csv_format or CsvFormat()
         self.limits = Limits(tutors.settings.checks_a_minute)
         sys.setswitchinterval(SWITCH_SECONDS)

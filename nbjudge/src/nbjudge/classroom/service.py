@@ -21,10 +21,8 @@ from tornado.web import Application
 
 from nbjudge.classroom.board_page import BoardEvents, BoardPage, BoardTable
 from nbjudge.classroom.check_events import CheckEvents
-from nbjudge.classroom.connections import BoundedServer, raise_file_limit
-from nbjudge.classroom.hub_users import HubUsers
-from nbjudge.classroom.memory import limit_address_space
-from nbjudge.classroom.origins import OwnOrigins
+from nbjudge.classroom.http_server import BoundedServer, OwnOrigins, raise_file_limit
+from nbjudge.classroom.limits import limit_address_space
 from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState, TutorRequestHandler
 from nbjudge.classroom.signatures import Keys
 from nbjudge.classroom.tutors import ClassTutors
@@ -64,7 +62,7 @@ def run(course_folder: Path) -> None:
     limit_address_space(settings.memory_mebibytes)
     tutors = ClassTutors(material_of(course, default=Disclosure.MEASURED), settings, check_events)
     threading.Thread(target=warm_up, args=(tutors,), daemon=True).start()
-    asyncio.run(_serve(tutors, settings, csv_format))
+    asyncio.run(_serve(tutors, csv_format))
 
 
 def application(
@@ -88,13 +86,13 @@ def application(
     )
 
 
-async def _serve(tutors: ClassTutors, settings: ClassroomSettings, csv_format: CsvFormat) -> None:
+async def _serve(tutors: ClassTutors, csv_format: CsvFormat) -> None:
     from jupyterhub.services.auth import (  # type: ignore[import-untyped]
         HubOAuthCallbackHandler,
         HubOAuthenticated,
     )
 
-    state = AppState(tutors, HubUsers(settings), Keys(os.environ["JUPYTERHUB_API_TOKEN"]), csv_format)
+    state = AppState(tutors, Keys(os.environ["JUPYTERHUB_API_TOKEN"]), csv_format)
     prefix = os.environ["JUPYTERHUB_SERVICE_PREFIX"]
     hosts = {urlsplit(os.environ.get(name, "")).hostname or "" for name in ADDRESSES}
     app = application(state, prefix, HubOAuthenticated, hosts - {""}, cookie_secret=os.urandom(32))
