@@ -11,8 +11,7 @@ from rich.console import Console
 from nbjudge.authoring import Exercise, case
 from nbjudge.course.course import open_course
 from nbjudge.errors import CourseError
-from nbjudge.try_checks.coverage import coverage_table, rows_of, write_into
-from nbjudge.try_checks.relations import RELATIONS, coverage_of
+from nbjudge.try_checks.coverage import RELATIONS, coverage_of, coverage_table, rows_of, write_into
 
 ROOT = Path(__file__).parents[1]
 

@@ -14,8 +14,7 @@ from rich.console import Console
 
 from nbjudge.course.course import open_course
 from nbjudge.course.notebooks import read_notebook
-from nbjudge.try_checks.visible import visible_tests
-from nbjudge.try_checks.visible_table import problems, table_of
+from nbjudge.try_checks.visible import problems, table_of, visible_tests
 
 pytestmark = pytest.mark.lesson
 

@@ -184,7 +184,7 @@ def visible(
     Exits with status 1 if too few do, if a right answer fails them, or if they leave names behind.
     """
     from nbjudge.course.course import find_course
-    from nbjudge.try_checks.visible_table import show_visible
+    from nbjudge.try_checks.visible import show_visible
 
     raise typer.Exit(show_visible(find_course(Path.cwd()), assignment, console))
 

@@ -17,7 +17,7 @@ from nbjudge.course.course import open_course
 from nbjudge.course.reference import Notebook
 from nbjudge.errors import CourseError
 from nbjudge.try_checks.command import try_all
-from nbjudge.try_checks.visible_table import show_visible
+from nbjudge.try_checks.visible import show_visible
 
 
 def loaded(tmp_path: Path, *sources: str, name: str = "answer"):
