@@ -21,8 +21,7 @@ from nbjudge.course.course import open_course
 from nbjudge.course.folders import read_folders
 from nbjudge.errors import CourseError
 from nbjudge.skeletons.assignment import new_assignment
-from nbjudge.skeletons.exercise import new_exercise
-from nbjudge.skeletons.python_files import with_import
+from nbjudge.skeletons.exercise import new_exercise, with_import
 
 pytestmark = pytest.mark.integration
 

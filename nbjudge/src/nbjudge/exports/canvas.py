@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbjudge.exports.grades import round_score
-from nbjudge.exports.learning_platform import PlatformExporter
+from nbjudge.exports.learning_platform import PlatformExporter, round_score
 from nbjudge.settings import CanvasSettings
 
 STUDENT_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")

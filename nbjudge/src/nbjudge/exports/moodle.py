@@ -13,8 +13,7 @@ from typing import Any
 
 from nbjudge.csv_files import Verbatim
 from nbjudge.errors import ExportError
-from nbjudge.exports.grades import Grade
-from nbjudge.exports.learning_platform import PlatformExporter
+from nbjudge.exports.learning_platform import Grade, PlatformExporter
 from nbjudge.settings import MOODLE_FIELDS, MoodleSettings
 
 

@@ -16,32 +16,13 @@ LONGEST_FORMULA = 4_000  # characters; the longest of the assignments has 300
 # A macro may call itself, or grow without end.
 MACROS = ("\\newcommand", "\\renewcommand", "\\providecommand", "\\def", "\\let")
 ELEMENTS = frozenset(
-    {
-        "math",
-        "mrow",
-        "mi",
-        "mn",
-        "mo",
-        "mtext",
-        "mspace",
-        "mstyle",
-        "msup",
-        "msub",
-        "msubsup",
-        "mfrac",
-        "msqrt",
-        "mroot",
-        "munder",
-        "mover",
-        "munderover",
-        "mtable",
-        "mtr",
-        "mtd",
-        "mphantom",
-        "menclose",
-        "mmultiscripts",
-        "mprescripts",
-    }
+    element
+    for group in (
+        "math mrow mi mn mo mtext mspace mstyle mphantom menclose",
+        "mfrac msqrt mroot msup msub msubsup munder mover munderover mmultiscripts mprescripts",
+        "mtable mtr mtd",
+    )
+    for element in group.split()
 )
 # A length that a formula needs, and no more: what is large or negative leads out of its place in the page.
 LENGTH = r"(?:[01]|[01]?\.\d+|2(?:\.[0-4]\d*)?)em|\d(?:\.\d+)?(?:pt|px)|0"

@@ -36,47 +36,14 @@ PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9
 LINK = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
 COLOURED = re.compile(r"highlight|[a-z][a-z0-9]?( [a-z][a-z0-9]?)*")  # Pygments' own class names
 ELEMENTS = frozenset(
-    {
-        "a",
-        "b",
-        "blockquote",
-        "br",
-        "code",
-        "dd",
-        "del",
-        "details",
-        "div",
-        "dl",
-        "dt",
-        "em",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "hr",
-        "i",
-        "img",
-        "kbd",
-        "li",
-        "ol",
-        "p",
-        "pre",
-        "s",
-        "span",
-        "strong",
-        "sub",
-        "summary",
-        "sup",
-        "table",
-        "tbody",
-        "td",
-        "th",
-        "thead",
-        "tr",
-        "ul",
-    }
+    element
+    for group in (
+        "h1 h2 h3 h4 h5 h6 p div blockquote pre hr br details summary",
+        "a b code del em i img kbd s span strong sub sup",
+        "ul ol li dl dt dd",
+        "table thead tbody tr th td",
+    )
+    for element in group.split()
 )
 ATTRIBUTES = {
     "a": {"href", "title"},

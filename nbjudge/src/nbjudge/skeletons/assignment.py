@@ -10,8 +10,7 @@ import nbformat
 
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
-from nbjudge.skeletons.templates import Form
-from nbjudge.skeletons.vocabulary import vocabulary_of
+from nbjudge.skeletons.templates import Form, vocabulary_of
 
 NAME = re.compile(r"(?:(\d+)_)?([a-z]\w*)", re.ASCII)
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
