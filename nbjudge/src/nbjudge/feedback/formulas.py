@@ -2,6 +2,9 @@ r"""Formulas as MathML, which browsers draw themselves: no script, no fonts from
 
 A formula may be a student's. So only harmless elements and attributes of what the converter makes are
 kept, with small lengths (TeX has `\href`, `\style` and `\raise`). Whatever it cannot make is shown as TeX.
+
+nh3, which cleans the text around formulas, cannot do this: it reads MathML as HTML and loses the sign of
+`\mathrel{+}`, and it cannot tell the slash of `\not` from other padding.
 """
 
 from __future__ import annotations
