@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from nbjudge.atomic_files import write_atomically
 from nbjudge.errors import CourseError
 
 DAY = 86_400.0  # seconds
@@ -73,10 +73,7 @@ class CheckEvents:
             return
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            new = self._file.with_suffix(".new")
-            new.write_text("".join(map(_line, self.all)), "utf-8")
-            new.chmod(0o600)
-            os.replace(new, self._file)
+            write_atomically(self._file, "".join(map(_line, self.all)).encode(), mode=0o600)
         except OSError as error:
             raise CourseError(
                 f"{self._file}, where the board keeps what it shows, cannot be written ({error.strerror}): "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins.export import ExportPlugin
 from traitlets.config import Config
 
+from nbjudge.atomic_files import write_atomically
 from nbjudge.course.configuration import check_settings, suggestion
 from nbjudge.course.folders import folders_of
 from nbjudge.csv_files import PLATFORM, CsvFormat, Verbatim, identifier, is_formula
@@ -100,7 +100,13 @@ class PlatformExporter(PlatformSettings, ExportPlugin):  # type: ignore[misc]
                 if grade.unmarked and not self.with_unmarked:
                     self.log.warning("%s, %s: not marked yet, no grade is exported.", student.id, each.name)
         file = Path(self.to or self.default_file)
-        self._write(file, self.csv_format().text(rows))
+        try:
+            write_atomically(file, self.csv_format().text(rows).encode("utf-8", "replace"))
+        except OSError as error:
+            raise ExportError(
+                f"Nothing was exported: {file} cannot be written ({error.strerror}). "
+                "Name another file with `--to`."
+            ) from error
         self.log.info("Exported %d students and %d assignments to %s", len(students), len(assignments), file)
 
     def _refuse_unknown_columns(self, graded: set[str]) -> None:
@@ -148,17 +154,3 @@ class PlatformExporter(PlatformSettings, ExportPlugin):  # type: ignore[misc]
                 "%s: %s begins like a formula and was written with an apostrophe before it.", student.id, name
             )
         return found
-
-    @staticmethod
-    def _write(file: Path, text: str) -> None:
-        """Put the text in the place of what the file held, whole or not at all."""
-        draft = file.with_name(f"{file.name}.part-{os.getpid()}")
-        try:
-            draft.write_bytes(text.encode("utf-8", "replace"))
-            draft.replace(file)
-        except OSError as error:
-            draft.unlink(missing_ok=True)
-            raise ExportError(
-                f"Nothing was exported: {file} cannot be written ({error.strerror}). "
-                "Name another file with `--to`."
-            ) from error

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from nbjudge.atomic_files import write_atomically
 from nbjudge.cell_metadata import ANSWER_FORMAT, checked_exercise, record_answer
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import CourseFolders
@@ -16,7 +17,6 @@ from nbjudge.errors import CourseError
 from nbjudge.judge.verdict import Regrade, Verdict
 from nbjudge.overrides.same_answer import answers_of
 from nbjudge.record.graded_cell import read_verdict, write_regrade
-from nbjudge.submission.files import write_replacing
 
 OLDER = (
     "The regrades in {file} were decided with an earlier version of nbjudge, which compared less of an "
@@ -78,19 +78,18 @@ def read_decisions(folders: CourseFolders, assignment: str) -> list[Decision]:
         ) from error
 
 
-def write_decisions(folders: CourseFolders, assignment: str, decisions: Sequence[Decision]) -> Path:
+def write_decisions(folders: CourseFolders, assignment: str, decisions: Sequence[Decision]) -> None:
     """Write them in place of those that are there; without any the file goes."""
     file = decisions_file(folders, assignment)
     try:
         if decisions:
             file.parent.mkdir(exist_ok=True)
             text = json.dumps([asdict(each) for each in decisions], indent=2, ensure_ascii=False)
-            write_replacing(f"{text}\n".encode(), file)
+            write_atomically(file, f"{text}\n".encode())
         else:
             file.unlink(missing_ok=True)
     except OSError as error:
         raise CourseError(f"{file} cannot be written ({error.strerror}): nothing was changed.") from error
-    return file
 
 
 def apply_regrades(

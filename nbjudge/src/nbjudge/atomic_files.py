@@ -1,0 +1,34 @@
+"""Files that are replaced whole or not at all, also where a disk is full."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def write_atomically(file: Path, content: bytes, mode: int | None = None) -> None:
+    """Write a file in place of the one that is there.
+
+    Parameters
+    ----------
+    file
+        The file; its folder exists.
+    content
+        What it holds afterwards.
+    mode
+        Its permissions; by default those of a new file.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written. The file is then as it was.
+    """
+    draft = file.with_name(f"{file.name}.part-{os.getpid()}")
+    try:
+        draft.write_bytes(content)
+        if mode is not None:
+            draft.chmod(mode)
+        draft.replace(file)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
