@@ -186,7 +186,7 @@ def two_texts(draw):
 def test_constants_in_place_of_arguments_are_told():
     constants = attend(torch.ones(5, 6), torch.ones(7, 6), torch.ones(7, 6))
     sentence = finding(lambda query, key, value: constants, two_texts).sentence
-    assert sentence.startswith("`attend` gives one and the same answer to 2 calls that differ")
+    assert sentence.startswith("`attend` gives the same answer to 2 calls whose right answers differ")
 
 
 def test_what_is_nan_in_every_call_is_told_as_that():

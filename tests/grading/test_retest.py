@@ -96,7 +96,9 @@ def test_a_constant_that_is_right_by_luck_is_not_called_kept():
     verdict = judge_function(exercise, lambda x: bool(x[0] > 1), lambda x: True)
     assert verdict.points == 0
     (finding,) = verdict.findings
-    assert finding.sentence.startswith("`is_large` gives one and the same answer to 5 calls that differ")
+    assert finding.sentence.startswith(
+        "`is_large` gives the same answer to 5 calls whose right answers differ"
+    )
     assert "yours is True" in finding.evidence
 
 
@@ -105,7 +107,18 @@ def test_a_constant_has_no_mistake_that_explains_only_some_groups(constant):
     verdict = verdict_on("order_matters", lambda attend, x, permutation: constant)
     assert verdict.points == 0
     (finding,) = verdict.findings
-    assert "gives one and the same answer" in finding.sentence and finding.mistake is None
+    assert "gives the same answer" in finding.sentence and finding.mistake is None
+
+
+def test_a_wrong_decision_that_keeps_nothing_is_not_called_kept():
+    """Of two possible values nearly every call has an earlier one like it."""
+    exercise = Exercise("is_positive", results=("answer",), retest_factor=2.0)
+    exercise.group("small", points=1)(lambda draw: [case(np.array([n])) for n in (1.2, -1.2)])
+    exercise.group("large", points=1)(lambda draw: [case(np.array([n])) for n in (3.0, 4.0)])
+    verdict = judge_function(exercise, lambda x: bool(x[0] > 0), lambda x: bool(0 < x[0] < 2))
+    assert verdict.points == 0
+    assert "“small” came out right on the numbers that were drawn" in verdict.message
+    assert "keeps something" not in verdict.message
 
 
 def test_what_is_wrong_without_optional_arguments_is_not_only_called_kept():

@@ -131,10 +131,10 @@ def right_by_chance(exercise: Exercise, group: str) -> str:
 
 
 def always_the_same(exercise: Exercise, calls: int) -> str:
-    """Say that an answer ignores its arguments."""
+    """Say that an answer seems to ignore its arguments."""
     return (
-        f"`{exercise.name}` gives one and the same answer to {calls} calls that differ: what it is handed "
-        "takes no part in it. Compute it from the arguments."
+        f"`{exercise.name}` gives the same answer to {calls} calls whose right answers differ. "
+        "Check that it uses its arguments."
     )
 
 

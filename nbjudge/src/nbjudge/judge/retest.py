@@ -271,5 +271,7 @@ def _count_arguments(call: Call) -> int:
 
 
 def _is_earlier_value(exercise: Exercise, answer: Answer, earlier: Sequence[Answer]) -> bool:
+    if isinstance(answer.value, bool):  # one of two values: nearly every call has an earlier one like it
+        return False
     values = [each.value for each in earlier if each.status == "value"]
     return any(same_value(answer.value, value, exercise.tolerance) for value in values)
