@@ -117,8 +117,9 @@ def test_a_wrong_decision_that_keeps_nothing_is_not_called_kept():
     exercise.group("large", points=1)(lambda draw: [case(np.array([n])) for n in (3.0, 4.0)])
     verdict = judge_function(exercise, lambda x: bool(x[0] > 0), lambda x: bool(0 < x[0] < 2))
     assert verdict.points == 0
-    assert "“small” came out right on the numbers that were drawn" in verdict.message
-    assert "keeps something" not in verdict.message
+    sentences = " ".join(finding.sentence for finding in verdict.findings)
+    assert "“small” came out right on the numbers that were drawn" in sentences
+    assert "keeps something" not in sentences
 
 
 def test_what_is_wrong_without_optional_arguments_is_not_only_called_kept():
