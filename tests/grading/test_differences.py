@@ -36,19 +36,19 @@ from nbjudge.kernel.replies import Answer, Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import Draw
 
-PAIR = r"\(output, weights\) was asked for"
+PAIR = r"expected \(output, weights\)"
 REFUSED = r"raise a ValueError .* \d+ and \d+"
 # What the student wrote, the cases that show it, and the sentence.
 SENTENCES = {
-    "nothing": (unequal, spoilt(lambda o, w: None), f"returns nothing, and {PAIR}.* `return`"),
-    "a list": (unequal, spoilt(lambda o, w: w.tolist()), rf"returns a list of \d+, and {PAIR}"),
-    "one result": (unequal, spoilt(lambda o, w: o), f"returns a tensor of shape .*, and {PAIR}"),
-    "a float": (unequal, spoilt(lambda o, w: 1.5), f"returns a Python float, and {PAIR}"),
+    "nothing": (unequal, spoilt(lambda o, w: None), f"returns nothing, {PAIR}.* `return`"),
+    "a list": (unequal, spoilt(lambda o, w: w.tolist()), rf"returns a list of \d+, {PAIR}"),
+    "one result": (unequal, spoilt(lambda o, w: o), f"returns a tensor of shape .*, {PAIR}"),
+    "a float": (unequal, spoilt(lambda o, w: 1.5), f"returns a Python float, {PAIR}"),
     "a list inside": (unequal, spoilt(lambda o, w: (o, w.tolist())), "weights.* list of .* a tensor"),
     "an array": (
         unequal,
         spoilt(lambda o, w: (o, w.numpy())),
-        "is an array of .*, and a tensor of shape",
+        "is an array of .*, expected a tensor of shape",
     ),
     "other shape": (
         unequal,
@@ -104,7 +104,7 @@ SENTENCES = {
     "mask leaks": (masked, leaks, "weights attends? where the mask forbids it: .* where 0 is right"),
     "value ignored": (square, lambda q, k, v: attend(q, k), "as if `value` had not been given"),
     "key ignored": (square, lambda q, k, v: attend(q, None, v), "`key`.*not used"),
-    "dtype": (in_float64, spoilt(lambda o, w: (o, w.float())), "weights has dtype float32, and float64"),
+    "dtype": (in_float64, spoilt(lambda o, w: (o, w.float())), "weights has dtype float32, expected float64"),
     "no gradient": (with_gradients, detached, "no gradient reaches `query`"),
     "NaN gradient": (with_gradients, backwards(lambda g: g * math.nan), "gradient of `key` is NaN"),
     "other gradient": (
@@ -116,7 +116,7 @@ SENTENCES = {
     "an exception": (
         unequal,
         raising(KeyError("x")),
-        "stops with KeyError at the line `raise error`: 'x'. Called with .*, it is to return `output`, a",
+        "stops with KeyError at the line `raise error`: 'x'. Called with .*, it must return `output`, a",
     ),
     "a stub": (unequal, raising(NotImplementedError()), "is not written yet"),
     "a stub, to refuse": (clashing, raising(NotImplementedError()), "is not written yet"),
@@ -168,8 +168,8 @@ def test_a_number_is_told_from_a_tensor_and_an_int():
     exercise.group("one", points=1)(lambda draw: [case(draw.integer(5, 9))])
     for answer, sentence in {
         lambda n: 2.0 * n: r"gives 1\d, and \d is right",
-        lambda n: n: r"returns an int, and a Python float was asked for",
-        lambda n: torch.tensor(float(n)): r"returns a tensor of shape \(\), and a Python float",
+        lambda n: n: r"returns an int, expected a Python float",
+        lambda n: torch.tensor(float(n)): r"returns a tensor of shape \(\), expected a Python float",
     }.items():
 
         def in_process(_name, calls, watch, answer=answer):
@@ -204,7 +204,7 @@ def cached(token):
 CACHES = {
     "one too many": (
         lambda token, cache: (token, (*cache, token)),
-        "cache is a tuple of 3, and a tuple of 2",
+        "cache is a tuple of 3, expected a tuple of 2",
     ),
     "another shape": (lambda token, cache: (token, (cache[0], cache[1][:1])), "entry 1 of cache has shape"),
     "changed places": (lambda token, cache: (token, cache[::-1]), "entry 0 of cache is 2 times|2 times what"),
@@ -262,7 +262,7 @@ def test_an_empty_row_divided_by_the_smallest_number_has_a_gradient():
 
 def test_nothing_in_every_call_is_told_as_a_missing_return():
     sentence = finding(lambda query, key, value: None, two_texts).sentence
-    assert sentence.endswith("is the `return` line missing?")
+    assert sentence.endswith("Is the `return` line missing?")
 
 
 def test_an_error_whose_first_line_only_announces_it_is_told_with_the_next():

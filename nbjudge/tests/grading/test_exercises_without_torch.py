@@ -63,7 +63,7 @@ ANSWERS = {
     "in another order": (as_they_come, 1, "sort them by their names"),
     "missing as zero": (missing_as_zero, 2, "leave them out of the mean"),
     "not allowed": (lambda table: table.groupby("city")[["degrees"]].mean(), 0, "a ready-made grouping"),
-    "a column": (lambda table: mean_by_city(table)["degrees"], 0, "a Series of .*, and a DataFrame of"),
+    "a column": (lambda table: mean_by_city(table)["degrees"], 0, "a Series of .*, expected a DataFrame of"),
     "another name": (
         lambda t: mean_by_city(t).rename(columns={"degrees": "mean"}),
         0,
@@ -71,8 +71,8 @@ ANSWERS = {
     ),
     "no names": (lambda t: mean_by_city(t).reset_index(), 0, "has \\['city'\\] too many"),
     "whole numbers": (lambda t: mean_by_city(t).round(), 1, "column 'degrees' is .* in the row '.*', and"),
-    "a row less": (lambda t: mean_by_city(t).iloc[1:], 0, "rows, and .* were asked for"),
-    "rounded away": (lambda t: mean_by_city(t).astype("float32"), 0, "dtype float32, and float64"),
+    "a row less": (lambda t: mean_by_city(t).iloc[1:], 0, "rows, expected"),
+    "rounded away": (lambda t: mean_by_city(t).astype("float32"), 0, "dtype float32, expected float64"),
 }
 
 

@@ -30,7 +30,7 @@ def differences(
         return
     dtype, expected_dtype = kind.dtype(actual), kind.dtype(expected)
     if dtype != expected_dtype:
-        yield f"{name} has dtype {dtype}, and {expected_dtype} was asked for."
+        yield f"{name} has dtype {dtype}, expected {expected_dtype}."
     numbers, target = kind.as_numbers(actual), kind.as_numbers(expected)
     if numbers.dtype.kind == "f" and target.dtype.kind in "fiu":
         tolerance = _tolerance(exercise, dtype)
@@ -95,7 +95,7 @@ def _shape_mismatch(
     name: str, actual: tuple[int, ...], expected: tuple[int, ...], axes: Sequence[str]
 ) -> str:
     named = f" (…, {', '.join(axes)})" if len(axes) < len(expected) else f" ({', '.join(axes)})"
-    sentence = f"{name} has shape {actual}, and {expected} was asked for"
+    sentence = f"{name} has shape {actual}, expected {expected}"
     sentence += f":{named}." if axes else "."
     if len(actual) == len(expected) >= 2 and (*actual[:-2], actual[-1], actual[-2]) == expected:
         sentence += " The last two axes have changed places."

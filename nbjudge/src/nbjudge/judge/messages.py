@@ -73,7 +73,7 @@ def expected_result(exercise: Exercise, case: Case, answer: Answer, expected: An
         f"`{name}`, {kind(value)}" if len(values) > 1 else kind(value)
         for name, value in zip(exercise.results, values, strict=False)
     ]
-    return f" Called with {describe_call(case)}, it is to return {'; '.join(named)}." if named else ""
+    return f" Called with {describe_call(case)}, it must return {'; '.join(named)}." if named else ""
 
 
 def _required_numbers(case: Case) -> str:
@@ -125,8 +125,8 @@ def wrong_without_optional(exercise: Exercise, answer: Answer) -> str:
 def right_by_chance(exercise: Exercise, group: str) -> str:
     """Say that an answer that is wrong in other groups fails this group in the retest."""
     return (
-        f"“{group}” came out right on the numbers that were drawn; asked once more with others, "
-        f"`{exercise.name}` gives something else than is right."
+        f"“{group}” is right on the first inputs only by chance: on those of a second call "
+        f"`{exercise.name}` gives a wrong result."
     )
 
 
@@ -198,26 +198,26 @@ def wrong_count(exercise: Exercise, actual: Any, expected: Any) -> str:
     several = isinstance(expected, (list, tuple))
     wanted = "(" + ", ".join(exercise.results) + ")" if several else kind(expected)
     if actual is None:
-        return f"`{exercise.name}` returns nothing, and {wanted} was asked for: is the `return` line missing?"
-    return f"`{exercise.name}` returns {kind(actual)}, and {wanted} was asked for."
+        return f"`{exercise.name}` returns nothing, expected {wanted}. Is the `return` line missing?"
+    return f"`{exercise.name}` returns {kind(actual)}, expected {wanted}."
 
 
 def wrong_type(what: str, actual: Any, expected: Any, is_part: bool) -> str:
     """Say that the result is a list, a number or None instead of an array, for example."""
     if actual is None and not is_part:
-        return f"{what} returns nothing, and {kind(expected)} was asked for: is the `return` line missing?"
-    return f"{what} {'is' if is_part else 'returns'} {kind(actual)}, and {kind(expected)} was asked for."
+        return f"{what} returns nothing, expected {kind(expected)}. Is the `return` line missing?"
+    return f"{what} {'is' if is_part else 'returns'} {kind(actual)}, expected {kind(expected)}."
 
 
 def wrong_length(what: str, actual: Any, expected: Any) -> str:
     """Say that a list has the wrong number of entries."""
-    return f"{what} is {kind(actual)}, and {kind(expected)} was asked for."
+    return f"{what} is {kind(actual)}, expected {kind(expected)}."
 
 
 def wrong_order(exercise: Exercise) -> str:
     """Say that the results are returned in the opposite order."""
     returned, wanted = (", ".join(names) for names in (exercise.results[::-1], exercise.results))
-    return f"`{exercise.name}` returns ({returned}); ({wanted}) was asked for, in this order."
+    return f"`{exercise.name}` returns ({returned}), expected ({wanted}), in this order."
 
 
 def agreement(names: Sequence[str]) -> str:
@@ -230,7 +230,7 @@ def wrong_parts(exercise: Exercise, side: str, actual: Any, expected: Any) -> st
     """Say which parameters, buffers or attributes of a module have a wrong name, shape or type."""
     side = "entries of the state" if side == "state" else side
     if not isinstance(actual, dict) or not isinstance(expected, dict):
-        return f"The {side} of `{exercise.name}` are {short(actual)}, and {short(expected)} was asked for."
+        return f"The {side} of `{exercise.name}` are {short(actual)}, expected {short(expected)}."
     missing = [f"`{name}`" for name in expected if name not in actual]
     extra = [f"`{name}`" for name in actual if name not in expected]
     if missing or extra:

@@ -89,7 +89,7 @@ class PandasKind(Kind):
 
     def _dtypes_differ(self, name: str, value: Any, expected: Any) -> Iterator[str]:
         if str(value.dtype) != str(expected.dtype):
-            yield f"{name} has dtype {value.dtype}, and {expected.dtype} was asked for."
+            yield f"{name} has dtype {value.dtype}, expected {expected.dtype}."
 
     def _entries_differ(self, name: str, value: Any, expected: Any) -> Iterator[str]:
         """The first entry that differs by more than rounding."""
@@ -104,13 +104,13 @@ class PandasKind(Kind):
 
     def _rows_differ(self, name: str, value: Any, expected: Any) -> Iterator[str]:
         if len(value) != len(expected):
-            yield f"{name} has {len(value)} rows, and {len(expected)} were asked for."
+            yield f"{name} has {len(value)} rows, expected {len(expected)}."
         elif list(value.index) != list(expected.index):
             actual, wanted = (_some(index) for index in (value.index, expected.index))
             if sorted(map(str, value.index)) == sorted(map(str, expected.index)):
                 yield f"{name} has its rows in another order: its index is {actual}, not {wanted}."
             else:
-                yield f"{name} has the index {actual}, and {wanted} was asked for."
+                yield f"{name} has the index {actual}, expected {wanted}."
 
 
 class Columns(PandasKind):
@@ -151,7 +151,7 @@ class Columns(PandasKind):
             yield from self._entries_differ(name, value, expected)
         yield from self._dtypes_differ(name, value, expected)
         if value.name != expected.name:
-            yield f"{name} is called {value.name!r}, and {expected.name!r} was asked for."
+            yield f"{name} is called {value.name!r}, expected {expected.name!r}."
         yield from super().differences(name, value, expected)
 
     def describe(self, value: Any) -> str:
@@ -211,7 +211,7 @@ class Tables(PandasKind):
             has = f"has {_some(extra)} too many" if extra else ""
             yield f"Of the columns, {name} {' and '.join(filter(None, (lacks, has)))}."
         elif actual != wanted:
-            yield f"{name} has its columns in the order {_some(actual)}, and {_some(wanted)} was asked for."
+            yield f"{name} has its columns in the order {_some(actual)}, expected {_some(wanted)}."
         yield from self._rows_differ(name, value, expected)
         for column in (
             wanted if actual == wanted and len(value) == len(expected) and value.columns.is_unique else ()
