@@ -103,7 +103,7 @@ def texts(paths: Iterable[Path]) -> list[str]:
 
 
 def test_a_students_machine_gets_what_the_package_imports():
-    lab = PACKAGE / "lab.py"
+    lab = PACKAGE / "start" / "jupyter_lab.py"
     assert needed(texts(file for file in STUDENTS if file != lab)) <= declared()
     assert needed(texts([lab])) <= declared("lab")
 

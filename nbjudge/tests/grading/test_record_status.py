@@ -15,13 +15,12 @@ from nbjudge.judge.verdict import Finding
 from nbjudge.record.graded_cell import (
     VERSION,
     ExerciseRecord,
-    NotebookRecord,
     Status,
     read_exercise,
     write_cell_status,
     write_verdict,
 )
-from nbjudge.record.graded_notebook import read_graded, read_record, write_record
+from nbjudge.record.graded_notebook import NotebookRecord, read_graded, read_record, write_record
 from nbjudge.report.notebooks import Failure, ReportedNotebook, read_reported
 
 TIMED_OUT, DIED = "It took too long.", "It ended its kernel."

@@ -13,7 +13,7 @@ import pytest
 from student_code import MODULES, PATIENT
 
 from nbjudge.errors import SandboxError
-from nbjudge.sandbox import fork_server as server_module
+from nbjudge.sandbox import fork_server_client as server_module
 from nbjudge.sandbox.fork_server_client import ForkServer, current_fork_server
 
 pytestmark = pytest.mark.integration
