@@ -42,7 +42,7 @@ class Answer:
     ran
         The names of the watched steps that ran.
     measured
-        What a measured call reports, see `nbjudge.authoring.ask`.
+        What a measured call reports, see `nbjudge.authoring.case`.
     """
 
     status: Status
