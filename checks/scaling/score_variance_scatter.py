@@ -29,10 +29,10 @@ def made_up(all_pairs, values, seed) -> str | None:
             samples = [samples for _, samples in pairs]
             measured = [about_the_mean[0] for about_the_mean, _ in _measured(pairs, seed)]
             return (
-                f"With {min(samples)} to {max(samples)} samples your answers lie {_distance(pairs, claimed)} "
-                "from d_k on average; variances that are measured on so many pairs lie "
-                f"{_distance(pairs, measured)} from it, above more rarely and further than below. "
-                "Draw `samples` pairs for each answer, and measure on these."
+                f"With {min(samples)} to {max(samples)} samples your answers differ from d_k by "
+                f"{_distance(pairs, claimed)} on average; variances of that many dot products differ by "
+                f"{_distance(pairs, measured)}, and are more often too small than too large. Draw `samples` "
+                "queries and as many keys, and return the variance of their `samples` dot products."
             )
     return None
 
