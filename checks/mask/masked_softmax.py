@@ -176,8 +176,8 @@ def second_axis_from_the_front(scores, mask):
 
 
 @masked_softmax.mistake(
-    "A row with nothing to attend to is NaN: all its scores are minus infinity, which the softmax cannot "
-    "normalise. Such a row should be all zeros: clear the hidden entries of the weights afterwards."
+    "A row with nothing to attend to is NaN: with every key hidden, the softmax has nothing to divide by. "
+    "Such a row should be all zeros: clear the hidden entries of the weights afterwards."
 )
 def empty_row_is_nan(scores, mask):
     return torch.softmax(scores.masked_fill(~mask, float("-inf")), dim=-1)
