@@ -53,7 +53,8 @@ every_test        := (integration and not smoke) or long
 pytest            := $(bin)/pytest --dist worksteal
 # On a loaded machine, a process may need longer than its test's limit allows. Such a test runs a second time, and the
 # run's last lines name it; one that fails twice fails. Points for an attack are never a matter of time.
-retry             := --reruns 1 --rerun-except "it earned" --rerun-except "a neighbour points" -rfER
+retry             := --reruns 1 --rerun-except "it earned" --rerun-except "a neighbour points" \
+                     --rerun-show-tracebacks -rfER
 
 # torch would start one thread per core in each worker.
 check test test-integration test-all: export OMP_NUM_THREADS = 1
