@@ -90,7 +90,7 @@ def written_out(lesson, name):
     """The mistakes of an exercise, without those that its checks make in a loop: they have no text."""
     for mistake in lesson.exercises[name].mistakes:
         checks = (lesson.checks_path / f"{mistake.file}.py").read_text()
-        if re.search(rf"^(def|class) {mistake.name}\b", checks, re.MULTILINE):
+        if re.search(rf"^ *(def|class) {mistake.name}\b", checks, re.MULTILINE):
             yield mistake.name
 
 
@@ -99,7 +99,7 @@ def written_out(lesson, name):
 @every_exercise
 def test_every_mistake_in_a_cell_is_still_that_mistake(lesson, name, one_thread, given_files):
     material = released_material(lesson)[name]
-    assert list(material.mistakes) == [*written_out(lesson, name)]
+    assert sorted(material.mistakes) == sorted(written_out(lesson, name))
     for mistake, cell in material.mistakes.items():
         verdict = verdict_on(lesson, name, run_as_a_cell(lesson, cell)[name])
         assert verdict.points < verdict.max_points, mistake
@@ -178,6 +178,34 @@ def test_an_answer_brings_its_helpers_and_imports_and_leaves_the_rest(checks_fil
 
 def test_a_class_moves_like_a_function(checks_file):
     assert list(checks_file.answers("accepted_alternative")) == [("score", "Whole", "class score: pass")]
+
+
+def test_answers_that_a_function_adds_to_two_exercises_are_found_in_both():
+    shared = """
+from attention_lab.authoring import Exercise
+
+def made(name):
+    exercise = Exercise(name, results=("x",))
+    return exercise
+
+def add(exercise, cut):
+    \"\"\"Shared.\"\"\"
+    def doubled(x):
+        return 2 * cut(x)
+
+    @exercise.mistake("Do not cut twice.")
+    def twice(x):
+        return doubled(x.cut)
+"""
+    for name in ("left", "right"):
+        own = f"{name} = made({name!r})\ndef _{name}(x):\n    return x\nadd({name}, _{name})\n"
+        ((exercise, answer, cell),) = ChecksFile(f"{shared}{own}", frozenset()).answers("mistake")
+        assert (exercise, answer) == (name, "twice")
+        assert cell == (
+            f"def _{name}_for_{name}(x):\n    return x\n\n\n"
+            f"def doubled_for_{name}(x):\n    return 2 * _{name}_for_{name}(x)\n\n\n"
+            f"def {name}(x):\n    return doubled_for_{name}(x.cut)"
+        )
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,26 @@ def test_an_answer_is_found_once_if_two_files_import_its_own(path):
     assert len(set(found)) == len(found) > 10
 
 
+def test_a_module_that_defines_a_name_of_the_set_up_cell_does_not_replace_it(path):
+    """Lesson 12's module defines ten attention functions called A to K, and answers call `F.softmax`."""
+    from answers import course, standalone
+
+    (lesson,) = (each for each in course().assignments.values() if "is_correct" in each.exercises)
+    code = standalone(lesson, "def is_correct(attention):\n    return F.softmax")
+    assert code.startswith("import torch.nn.functional as F") and "def F(" not in code
+
+
+def test_answers_that_two_exercises_share_are_found(path):
+    """A function adds them to `rotate` and to `rotate_halves`."""
+    from answers import answers_of, course
+
+    (lesson,) = (each for each in course().assignments.values() if "rotate" in each.exercises)
+    found = {each.id: each.code for each in answers_of(lesson, ["rotate", "rotate_halves"])}
+    assert {"rotate/mistake/mirrored", "rotate_halves/mistake/mirrored"} < set(found)
+    assert "0::2" in found["rotate/mistake/mirrored"]
+    assert "0::2" not in found["rotate_halves/mistake/mirrored"]
+
+
 def test_an_answer_that_is_not_what_its_kind_says_fails_the_build(answer):
     from dataclasses import replace
 

@@ -139,8 +139,8 @@ def standalone(assignment: Assignment, cell: str) -> str:
     modules = _modules_beside(assignment)
     cell = _import_of(modules).sub("", cell)
     for module, text in modules.items():
-        names = _names(cell)
-        given = {name for name in _defined(text) if name in names}
+        # A module may define an `F` of its own; in a cell, `F` is what the set-up cell imports.
+        given = _defined(text) & _names(cell) - SET_UP.keys()
         if module not in ("lesson_tests", "ready_made") and given - _defined(cell):
             cell = f"{_import_of(modules).sub('', text)}\n\n{cell}"
     cell = cell.replace("from __future__ import annotations\n", "")

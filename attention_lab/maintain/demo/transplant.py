@@ -8,7 +8,10 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import io
 import re
+import textwrap
+import tokenize
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
@@ -21,7 +24,8 @@ AUTHORING = "attention_lab.authoring"
 class ChecksFile:
     """The source of one file under `checks/`, and the answers that hang on its exercises.
 
-    `given` holds the names that every answer may rely on: those of the lesson's set-up cell.
+    `given` holds the names that every answer may rely on: those of the lesson's set-up cell. `exercises`
+    holds the names of the file's exercises by the variables that hold them.
     """
 
     def __init__(self, text: str, given: frozenset[str]) -> None:
@@ -30,22 +34,10 @@ class ChecksFile:
             f"from {AUTHORING} import" in text
         ):  # what an answer uses of it comes along, as the file's own helpers do
             text = f"{_vocabulary()}\n\n{text}"
+        self.exercises = _exercises(text)
+        text = _without_calls(text, self.exercises)
         self._lines = text.splitlines()
         self._statements = ast.parse(text).body
-
-    @cached_property
-    def exercises(self) -> dict[str, str]:
-        """The names of the file's exercises by the variables that hold them."""
-        return {
-            target.id: str(ast.literal_eval(statement.value.args[0]))
-            for statement in self._statements
-            if isinstance(statement, ast.Assign)
-            and isinstance(statement.value, ast.Call)
-            and isinstance(statement.value.func, ast.Name)
-            and statement.value.func.id == "Exercise"
-            for target in statement.targets
-            if isinstance(target, ast.Name)
-        }
 
     def answers(self, role: str) -> Iterator[tuple[str, str, str]]:
         """(exercise, name of the answer, text of its cell) for everything decorated with `role`.
@@ -143,6 +135,76 @@ class ChecksFile:
             found = re.search(rf"\b(?:def|class)\s+({re.escape(node.name)})\b", line)
             if found is not None:
                 yield node.lineno, len(line[: found.start(1)].encode()), node.name
+
+
+def _exercises(text: str) -> dict[str, str]:
+    """The names of a file's exercises by their variables; a function of the file may make one."""
+    statements = ast.parse(text).body
+    makers = {
+        each.name for each in statements if isinstance(each, ast.FunctionDef) and _calls(each, "Exercise")
+    }
+    return {
+        target.id: str(ast.literal_eval(statement.value.args[0]))
+        for statement in statements
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Call)
+        and isinstance(statement.value.func, ast.Name)
+        and statement.value.func.id in {"Exercise", *makers}
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _calls(definition: ast.FunctionDef, name: str) -> bool:
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+        for node in ast.walk(definition)
+    )
+
+
+def _without_calls(text: str, exercises: Mapping[str, str]) -> str:
+    """The text with the body of a function in place of each call that hands it an exercise.
+
+    Such a call is `add_mistakes(exercise, cut)`. The arguments must be names; they replace the parameters,
+    so that the answers read as if they were written at that place.
+    """
+    lines = text.splitlines()
+    statements = ast.parse(text).body
+    functions = {each.name: each for each in statements if isinstance(each, ast.FunctionDef)}
+    for statement in reversed(statements):
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+            continue
+        names = [each.id for each in call.args if isinstance(each, ast.Name)]
+        function = functions.get(call.func.id)
+        if function is not None and len(names) == len(call.args) and exercises.keys() & set(names):
+            parameters = [each.arg for each in function.args.args]
+            body = _renamed(_body_text(function, text), dict(zip(parameters, names, strict=True)))
+            lines[statement.lineno - 1 : statement.end_lineno] = body.splitlines()
+    return "\n".join(lines)
+
+
+def _body_text(function: ast.FunctionDef, text: str) -> str:
+    """A function's body without its docstring, as lines of their own."""
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    numbers = [number for statement in body for number in _line_numbers(statement)]
+    return textwrap.dedent("\n".join(text.splitlines()[min(numbers) - 1 : max(numbers)]))
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    """The text with other names; a name in a string or after a dot stays."""
+    lines = text.splitlines()
+    before = None
+    found = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.NAME and token.string in names and before != ".":
+            found.append(token)
+        before = token.string
+    for token in reversed(found):
+        (number, start), (_, end) = token.start, token.end
+        line = lines[number - 1]
+        lines[number - 1] = line[:start] + names[token.string] + line[end:]
+    return "\n".join(lines)
 
 
 def _vocabulary() -> str:
