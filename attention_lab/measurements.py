@@ -54,7 +54,15 @@ def _wrong_sums(name: str, weights: Any, expected: Any) -> Iterator[str]:
     if off.any():
         position = first_position(off)
         yours, other = told_apart(sums[position], target[position])
-        yield f"The rows of {name} do not sum to {other}: row {list(position)} sums to {yours}."
+        if not position:
+            yield f"The {name} do not sum to {other}: they sum to {yours}."
+        elif target[position] == 0:
+            yield (
+                f"Row {list(position)} of the {name} sums to {yours}, expected 0: all its keys are hidden, "
+                "so each of its weights must be 0."
+            )
+        else:
+            yield f"The rows of {name} do not sum to {other}: row {list(position)} sums to {yours}."
 
 
 def _weight_on_the_hidden(name: str, weights: Any, expected: Any) -> Iterator[str]:

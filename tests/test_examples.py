@@ -25,6 +25,14 @@ def test_of_large_tensors_the_first_number_that_differs_is_shown():
         same("counted", wrong, expected)
 
 
+def test_flags_are_shown_as_flags():
+    expected = torch.ones(5, 5).tril().bool()
+    with pytest.raises(
+        ExampleFailed, match=r"at \[0, 1\] expected False, got True \(10 of 25 values differ\)"
+    ):
+        same("mask", torch.ones_like(expected), expected)
+
+
 def test_numbers_that_look_alike_get_as_many_digits_as_it_takes():
     with pytest.raises(ExampleFailed, match=r"at \[0\] expected 2, got 2\.0004 \(1 of 2 numbers differ\)"):
         same("totals", torch.tensor([2.0004, 6.0]), torch.tensor([2.0, 6.0]))

@@ -19,12 +19,13 @@ def difference(result: torch.Tensor, expected: torch.Tensor) -> str:
         return f"expected {both[0]}, got {both[1]}"
     apart = ~torch.isclose(result.double(), expected.double(), rtol=TOLERANCE, atol=TOLERANCE)
     place = apart.nonzero()[0].tolist()
-    right, yours = (float(each[tuple(place)]) for each in (expected, result))
-    digits = next((d for d in range(4, 17) if f"{right:.{d}g}" != f"{yours:.{d}g}"), 17)
-    return (
-        f"at {place} expected {right:.{digits}g}, got {yours:.{digits}g} "
-        f"({int(apart.sum())} of {apart.numel()} numbers differ)"
-    )
+    right, yours = (each[tuple(place)].item() for each in (expected, result))
+    if expected.dtype != torch.bool or result.dtype != torch.bool:
+        right, yours = float(right), float(yours)
+        digits = next((d for d in range(4, 17) if f"{right:.{d}g}" != f"{yours:.{d}g}"), 17)
+        right, yours = f"{right:.{digits}g}", f"{yours:.{digits}g}"
+    what = "values" if expected.dtype == torch.bool else "numbers"
+    return f"at {place} expected {right}, got {yours} ({int(apart.sum())} of {apart.numel()} {what} differ)"
 
 
 def shown(value: Any) -> str:

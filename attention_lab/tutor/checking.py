@@ -109,8 +109,9 @@ def converse(request: AnyRequest) -> tuple[Reply, list[str]]:
     from nbjudge.tutor.messages import LARGEST_TEXT, CallReply, CallRequest
 
     notes = list[str]()
-    if _connection.is_starting and _has_reader():
+    if _connection.is_starting and not _connection.has_announced_start and _has_reader():
         print(STARTING)
+        _connection.has_announced_start = True
     reply = _connection.send(request)
     while isinstance(reply, CallRequest):
         calls = (reply.text or b"").decode("ascii")

@@ -29,6 +29,7 @@ class Connection:
         self.last_words = last_words
         self._tutor: LocalTutor | NetworkTutor | None = None
         self._program = self._digest = ""
+        self.has_announced_start = False  # whether the learner has read that this tutor is still starting
 
     @property
     def has_begun(self) -> bool:
@@ -105,4 +106,4 @@ class Connection:
         """Close the connection; this machine's tutor ends."""
         if self._tutor is not None:
             self._tutor.stop()
-        self._tutor = None
+        self._tutor, self.has_announced_start = None, False

@@ -76,11 +76,11 @@ SENTENCES = {
         spoilt(lambda o, w: (o + 2, w)),
         "number in output is 2 more than it should be",
     ),
-    "one row": (unequal, spoilt(lambda o, w: (put(o, 4, 99.0), w)), "except at place 4 of “queries”: at"),
+    "one row": (unequal, spoilt(lambda o, w: (put(o, 4, 99.0), w)), "except at position 4 of “queries”: at"),
     "every other column": (
         unequal,
         spoilt(lambda o, w: (put(o, (..., slice(1, None, 2)), 9.0), w)),
-        "output agrees except at the odd places of “value width”",
+        "output agrees except at the odd positions of “value width”",
     ),
     "nearly right": (
         unequal,
@@ -199,6 +199,70 @@ def test_what_is_nan_in_every_call_is_told_as_that():
 def cached(token):
     """A pair, of which the second is a pair itself."""
     return token, (token, 2 * token)
+
+
+def share(scores, mask=None):
+    """Weights by a fill so low that no learner means it; a row with nothing to attend to is all zeros."""
+    hidden = torch.zeros_like(scores, dtype=torch.bool) if mask is None else ~mask
+    return scores.masked_fill(hidden, -1e30).softmax(dim=-1).masked_fill(hidden, 0.0)
+
+
+def with_an_empty_row(draw):
+    mask = torch.ones(7, 9).bool()
+    mask[2] = False
+    yield case(draw.normal(7, 9), mask)
+
+
+def one_row(draw):
+    yield case(draw.normal(9))
+
+
+@pytest.mark.parametrize(
+    ("answer", "cases", "sentence"),
+    [
+        (
+            lambda scores, mask: scores.masked_fill(~mask, -1e9).softmax(dim=-1),
+            with_an_empty_row,
+            "Row [2] of the weights sums to 1, expected 0: all its keys are hidden, so each of its weights "
+            "must be 0.",
+        ),
+        (
+            lambda scores: 0.1 + share(scores),
+            one_row,
+            "The weights do not sum to 1: they sum to 1.9.",
+        ),
+    ],
+)
+def test_a_wrong_sum_is_told_by_the_rows_that_there_are(answer, cases, sentence):
+    exercise = Exercise("share", results=("weights",), axes=(("queries", "keys"),), weights=0)
+    exercise.group("the cases", points=1)(cases)
+
+    def in_process(_name, calls, watch):
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+
+    assert judge_exercise(exercise, share, in_process, seed=3).message == sentence
+
+
+def test_one_line_that_stops_in_every_group_is_told_once():
+    exercise = Exercise("add", results=("sum",), draw=Draw)
+    exercise.group("numbers", points=1)(lambda draw: [case(draw.normal(3))])
+    exercise.group("tables", points=1)(lambda draw: [case(draw.normal(3, 4))])
+    exercise.group("a list", points=1)(lambda draw: [case([1.0, draw.integer(5, 9) / 2])])
+
+    def answer(x):
+        if isinstance(x, list):
+            return float(len(x) / 7)
+        return x + (x, x)
+
+    def in_process(_name, calls, watch):
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+
+    def right(x):
+        return sum(x) if isinstance(x, list) else 2 * x
+
+    sentences = [each.sentence for each in judge_exercise(exercise, right, in_process, seed=3).findings]
+    assert sum("TypeError" in sentence for sentence in sentences) == 1, sentences
+    assert any("gives 0.2857" in sentence for sentence in sentences), sentences
 
 
 CACHES = {

@@ -6,7 +6,7 @@ import pytest
 import torch
 from wrong_attention import finding, put, spoilt, unequal
 
-from attention_lab.authoring import Exercise, case, made_by
+from attention_lab.authoring import Exercise, build, case, made_by
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.replies import Answer, Reply, read_reply
 from nbjudge.probe import respond
@@ -108,3 +108,89 @@ def test_the_evidence_shows_the_first_row_that_differs(row):
     found = finding(spoilt(lambda o, w: (o, put(w, (slice(row, None), 0), 7.5))), unequal)
     assert f"your weights{f' at [{row}]' if row else ''}: [7.5, " in found.evidence
     assert "your output: [" in found.evidence  # right, so from its beginning
+
+
+def test_an_entry_of_a_dict_is_told_by_its_own_name():
+    def answer(step, tokens, count):
+        return reference(step, tokens, count)[:-1]
+
+    def in_process(_name, calls, watch):
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+
+    sentences = [each.sentence for each in judge_exercise(continued, reference, in_process, seed=2).findings]
+    assert "`how long` is 6, and 7 is right." in sentences
+
+
+renamed = Exercise("renamed", results=("tensors",))
+
+
+@renamed.group("ten tensors", points=1)
+def ten_tensors(draw):
+    yield case({f"old.{number}": draw.normal(3, 4) for number in range(10)})
+
+
+def rename(weights):
+    return {name.replace("old", "new"): tensor for name, tensor in weights.items()}
+
+
+def test_of_many_wrong_entries_a_few_are_shown_and_the_dict_is_counted():
+    def add_one(weights):
+        return {name: tensor + 1 for name, tensor in rename(weights).items()}
+
+    (shown,) = evidence_for(renamed, add_one, rename)
+    assert shown.startswith("Called with a dict of 10 entries: your new.0: a float32 tensor of shape (3, 4)")
+    assert "; and 6 more." in shown and "new.4" not in shown
+
+
+def test_a_missing_entry_of_a_dict_is_not_a_missing_return():
+    def in_process(_name, calls, watch):
+        reply = respond.answer_calls(lambda weights: dict.fromkeys(rename(weights)), calls, watch)
+        return read_reply(reply, len(calls))
+
+    verdict = judge_exercise(renamed, rename, in_process, seed=2)
+    assert verdict.message == "`new.0` is None, expected a tensor of shape (3, 4)."
+
+
+def test_where_only_an_argument_is_changed_the_right_entries_are_not_shown():
+    def takes_them_out(weights):
+        return {name.replace("old", "new"): weights.pop(name) for name in list(weights)}
+
+    exercise = Exercise("renamed", results=("tensors",), changed_arguments="one group")
+    exercise.group("ten tensors", points=1)(ten_tensors)
+    (shown,) = evidence_for(exercise, takes_them_out, rename)
+    assert shown.startswith("Called with a dict of 10 entries. (From")
+
+
+def test_where_an_error_is_missing_no_value_is_shown():
+    class Layer(torch.nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+            if width % heads:
+                raise ValueError(f"{width} is not divisible by {heads}")
+
+    class Accepting(torch.nn.Module):
+        def __init__(self, width, heads):
+            super().__init__()
+
+    exercise = Exercise("Layer", results=("output",))
+    refused = build(10, 4, look=("attributes",))
+    exercise.group("an indivisible width", points=1)(lambda draw: [case(build=refused, refuses=(10, 4))])
+    (shown,) = evidence_for(exercise, Accepting, Layer)
+    assert shown.startswith("Called with a module made with (10, 4): no error is raised. (From")
+
+
+def test_what_a_change_costs_is_told_once():
+    exercise = Exercise("doubled", results=("numbers",), changed_arguments="one group")
+    exercise.group("numbers", points=1)(lambda draw: [case(draw.normal(5))])
+
+    @exercise.mistake("It doubles in place.")
+    def in_place(numbers):
+        numbers *= 2
+        return numbers
+
+    def in_process(_name, calls, watch):
+        return read_reply(respond.answer_calls(in_place, calls, watch), len(calls))
+
+    (found,) = judge_exercise(exercise, lambda numbers: 2 * numbers, in_process, seed=2).findings
+    assert found.evidence.count("cost one group") == 1
+    assert "changes its input `numbers`" in found.measured and "cost" not in found.measured

@@ -13,11 +13,14 @@ from nbjudge.tutor.messages import CheckRequest, Notice
     [(True, True, True), (False, True, False), (True, False, False)],
 )
 def test_one_line_says_that_the_tutor_is_starting(monkeypatch, capsys, is_starting, has_reader, is_said):
-    tutor = SimpleNamespace(is_starting=is_starting, send=lambda request: Notice(sentence="done"))
+    tutor = SimpleNamespace(
+        is_starting=is_starting, has_announced_start=False, send=lambda request: Notice(sentence="done")
+    )
     shell = SimpleNamespace(kernel=SimpleNamespace(_allow_stdin=has_reader))
     monkeypatch.setattr(checking, "_connection", tutor)
     monkeypatch.setattr(checking, "get_ipython", lambda: shell)
-    assert checking.converse(CheckRequest(exercise="softmax")) == (Notice(sentence="done"), [])
+    for _ in range(3):
+        assert checking.converse(CheckRequest(exercise="softmax")) == (Notice(sentence="done"), [])
     assert capsys.readouterr().out.splitlines() == [checking.STARTING] * is_said
 
 

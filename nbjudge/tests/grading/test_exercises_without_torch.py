@@ -122,7 +122,7 @@ class StartsAtZero(Counter):
 def test_a_class_is_made_and_its_methods_are_called():
     assert judge_exercise(counter, Counter, by_text(Counter), 4).points == 1
     verdict = judge_exercise(counter, Counter, by_text(StartsAtZero), 4)
-    assert verdict.points == 0 and re.search(r"gives \d+, and \d+ is right", verdict.message)
+    assert verdict.points == 0 and re.match(r"`total` is \d+, and \d+ is right", verdict.message)
 
 
 @pytest.mark.integration

@@ -88,6 +88,29 @@ def test_dropout_in_a_layer_is_said_first():
     assert "two results for one and the same call" in verdict.message
 
 
+def test_a_layer_with_a_bias_too_many_is_not_called_random():
+    class Layer(torch.nn.Module):
+        has_bias = False
+
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(5, 5, bias=self.has_bias)
+
+        def forward(self, x):
+            return self.linear(x)
+
+    class WithBias(Layer):
+        has_bias = True
+
+    layer = Exercise("Layer", results=("output",), draw=Draw)
+    zeros = torch.zeros(4, 5)
+    read = build(look=("result", "parameters"))
+    layer.group("no bias", points=1)(lambda draw: [case(zeros, build=read)])
+    assert judged(layer, Layer, Layer)[0].points == 1
+    verdict, _ = judged(layer, Layer, WithBias)
+    assert not any("two results" in finding.sentence for finding in verdict.findings)
+
+
 @pytest.mark.parametrize(("answer", "mistake"), [(doubles, "doubles"), (lambda x: x / 3, None)])
 def test_a_steady_wrong_answer_is_called_once_more_and_no_word_is_said(answer, mistake):
     verdict, messages = judged(exercise, halve, answer)

@@ -54,7 +54,7 @@ def patterns(
         axes = exercise.axes[index] if index < len(exercise.axes) else ()
         with np.errstate(all="ignore"):
             yield from constant_difference(name, numbers, target)
-            yield from wrong_places(name, numbers, target, _tolerance(exercise, kind.dtype(actual)), axes)
+            yield from wrong_positions(name, numbers, target, _tolerance(exercise, kind.dtype(actual)), axes)
 
 
 def other_numbers(exercise: Exercise, kind: ArrayKind, name: str, actual: Any, expected: Any) -> str:
@@ -139,7 +139,7 @@ def _largest_difference(actual: Any, expected: Any) -> tuple[int, ...]:
     return tuple(int(axis) for axis in np.unravel_index(int(np.argmax(distance)), distance.shape))
 
 
-def wrong_places(
+def wrong_positions(
     name: str, actual: Any, expected: Any, tolerance: tuple[float, float], axes: Sequence[str]
 ) -> Iterator[str]:
     """If at most half of the rows (or columns) are wrong, say which."""
@@ -152,10 +152,10 @@ def wrong_places(
             found.append((hit.sum() / size, axis, np.flatnonzero(hit)))
     if not found:
         return
-    _, axis, places = min(found, key=lambda each: each[:2])
+    _, axis, positions = min(found, key=lambda each: each[:2])
     first = tuple(int(number) for number in np.argwhere(wrong)[0])
     value, target = told_apart(actual[first], expected[first])
-    where = _places(places, wrong.shape[axis], _axis_name(axis, wrong.ndim, axes))
+    where = _positions(positions, wrong.shape[axis], _axis_name(axis, wrong.ndim, axes))
     yield f"{name} agrees except at {where}: at {list(first)} yours is {value}, and {target} is right."
 
 
@@ -237,12 +237,13 @@ def closeness(actual: Any, expected: Any, tolerance: tuple[float, float]) -> str
     )
 
 
-def _places(places: Any, size: int, word: str) -> str:
+def _positions(positions: Any, size: int, word: str) -> str:
     for parity, first in (("even", 0), ("odd", 1)):
         every = np.arange(first, size, 2)
-        if len(every) > 1 and np.array_equal(places, every):
-            return f"the {parity} places of {word}"
-    return f"{'place' if len(places) == 1 else 'places'} {listed([str(place) for place in places])} of {word}"
+        if len(every) > 1 and np.array_equal(positions, every):
+            return f"the {parity} positions of {word}"
+    noun = "position" if len(positions) == 1 else "positions"
+    return f"{noun} {listed([str(position) for position in positions])} of {word}"
 
 
 def _axis_name(axis: int, count: int, axes: Sequence[str]) -> str:

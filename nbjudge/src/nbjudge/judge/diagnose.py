@@ -10,8 +10,10 @@ from nbjudge.judge import messages
 from nbjudge.judge.compare import same_answer, same_value
 from nbjudge.judge.differences import describe_difference, describe_evidence
 from nbjudge.judge.group_result import GroupResult, run_verifier
+from nbjudge.judge.retest import draws_weights
 from nbjudge.judge.verdict import FORBIDDEN, Finding
 from nbjudge.kernel.replies import Answer
+from nbjudge.probe.building import RESULTS, SIDES
 from nbjudge.values.arrays import is_array
 from nbjudge.values.kinds import owned_values
 
@@ -53,7 +55,7 @@ def diagnose(exercise: Exercise, reference: Callable[..., Any], results: list[Gr
         named, unexplained = [_named(exercise, reference, *behind_all)], list[GroupResult]()
     else:
         named, unexplained = _behind_some(exercise, reference, [*rest, *verified])
-    random = [] if behind_all is not None else _nondeterministic(exercise, results)
+    random = [] if behind_all is not None else _nondeterministic(exercise, results, bool(named))
     if random:  # then a difference between values explains nothing
         unexplained = [
             result for result in unexplained if any(each.status != "value" for each in result.answers)
@@ -73,15 +75,17 @@ def diagnose(exercise: Exercise, reference: Callable[..., Any], results: list[Gr
         if result.objection is not None
         and not (explained and result.group.fresh and result.objection.mistake is None)
     ]
-    measured = [_measured(exercise, reference, result) for result in unexplained if result not in verified]
+    measured = [
+        _measured(exercise, reference, result)
+        for result in _without_repeated_errors(unexplained)
+        if result not in verified
+    ]
     findings = sorted(
         [*objections, *((False, finding) for finding in [*named, *measured])],
         key=lambda pair: (pair[1].mistake != FORBIDDEN, pair[0], pair[1].mistake is None),
     )
     sentences = [finding for _, finding in findings]
     known = sum(finding.mistake is not None for last, finding in objections if not last)
-    if any(result.is_nondeterministic and _uses_own_weights(result) for result in results):
-        known += len(named)  # the named mistake may be the reason why random weights change the result
     sentences[known:known] = random
     unique = list({finding.sentence: finding for finding in sentences}.values())
     return unique[:MOST_FINDINGS]
@@ -95,14 +99,24 @@ def _is_verified(result: GroupResult) -> bool:
     )
 
 
-def _uses_own_weights(result: GroupResult) -> bool:
-    """Whether modules draw their own weights, which differ from one call to the next."""
-    builds = [call["build"] for call in result.drawn.calls if call["build"] is not None]
-    return any("state" in build and build["state"] is None for build in builds)
+def _without_repeated_errors(results: Sequence[GroupResult]) -> list[GroupResult]:
+    """Leave out groups whose first failing call stops at the same line as in an earlier group."""
+    different, errors = list[GroupResult](), set[tuple[str, str]]()
+    for result in results:
+        answer = result.answers[result.failed_cases[0] if result.failed_cases else 0]
+        error = (answer.error, answer.line)
+        if answer.status != "raised" or not answer.line or error not in errors:
+            different.append(result)
+        errors.add(error)
+    return different
 
 
-def _nondeterministic(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
-    """Return a finding for each group in which the same call gave two results."""
+def _nondeterministic(exercise: Exercise, results: list[GroupResult], is_named: bool) -> list[Finding]:
+    """Return a finding for each group in which the same call gave two results.
+
+    A module that draws its own weights gives two results because of a mistake that has a name, or because
+    it has parameters that it should not have, such as a bias: then it is not called random.
+    """
     return [
         Finding(
             messages.nondeterministic(exercise, result.answers[result.failed_cases[0]].value),
@@ -110,7 +124,24 @@ def _nondeterministic(exercise: Exercise, results: list[GroupResult]) -> list[Fi
         )
         for result in results
         if result.is_nondeterministic
+        and not (_draws_own_weights(result) and (is_named or _has_wrong_parts(exercise, result)))
     ]
+
+
+def _draws_own_weights(result: GroupResult) -> bool:
+    return any(draws_weights(call) for call in result.drawn.calls)
+
+
+def _has_wrong_parts(exercise: Exercise, result: GroupResult) -> bool:
+    """Whether parameters, buffers or attributes of a module differ from the expected ones."""
+    parts = [side for side in SIDES if side not in RESULTS]
+    for index in result.failed_cases:
+        actual, expected = result.answers[index].value, result.drawn.expected[index].value
+        if isinstance(actual, dict) and isinstance(expected, dict):
+            read = (side for side in parts if side in expected)
+            if any(not same_value(actual.get(side), expected[side], exercise.tolerance) for side in read):
+                return True
+    return False
 
 
 def _behind_all(
@@ -182,14 +213,16 @@ def _is_objected_to(mistake: Mistake, result: GroupResult) -> bool:
 def _named(
     exercise: Exercise, reference: Callable[..., Any], mistake: Mistake, result: GroupResult
 ) -> Finding:
-    measured = _measurement(exercise, reference, result)
+    # The evidence says what changed arguments cost, so what is measured must not say it again.
+    measured = _measurement(exercise, reference, result).removesuffix(_cost(exercise, result))
     return Finding(
         mistake.message, mistake.name, _evidence(exercise, result) + _cost(exercise, result), measured
     )
 
 
 def _measured(exercise: Exercise, reference: Callable[..., Any], result: GroupResult) -> Finding:
-    return Finding(_measurement(exercise, reference, result), evidence=_evidence(exercise, result))
+    sentence = _measurement(exercise, reference, result) + _cost(exercise, result)
+    return Finding(sentence, evidence=_evidence(exercise, result))
 
 
 def _measurement(exercise: Exercise, reference: Callable[..., Any], result: GroupResult) -> str:
@@ -204,10 +237,9 @@ def _measurement(exercise: Exercise, reference: Callable[..., Any], result: Grou
         )
     index = result.failed_cases[0] if result.failed_cases else 0
     expected = result.drawn.expected[index]
-    measured = describe_difference(
+    return describe_difference(
         exercise, reference, result.drawn.cases[index], result.answers[index], expected
     )
-    return f"{measured}{_cost(exercise, result)}"
 
 
 def _cost(exercise: Exercise, result: GroupResult) -> str:

@@ -89,7 +89,7 @@ def _wrong_side(
         if side not in actual:
             return f"`{side}` is missing from what `{exercise.name}` gives."
         index = exercise.results.index(side) if side in exercise.results else len(exercise.results)
-        return next(_measurements(exercise, reference, case, index, f"`{side}`", entry, right))
+        return next(_measurements(exercise, reference, case, index, f"`{side}`", entry, right, is_part=True))
     extra = [f"`{side}`" for side in actual if side not in expected]
     return f"`{exercise.name}` gives {describe.listed(extra)} besides what the exercise asks for."
 
@@ -102,18 +102,21 @@ def _measurements(
     name: str,
     actual: Any,
     expected: Any,
+    is_part: bool = False,
 ) -> Iterator[str]:
+    """Describe a difference; `is_part`: `name` is only a part of what the answer returns."""
     kind = kind_of(actual)
     if kind is None or kind is not kind_of(expected):
+        is_part = is_part or len(exercise.results) > 1
+        what = name if is_part else f"`{exercise.name}`"
         if isinstance(actual, Unreadable) or type(actual) is not type(expected):
-            several = len(exercise.results) > 1
-            yield messages.wrong_type(name if several else f"`{exercise.name}`", actual, expected, several)
+            yield messages.wrong_type(what, actual, expected, is_part)
         both = (actual, expected)
         if all(isinstance(value, (list, tuple)) for value in both) and any(map(kind_of, expected)):
             yield _wrong_entry(exercise, reference, case, name, actual, expected)
         plain = all(isinstance(value, float) for value in both)
         one, other = describe.told_apart(*both) if plain else map(describe.short, both)
-        yield f"`{exercise.name}` gives {one}, and {other} is right."
+        yield f"{what} {'is' if is_part else 'gives'} {one}, and {other} is right."
     elif isinstance(kind, ArrayKind):
         # NumPy is imported only if there is an array.
         from nbjudge.judge.array_messages import differences, other_numbers, patterns
@@ -139,7 +142,8 @@ def _wrong_entry(
         if not same_value(*each, exercise.tolerance)
     )
     entry, beyond = f"entry {number} of {name}", len(exercise.results)  # whose axes have no names
-    return next(_measurements(exercise, reference, case, beyond, entry, actual[number], expected[number]))
+    both = actual[number], expected[number]
+    return next(_measurements(exercise, reference, case, beyond, entry, *both, is_part=True))
 
 
 def _unused_arguments(
@@ -169,21 +173,28 @@ def describe_evidence(
     exercise: Exercise, reference: Callable[..., Any], case: Case, answer: Answer, expected: Answer
 ) -> str:
     """Describe a failing case in one sentence: its arguments, and the student's results."""
+    call = f"Called with {messages.describe_call(own_case(reference, case))}"
+    if case.refuses is not None:
+        return f"{call}: no error is raised."
     actual, right = _differing_sides(exercise, answer.value, expected.value), expected.value
     if isinstance(actual, dict) and "result" in actual:
         actual, right = actual["result"], right.get("result") if isinstance(right, dict) else None
-    call = f"Called with {messages.describe_call(own_case(reference, case))}"
+    if isinstance(actual, dict) and not actual and len(answer.value) > 0:  # every entry is right
+        return f"{call}."
     named, wanted = _results(exercise, actual), dict(_results(exercise, right))
     shown = [f"your {name}{text}" for name, value in named if (text := _shown(value, wanted.get(name)))]
     if isinstance(actual, dict) and isinstance(expected.value, dict) and not shown:
-        shown = [f"your {side}: {describe.short(value)}" for side, value in actual.items()]
+        shown = [f"your {side}: {describe.plain_text(value)}" for side, value in actual.items()]
+        if len(shown) > describe.MOST_NAMES:
+            shown = [*shown[: describe.MOST_NAMES], f"and {len(shown) - describe.MOST_NAMES} more"]
     return f"{call}: {'; '.join(shown or [f'yours is {describe.short(actual)}'])}."
 
 
 def _differing_sides(exercise: Exercise, actual: Any, expected: Any) -> Any:
     """Return the entries of a dict of results that differ; any other value unchanged.
 
-    Only entries that the exercise expects are returned, because an answer may invent any name.
+    If an expected entry is missing and none differs, return those that are there. Only entries that the
+    exercise expects are returned, because an answer may invent any name.
     """
     if not isinstance(actual, dict) or not isinstance(expected, dict):
         return actual
@@ -193,7 +204,7 @@ def _differing_sides(exercise: Exercise, actual: Any, expected: Any) -> Any:
         for side, each in sides.items()
         if side in exercise.results or not same_value(each, expected[side], exercise.tolerance)
     }
-    return differ or sides
+    return differ if differ or len(sides) == len(expected) else sides
 
 
 def _results(exercise: Exercise, value: Any) -> list[tuple[str, Any]]:

@@ -99,7 +99,10 @@ def retest_calls(drawn: DrawnGroup) -> tuple[list[Call], list[Answer]]:
 
 
 def _call_to_repeat(results: Sequence[GroupResult]) -> list[RepeatedCall]:
-    """Choose one call with a wrong value, with many numbers, because few may be equal by chance."""
+    """Choose one call with a wrong value, with many numbers, because few may be equal by chance.
+
+    A module that draws its own weights comes last: they give other results in a second call.
+    """
     candidates = [
         RepeatedCall(result, [result.drawn.calls[index]], result.answers[index])
         for result in results
@@ -107,9 +110,16 @@ def _call_to_repeat(results: Sequence[GroupResult]) -> list[RepeatedCall]:
         for index in result.wrong_values
         if result.answers[index].status == "value"
     ]
+    candidates = [each for each in candidates if not draws_weights(each.calls[0])] or candidates
     sizes = [_count_numbers(each.calls[0]) for each in candidates]
     allowed = [size for size in sizes if size <= MANY_NUMBERS]
     return [candidates[sizes.index(max(allowed) if allowed else min(sizes))]] if sizes else []
+
+
+def draws_weights(call: Call) -> bool:
+    """Whether the call is one of a module that draws its own weights."""
+    build = call["build"] or {}
+    return "state" in build and build["state"] is None
 
 
 def _calls_and_answers(drawn: DrawnGroup) -> Iterator[tuple[Call, Answer]]:

@@ -39,7 +39,14 @@ def short(value: Any) -> str:
     if isinstance(value, (list, tuple)) and 0 < len(value) <= MOST_NAMES and all(map(kind_of, value)):
         return _arrays(value)
     text = f"{value:.6g}" if isinstance(value, float) else _BRIEF.repr(value)
+    if isinstance(value, dict) and len(text) > LONGEST_SHORT and any(map(kind_of, value.values())):
+        return f"a dict of {len(value)} entries"
     return text if len(text) <= LONGEST_SHORT else text[: LONGEST_SHORT - 3] + "..."
+
+
+def plain_text(value: Any) -> str:
+    """Return a value as a sentence shows it, a text without quotation marks."""
+    return short(value)[1:-1] if isinstance(value, str) and len(value) < LONGEST_SHORT else short(value)
 
 
 def _arrays(values: Sequence[Any]) -> str:
