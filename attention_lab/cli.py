@@ -201,8 +201,8 @@ def bundle(
         )
     zip_file = make_bundle(_course(), folder, console, bool(tutor))
     size = f"{zip_file.stat().st_size / 2**20:.1f} MiB"
-    told = "with a tutor that measures; no reference, check or mistake" if tutor else "without a tutor"
-    console.print(f"For students: {zip_file} ({size}, {told})", highlight=False, soft_wrap=True)
+    contents = "with a tutor that measures; no reference, check or mistake" if tutor else "without a tutor"
+    console.print(f"For students: {zip_file} ({size}, {contents})", highlight=False, soft_wrap=True)
 
 
 @app.command()

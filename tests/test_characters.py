@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attention_lab.characters import CharacterModel, Text, own_answers, train, write
-from attention_lab.characters.own_answers import NoAnswerYet
+from attention_lab.characters.own_answers import MissingAnswerError
 from attention_lab.characters.training import WINDOW
 
 pytestmark = pytest.mark.integration
@@ -61,14 +61,14 @@ def test_the_answers_are_the_saved_ones_found_from_the_folder_or_one_within(less
 def test_what_is_missing_is_said_in_a_sentence(lessons, name, text, message):
     for part in PARTS:
         edited(lessons / part, lambda cell, old: text if cell == name else old)
-    with pytest.raises(NoAnswerYet, match=message) as raised:
+    with pytest.raises(MissingAnswerError, match=message) as raised:
         own_answers(lessons)
     assert raised.value._render_traceback_() == [str(raised.value)]
 
 
 def test_a_missing_notebook_is_named(lessons):
     (lessons / PARTS[1]).unlink()
-    with pytest.raises(NoAnswerYet, match=r"no notebook rotary\.ipynb .*--lessons FOLDER"):
+    with pytest.raises(MissingAnswerError, match=r"no notebook rotary\.ipynb .*--lessons FOLDER"):
         own_answers(lessons)
 
 

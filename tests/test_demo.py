@@ -11,7 +11,7 @@ import attention_lab.maintain.demo.run_demo
 from attention_lab.authoring import Exercise
 from attention_lab.errors import CourseError
 from attention_lab.maintain.demo.class_folder import MARKER, fresh_course
-from attention_lab.maintain.demo.hand_ins import FULL, NONE, Expected, HandIn
+from attention_lab.maintain.demo.hand_ins import FULL, NONE, ExpectedOutcome, HandIn
 from attention_lab.maintain.demo.names import invented_names
 from attention_lab.maintain.demo.outcome import Judged, Outcome
 from attention_lab.maintain.demo.run_demo import run_demo
@@ -64,11 +64,11 @@ def test_a_folder_that_is_no_demo_is_never_removed(tmp_path, kind):
         (3, None, FULL, False),
         (0, None, NONE, True),
         (1, None, NONE, False),
-        (3, "twice", Expected("mistake", "twice"), True),
-        (0, "twice", Expected("mistake", "twice"), True),
-        (3, "halved", Expected("mistake", "twice"), False),
-        (3, None, Expected("mistake", "twice"), False),
-        (4, "twice", Expected("mistake", "twice"), False),
+        (3, "twice", ExpectedOutcome("mistake", "twice"), True),
+        (0, "twice", ExpectedOutcome("mistake", "twice"), True),
+        (3, "halved", ExpectedOutcome("mistake", "twice"), False),
+        (3, None, ExpectedOutcome("mistake", "twice"), False),
+        (4, "twice", ExpectedOutcome("mistake", "twice"), False),
     ],
 )
 def test_a_verdict_is_as_expected_only_with_the_right_points_and_the_right_mistake(

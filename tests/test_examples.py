@@ -7,11 +7,11 @@ import re
 import pytest
 import torch
 
-from attention_lab.examples import ExampleFailed, at_most, refuses, same
+from attention_lab.examples import ExampleFailedError, at_most, refuses, same
 
 
 def test_small_tensors_are_shown_whole():
-    with pytest.raises(ExampleFailed, match=r"doubled: expected \[2\.0, 4\.0\], got \[2\.0, 5\.0\]\."):
+    with pytest.raises(ExampleFailedError, match=r"doubled: expected \[2\.0, 4\.0\], got \[2\.0, 5\.0\]\."):
         same("doubled", torch.tensor([2.0, 5.0]), torch.tensor([2.0, 4.0]))
 
 
@@ -20,7 +20,7 @@ def test_of_large_tensors_the_first_number_that_differs_is_shown():
     wrong = expected.clone()
     wrong[1, 0, 2:] = 0.5
     with pytest.raises(
-        ExampleFailed, match=r"at \[1, 0, 2\] expected 14, got 0\.5 \(2 of 24 numbers differ\)"
+        ExampleFailedError, match=r"at \[1, 0, 2\] expected 14, got 0\.5 \(2 of 24 numbers differ\)"
     ):
         same("counted", wrong, expected)
 
@@ -34,16 +34,20 @@ def test_flags_are_shown_as_flags():
 
 
 def test_numbers_that_look_alike_get_as_many_digits_as_it_takes():
-    with pytest.raises(ExampleFailed, match=r"at \[0\] expected 2, got 2\.0004 \(1 of 2 numbers differ\)"):
+    with pytest.raises(
+        ExampleFailedError, match=r"at \[0\] expected 2, got 2\.0004 \(1 of 2 numbers differ\)"
+    ):
         same("totals", torch.tensor([2.0004, 6.0]), torch.tensor([2.0, 6.0]))
-    with pytest.raises(ExampleFailed, match=r"at \[\] expected 1000, got 1000\.2"):
+    with pytest.raises(ExampleFailedError, match=r"at \[\] expected 1000, got 1000\.2"):
         same("alone", torch.tensor(1000.21), torch.tensor(1000.0))
 
 
 def test_an_amount_is_held_against_its_limit(capsys):
     at_most("held at once", 1_200, 2_000, "bytes")
     assert capsys.readouterr().out == "✓ held at once: 1,200 bytes\n"
-    with pytest.raises(ExampleFailed, match=r"held at once: 2,000 bytes at most; yours takes 1,000,000\."):
+    with pytest.raises(
+        ExampleFailedError, match=r"held at once: 2,000 bytes at most; yours takes 1,000,000\."
+    ):
         at_most("held at once", 1_000_000, 2_000, "bytes")
 
 

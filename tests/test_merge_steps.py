@@ -15,7 +15,7 @@ VALUES = torch.tensor([1.0, -1.0, 2.0, 0.5, 4.0, -2.0, 3.0])
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 def test_every_order_ends_on_the_softmax_of_all(order):
-    merged = merge_steps.Merged()
+    merged = merge_steps.MergedRow()
     for number in order:
         block = slice(2 * number, 2 * number + 2)
         merged = merged.and_block(SCORES[block].double(), VALUES[block].double())

@@ -5,7 +5,7 @@ import pytest
 
 from attention_lab.start import progress_page
 from attention_lab.start.progress import Status, digests, read_progress
-from attention_lab.tutor.learner_record import Memory
+from attention_lab.tutor.learner_record import LearnerRecord
 
 NAMES = ("double", "twin", "triple")
 RIGHT = "def {name}(x):\n    return 2 * x"
@@ -31,32 +31,32 @@ def write(tmp_path):
 
 
 @pytest.fixture
-def memory(tmp_path):
-    return Memory(tmp_path)
+def record(tmp_path):
+    return LearnerRecord(tmp_path)
 
 
-def statuses(folder, memory):
-    (lesson,) = read_progress(folder, memory)
+def statuses(folder, record):
+    (lesson,) = read_progress(folder, record)
     return {each.name: each.status for each in lesson.exercises}
 
 
-def test_an_exercise_is_right_until_its_saved_answer_changes(write, tmp_path, memory):
+def test_an_exercise_is_right_until_its_saved_answer_changes(write, tmp_path, record):
     right = RIGHT.format(name="double")
     write(double=right)
     (code,) = digests(right, "double")
-    memory.examined("double", "01_tiny", code, 2, 2)
-    memory.examined("twin", "01_tiny", "other", 1, 2)
-    assert statuses(tmp_path, memory) == {"double": Status.RIGHT, "twin": Status.TRIED, "triple": Status.NEW}
+    record.add_check("double", "01_tiny", code, 2, 2)
+    record.add_check("twin", "01_tiny", "other", 1, 2)
+    assert statuses(tmp_path, record) == {"double": Status.RIGHT, "twin": Status.TRIED, "triple": Status.NEW}
     write(double=right.replace("2", "3"))
-    assert statuses(tmp_path, memory)["double"] == Status.CHANGED
+    assert statuses(tmp_path, record)["double"] == Status.CHANGED
 
 
-def test_the_table_shows_progress_mistakes_and_what_is_next(write, tmp_path, memory, monkeypatch):
+def test_the_table_shows_progress_mistakes_and_what_is_next(write, tmp_path, record, monkeypatch):
     monkeypatch.setattr(progress_page, "has_tutor", lambda: True)
     write(double=RIGHT.format(name="double"))
     (code,) = digests(RIGHT.format(name="double"), "double")
-    memory.examined("double", "01_tiny", code, 2, 2)
-    memory.met("double", {"twice": "It is doubled <twice>: `x`."})
+    record.add_check("double", "01_tiny", code, 2, 2)
+    record.add_mistakes("double", {"twice": "It is doubled <twice>: `x`."})
     (tmp_path / "02_broken").mkdir()
     (tmp_path / "02_broken/broken.ipynb").write_text("<<<<<<< HEAD")
     buttons, status, table = progress_page.show_progress(tmp_path).children
@@ -70,7 +70,7 @@ def test_the_table_shows_progress_mistakes_and_what_is_next(write, tmp_path, mem
     reset.click()
     assert "Your notebooks stay as they are." in status.value and "1 of 3" in table.value
     confirm.click()
-    assert "0 of 3" in table.value and not memory.all()
+    assert "0 of 3" in table.value and not record.exercises()
 
 
 def test_without_lessons_or_tutor_a_sentence_says_what_to_do(tmp_path, monkeypatch):

@@ -56,8 +56,8 @@ class Obfuscation:
             name: chosen.get(name, self.draw.integer(0, len(ways) - 1)) for name, ways in self.choices.items()
         }
         truths = [True] * len(self.conditions)  # those that only make the code longer are always true
-        for name, deciding in self._decides.items():
-            for way, condition in deciding:
+        for name, conditions_of_name in self._decides.items():
+            for way, condition in conditions_of_name:
                 truths[condition] = way == ways[name]
         return MadeInKernel(self.code, {**(given or {}), NUMBERS: self._numbers(truths)})
 
@@ -65,11 +65,11 @@ class Obfuscation:
         """All ways of a choice, in an order that is drawn, one behind each condition."""
         indent, name = place.groups()
         order = self.draw.shuffled(range(len(self.choices[name])))
-        deciding = self._decides.setdefault(name, [])
+        conditions_of_name = self._decides.setdefault(name, [])
         lines = []
         for position, way in enumerate(order):
             if position < len(order) - 1:
-                deciding.append((way, len(self.conditions)))
+                conditions_of_name.append((way, len(self.conditions)))
                 lines.append(f"{'elif' if position else 'if'} {self._condition()}:")
             else:
                 lines.append("else:" if position else "if True:")

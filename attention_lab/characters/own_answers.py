@@ -25,7 +25,7 @@ import torch.nn.functional as F
 """
 
 
-class NoAnswerYet(CourseError):
+class MissingAnswerError(CourseError):
     """What the model is made of is not there; a notebook shows the sentence alone."""
 
     def _render_traceback_(self) -> list[str]:
@@ -45,13 +45,13 @@ def own_answers(folder: Path | str = ".") -> OwnAnswers:
 
     folder: that folder, or one within it, such as the one of the lesson that is open.
 
-    Raises NoAnswerYet with a sentence where a notebook or an answer is missing, not begun, or does not run.
+    Raises MissingAnswerError where a notebook or an answer is missing, not begun, or does not run.
     """
     lessons = {lesson.path.stem: lesson for lesson in _lessons(Path(folder).resolve())}
     found: dict[str, Any] = {}
     for notebook, (called, names) in NEEDED.items():
         if notebook not in lessons:
-            raise NoAnswerYet(
+            raise MissingAnswerError(
                 f"There is no notebook {notebook}.ipynb in the lesson folders of {Path(folder).resolve()}: "
                 f"the model needs your answers of {called}. Say where they are: `--lessons FOLDER`, or in a "
                 'notebook `own_answers("FOLDER")`.'
@@ -67,23 +67,25 @@ def _lessons(folder: Path) -> list[SavedLesson]:
 def _defined(lesson: SavedLesson, called: str, names: tuple[str, ...]) -> dict[str, Any]:
     """The answers by name, each with the others in reach, as in its notebook."""
     if lesson.problem:
-        raise NoAnswerYet(f"{lesson.path}: {lesson.problem}")
+        raise MissingAnswerError(f"{lesson.path}: {lesson.problem}")
     module = ModuleType(f"own_{lesson.path.stem}")
     sys.modules[module.__name__] = module  # classes look up theirs
     exec(IMPORTS, module.__dict__)
     for name in names:
         answer = lesson.answer_of(name)
         if not answer.strip() or "raise NotImplementedError" in answer:
-            raise NoAnswerYet(
+            raise MissingAnswerError(
                 f"`{name}` of {called} has no answer yet: write it in {lesson.path}, save, and come back."
             )
         try:
             exec(compile(answer, f"<{name} of {called}>", "exec"), module.__dict__)
         except Exception as error:
-            raise NoAnswerYet(
+            raise MissingAnswerError(
                 f"`{name}` of {called} does not run ({type(error).__name__}: {error}). Fix it in "
                 f"{lesson.path}."
             ) from error
         if not hasattr(module, name):
-            raise NoAnswerYet(f"The answer cell of `{name}` in {lesson.path} does not define `{name}`.")
+            raise MissingAnswerError(
+                f"The answer cell of `{name}` in {lesson.path} does not define `{name}`."
+            )
     return {name: getattr(module, name) for name in names}

@@ -24,24 +24,26 @@ SECONDS_TO_ANSWER = 5.0
 VALIDATION_SHARE = 0.15
 
 
-class Unavailable(Exception):
+class DatasetUnavailableError(Exception):
     """The set can not be had; the message is the end of a sentence that begins with "because"."""
 
 
 def load_bbc(rng: random.Random) -> tuple[Split, Split, Split]:
     """Training, validation (cut from the set's training texts by `rng`) and the set's own test texts.
 
-    Raises `Unavailable` without the package `datasets`, without a hub, and for a set of another form.
+    Raises DatasetUnavailableError without the package `datasets`, without a hub, and for another format.
     """
     try:
         datasets = importlib.import_module("datasets")
     except ImportError as error:
-        raise Unavailable("the package datasets is not installed (pip install datasets)") from error
+        raise DatasetUnavailableError(
+            "the package datasets is not installed (pip install datasets)"
+        ) from error
     _ask_hub()
     try:
         loaded = datasets.load_dataset(NAME)
     except Exception as error:  # whatever goes wrong on the way, the lesson goes on with its own news
-        raise Unavailable(f"datasets could not load {NAME} ({_first_line(error)})") from error
+        raise DatasetUnavailableError(f"datasets could not load {NAME} ({_first_line(error)})") from error
     test = _reports(loaded, "test")
     known = {text for text, _ in test}
     # Some articles are in the set twice, and a test text must not be trained on.
@@ -57,19 +59,23 @@ def _ask_hub() -> None:
     try:
         urllib.request.urlopen(f"{hub}/api/datasets/{NAME}", timeout=SECONDS_TO_ANSWER).close()
     except (OSError, ValueError) as error:  # no network, an error page, an address that is none
-        raise Unavailable(f"no hub with {NAME} answers at {hub} ({_first_line(error)})") from error
+        raise DatasetUnavailableError(
+            f"no hub with {NAME} answers at {hub} ({_first_line(error)})"
+        ) from error
 
 
 def _reports(loaded: Any, split: str) -> list[Report]:
     try:
         columns = [list(loaded[split][column]) for column in COLUMNS]
     except KeyError as error:
-        raise Unavailable(
+        raise DatasetUnavailableError(
             f"{NAME} has changed: its split {split!r} with the columns text and label_text is not there"
         ) from error
     names = [TOPIC_OF.get(name, name) for name in columns[1]]
     if unknown := sorted(set(names) - set(TOPICS)):
-        raise Unavailable(f"{NAME} has changed: its topic {unknown[0]!r} is not one of {', '.join(TOPICS)}")
+        raise DatasetUnavailableError(
+            f"{NAME} has changed: its topic {unknown[0]!r} is not one of {', '.join(TOPICS)}"
+        )
     return [(text, TOPICS.index(name)) for text, name in zip(columns[0], names, strict=True)]
 
 

@@ -20,7 +20,7 @@ HELD_OUT_A_COMBINATION = 8
 
 
 @dataclass(frozen=True)
-class Generated:
+class GeneratedCorpus:
     """Everything that one seed gives; no text occurs twice."""
 
     reports: list[list[Report]]  # a list for each topic
@@ -28,12 +28,12 @@ class Generated:
     held_out: list[Pair]  # for testing only: their actors meet in no other text
 
 
-def generate(seed: int) -> Generated:
+def generate(seed: int) -> GeneratedCorpus:
     """Write all reports and pairs."""
     newsroom = _Newsroom(seed)
     topics = range(len(TOPICS))
     two_topics = list(combinations(topics, 2))
-    return Generated(
+    return GeneratedCorpus(
         reports=[[newsroom.report(topic) for _ in range(REPORTS_A_TOPIC)] for topic in topics],
         pairs=[newsroom.pair(two, False) for two in two_topics for _ in range(PAIRS_A_COMBINATION)],
         held_out=[newsroom.pair(two, True) for two in two_topics for _ in range(HELD_OUT_A_COMBINATION)],

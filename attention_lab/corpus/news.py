@@ -6,8 +6,8 @@ import random
 from dataclasses import dataclass
 from itertools import chain
 
-from attention_lab.corpus.bbc import NAME, Unavailable, load_bbc
-from attention_lab.corpus.generate import Generated, generate
+from attention_lab.corpus.bbc import NAME, DatasetUnavailableError, load_bbc
+from attention_lab.corpus.generate import GeneratedCorpus, generate
 from attention_lab.corpus.pairs import Pair
 from attention_lab.corpus.splits import Split, divide, split_of
 from attention_lab.corpus.tables import TOPICS
@@ -52,7 +52,7 @@ def load_news(source: str = "generated", seed: int = 0) -> News:
         try:
             news = News(*load_bbc(rng), pairs, "bbc")
             return _announced(news, f"the BBC set {NAME}; its order-sensitive pairs are generated")
-        except Unavailable as reason:
+        except DatasetUnavailableError as reason:
             why = f"the generated corpus (seed {seed}), because {reason}"
     else:
         why = f"the generated corpus (seed {seed}), which needs no network"
@@ -60,7 +60,7 @@ def load_news(source: str = "generated", seed: int = 0) -> News:
     return _announced(News(train, validation, test, pairs, "generated"), why)
 
 
-def _divided(generated: Generated, rng: random.Random) -> list[Split]:
+def _divided(generated: GeneratedCorpus, rng: random.Random) -> list[Split]:
     """Training, validation and test: the same share of every topic, pairs in one piece."""
     topics = [divide(reports, TRAIN_SHARE, rng) for reports in generated.reports]
     pairs = divide(_mixed(generated.pairs, rng), TRAIN_SHARE_OF_PAIRS, rng)

@@ -24,7 +24,7 @@ class Topic:
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedPhrases:
     """What every topic uses."""
 
     openings: list[str]  # only {actor} tells the topic
@@ -45,8 +45,8 @@ class PairTemplates:
 
 
 @cache
-def shared() -> Shared:
-    return Shared(**_file("shared"))
+def shared() -> SharedPhrases:
+    return SharedPhrases(**_file("shared"))
 
 
 @cache

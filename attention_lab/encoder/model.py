@@ -88,7 +88,7 @@ def _small() -> Encoder:
     with np.load(SMALL_WEIGHTS) as stored:
         weights = {name: torch.from_numpy(stored[name]).float() for name in stored.files}
     tokenizer = Tokenizer.from_file(str(SMALL_TOKENIZER))
-    return _made("the course's small encoder", weights, tokenizer, SMALL_HEADS)
+    return _encoder("the course's small encoder", weights, tokenizer, SMALL_HEADS)
 
 
 def _from_folder(folder: Path) -> Encoder:
@@ -102,10 +102,10 @@ def _from_folder(folder: Path) -> Encoder:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.enable_truncation(LONGEST_TEXT)
     tokenizer.enable_padding(pad_id=0, pad_token="[PAD]")  # to the longest text of the batch
-    return _made("all-MiniLM-L6-v2", weights, tokenizer, config["num_attention_heads"])
+    return _encoder("all-MiniLM-L6-v2", weights, tokenizer, config["num_attention_heads"])
 
 
-def _made(name: str, weights: dict[str, torch.Tensor], tokenizer: Tokenizer, num_heads: int) -> Encoder:
+def _encoder(name: str, weights: dict[str, torch.Tensor], tokenizer: Tokenizer, num_heads: int) -> Encoder:
     hidden_dim, embed_dim = weights["encoder.layer.0.intermediate.dense.weight"].shape
     layers = [entry for entry in weights if entry.endswith("intermediate.dense.bias")]
     return Encoder(

@@ -6,7 +6,7 @@ show the line of the example and the learner's own, and none of these files.
 """
 
 from attention_lab.examples.asking import at_most, example, refuses, same
-from attention_lab.examples.failed import ExampleFailed
+from attention_lab.examples.failed import ExampleFailedError
 from attention_lab.examples.weights import with_weights
 
-__all__ = ["ExampleFailed", "at_most", "example", "refuses", "same", "with_weights"]
+__all__ = ["ExampleFailedError", "at_most", "example", "refuses", "same", "with_weights"]

@@ -31,7 +31,7 @@ def example(
     very value.
     gradients: whether one has to reach each floating tensor handed in.
 
-    Prints the title where all is well. Raises ExampleFailed with the sentence otherwise, and lets an
+    Prints the title where all is well. Raises ExampleFailedError with the sentence otherwise, and lets an
     error of the answer's own through as it is.
     """
     __tracebackhide__ = True
@@ -62,7 +62,7 @@ def refuses(
 ) -> None:
     """See that `answer` raises a ValueError whose sentence holds the numbers `naming`, or those `or_naming`.
 
-    Raises ExampleFailed with a sentence where it does not.
+    Raises ExampleFailedError with a sentence where it does not.
     """
     __tracebackhide__ = True
     call = f"{name_of(answer)}, {title}"
@@ -85,7 +85,7 @@ def refuses(
 def same(title: str, result: Any, expected: Any) -> None:
     """See that one result equals what is expected: shape, type and numbers.
 
-    Raises ExampleFailed with a sentence where it does not.
+    Raises ExampleFailedError with a sentence where it does not.
     """
     __tracebackhide__ = True
     compare(title, result, expected, (), None)
@@ -96,7 +96,7 @@ def same(title: str, result: Any, expected: Any) -> None:
 def at_most(title: str, amount: float, limit: float, unit: str = "") -> None:
     """See that an amount, such as the bytes held at once, is no more than a limit.
 
-    Raises ExampleFailed with both numbers where it is more.
+    Raises ExampleFailedError with both numbers where it is more.
     """
     __tracebackhide__ = True
     assert amount <= limit, f"{title}: {f'{limit:,} {unit}'.strip()} at most; yours takes {amount:,}."

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-class ExampleFailed(AssertionError):
+class ExampleFailedError(AssertionError):
     """An example that did not come out; the message says what is right and what came instead."""
 
     def _render_traceback_(self) -> list[str]:
@@ -34,6 +34,6 @@ def at_its_own_line(function: Callable[..., None]) -> Callable[..., None]:
         try:
             function(*args, **kwargs)
         except AssertionError as error:
-            raise ExampleFailed(str(error)) from None
+            raise ExampleFailedError(str(error)) from None
 
     return called

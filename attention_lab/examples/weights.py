@@ -19,14 +19,16 @@ def with_weights(layer: torch.nn.Module, **weights: Any) -> torch.nn.Module:
     numbers = {_parameter(name): torch.as_tensor(given) for name, given in weights.items()}
     wanted = {name: tuple(given.shape) for name, given in numbers.items()}
     own = {name: tuple(parameter.shape) for name, parameter in layer.named_parameters()}
-    assert own == wanted, f"{name_of(layer)}: its parameters are not those asked for ({_apart(own, wanted)})."
+    assert own == wanted, (
+        f"{name_of(layer)}: its parameters are not those asked for ({_differing(own, wanted)})."
+    )
     with torch.no_grad():
         for name, parameter in layer.named_parameters():
             parameter.copy_(numbers[name])
     return layer
 
 
-def _apart(own: dict[str, tuple[int, ...]], wanted: dict[str, tuple[int, ...]]) -> str:
+def _differing(own: dict[str, tuple[int, ...]], wanted: dict[str, tuple[int, ...]]) -> str:
     """How names and shapes differ, in a few words."""
     missing = [name for name in wanted if name not in own]
     extra = [name for name in own if name not in wanted]

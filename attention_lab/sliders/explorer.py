@@ -45,7 +45,7 @@ def explorer(figure: Figure, show: Show, slider: widgets.Widget, *companions: wi
 
     def update(value: float) -> None:
         at(value, figure, show)
-        canvas.restore_region(still)
+        canvas.restore_region(background)
         for artist in figure.findobj(lambda artist: artist.get_animated()):
             figure.draw_artist(artist)
         buffer = io.BytesIO()
@@ -57,7 +57,7 @@ def explorer(figure: Figure, show: Show, slider: widgets.Widget, *companions: wi
     at(slider.value, figure, show)  # so that the layout has space for every text
     canvas: Any = FigureCanvasAgg(figure)
     canvas.draw()
-    still = canvas.copy_from_bbox(figure.bbox)
+    background = canvas.copy_from_bbox(figure.bbox)
     slider.observe(lambda change: update(change["new"]), names="value")
     update(slider.value)
     return widgets.VBox([widgets.HBox([slider, *companions]), picture, summary])

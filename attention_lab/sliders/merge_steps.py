@@ -18,19 +18,19 @@ WAITING = "0.88"
 
 
 @dataclass
-class Merged:
+class MergedRow:
     """One row of attention over some keys: mean, largest score, sum of exp(score − maximum)."""
 
     output: float = 0.0
     maximum: float = -math.inf
     total: float = 0.0
 
-    def and_block(self, scores: torch.Tensor, values: torch.Tensor) -> Merged:
+    def and_block(self, scores: torch.Tensor, values: torch.Tensor) -> MergedRow:
         """With one block of keys more: scores `(B,)` and values `(B,)`."""
         maximum = max(self.maximum, float(scores.max()))
         old, new = self.total * math.exp(self.maximum - maximum), (scores - maximum).exp()
         total = old + float(new.sum())
-        return Merged((self.output * old + float(new @ values)) / total, maximum, total)
+        return MergedRow((self.output * old + float(new @ values)) / total, maximum, total)
 
 
 def merge_stepper(scores: plots.Values, values: plots.Values, *, block_size: int) -> widgets.VBox:
@@ -108,7 +108,7 @@ def _row(
         artist.set_animated(True)
 
     def show(value: float) -> str:
-        step, merged, sentence = int(value), Merged(), "No block is merged yet."
+        step, merged, sentence = int(value), MergedRow(), "No block is merged yet."
         if not 0 <= step <= len(blocks):
             raise ValueError(f"of {len(blocks)} blocks 0 to {len(blocks)} can be merged, not {step}.")
         for number in order[:step]:
@@ -129,7 +129,7 @@ def _row(
     return figure, show
 
 
-def _in_words(number: int, before: Merged, after: Merged) -> str:
+def _in_words(number: int, before: MergedRow, after: MergedRow) -> str:
     now = f"Maximum {after.maximum:.3f}, total {after.total:.3f}, output {after.output:.3f}."
     if before.total == 0:
         return f"Block {number} is the first. {now}"

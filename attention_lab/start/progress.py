@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from attention_lab.start.exercises import SavedLesson, read_lessons
-from attention_lab.tutor.learner_record import Memory, Remembered
+from attention_lab.tutor.learner_record import ExerciseRecord, LearnerRecord
 
 
 class Status(StrEnum):
@@ -25,11 +25,11 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class ExerciseProgress:
-    """One exercise: its status, and what is remembered of its checks."""
+    """One exercise: its status, and the record of its checks."""
 
     name: str
     status: Status
-    remembered: Remembered
+    record: ExerciseRecord
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,11 @@ class LessonProgress:
         return sum(each.status == Status.RIGHT for each in self.exercises)
 
 
-def read_progress(folder: Path, memory: Memory) -> list[LessonProgress]:
+def read_progress(folder: Path, record: LearnerRecord) -> list[LessonProgress]:
     """Return the progress in every lesson of a work folder."""
-    remembered = memory.all()
+    records = record.exercises()
     return [
-        LessonProgress(
-            lesson, tuple(_progress(lesson, name, remembered) for name in lesson.exercises_in_code)
-        )
+        LessonProgress(lesson, tuple(_progress(lesson, name, records) for name in lesson.exercises_in_code))
         for lesson in read_lessons(folder)
     ]
 
@@ -65,15 +63,15 @@ def next_exercise(lessons: list[LessonProgress]) -> tuple[LessonProgress, Exerci
     return None
 
 
-def _progress(lesson: SavedLesson, name: str, remembered: dict[str, Remembered]) -> ExerciseProgress:
-    known = remembered.get(name, Remembered())
-    if not known.tries:
-        return ExerciseProgress(name, Status.NEW, known)
-    if not known.is_right:
-        return ExerciseProgress(name, Status.TRIED, known)
+def _progress(lesson: SavedLesson, name: str, records: dict[str, ExerciseRecord]) -> ExerciseProgress:
+    record = records.get(name, ExerciseRecord())
+    if not record.tries:
+        return ExerciseProgress(name, Status.NEW, record)
+    if not record.is_right:
+        return ExerciseProgress(name, Status.TRIED, record)
     saved = set(digests(lesson.answer_of(name), name))
-    is_same = not saved or known.right_code in saved
-    return ExerciseProgress(name, Status.RIGHT if is_same else Status.CHANGED, known)
+    is_same = not saved or record.right_code in saved
+    return ExerciseProgress(name, Status.RIGHT if is_same else Status.CHANGED, record)
 
 
 def digests(source: str, name: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from attention_lab.start.progress import (
     next_exercise,
     read_progress,
 )
-from attention_lab.tutor.learner_record import Memory
+from attention_lab.tutor.learner_record import LearnerRecord
 from attention_lab.tutor.location import has_tutor
 from attention_lab.tutor.panel import with_code
 
@@ -48,14 +48,14 @@ def show_progress(folder: Path | None = None) -> widgets.VBox:
     if not has_tutor():
         return widgets.VBox([widgets.HTML(_status(NO_TUTOR))])
     folder = Path.cwd().parent if folder is None else folder
-    memory = Memory(folder)
+    record = LearnerRecord(folder)
     table, status = widgets.HTML(), widgets.HTML()
     refresh = widgets.Button(description="Look again", icon="refresh")
     reset = widgets.Button(description="Start afresh …", layout={"width": "auto"})
     confirm = widgets.Button(description="Yes, forget", layout={"display": "none"})
 
     def draw(sentence: str = "") -> None:
-        lessons = read_progress(folder, memory)
+        lessons = read_progress(folder, record)
         table.value = progress_table(lessons)
         status.value = _status(sentence or what_is_next(lessons))
         confirm.layout.display = "none"
@@ -65,7 +65,7 @@ def show_progress(folder: Path | None = None) -> widgets.VBox:
         confirm.layout.display = "flex"
 
     def forget(_: object) -> None:
-        memory.reset()
+        record.reset()
         draw("Everything is new again.")
 
     refresh.on_click(lambda _: draw())
@@ -124,7 +124,7 @@ def _bar(right: int, count: int) -> str:
 
 
 def _sign(exercise: ExerciseProgress) -> str:
-    known = exercise.remembered
+    known = exercise.record
     tries = f"{known.tries} {'try' if known.tries == 1 else 'tries'}"
     helps = f", {known.helps} {'hint' if known.helps == 1 else 'hints'}" if known.helps else ""
     details = f" <small>({tries}{helps})</small>" if known.tries else ""
@@ -135,7 +135,7 @@ def _sign(exercise: ExerciseProgress) -> str:
 
 
 def _mistakes(exercise: ExerciseProgress) -> str:
-    sentences = exercise.remembered.mistakes.values()
+    sentences = exercise.record.mistakes.values()
     if not sentences:
         return ""
     items = "".join(f"<li>{with_code(sentence)}</li>" for sentence in sentences)

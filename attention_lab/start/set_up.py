@@ -126,11 +126,11 @@ def widget_line() -> widgets.VBox:
     """
     player = widgets.Play(min=0, max=1, interval=100, layout={"display": "none"})
     line = widgets.HTML(WAITING)
-    _once(player, lambda: setattr(line, "value", ALIVE))
+    _run_once(player, lambda: setattr(line, "value", ALIVE))
     return widgets.VBox([line, player])
 
 
-def _once(player: widgets.Play, act: Callable[[], None]) -> None:
+def _run_once(player: widgets.Play, act: Callable[[], None]) -> None:
     def answered(_: object) -> None:
         player.unobserve_all()
         player.playing = False

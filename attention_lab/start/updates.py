@@ -16,29 +16,29 @@ RECORD = Path(".attention-lab") / "lessons.json"  # in the work folder: what was
 
 
 @dataclass(frozen=True)
-class Copied:
+class ReleaseRecord:
     """The release that a learner's copy of a lesson was made of."""
 
     digests: Mapping[str, str] = field(default_factory=dict)  # file -> digest of its content
     cells: Collection[str] = ()  # the names of its notebook's cells
 
 
-def describe_release(lesson: Path) -> Copied:
+def describe_release(lesson: Path) -> ReleaseRecord:
     """Return what is remembered of a released lesson when it is copied."""
     files = list(_files(lesson))
     names = [_name(cell) for file in files if file.suffix == ".ipynb" for cell in _cells(lesson / file)]
-    return Copied({file.as_posix(): _digest(lesson / file) for file in files}, names)
+    return ReleaseRecord({file.as_posix(): _digest(lesson / file) for file in files}, names)
 
 
-def read_record(folder: Path) -> dict[str, Copied]:
+def read_record(folder: Path) -> dict[str, ReleaseRecord]:
     """Return what was copied into a work folder; nothing if that is not known."""
     with suppress(OSError, ValueError, TypeError, AttributeError):
         content = json.loads((folder / RECORD).read_text("utf-8"))
-        return {lesson: Copied(**copied) for lesson, copied in content.items()}
+        return {lesson: ReleaseRecord(**copied) for lesson, copied in content.items()}
     return {}
 
 
-def write_record(folder: Path, record: Mapping[str, Copied]) -> None:
+def write_record(folder: Path, record: Mapping[str, ReleaseRecord]) -> None:
     """Remember what was copied. Raises OSError if it cannot be written."""
     file = folder / RECORD
     file.parent.mkdir(exist_ok=True)
@@ -47,7 +47,7 @@ def write_record(folder: Path, record: Mapping[str, Copied]) -> None:
     os.replace(new, file)
 
 
-def update_lesson(release: Path, own: Path, copied: Copied) -> list[str]:
+def update_lesson(release: Path, own: Path, copied: ReleaseRecord) -> list[str]:
     """Bring the changed files of a release into a learner's copy of the lesson.
 
     Parameters

@@ -21,7 +21,7 @@ LOADED_LATE = "torch.fx.experimental.symbolic_shapes"
 
 
 @dataclass
-class Answered:
+class CallOutcome:
     """What came of a question: the text to send back, or why there is none; and what else was noticed."""
 
     text: str | None = None
@@ -29,7 +29,7 @@ class Answered:
     notes: list[str] = field(default_factory=list)
 
 
-def answer(work: Callable[[], str], seconds: float = SECONDS) -> Answered:
+def answer(work: Callable[[], str], seconds: float = SECONDS) -> CallOutcome:
     """Have `work` answer a question. An answer that does not end is interrupted.
 
     Raises KeyboardInterrupt where the learner does that.
@@ -39,7 +39,7 @@ def answer(work: Callable[[], str], seconds: float = SECONDS) -> Answered:
 
     gradients_on = torch.is_grad_enabled()
     threads, printed = set(threading.enumerate()), _Counter()
-    result = Answered()
+    result = CallOutcome()
     quiet = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
     with quiet[0], quiet[1], _deadline(seconds) as clock:
         try:

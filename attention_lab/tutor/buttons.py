@@ -13,7 +13,7 @@ WAITING = "One moment …"
 
 
 def show_with_buttons(look: Any) -> None:
-    """Display the panel of a `Look`; where the frontend is a notebook, with its buttons."""
+    """Display the panel of a `CheckPanel`; where the frontend is a notebook, with its buttons."""
     display({"text/html": look._repr_html_(), "text/plain": repr(look)}, raw=True)
     if is_notebook(get_ipython()):
         buttons = _buttons(look)

@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any
 from IPython import get_ipython
 
 from attention_lab.tutor import panel
-from attention_lab.tutor.answering import Answered, answer, load_ahead, respond
+from attention_lab.tutor.answering import CallOutcome, answer, load_ahead, respond
 from attention_lab.tutor.connection import Connection
-from attention_lab.tutor.learner_record import Memory
+from attention_lab.tutor.learner_record import LearnerRecord
 from attention_lab.tutor.location import TutorMissingError
-from attention_lab.tutor.result import Look, OnePage, Sentence, Written, one_page
+from attention_lab.tutor.result import CheckPanel, OnePage, Sentence, WrittenAnswer, one_page
 
 if TYPE_CHECKING:
     from nbjudge.tutor.messages import AnyRequest, Reply
@@ -45,7 +45,7 @@ TAKEN = (
 )
 
 
-def check(exercise: str = "") -> Look | Sentence | Written | OnePage:
+def check(exercise: str = "") -> CheckPanel | Sentence | WrittenAnswer | OnePage:
     """Look at the answer called `exercise`, and show what is right about it and what is not.
 
     Without a name, and once all answers of the lesson are right, it shows the lesson's code on one page.
@@ -55,14 +55,14 @@ def check(exercise: str = "") -> Look | Sentence | Written | OnePage:
     grading run.
     """
     lesson = Path.cwd()
-    memory = Memory.around(lesson)
-    _connection.last_words = memory.last_words
+    record = LearnerRecord.for_lesson(lesson)
+    _connection.last_words = record.last_words
     try:
         _connection.begin(lesson.name)
     except TutorMissingError as error:
         return Sentence(str(error))
     if not exercise:
-        return one_page(lesson.name, memory, converse)
+        return one_page(lesson.name, record, converse)
     from nbjudge.tutor.messages import CheckRequest, CheckResult, WrittenExercise
 
     code = code_of(exercise)
@@ -72,20 +72,20 @@ def check(exercise: str = "") -> Look | Sentence | Written | OnePage:
         )
     except TutorMissingError as error:
         return Sentence(str(error))
-    died = memory.ended_the_kernel()
+    died = record.take_last_words()
     if died:
         notes.append(DIED.format(exercise=died))
     if isinstance(reply, WrittenExercise):
-        return Written(exercise, lesson, converse)
+        return WrittenAnswer(exercise, lesson, converse)
     if not isinstance(reply, CheckResult):
         return Sentence(getattr(reply, "sentence", ""))
     if reply.remark:
         notes.append(reply.remark)
     if reply.stopped:  # it is not a try: there is no result yet
-        remembered = memory.of(exercise)
+        exercise_record = record.exercise(exercise)
     else:
-        remembered = memory.examined(exercise, lesson.name, code, reply.points, reply.max_points)
-    return Look(reply, notes, remembered, memory, lesson.name, converse)
+        exercise_record = record.add_check(exercise, lesson.name, code, reply.points, reply.max_points)
+    return CheckPanel(reply, notes, exercise_record, record, lesson.name, converse)
 
 
 def converse(request: AnyRequest) -> tuple[Reply, list[str]]:
@@ -119,7 +119,7 @@ def converse(request: AnyRequest) -> tuple[Reply, list[str]]:
         answered = answer(work)
         notes += [note for note in answered.notes if note not in notes]
         if len(answered.text or "") > LARGEST_TEXT:
-            answered = Answered(lost="late")
+            answered = CallOutcome(lost="late")
         text = None if answered.text is None else answered.text.encode(errors="replace")
         reply = _connection.send(
             CallReply(folder=request.folder, conversation=reply.conversation, text=text, lost=answered.lost)
@@ -163,7 +163,7 @@ def notebook_begins() -> None:
     shell = get_ipython()
     if shell is None or not panel.is_notebook(shell):
         return
-    _connection.last_words = Memory.around(Path.cwd()).last_words
+    _connection.last_words = LearnerRecord.for_lesson(Path.cwd()).last_words
     with suppress(TutorMissingError):
         _connection.begin(Path.cwd().name)
     if not getattr(shell, "_attention_lab_keeps_check", False):

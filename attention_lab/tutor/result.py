@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attention_lab.tutor import panel
-from attention_lab.tutor.learner_record import Memory, Remembered
+from attention_lab.tutor.learner_record import ExerciseRecord, LearnerRecord
 from attention_lab.tutor.location import TutorMissingError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Points(float):
         return f"{float(self):g}"
 
 
-class NoPoints(Exception):
+class NoPointsError(Exception):
     """A graded cell asks for points where the tutor has not checked the answer; the message says why."""
 
 
@@ -43,8 +43,8 @@ class Sentence:
 
     @property
     def points(self) -> Points:
-        """There are none, and 0 would be a grade: raises NoPoints."""
-        raise NoPoints(self.sentence)
+        """There are none, and 0 would be a grade: raises NoPointsError."""
+        raise NoPointsError(self.sentence)
 
     def __repr__(self) -> str:
         return self.sentence
@@ -72,20 +72,20 @@ class Help:
         return panel.parts_html(self.parts, self.label)
 
 
-class Look:
+class CheckPanel:
     """A look at an answer: what the tutor said of it, and the way to further help."""
 
     def __init__(
         self,
         result: CheckResult,
         notes: Sequence[str],
-        remembered: Remembered,
-        memory: Memory,
+        exercise_record: ExerciseRecord,
+        record: LearnerRecord,
         folder: str,
         converse: Converse,
     ) -> None:
-        self._result, self._notes, self._remembered = result, notes, remembered
-        self._memory, self._folder, self._converse = memory, folder, converse
+        self._result, self._notes, self._exercise_record = result, notes, exercise_record
+        self._record, self._folder, self._converse = record, folder, converse
         self._given = 0
 
     @property
@@ -112,14 +112,14 @@ class Look:
         if isinstance(shown, Help):
             sentences = [part.text for part in shown.parts]
             names = [finding.mistake for finding in self._result.findings if finding.named]
-            self._memory.met(self._result.exercise, dict(zip(names, sentences, strict=False)))
+            self._record.add_mistakes(self._result.exercise, dict(zip(names, sentences, strict=False)))
         return shown
 
     def help(self) -> Help | Sentence:
         """The smallest case in which it goes wrong, and then the next hint each time."""
         shown = self._ask("help")
         self._given += 1
-        self._memory.helped(self._result.exercise)
+        self._record.add_help(self._result.exercise)
         return shown
 
     def solution(self) -> Help | Sentence:
@@ -141,7 +141,7 @@ class Look:
     def _ask(self, step: Step) -> Help | Sentence:
         from nbjudge.tutor.messages import HelpRequest
 
-        exercise, tries = self._result.exercise, self._remembered.tries
+        exercise, tries = self._result.exercise, self._exercise_record.tries
         request = HelpRequest(
             folder=self._folder, exercise=exercise, step=step, given=self._given, tries=tries
         )
@@ -158,7 +158,7 @@ def ask_for_help(converse: Converse, request: AnyRequest, label: str) -> Help | 
     return Sentence(getattr(reply, "sentence", "")) if parts is None else Help(parts, label)
 
 
-class Written:
+class WrittenAnswer:
     """A question in words: its model answer, once there is an answer of one's own."""
 
     def __init__(self, exercise: str, lesson: Path, converse: Converse) -> None:
@@ -194,12 +194,12 @@ class OnePage:
         return f"```python\n{self.code}\n```"
 
 
-def one_page(folder: str, memory: Memory, converse: Converse) -> OnePage | Sentence:
+def one_page(folder: str, record: LearnerRecord, converse: Converse) -> OnePage | Sentence:
     """The page of the lesson in a folder, or which of its answers are still open."""
     right = [
         name
-        for name, remembered in memory.all().items()
-        if remembered.lesson == folder and remembered.is_right
+        for name, exercise_record in record.exercises().items()
+        if exercise_record.lesson == folder and exercise_record.is_right
     ]
     from nbjudge.tutor.messages import OnePageRequest
 

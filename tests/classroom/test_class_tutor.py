@@ -12,7 +12,7 @@ from traitlets.config import Config
 from nbjudge.classroom import request_handler
 from nbjudge.classroom.board_page import as_csv, is_instructor
 from nbjudge.classroom.check_events import CheckEvent, CheckEvents
-from nbjudge.classroom.limits import REQUESTS_PER_CHECK, Limits, Refused
+from nbjudge.classroom.limits import REQUESTS_PER_CHECK, Limits, RequestRefusedError
 from nbjudge.course.configuration import check_settings
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
@@ -252,7 +252,7 @@ def test_the_rate_is_over_a_minute():
     limits.count_check("ada")
     now[0] = 30
     limits.count_check("ada")
-    with pytest.raises(Refused, match="again in 30 s") as refused:
+    with pytest.raises(RequestRefusedError, match="again in 30 s") as refused:
         limits.count_check("ada")
     assert refused.value.seconds == 30
     now[0] = 61
@@ -263,7 +263,7 @@ def test_one_thing_at_a_time_for_each():
     limits = Limits(2)
     limits.begin("ada", "answer")
     limits.begin("bob", "answer")
-    with pytest.raises(Refused, match="still busy"):
+    with pytest.raises(RequestRefusedError, match="still busy"):
         limits.begin("ada", "help")
     limits.end("ada")
     limits.begin("ada", "help")
@@ -274,7 +274,7 @@ def test_every_request_counts_whatever_it_asks_for():
     for _ in range(2 * REQUESTS_PER_CHECK):
         limits.begin("eve", "answer")
         limits.end("eve")
-    with pytest.raises(Refused, match="80 times"):
+    with pytest.raises(RequestRefusedError, match="80 times"):
         limits.begin("eve", "answer")
     limits.begin("ada", "answer")
 

@@ -171,7 +171,7 @@ def test_nothing_large_is_kept_of_what_a_check_begins_with(classroom):
     for long in ({"exercise": "x" * 60_000}, {"folder": "y" * 1000}, {"code": "z" * 1000}):
         status, reply = classroom.post("ida", "check", {"exercise": "score", "folder": DOT} | long)
         assert status == 400 and len(reply.sentence) < 2_000
-    assert "ida" not in classroom.tutors._asked
+    assert "ida" not in classroom.tutors._last_checks
     assert classroom.post("ida", "check", body)[0] == 200
 
 

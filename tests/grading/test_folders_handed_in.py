@@ -15,7 +15,7 @@ from nbjudge.batch.changed_submissions import make_plan
 from nbjudge.course.folders import CourseFolders
 from nbjudge.record.graded_notebook import read_graded
 from nbjudge.submission.files import Folder, write_files
-from nbjudge.submission.folder import HandedIn, files_beside, read_handed_in
+from nbjudge.submission.folder import SubmissionFolder, files_beside, read_handed_in
 
 pytestmark = pytest.mark.integration
 
@@ -69,11 +69,11 @@ def test_every_change_of_a_folder_changes_its_digest_and_times_do_not(tmp_path):
 def test_the_assignments_folders_and_files_win_and_only_what_clashes_is_left_out(tmp_path):
     files = {"data": b"1", "table.csv/x": b"2", "Data": b"3", "own/x": b"4", "given.csv": b"5"}
     given = ["data/x.csv", "table.csv", "given.csv"]
-    extra_files, note = files_beside(HandedIn(Folder(tmp_path), files=files), "tiny.ipynb", given)
+    extra_files, note = files_beside(SubmissionFolder(Folder(tmp_path), files=files), "tiny.ipynb", given)
     assert extra_files == {"Data": b"3", "own/x": b"4", "given.csv": b"5"}
     assert note.startswith("'data', 'table.csv/x' were left out")
     # Without the assignment's files, as `exclude_overwriting` has it, nothing clashes.
-    assert files_beside(HandedIn(Folder(tmp_path), files=files), "tiny.ipynb", []) == (files, "")
+    assert files_beside(SubmissionFolder(Folder(tmp_path), files=files), "tiny.ipynb", []) == (files, "")
 
 
 def test_a_file_that_is_there_is_not_written_over_and_a_clash_stops_nothing(tmp_path):
@@ -85,7 +85,7 @@ def test_a_file_that_is_there_is_not_written_over_and_a_clash_stops_nothing(tmp_
 
 def test_the_files_of_an_inner_folder_lie_beside_its_notebook(tmp_path):
     files = {"ps1/helper.py": b"inner", "helper.py": b"outer", "other.py": b"other"}
-    extra_files, _ = files_beside(HandedIn(Folder(tmp_path), files=files), "ps1/tiny.ipynb", [])
+    extra_files, _ = files_beside(SubmissionFolder(Folder(tmp_path), files=files), "ps1/tiny.ipynb", [])
     assert extra_files == {"helper.py": b"inner", "other.py": b"other"}
 
 

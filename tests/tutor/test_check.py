@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 
 from attention_lab.start.progress import digests
-from attention_lab.tutor.learner_record import Memory
+from attention_lab.tutor.learner_record import LearnerRecord
 from nbjudge.course.course import open_course
 
 pytestmark = [pytest.mark.integration, pytest.mark.smoke, pytest.mark.timeout(300)]
@@ -161,7 +161,7 @@ def test_an_answer_that_is_missing_or_always_raises_is_one_sentence_and_no_try(n
     for cell in ("", "def softmax(scores):\n    return score\n"):
         output = notebook.run(f"{cell}check('softmax')")
         assert "no result to compare yet" in output and "differs" not in output
-    assert Memory(notebook.folder.parent).of("softmax").tries == 0
+    assert LearnerRecord(notebook.folder.parent).exercise("softmax").tries == 0
 
 
 KEY = {"ATTENTION_LAB_TUTOR_KEY": "0123", "JUPYTERHUB_USER": "ada"}
@@ -203,9 +203,9 @@ def test_an_answer_that_is_a_class_is_known_again_in_the_saved_notebook(notebook
     for cell in (wrong, wrong, right):
         notebook.run(cell)
         notebook.run("check('AttentionHead')")
-    memory = Memory(notebook.folder.parent).of("AttentionHead")
-    assert memory.tries == 2  # the same once more is no other try
-    assert [memory.code] == list(digests(right, "AttentionHead"))
+    record = LearnerRecord(notebook.folder.parent).exercise("AttentionHead")
+    assert record.tries == 2  # the same once more is no other try
+    assert [record.code] == list(digests(right, "AttentionHead"))
 
 
 def test_the_files_beside_a_notebook_are_nothing_to_the_tutor(notebook):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from attention_lab.tutor.result import Written
+from attention_lab.tutor.result import WrittenAnswer
 from nbjudge.course.course import find_course
 from nbjudge.tutor.material import material_of
 from nbjudge.tutor.messages import Help, Part
@@ -26,7 +26,7 @@ def shown_text(lesson):
     def converse(request):
         return Help(parts=[Part("markdown", "Because.", "A model answer")]), []
 
-    return repr(Written(QUESTION, lesson, converse))
+    return repr(WrittenAnswer(QUESTION, lesson, converse))
 
 
 def test_first_ones_own_words(lesson):

@@ -42,7 +42,7 @@ CLEAR = f"clear the notebook's outputs, {REBUILD}"
 
 
 @dataclass(frozen=True)
-class Expected:
+class BundleContents:
     """What a course hands out, and what it keeps to itself."""
 
     lessons: Mapping[str, bytes]  # the files of the lessons, notebooks as their sources have them
@@ -55,7 +55,7 @@ class Expected:
     regions: Regions
 
     @classmethod
-    def of(cls, course: Course, tutor: bool) -> Expected:
+    def of(cls, course: Course, tutor: bool) -> BundleContents:
         config, source = read_config(course.root), course.folders.source
         lessons = course.assignments.values()
         notebooks = {
@@ -82,7 +82,7 @@ def leaks(path: Path, course: Course, tutor: bool = False) -> list[str]:
 
     `tutor` says that it brings one, which measures.
     """
-    expected = Expected.of(course, tutor)
+    expected = BundleContents.of(course, tutor)
     try:
         with zipfile.ZipFile(path) as archive:
             return list(_in_zip(archive, expected))
@@ -90,7 +90,7 @@ def leaks(path: Path, course: Course, tutor: bool = False) -> list[str]:
         return [f"{path} cannot be read as a zip ({error}): make it again."]
 
 
-def _in_zip(archive: zipfile.ZipFile, expected: Expected) -> Iterator[str]:
+def _in_zip(archive: zipfile.ZipFile, expected: BundleContents) -> Iterator[str]:
     names = archive.namelist()
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield f"{name} is in the zip twice, and readers differ in which one they show: make the zip again."
@@ -114,7 +114,7 @@ def _in_zip(archive: zipfile.ZipFile, expected: Expected) -> Iterator[str]:
         yield f"The zip has {len(wheels)} packages (.whl), not one of each ({', '.join(WHEELS)}): {REBUILD}."
 
 
-def _in_wheel(wheel: str, content: bytes, expected: Expected) -> Iterator[str]:
+def _in_wheel(wheel: str, content: bytes, expected: BundleContents) -> Iterator[str]:
     """What is wrong inside a wheel."""
     if wheel.startswith("nbjudge-"):
         modules, recorded, lessons = expected.grader, frozenset[str](), frozenset[str]()
@@ -143,7 +143,7 @@ def _in_wheel(wheel: str, content: bytes, expected: Expected) -> Iterator[str]:
         yield from _missing(wanted, set(archive.namelist()), wheel)
 
 
-def _in_recorded(shown: str, content: bytes, expected: Expected) -> Iterator[str]:
+def _in_recorded(shown: str, content: bytes, expected: BundleContents) -> Iterator[str]:
     """What is wrong with a file that the tutor asks with: it may hold questions and numbers, and no code."""
     try:
         if shown.endswith(SETTINGS):
@@ -162,7 +162,7 @@ def _missing(wanted: set[str], there: set[str], where: str) -> Iterator[str]:
         yield f"{name} is missing in {where}: {REBUILD}."
 
 
-def _in_lesson(shown: str, lesson: str, content: bytes, expected: Expected) -> Iterator[str]:
+def _in_lesson(shown: str, lesson: str, content: bytes, expected: BundleContents) -> Iterator[str]:
     """What is wrong with a file of a lesson, shown as `shown`."""
     if lesson not in expected.notebooks:
         if content != expected.lessons[lesson]:
@@ -179,7 +179,7 @@ def _in_lesson(shown: str, lesson: str, content: bytes, expected: Expected) -> I
     yield from found
 
 
-def _in_notebook(shown: str, notebook: NotebookNode, expected: Expected) -> Iterator[str]:
+def _in_notebook(shown: str, notebook: NotebookNode, expected: BundleContents) -> Iterator[str]:
     if "widgets" in notebook.metadata:
         yield f"{shown} holds the state of widgets, which captures outputs: {CLEAR}."
     yield from _in_text(f"The metadata of {shown}", "\n".join(_strings(notebook.metadata)), expected)
@@ -191,7 +191,7 @@ def _in_notebook(shown: str, notebook: NotebookNode, expected: Expected) -> Iter
         yield from _in_text(where, "\n".join(_strings(rest)), expected)
 
 
-def _in_text(where: str, text: str, expected: Expected) -> Iterator[str]:
+def _in_text(where: str, text: str, expected: BundleContents) -> Iterator[str]:
     for kind, words in expected.regions.words.items():
         if any(word in text for word in words):
             yield f"{where} holds {kind}, or the words that mark one ({words[0]}): {REBUILD}."

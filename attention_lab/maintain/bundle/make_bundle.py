@@ -38,7 +38,7 @@ def make_bundle(course: Course, folder: Path, console: Console, tutor: bool = Fa
         with console.status("The two packages …"):
             wheels = build_wheels(course.root, Path(draft), recorded)
         draft_zip = Path(draft) / goal.name
-        _write_zip(draft_zip, members | _about(course, *wheels))
+        _write_zip(draft_zip, members | _documents(course, *wheels))
         with console.status("Looking for leaks …"):
             found = leaks(draft_zip, course, tutor)
         for problem in found:
@@ -70,7 +70,7 @@ def _members(course: Course) -> dict[str, bytes]:
     return lessons | {name: (course.root / name).read_bytes() for name in LICENCES}
 
 
-def _about(course: Course, grader: Path, wheel: Path) -> dict[str, bytes]:
+def _documents(course: Course, grader: Path, wheel: Path) -> dict[str, bytes]:
     """The wheels, and the files that name them."""
     environment = (course.root / "environment.yml").read_text()
     return {

@@ -26,14 +26,14 @@ Form = Literal["notebook", "misnamed", "cut off"]
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedOutcome:
     """What should become of one exercise: all points, none, or fewer with this mistake named first."""
 
     outcome: Literal["full", "none", "mistake"]
     mistake: str = ""
 
 
-FULL, NONE = Expected("full"), Expected("none")
+FULL, NONE = ExpectedOutcome("full"), ExpectedOutcome("none")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class HandIn:
 
     kind: str
     answers: dict[str, str]
-    expected: dict[str, Expected]
+    expected: dict[str, ExpectedOutcome]
     form: Form = "notebook"
     arrange: Arrange | None = None
     slow: bool = False  # waits for limits to run out, or for new kernels
@@ -158,7 +158,7 @@ class Writer:
             if len(chosen) == min(limit, len(self._names)):
                 break
         planted = {name: self._material[name].mistakes[mistake] for name, mistake in chosen.items()}
-        named = {name: Expected("mistake", mistake) for name, mistake in chosen.items()}
+        named = {name: ExpectedOutcome("mistake", mistake) for name, mistake in chosen.items()}
         return HandIn(kind, self._right() | planted, self._everything_right | named)
 
     def _broken(self, kind: str, name: str, statements: str, slow: bool = False) -> HandIn:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from nbgrader.api import Gradebook, MissingEntry
 
-from attention_lab.maintain.demo.hand_ins import Expected, HandIn
+from attention_lab.maintain.demo.hand_ins import ExpectedOutcome, HandIn
 from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.course.course import Assignment
 from nbjudge.course.gradebook import gradebook_url
@@ -24,7 +24,7 @@ class Judged:
     message: str = ""  # the first sentence about what is wrong
     mistake: str | None = None
 
-    def is_as(self, expected: Expected) -> bool:
+    def is_as(self, expected: ExpectedOutcome) -> bool:
         """Whether the verdict is the one that this answer deserves."""
         if expected.outcome == "full":
             return self.points == self.max_points
@@ -107,5 +107,5 @@ def _judged(verdict: Verdict) -> Judged:
     return Judged(verdict.points, verdict.max_points, first.sentence, first.mistake)
 
 
-def _described(expected: Expected) -> str:
+def _described(expected: ExpectedOutcome) -> str:
     return {"full": "all points", "none": "none"}.get(expected.outcome, f"the mistake {expected.mistake!r}")

@@ -11,7 +11,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 
-class CellsMoveIn(SphinxTransform):
+class CellMover(SphinxTransform):
     """While a page is read, before its tabs are made HTML of."""
 
     default_priority = 500
@@ -38,5 +38,5 @@ def _are_for_languages(node: nodes.Node) -> bool:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
-    app.add_transform(CellsMoveIn)
+    app.add_transform(CellMover)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -63,7 +63,7 @@ def page_of(lesson: Assignment) -> Page:
             "run `make build`."
         )
     page = Page(new_notebook(metadata=release.metadata), _given_files(lesson))
-    solved = _Solved(lesson, release, solution, page.files)
+    solved = _SolvedOutputs(lesson, release, solution, page.files)
     alt_texts, in_r = alt_texts_of(lesson.folder), r_cells(lesson)
     for place, cell in enumerate(release.cells):
         shown = copy.deepcopy(cell)
@@ -122,7 +122,7 @@ def _downloads(lesson: Assignment, files: dict[str, bytes]) -> NotebookNode:
     return new_markdown_cell(DOWNLOADS.format(open_in=open_in, links=links))
 
 
-class _Solved:
+class _SolvedOutputs:
     """The outputs of given cells, with stand-ins for widgets, whose pictures go among the page's files."""
 
     def __init__(

@@ -20,7 +20,7 @@ from nbjudge.record.graded_notebook import NotebookRecord, write_record
 from nbjudge.sandbox.bubblewrap import refusal
 from nbjudge.settings import GradingSettings
 from nbjudge.submission.files import Folder
-from nbjudge.submission.folder import HandedIn
+from nbjudge.submission.folder import SubmissionFolder
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read_submission import read_submission
 
@@ -183,7 +183,7 @@ def grade_notebook(
         raise CourseError(f"{path} cannot be read ({error.strerror}).") from error
     form = graded_form(target, config)
     name = f"{target.name}.ipynb"
-    submitted = HandedIn(Folder(path.parent), notebooks={name: content})
+    submitted = SubmissionFolder(Folder(path.parent), notebooks={name: content})
     submission = read_submission(submitted, name, answer_cells(form))
     merged = merge_submission(form, submission.cells)
     write_record(merged, NotebookRecord(Status.COMPLETED, submission.reason, submission.note))

@@ -5,7 +5,7 @@ import pytest
 from nbjudge.classroom import transcripts
 from nbjudge.classroom.transcripts import Transcripts
 from nbjudge.kernel.replies import Answer, Reply
-from nbjudge.tutor.conversation import KernelRequest, Lost
+from nbjudge.tutor.conversation import KernelRequest, LostReply
 
 ABOUT = ("01_dot_product", "softmax")
 CALLS = [{"args": [1], "kwargs": {}}]
@@ -60,10 +60,10 @@ def test_the_same_words_about_something_else_are_judged_again(work, judged):
 @pytest.mark.parametrize("lost", ["late", "died"])
 def test_what_was_lost_holds_for_no_one_else(work, judged, lost):
     store = Transcripts()
-    assert talked(store.conversation("ada", ABOUT, work), "a", Lost(lost)) == "result 1"
-    assert talked(store.conversation("ada", ABOUT, work), "a", Lost(lost)) == "result 2"
-    assert talked(store.conversation("ada", ABOUT, work), Lost(lost), "b") == "result 3"
-    assert talked(store.conversation("ada", ABOUT, work), Lost(lost), "b") == "result 4"
+    assert talked(store.conversation("ada", ABOUT, work), "a", LostReply(lost)) == "result 1"
+    assert talked(store.conversation("ada", ABOUT, work), "a", LostReply(lost)) == "result 2"
+    assert talked(store.conversation("ada", ABOUT, work), LostReply(lost), "b") == "result 3"
+    assert talked(store.conversation("ada", ABOUT, work), LostReply(lost), "b") == "result 4"
     assert judged[1][1].answers == [Answer("died" if lost == "died" else "timeout")]
 
 
@@ -80,7 +80,7 @@ def test_a_judge_that_fails_is_asked_again():
 
 def test_what_was_met_longest_ago_is_forgotten_first(monkeypatch, work, judged):
     monkeypatch.setattr(
-        transcripts, "MOST", 5
+        transcripts, "MOST_POSITIONS", 5
     )  # a conversation has three places, of which all share the first
     store = Transcripts()
     for answers in ("ab", "cd", "ab", "ef"):
@@ -98,7 +98,7 @@ def test_a_learner_who_says_much_pushes_out_what_is_theirs(monkeypatch, work, ju
     talked(store.conversation("ada", ABOUT, work), "a", "b")
     for number in range(10):
         talked(store.conversation("eve", ABOUT, work), f"{number}", "x")
-    assert sum(who == "eve" for who, _ in store._kept.values()) == 4 == store._held["eve"]
+    assert sum(who == "eve" for who, _ in store._entries.values()) == 4 == store._positions_of["eve"]
     assert talked(store.conversation("bob", ABOUT, work), "a", "b") == "result 1"
 
 
@@ -107,9 +107,9 @@ def test_questions_are_kept_within_a_number_of_bytes_and_shared_ones_counted_onc
     store, shared = Transcripts(), KernelRequest(bytes(600))
     for number in range(5):
         store.keep("ada", b"%d" % number, shared)
-    assert (len(store._kept), store._bytes) == (5, 600)
+    assert (len(store._entries), store._bytes) == (5, 600)
     store.keep("eve", b"another", KernelRequest(bytes(700)))
-    assert (list(store._kept), store._bytes) == ([b"another"], 700)
+    assert (list(store._entries), store._bytes) == ([b"another"], 700)
     store.keep("eve", b"a result", "result")
     store.keep("eve", b"too large", KernelRequest(bytes(1100)))
-    assert not store._kept and not store._bytes and not store._shared and not store._held
+    assert not store._entries and not store._bytes and not store._shared and not store._positions_of

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from nbjudge.tutor import conversation
-from nbjudge.tutor.conversation import Abandoned, Conversation, KernelRequest
+from nbjudge.tutor.conversation import Conversation, ConversationEndedError, KernelRequest
 from nbjudge.tutor.messages import CallReply, CallRequest, Notice
 from nbjudge.tutor.tutor import MOST_CONVERSATIONS, TOO_LATE, Tutor
 
@@ -63,7 +63,7 @@ def test_work_that_never_comes_to_an_end_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(conversation, "LONGEST_WORK", 0.05)
     go_on = threading.Event()
     stuck = Conversation(lambda ask: go_on.wait(10) and two_questions(ask))
-    with pytest.raises(Abandoned):
+    with pytest.raises(ConversationEndedError):
         stuck.next()
     go_on.set()
 

@@ -27,5 +27,5 @@ def test_what_was_asked_longest_ago_goes_first(monkeypatch):
     texts = PackedRequests()
     for calls in (*requests[:3], requests[0], requests[3]):
         texts.text("answer", calls, {})
-    remaining = [calls for calls, _ in texts._kept.values()]
+    remaining = [calls for calls, _ in texts._texts.values()]
     assert remaining == [requests[2], requests[0], requests[3]]

@@ -16,7 +16,7 @@ from nbjudge.course.notebooks import read_notebook
 COURSE = "attention_lab"
 AUTHORING = "nbjudge.authoring"
 # What is written with besides, by its heading: only what is not one of `nbjudge.authoring`'s own.
-BESIDES = {
+OTHER_MODULES = {
     "With torch": "nbjudge.torch",
     "In this course": "attention_lab.authoring",
 }
@@ -36,7 +36,7 @@ def authoring_names() -> str:
         _documented(AUTHORING, [*(name for name in FIRST if name in names), *sorted(set(names) - set(FIRST))])
     ]
     known = {id(getattr(core, name)) for name in names}
-    for heading, module in BESIDES.items():
+    for heading, module in OTHER_MODULES.items():
         home = importlib.import_module(module)
         own = {name: getattr(home, name) for name in sorted(home.__all__)}
         new = [name for name, thing in own.items() if id(thing) not in known]

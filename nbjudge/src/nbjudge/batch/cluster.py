@@ -140,7 +140,7 @@ class Members:
             )
 
 
-class GradingFailed(Exception):
+class GradingFailedError(Exception):
     """What a worker said went wrong; its log has the details."""
 
 
@@ -171,7 +171,7 @@ class ClusterWorkers:
         return self._members.obstacle()
 
     def run(self, job: GradingJob) -> GradingResult:
-        """Do one job. Raises WorkerDiedError where it takes workers along again and again, GradingFailed
+        """Do one job. Raises WorkerDiedError where it takes workers along again and again, GradingFailedError
         where a worker says what went wrong, GradingStoppedError if no worker can do any.
         """
         work, died_on = pickle.dumps((self._archive, job)), list[str]()
@@ -181,7 +181,7 @@ class ClusterWorkers:
                 done: GradingResult = pickle.loads(content)
                 return done
             if outcome == "failed":
-                raise GradingFailed(f"{content.decode()} (on the worker {self._members.name(address)})")
+                raise GradingFailedError(f"{content.decode()} (on the worker {self._members.name(address)})")
             if outcome == "assignment fails":
                 raise BrokenAssignmentError(content.decode())
             if outcome == "no kernel":
@@ -206,7 +206,7 @@ class ClusterWorkers:
             task: Any = self._client.submit(grade_notebook, work, workers=allowed, pure=False)
             try:
                 return self._result(task, set(allowed))
-            except (_AllGone, CancelledError):
+            except (_NoWorkersLeftError, CancelledError):
                 task.cancel()
             except KilledWorker as error:
                 return error.last_worker.address, "died", b""
@@ -227,7 +227,7 @@ class ClusterWorkers:
                 return result
             except NotYet:
                 if not allowed & set(self._good()):
-                    raise _AllGone from None
+                    raise _NoWorkersLeftError from None
 
     def _good(self) -> list[str]:
         if self._stopped:
@@ -239,7 +239,7 @@ class ClusterWorkers:
             raise GradingStoppedError(str(error)) from error
 
 
-class _AllGone(Exception):
+class _NoWorkersLeftError(Exception):
     """Every worker that was allowed a task has left, or was refused meanwhile."""
 
 

@@ -75,7 +75,7 @@ def grade_notebook(work: bytes) -> tuple[str, Outcome, bytes]:
     return address, outcome, content
 
 
-class NotWanted(Exception):
+class JobCancelledError(Exception):
     """The process that asked for this notebook has gone, or was interrupted."""
 
 
@@ -95,12 +95,12 @@ class GradingProcess:
             )
 
     def grade(self, work: bytes, is_wanted: Callable[[], bool]) -> tuple[Outcome, bytes]:
-        """Blocks until the notebook is graded. Raises NotWanted as soon as no task waits for it."""
+        """Blocks until the notebook is graded. Raises JobCancelledError as soon as no task waits for it."""
         try:
             self._wire.send_bytes(work)
             while not self._wire.poll(POLL_SECONDS):
                 if not is_wanted():
-                    raise NotWanted
+                    raise JobCancelledError
             outcome: Outcome = self._wire.recv_bytes().decode()  # type: ignore[assignment]
             return outcome, self._wire.recv_bytes()
         except (EOFError, OSError):

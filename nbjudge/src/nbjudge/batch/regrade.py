@@ -99,11 +99,11 @@ def _answers(assignment: Assignment, student: str) -> dict[str, tuple[str | None
 
 def _grade_again(assignment: Assignment, decision: Decision, what: str, console: Console) -> ExitStatus:
     folders = assignment.course.folders
-    gave_it = []
+    students = []
     for student in folders.students(assignment.folder):
         answer, verdict = _answers(assignment, student).get(decision.exercise, (None, None))
         if answer is not None and verdict is not None and decision.holds_for(answer, student, verdict):
-            gave_it.append(student)
-    sentence = f"{decision.exercise}: this answer {what}. Given by {len(gave_it)}: {', '.join(gave_it)}."
+            students.append(student)
+    sentence = f"{decision.exercise}: this answer {what}. Given by {len(students)}: {', '.join(students)}."
     console.print(Text(sentence), soft_wrap=True)
-    return grade_class(folders, assignment.folder, Options(frozenset(gave_it), force=True), console)
+    return grade_class(folders, assignment.folder, Options(frozenset(students), force=True), console)

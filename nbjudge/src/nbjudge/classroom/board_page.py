@@ -40,7 +40,7 @@ def is_instructor(user: Mapping[str, Any], settings: ClassroomSettings) -> bool:
     return bool(user.get("admin") or teaches)
 
 
-class ForInstructors(RequestHandler):
+class InstructorHandler(RequestHandler):
     """A page of the board's. A mixin beside it says who is logged in, as the hub describes them."""
 
     headers_of_all: ClassVar[dict[str, str]] = SAFE
@@ -63,7 +63,7 @@ class ForInstructors(RequestHandler):
         self.finish(NOT_FOR_YOU if status_code == 403 else "The board failed: look at the service's log.")
 
 
-class BoardPage(ForInstructors):
+class BoardPage(InstructorHandler):
     """The page: what it shows comes as events."""
 
     @authenticated
@@ -74,7 +74,7 @@ class BoardPage(ForInstructors):
         self.finish(page.replace("{{ xsrf }}", escape(self.xsrf_token.decode())))
 
 
-class BoardEvents(ForInstructors):
+class BoardEvents(InstructorHandler):
     """The whole board as one event, at once and after every change; it is small."""
 
     @authenticated
@@ -95,7 +95,7 @@ class BoardEvents(ForInstructors):
             return
 
 
-class BoardTable(ForInstructors):
+class BoardTable(InstructorHandler):
     """The same for a spreadsheet or a program."""
 
     @authenticated

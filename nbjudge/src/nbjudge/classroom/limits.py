@@ -26,7 +26,7 @@ MINUTE = 60.0  # seconds
 REQUESTS_PER_CHECK = 40  # on average: a check has a handful of questions, a search for a small case many
 
 
-class Refused(Exception):
+class RequestRefusedError(Exception):
     """The message says why, and `seconds` when to ask again."""
 
     def __init__(self, message: str, seconds: int = 1) -> None:
@@ -38,16 +38,16 @@ class Limits:
     """Counts what each learner asks."""
 
     def __init__(self, checks_a_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._most, self._clock = checks_a_minute, clock
+        self._checks_a_minute, self._clock = checks_a_minute, clock
         self._checks: dict[str, deque[float]] = defaultdict(deque)
         self._requests: dict[str, deque[float]] = defaultdict(deque)
         self._busy = set[str]()
 
     def begin(self, learner: str, action: str) -> None:
         """A request begins, and is the learner's only one until `end`. Raises Refused where it may not."""
-        self._count(self._requests[learner], self._most * REQUESTS_PER_CHECK)
+        self._count(self._requests[learner], self._checks_a_minute * REQUESTS_PER_CHECK)
         if learner in self._busy:
-            raise Refused(ONE_AT_A_TIME)
+            raise RequestRefusedError(ONE_AT_A_TIME)
         if action == "check":
             self.count_check(learner)
         self._busy.add(learner)
@@ -58,7 +58,7 @@ class Limits:
 
     def count_check(self, learner: str) -> None:
         """Another check, or a request that cannot be read. Raises Refused where that is too often."""
-        self._count(self._checks[learner], self._most)
+        self._count(self._checks[learner], self._checks_a_minute)
 
     def _count(self, times: deque[float], limit: int) -> None:
         now = self._clock()
@@ -66,13 +66,13 @@ class Limits:
             times.popleft()
         if len(times) >= limit:
             seconds = max(1, round(MINUTE - (now - times[0]))) if times else round(MINUTE)
-            raise Refused(TOO_OFTEN.format(limit=limit, seconds=seconds), seconds)
+            raise RequestRefusedError(TOO_OFTEN.format(limit=limit, seconds=seconds), seconds)
         times.append(now)
 
 
 # The numbers of mallopt(3), and what they are set to.
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
-KEPT = 2**30  # bytes, free at the end of the heap
+KEPT_FREE_BYTES = 2**30  # bytes, free at the end of the heap
 LARGEST_ON_THE_HEAP = 2**25  # bytes; no more is allowed
 
 
@@ -88,7 +88,7 @@ def keep_what_is_freed() -> None:
     except (AttributeError, OSError, TypeError):
         return
     for parameter, value in (
-        (TRIM_THRESHOLD, KEPT),
+        (TRIM_THRESHOLD, KEPT_FREE_BYTES),
         (MMAP_THRESHOLD, LARGEST_ON_THE_HEAP),
         (ARENA_MAX, 1),
     ):

@@ -22,7 +22,7 @@ from nbjudge.classroom.limits import (
     NO_MEMORY,
     TOO_LARGE,
     Limits,
-    Refused,
+    RequestRefusedError,
     is_out_of_memory,
     keep_what_is_freed,
 )
@@ -144,7 +144,7 @@ class TutorRequestHandler(RequestHandler):
     def _begin(self, signed: SignedRequest, action: str, length: int) -> None:
         try:
             self.state.limits.begin(signed.learner, action)
-        except Refused as refused:
+        except RequestRefusedError as refused:
             self.set_header("Retry-After", str(refused.seconds))
             self._refusal = 429, str(refused)
             return
@@ -221,7 +221,7 @@ class TutorRequestHandler(RequestHandler):
         """Count what failed as a check, which bounds the lines of the log as well; a refusal, or None."""
         try:
             self.state.limits.count_check(learner)
-        except Refused as refused:
+        except RequestRefusedError as refused:
             self.set_header("Retry-After", str(refused.seconds))
             return 429, Notice(sentence=str(refused))
         return None

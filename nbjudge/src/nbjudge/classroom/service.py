@@ -35,7 +35,7 @@ from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import material_of
 from nbjudge.tutor.messages import REQUESTS
 
-KEPT = Path(".classroom") / "check_events.jsonl"  # in the course's folder
+CHECK_EVENTS_FILE = Path(".classroom") / "check_events.jsonl"  # in the course's folder
 NO_HUB = (
     "This is a service of a JupyterHub's: let the hub start it (docs/jupyterhub.md has the lines for its "
     "configuration). Its environment lacks {missing}."
@@ -58,7 +58,7 @@ def run(course_folder: Path) -> None:
     course = find_course(course_folder)
     configuration = read_config(course.root)
     settings, csv_format = ClassroomSettings(config=configuration), CsvFormat.of(configuration)
-    check_events = CheckEvents(course.root / KEPT, settings.keep_days)
+    check_events = CheckEvents(course.root / CHECK_EVENTS_FILE, settings.keep_days)
     limit_address_space(settings.memory_mebibytes)
     tutors = ClassTutors(material_of(course, default=Disclosure.MEASURED), settings, check_events)
     threading.Thread(target=warm_up, args=(tutors,), daemon=True).start()

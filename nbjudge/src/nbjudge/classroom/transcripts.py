@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from nbjudge.kernel.replies import CallAnswer
-from nbjudge.tutor.conversation import Conversation, KernelReply, KernelRequest, Lost
+from nbjudge.tutor.conversation import Conversation, KernelReply, KernelRequest, LostReply
 
-MOST = 2_000  # positions in conversations that are kept
+MOST_POSITIONS = 2_000  # positions in conversations that are kept
 MOST_OF_ONE = 100  # those that one learner was the first to reach
 MOST_BYTES = 2**28  # of the questions at them
 
@@ -24,53 +24,53 @@ class Transcripts:
     """What came next in conversations of a class, by what they are about and what was said in them."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[bytes, tuple[str, Any]] = OrderedDict()  # by position: who, what came next
-        self._held = Counter[str]()  # positions by learner
+        self._entries: OrderedDict[bytes, tuple[str, Any]] = OrderedDict()  # by position: who, what came next
+        self._positions_of = Counter[str]()  # positions by learner
         self._shared = Counter[int]()  # how many positions have a question, by its id
         self._bytes = 0  # of these questions
         self._alone = threading.Lock()
 
     def conversation(
         self, learner: str, about: tuple[str, str], work: Callable[[CallAnswer], Any]
-    ) -> RememberedConversation:
+    ) -> CachedConversation:
         """One that runs `work` only for replies that are new; `about` names the work."""
-        return RememberedConversation(self, learner, about, work)
+        return CachedConversation(self, learner, about, work)
 
-    def at(self, place: bytes) -> Any:
+    def at(self, position: bytes) -> Any:
         """What came next there: a question, a result, or None where no conversation has been."""
         with self._alone:
-            if place in self._kept:
-                self._kept.move_to_end(place)
-                return self._kept[place][1]
+            if position in self._entries:
+                self._entries.move_to_end(position)
+                return self._entries[position][1]
             return None
 
-    def keep(self, learner: str, place: bytes, coming: Any) -> None:
+    def keep(self, learner: str, position: bytes, step: Any) -> None:
         """Remember what came next there. Each learner has a share: more of theirs push out their own."""
         with self._alone:
-            if place in self._kept:
-                self._drop(place)
-            self._kept[place] = learner, coming
-            self._held[learner] += 1
-            if isinstance(coming, KernelRequest):
-                self._shared[id(coming.request)] += 1
-                if self._shared[id(coming.request)] == 1:
-                    self._bytes += len(coming.request)
-            if self._held[learner] > MOST_OF_ONE:
-                self._drop(next(key for key, (who, _) in self._kept.items() if who == learner))
-            while len(self._kept) > MOST or self._bytes > MOST_BYTES:
-                self._drop(next(iter(self._kept)))
+            if position in self._entries:
+                self._drop(position)
+            self._entries[position] = learner, step
+            self._positions_of[learner] += 1
+            if isinstance(step, KernelRequest):
+                self._shared[id(step.request)] += 1
+                if self._shared[id(step.request)] == 1:
+                    self._bytes += len(step.request)
+            if self._positions_of[learner] > MOST_OF_ONE:
+                self._drop(next(key for key, (who, _) in self._entries.items() if who == learner))
+            while len(self._entries) > MOST_POSITIONS or self._bytes > MOST_BYTES:
+                self._drop(next(iter(self._entries)))
 
-    def _drop(self, place: bytes) -> None:
-        learner, coming = self._kept.pop(place)
-        self._held -= Counter([learner])  # names that hold nothing go
-        if isinstance(coming, KernelRequest):
-            self._shared[id(coming.request)] -= 1
-            if not self._shared[id(coming.request)]:
-                del self._shared[id(coming.request)]
-                self._bytes -= len(coming.request)
+    def _drop(self, position: bytes) -> None:
+        learner, step = self._entries.pop(position)
+        self._positions_of -= Counter([learner])  # names that hold nothing go
+        if isinstance(step, KernelRequest):
+            self._shared[id(step.request)] -= 1
+            if not self._shared[id(step.request)]:
+                del self._shared[id(step.request)]
+                self._bytes -= len(step.request)
 
 
-class RememberedConversation:
+class CachedConversation:
     """As a `Conversation`, and led by what is remembered for as long as that goes."""
 
     def __init__(
@@ -80,8 +80,8 @@ class RememberedConversation:
         about: tuple[str, str],
         work: Callable[[CallAnswer], Any],
     ) -> None:
-        self._kept, self._learner, self._work = transcripts, learner, work
-        self._place: bytes | None = _after(
+        self._transcripts, self._learner, self._work = transcripts, learner, work
+        self._position: bytes | None = _next_position(
             b"", "\n".join(about)
         )  # None: what comes here holds for no other learner
         self._replies: list[KernelReply] = []
@@ -89,20 +89,20 @@ class RememberedConversation:
 
     def next(self) -> Any:
         """The next question, or the result. Raises what the work raised."""
-        if self._own is None and self._place is not None:
-            known = self._kept.at(self._place)
+        if self._own is None and self._position is not None:
+            known = self._transcripts.at(self._position)
             if known is not None:
                 return known
-        coming = self._own_one().next()
-        if self._place is not None:
-            self._kept.keep(self._learner, self._place, coming)
-        return coming
+        step = self._own_one().next()
+        if self._position is not None:
+            self._transcripts.keep(self._learner, self._position, step)
+        return step
 
     def answer(self, reply: KernelReply) -> None:
         """What the kernel gave to the last question."""
         # An answer that timed out or died may succeed for another learner, or the next time.
-        if self._place is not None:
-            self._place = None if isinstance(reply, Lost) else _after(self._place, reply)
+        if self._position is not None:
+            self._position = None if isinstance(reply, LostReply) else _next_position(self._position, reply)
         if self._own is not None:
             self._own.answer(reply)
         else:
@@ -125,7 +125,7 @@ class RememberedConversation:
         return self._own
 
 
-def _after(place: bytes, reply: str | bytes) -> bytes:
-    digest = hashlib.sha256(place)
+def _next_position(position: bytes, reply: str | bytes) -> bytes:
+    digest = hashlib.sha256(position)
     digest.update(reply if isinstance(reply, bytes) else reply.encode(errors="surrogatepass"))
     return digest.digest()

@@ -41,14 +41,14 @@ class ClassTutors:
         check_events: CheckEvents,
         seed: int | None = None,
     ) -> None:
-        assignments = {name: _DrawnOnce(assignment) for name, assignment in material.assignments.items()}
+        assignments = {name: _CachedDraws(assignment) for name, assignment in material.assignments.items()}
         self._material = Material(assignments, material.disclosure)
         self.settings, self.check_events = settings, check_events
         self._seed = seed if seed is not None else time.time_ns() % 2**48
         self._tutors: dict[str, Tutor] = {}
-        self._asked: dict[str, tuple[str, str]] = {}  # folder and code of a learner's last check
+        self._last_checks: dict[str, tuple[str, str]] = {}  # folder and code of a learner's last check
         self._transcripts = Transcripts()
-        self._told = set[str]()
+        self._notified = set[str]()
         self._changed: list[Callable[[], object]] = []
 
     @property
@@ -72,11 +72,11 @@ class ClassTutors:
     def reply(self, learner: str, request: AnyRequest) -> Reply:
         """Return the reply to a learner's request. Raises CourseError if the course has no such exercise."""
         if isinstance(request, CheckRequest):
-            self._asked[learner] = request.folder, request.code
+            self._last_checks[learner] = request.folder, request.code
         elif isinstance(request, HelpRequest):
             request = msgspec.structs.replace(request, tries=self._tries(learner, request.exercise))
         reply = self._tutor(learner).reply(request)
-        return for_learner(self._noted(learner, reply) if isinstance(reply, CheckResult) else reply)
+        return for_learner(self._add_to_board(learner, reply) if isinstance(reply, CheckResult) else reply)
 
     def warm_up(self, folder: str = "") -> None:
         """Draw the questions of one assignment or of all; compute the reference's and mistakes' answers."""
@@ -99,9 +99,9 @@ class ClassTutors:
             )
         return self._tutors[learner]
 
-    def _noted(self, learner: str, reply: CheckResult) -> CheckResult:
+    def _add_to_board(self, learner: str, reply: CheckResult) -> CheckResult:
         """Put the result of a check on the board; return it with the notice that there is one."""
-        folder, code = self._asked.get(learner, ("", ""))
+        folder, code = self._last_checks.get(learner, ("", ""))
         named = next((finding for finding in reply.findings if finding.mistake), None)
         told = named or next(iter(reply.findings), Finding("", ""))
         self.check_events.add(
@@ -118,7 +118,7 @@ class ClassTutors:
         )
         for call in self._changed:
             call()
-        reply.remark = " ".join(filter(None, (reply.remark, self._said_once(learner))))
+        reply.remark = " ".join(filter(None, (reply.remark, self._board_notice(learner))))
         return reply
 
     def _tries(self, learner: str, exercise: str) -> int:
@@ -130,11 +130,11 @@ class ClassTutors:
     def _assignment_of(self, exercise: str, folder: str) -> str:
         return self._material.find(exercise, folder).folder
 
-    def _said_once(self, learner: str) -> str:
+    def _board_notice(self, learner: str) -> str:
         """Return the notice that there is a board, with a learner's first check."""
-        if learner in self._told:
+        if learner in self._notified:
             return ""
-        self._told.add(learner)
+        self._notified.add(learner)
         return ON_THE_BOARD.format(what="by name" if self.settings.names else "without names")
 
 
@@ -148,12 +148,12 @@ def _make_mistakes(assignment: AssignmentMaterial, name: str, seed: int, of_all_
                     question.mistake_answer(mistake, index)
 
 
-class _DrawnOnce:
+class _CachedDraws:
     """An assignment whose questions are the same objects for the same seed, however many ask for them."""
 
     def __init__(self, assignment: AssignmentMaterial) -> None:
         self._assignment = assignment
-        self._drawn: dict[tuple[str, int], list[DrawnGroup]] = {}
+        self._groups: dict[tuple[str, int], list[DrawnGroup]] = {}
         self._drawing = threading.Lock()
 
     def __getattr__(self, name: str) -> Any:
@@ -161,6 +161,6 @@ class _DrawnOnce:
 
     def questions(self, name: str, seed: int) -> list[DrawnGroup]:
         with self._drawing:
-            if (name, seed) not in self._drawn:
-                self._drawn[name, seed] = self._assignment.questions(name, seed)
-            return self._drawn[name, seed]
+            if (name, seed) not in self._groups:
+                self._groups[name, seed] = self._assignment.questions(name, seed)
+            return self._groups[name, seed]

@@ -55,7 +55,7 @@ class FeedbackExporter(FeedbackSettings, TemplateExporter):
 
     @default("preprocessors")
     def _preprocessors_default(self) -> list[str]:
-        return ["nbjudge.feedback.exporter.SayWhatIsUnmarked"]
+        return ["nbjudge.feedback.exporter.UnmarkedCellsNotice"]
 
     def default_filters(self) -> Iterable[tuple[str, Any]]:
         """nbconvert's, and those of the page: all give text that is safe in a page."""
@@ -126,7 +126,7 @@ def _points(number: float) -> str:
     return f"{round(number, 2):g}"
 
 
-class SayWhatIsUnmarked(NbGraderPreprocessor):  # type: ignore[misc]
+class UnmarkedCellsNotice(NbGraderPreprocessor):  # type: ignore[misc]
     """Writes `needs_marking` into the nbgrader metadata of each graded cell that waits for a person."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:

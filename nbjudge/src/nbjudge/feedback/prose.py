@@ -92,14 +92,14 @@ class _Prose(IPythonRenderer):
             rendered,
             tags=set(ELEMENTS),
             attributes=ATTRIBUTES,
-            attribute_filter=self._kept,
+            attribute_filter=self._allowed_attribute,
             url_schemes={"http", "https", "mailto", "data"},
         )
         # In an attribute the quotes would be entities: only a whole element is replaced.
         place = rf'<span class="{self._mark}-(\d+)"></span>'
         return re.sub(place, lambda found: self._formulas[int(found[1])], clean)
 
-    def _kept(self, element: str, attribute: str, value: str) -> str | None:
+    def _allowed_attribute(self, element: str, attribute: str, value: str) -> str | None:
         """The value of an attribute if it is harmless, else None: the attribute is left out."""
         if attribute == "src":
             return value if PICTURE.fullmatch(value) else self._embedded(value)

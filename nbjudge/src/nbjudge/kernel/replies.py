@@ -114,7 +114,7 @@ def read_reply(reply: Any, expected: int) -> Reply:
     return Reply(answers + [Answer("timeout")] * (expected - len(answers)))
 
 
-class _Raised(msgspec.Struct):
+class _RaisedError(msgspec.Struct):
     """An exception, as `nbjudge.probe.respond.describe_error` describes it."""
 
     type: str = ""
@@ -126,7 +126,7 @@ class _SentAnswer(msgspec.Struct):
     """One answer, as `nbjudge.probe.respond` sends it. The judge reads what is in a value, see `compare`."""
 
     value: Any = msgspec.UNSET
-    raised: _Raised | None = None
+    raised: _RaisedError | None = None
     missing: bool = False
     changed: list[str] = []
     gradients: dict[str, Any] | str | None = None

@@ -26,8 +26,8 @@ from nbjudge.nbgrader_hooks.preprocessors import assignment_of, graded_form
 from nbjudge.nbgrader_hooks.storage import exit_on_write_error, refuse_unwritable, take_back_ungraded
 from nbjudge.plain_text import keep_plain, plain_line, shown_name
 from nbjudge.submission.files import Entry, Folder, entries, plain_file_names
-from nbjudge.submission.folder import HandedIn, files_beside, read_handed_in
-from nbjudge.submission.notebook_file import OUT_OF_REACH, OutOfReach
+from nbjudge.submission.folder import SubmissionFolder, files_beside, read_handed_in
+from nbjudge.submission.notebook_file import OUT_OF_REACH, OutOfReachError
 from nbjudge.submission.read_submission import read_submission
 
 # nbgrader searches for submissions, and logs the names of files, before it makes the exporter.
@@ -53,7 +53,7 @@ class SubmissionExporter(NotebookExporter):
         Warnings about the assignment that are already in the log.
     """
 
-    handed_in: HandedIn
+    handed_in: SubmissionFolder
     files_beside: dict[str, bytes]
     # nbconvert validates a notebook after the last preprocessor, not after each one.
     optimistic_validation = Bool(True).tag(config=True)
@@ -76,7 +76,7 @@ class SubmissionExporter(NotebookExporter):
         try:
             with exit_on_write_error(Path(filename)):
                 return self._from_filename(filename, resources, **kwargs)
-        except OutOfReach as error:
+        except OutOfReachError as error:
             raise CourseError(OUT_OF_REACH.format(filename, error)) from error
 
     def _from_filename(self, filename: str, resources: Any, **kwargs: Any) -> Any:
@@ -99,7 +99,7 @@ class SubmissionExporter(NotebookExporter):
         try:
             handed_in = read_handed_in(folder, names)
         except OSError as error:
-            raise OutOfReach(f"{error.strerror}") from error
+            raise OutOfReachError(f"{error.strerror}") from error
         answers = answer_cells(graded_form(assignment, self.config))
         submission = read_submission(handed_in, name, answers, names)
         protected = converter.exclude_overwriting.get(about["assignment"], [])
@@ -122,7 +122,7 @@ class SharedFiles:
     def __init__(self, folders: CourseFolders, assignment: str) -> None:
         self._folders, self._assignment = folders, assignment
 
-    def warning(self, student: str, handed_in: HandedIn) -> str:
+    def warning(self, student: str, handed_in: SubmissionFolder) -> str:
         """Name the first shared file of a submission in a sentence; empty if it has none."""
         linked = list(_linked(handed_in.entries))
         inside = Counter(_inode(entry) for entry in linked)

@@ -29,7 +29,7 @@ from nbjudge.plain_text import as_html
 from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import NotebookRecord, read_record, write_record
 from nbjudge.submission.files import TIMESTAMP_FILE, copy_plain_files, plain_file_names, write_replacing
-from nbjudge.submission.folder import EXCHANGE_SECRET, HandedIn, files_within
+from nbjudge.submission.folder import EXCHANGE_SECRET, SubmissionFolder, files_within
 from nbjudge.submission.merge import has_cell_ids, merge_submission
 from nbjudge.submission.read_submission import Submission
 
@@ -168,7 +168,7 @@ def _own_files(job: GradingJob, assignment: Assignment) -> dict[str, bytes]:
     return {path: content for path, content in job.files.items() if path not in given}
 
 
-def write_small_file(handed_in: HandedIn, folder: Path, name: str) -> None:
+def write_small_file(handed_in: SubmissionFolder, folder: Path, name: str) -> None:
     """Copy a file of nbgrader's own, if it is there and the student put nothing else in its place."""
     content = handed_in.files.get(name)
     # As nbgrader writes them, and as it must be able to read them again.

@@ -17,7 +17,7 @@ from nbjudge.overrides.statements import WITHOUT_EFFECT, Statement, statements_o
 
 
 @dataclass(frozen=True)
-class _Placed:
+class _PlacedStatement:
     """A statement of a notebook, with the number of the judged cell that comes after it."""
 
     statement: Statement
@@ -46,7 +46,7 @@ def answers_of(cells: Sequence[Mapping[str, Any]], files: Mapping[str, bytes]) -
         reaches by name; the statements before either in its cell; and the files.
     """
     answers: dict[str, str] = {}
-    placed: list[_Placed] = []
+    placed: list[_PlacedStatement] = []
     given = 0
     for number, cell in enumerate(cells):
         exercise = checked_exercise(cell)
@@ -56,7 +56,7 @@ def answers_of(cells: Sequence[Mapping[str, Any]], files: Mapping[str, bytes]) -
             by_student = is_written_by_student(cell)
             source = _text(cell.get("source"))
             placed += [
-                _Placed(each, by_student, len(answers), number, given, source)
+                _PlacedStatement(each, by_student, len(answers), number, given, source)
                 for each in statements_of(source) or (Statement(""),)
             ]
             given += not by_student
@@ -64,7 +64,7 @@ def answers_of(cells: Sequence[Mapping[str, Any]], files: Mapping[str, bytes]) -
 
 
 def _reached(
-    placed: Sequence[_Placed], exercise: str, part: int, files: Mapping[str, bytes]
+    placed: Sequence[_PlacedStatement], exercise: str, part: int, files: Mapping[str, bytes]
 ) -> Iterator[str]:
     """The student's statements that an answer can depend on, in their order.
 

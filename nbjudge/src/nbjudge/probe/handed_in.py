@@ -18,7 +18,7 @@ NOT_COMPARED = frozenset({"training"})
 UNCHANGEABLE = (bool, int, float, complex, str, bytes, type(None))
 
 
-class HandedIn:
+class CallArguments:
     """The arguments of one call, `handed`: a copy of what the judge `sent`, for this call alone.
 
     Places are paths like "/args/0/2"; those of an object's own parts have dots: "/args/0._buffers.mean".
@@ -43,7 +43,7 @@ class HandedIn:
 def _parts(handed: Any) -> dict[str, Any]:
     """Place -> what can be compared there, in the order in which it is come across."""
     parts: dict[str, Any] = {}
-    met: set[int] = set()
+    seen: set[int] = set()
     waiting: list[tuple[str, Any, int]] = [("", handed, 0)]
     while waiting and len(parts) < MOST_PARTS:
         place, value, depth = waiting.pop()
@@ -55,8 +55,8 @@ def _parts(handed: Any) -> dict[str, Any]:
                 inside = [(f"{place}.{name}", each) for name, each in kind.companions(value).items()]
         elif isinstance(value, UNCHANGEABLE):
             parts[place] = value
-        elif id(value) not in met and depth < DEEPEST_PART:
-            met.add(id(value))
+        elif id(value) not in seen and depth < DEEPEST_PART:
+            seen.add(id(value))
             own = place if isinstance(value, (list, tuple, Mapping)) else f"{place}."
             parts[own], inside = _container(place, value)
         waiting += [(where, each, depth + 1) for where, each in reversed(inside)]

@@ -70,7 +70,7 @@ class Recording:
 
     def answering(self, differentiating: bool = False) -> AbstractContextManager[Any]:
         """While the student's code answers; with `differentiating` in a backward pass of the judge's."""
-        return _Answering(self, differentiating)
+        return _AnswerContext(self, differentiating)
 
     def taken(self) -> set[str]:
         """What has been noted since the last time."""
@@ -136,7 +136,7 @@ class NoRecording:
         return set()
 
 
-class _Answering:
+class _AnswerContext:
     def __init__(self, recording: Recording, differentiating: bool) -> None:
         self._recording, self._differentiating = recording, differentiating
 

@@ -20,7 +20,7 @@ from types import CodeType
 from typing import Any
 
 from nbjudge.probe.building import BUILDERS, calls_in, look_at
-from nbjudge.probe.handed_in import HandedIn
+from nbjudge.probe.handed_in import CallArguments
 from nbjudge.probe.kernel_state import as_remembered, drawing_from
 from nbjudge.probe.recording import NoRecording, Recording
 from nbjudge.probe.watching import Watch
@@ -84,14 +84,14 @@ def _answer(
 ) -> dict[str, Any]:
     needs_gradients, build = call["cotangents"] is not None, call.get("build")
     sent = {"args": call["args"], "kwargs": call["kwargs"]}
-    taken, handed = dict(sent), list[HandedIn]()  # until they are made
+    taken, handed = dict(sent), list[CallArguments]()  # until they are made
     answer: dict[str, Any] = {}
     try:
         with recording.aside():
             if needs_gradients:
                 taken = _copy(sent, True)
             for _ in range(1 if build is None else calls_in(build["look"])):
-                handed.append(HandedIn(_handed_out(taken) if needs_gradients else _copy(sent), sent))
+                handed.append(CallArguments(_handed_out(taken) if needs_gradients else _copy(sent), sent))
             if call.get("through") is not None:
                 function = make(call["through"])(function)
             measure = None if call.get("measure") is None else make(call["measure"])

@@ -36,7 +36,7 @@ class EarlierReport:
 
 
 @dataclass(frozen=True)
-class _Counted:
+class _Proportion:
     """Something that `count` of `of` students did."""
 
     exercise: str
@@ -51,7 +51,7 @@ def read_earlier(path: Path, assignment: str) -> EarlierReport:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         earlier = EarlierReport(str(content["made"])[:10], content["tables"])
         for kind in WHAT:
-            for _ in _counted(kind, earlier.tables[kind]):
+            for _ in _proportions(kind, earlier.tables[kind]):
                 pass
     except OSError as error:
         raise CourseError(
@@ -120,9 +120,9 @@ def _changed(rows: Iterable[Row], what: str, verdict: str, title: str) -> str:
 
 def _rows(tables: dict[str, list[Row]], earlier: EarlierReport) -> Iterator[Row]:
     for kind, what in WHAT.items():
-        now = {(each.exercise, each.name): each for each in _counted(kind, tables[kind])}
-        then = {(each.exercise, each.name): each for each in _counted(kind, earlier.tables[kind])}
-        totals = _asked(tables), _asked(earlier.tables)
+        now = {(each.exercise, each.name): each for each in _proportions(kind, tables[kind])}
+        then = {(each.exercise, each.name): each for each in _proportions(kind, earlier.tables[kind])}
+        totals = _judged_answers(tables), _judged_answers(earlier.tables)
         for key in dict.fromkeys([*now, *then]):
             both = [
                 found.get(key) or _zero_of(kind, key, of)
@@ -132,7 +132,7 @@ def _rows(tables: dict[str, list[Row]], earlier: EarlierReport) -> Iterator[Row]
                 yield {"then": earlier.day, "what": what, **_difference(kind, both[0], both[1])}
 
 
-def _difference(kind: str, now: _Counted, then: _Counted) -> Row:
+def _difference(kind: str, now: _Proportion, then: _Proportion) -> Row:
     difference, low, high = difference_of_shares(now.count, now.of, then.count, then.of)
     up, down = (MORE, FEWER) if kind == "mistakes" else (BETTER, WORSE)
     return {
@@ -149,33 +149,33 @@ def _difference(kind: str, now: _Counted, then: _Counted) -> Row:
     }
 
 
-def _zero_of(kind: str, key: tuple[str, str], judged: dict[str, int]) -> _Counted | None:
+def _zero_of(kind: str, key: tuple[str, str], judged: dict[str, int]) -> _Proportion | None:
     """A mistake that a class did not make, though it was asked; nothing where it was not asked."""
     exercise, name = key
     if kind != "mistakes" or not judged.get(exercise):
         return None
-    return _Counted(exercise, name, 0, judged[exercise])
+    return _Proportion(exercise, name, 0, judged[exercise])
 
 
-def _asked(tables: dict[str, list[Row]]) -> dict[str, int]:
+def _judged_answers(tables: dict[str, list[Row]]) -> dict[str, int]:
     """How many answers to each exercise were judged."""
     return {row["exercise"]: int(row["of"]) for row in tables["groups"]}
 
 
-def _counted(kind: str, rows: Iterable[Row]) -> Iterator[_Counted]:
+def _proportions(kind: str, rows: Iterable[Row]) -> Iterator[_Proportion]:
     """The rows of a table in which there is something to compare."""
-    read: Callable[[Row], _Counted] = _READ[kind]
-    return (counted for counted in map(read, rows) if counted.of > 0)
+    read: Callable[[Row], _Proportion] = _READ[kind]
+    return (proportion for proportion in map(read, rows) if proportion.of > 0)
 
 
-def _all_points(row: Row) -> _Counted:
-    return _Counted(row["exercise"], "", row["full"], row["full"] + row["part"] + row["none"])
+def _all_points(row: Row) -> _Proportion:
+    return _Proportion(row["exercise"], "", row["full"], row["full"] + row["part"] + row["none"])
 
 
-_READ: dict[str, Callable[[Row], _Counted]] = {
+_READ: dict[str, Callable[[Row], _Proportion]] = {
     "exercises": _all_points,
-    "groups": lambda row: _Counted(row["exercise"], row["group"], row["agree"], row["of"]),
-    "mistakes": lambda row: _Counted(row["exercise"], row["mistake"], row["students"], row["of"]),
+    "groups": lambda row: _Proportion(row["exercise"], row["group"], row["agree"], row["of"]),
+    "mistakes": lambda row: _Proportion(row["exercise"], row["mistake"], row["students"], row["of"]),
 }
 
 

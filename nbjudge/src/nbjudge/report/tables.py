@@ -146,9 +146,13 @@ def failures(assignment: ClassResults) -> Table:
 
 def failure_kinds(assignment: ClassResults) -> Table:
     """What failed, and how often. An error of a student's own making may have any name: it gets none."""
-    ours = {*IN_WORDS.values(), *map(stops_with, PYTHONS_ERRORS)}
+    known_reasons = {*IN_WORDS.values(), *map(stops_with, PYTHONS_ERRORS)}
     own_error = {"what": stops_with("an error of their own")}
-    return failures(assignment).map_rows(lambda row: {} if row["what"] in ours else own_error).counted("what")
+    return (
+        failures(assignment)
+        .map_rows(lambda row: {} if row["what"] in known_reasons else own_error)
+        .counted("what")
+    )
 
 
 def to_mark(assignment: ClassResults) -> Table:

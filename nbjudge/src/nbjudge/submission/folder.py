@@ -31,7 +31,7 @@ NOTEBOOK_ENDINGS = (".ipynb", ".ipynb.txt", ".ipynb.json")
 
 
 @dataclass(frozen=True)
-class HandedIn:
+class SubmissionFolder:
     """The folder of one submission.
 
     Attributes
@@ -68,7 +68,7 @@ class HandedIn:
         return [entry.path for entry in self.entries if stat.S_ISLNK(entry.about.st_mode)]
 
 
-def read_handed_in(folder: Folder, notebooks: Collection[str] = ()) -> HandedIn:
+def read_handed_in(folder: Folder, notebooks: Collection[str] = ()) -> SubmissionFolder:
     """Read what was handed in.
 
     Parameters
@@ -80,7 +80,7 @@ def read_handed_in(folder: Folder, notebooks: Collection[str] = ()) -> HandedIn:
 
     Returns
     -------
-    HandedIn
+    SubmissionFolder
         With an `obstacle` if the folder, or one it is in, is a link or no folder.
 
     Raises
@@ -92,10 +92,10 @@ def read_handed_in(folder: Folder, notebooks: Collection[str] = ()) -> HandedIn:
         found = tuple(entries(folder))
     except OSError as error:
         obstacle = _obstacle(folder, error)
-        return HandedIn(folder, obstacle, digest=hashlib.sha256(obstacle.encode()).hexdigest())
+        return SubmissionFolder(folder, obstacle, digest=hashlib.sha256(obstacle.encode()).hexdigest())
     read = _read_notebooks(folder, found, set(notebooks))
     files = _read_extra_files(folder, found)
-    return HandedIn(folder, "", found, read, files, _digest(found, read, files))
+    return SubmissionFolder(folder, "", found, read, files, _digest(found, read, files))
 
 
 def notebook_stem(name: str) -> str:
@@ -104,7 +104,9 @@ def notebook_stem(name: str) -> str:
     return next((name.removesuffix(end) for end in NOTEBOOK_ENDINGS if name.endswith(end)), name)
 
 
-def files_beside(handed_in: HandedIn, notebook: str, given: Collection[str]) -> tuple[dict[str, bytes], str]:
+def files_beside(
+    handed_in: SubmissionFolder, notebook: str, given: Collection[str]
+) -> tuple[dict[str, bytes], str]:
     """What is put beside a notebook of the submission while it runs.
 
     Parameters

@@ -33,7 +33,7 @@ class Unreadable(Exception):
     """Completes the sentence "The file NAME ..."."""
 
 
-class OutOfReach(Exception):
+class OutOfReachError(Exception):
     """The grader cannot get at what was handed in, in a sentence: that is no student's fault."""
 
 
@@ -54,7 +54,7 @@ def read_notebook_file(raw: bytes | OSError) -> dict[str, Any]:
     ------
     Unreadable
         If it is no notebook.
-    OutOfReach
+    OutOfReachError
         If the grader could not read it.
     """
     if isinstance(raw, OSError):
@@ -82,7 +82,7 @@ def _unread(error: OSError) -> Exception:
     if error.errno == errno.ELOOP:
         return Unreadable("is a link, not a file: hand in the notebook itself")
     if error.errno in NOT_THE_STUDENTS:
-        return OutOfReach(f"{error.strerror}")
+        return OutOfReachError(f"{error.strerror}")
     return Unreadable(f"cannot be read: {error.strerror}")
 
 

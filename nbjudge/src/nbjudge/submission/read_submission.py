@@ -16,7 +16,7 @@ import nbformat
 
 from nbjudge.cell_metadata import is_released_text
 from nbjudge.plain_text import plain_line, shown_name
-from nbjudge.submission.folder import ALL_CANDIDATES, HandedIn, notebook_stem
+from nbjudge.submission.folder import ALL_CANDIDATES, SubmissionFolder, notebook_stem
 from nbjudge.submission.notebook_file import Unreadable, read_notebook_file
 
 NEWEST_FORMAT = 4
@@ -50,7 +50,10 @@ class Submission:
 
 
 def read_submission(
-    handed_in: HandedIn, name: str, answers: Mapping[str, Mapping[str, Any]], others: Collection[str] = ()
+    handed_in: SubmissionFolder,
+    name: str,
+    answers: Mapping[str, Mapping[str, Any]],
+    others: Collection[str] = (),
 ) -> Submission:
     """Find the notebook that a student worked in, and read it.
 
@@ -74,7 +77,7 @@ def read_submission(
 
     Raises
     ------
-    OutOfReach
+    OutOfReachError
         If the grader may not read a notebook.
     """
     if handed_in.obstacle:
@@ -120,7 +123,7 @@ def _within(notebooks: Mapping[str, bytes | OSError], paths: Collection[str], li
             yield path
 
 
-def _candidates(handed_in: HandedIn, name: str, others: Collection[str]) -> Iterator[str]:
+def _candidates(handed_in: SubmissionFolder, name: str, others: Collection[str]) -> Iterator[str]:
     """The paths of the notebooks that may be this one under another name."""
     own = notebook_stem(name)
     stems = {own, *map(notebook_stem, others)}
@@ -136,7 +139,7 @@ def _missing(name: str) -> str:
     return f"No notebook {shown_name(name)} was handed in"
 
 
-def _missing_reason(handed_in: HandedIn, name: str, unreadable: Collection[Submission]) -> str:
+def _missing_reason(handed_in: SubmissionFolder, name: str, unreadable: Collection[Submission]) -> str:
     names, missing = handed_in.names, _missing(name)
     archives = [each for each in names if each.lower().endswith(ARCHIVE_ENDINGS)]
     if archives:
@@ -148,7 +151,9 @@ def _missing_reason(handed_in: HandedIn, name: str, unreadable: Collection[Submi
     return f"{missing} ({held}{more})."
 
 
-def _read_file(handed_in: HandedIn, path: str, answers: Mapping[str, Mapping[str, Any]]) -> Submission:
+def _read_file(
+    handed_in: SubmissionFolder, path: str, answers: Mapping[str, Mapping[str, Any]]
+) -> Submission:
     try:
         cells = _cells(read_notebook_file(handed_in.notebooks[path]))
     except Unreadable as error:

@@ -46,13 +46,13 @@ class DrawnExercise:
         return [case for group in self.groups for case in group.cases]
 
     @cached_property
-    def handed(self) -> list[tuple[str, Any]]:
+    def arguments(self) -> list[tuple[str, Any]]:
         """(where, value) for each plain or other value that goes in; the same place in every case."""
-        return [entry for case in self.cases for entry in _handed(case)]
+        return [entry for case in self.cases for entry in _arguments(case)]
 
     @cached_property
     def arrays(self) -> list[tuple[str, Any, ArrayKind]]:
-        kinds = [(place, value, kind_of(value)) for place, value in self.handed]
+        kinds = [(place, value, kind_of(value)) for place, value in self.arguments]
         return [(place, value, kind) for place, value, kind in kinds if isinstance(kind, ArrayKind)]
 
     @cached_property
@@ -115,7 +115,7 @@ def _mode(drawn: DrawnExercise) -> bool:
 
 
 def _unchanged(drawn: DrawnExercise) -> bool:
-    return any(isinstance(value, (list, dict, MadeInKernel)) for _, value in drawn.handed) or bool(
+    return any(isinstance(value, (list, dict, MadeInKernel)) for _, value in drawn.arguments) or bool(
         drawn.arrays
     )
 
@@ -175,7 +175,7 @@ def _coverage(relation: Relation, drawn: DrawnExercise) -> Coverage:
     return "not covered" if relation.applies(drawn) else "does not apply"
 
 
-def _handed(case: Case) -> Iterator[tuple[str, Any]]:
+def _arguments(case: Case) -> Iterator[tuple[str, Any]]:
     by_name = {str(number): value for number, value in enumerate(case.args)} | case.kwargs
     by_name |= {"through": case.through}
     if case.build is not None:
@@ -234,9 +234,9 @@ def coverage_table(rows: list[Row]) -> str:
 def write_into(page: Path, coverage: str) -> None:
     """Replace the text between the two comments of a page. Raises CourseError if they are missing."""
     text = page.read_text() if page.is_file() else ""
-    before, begun, rest = text.partition(BEGIN)
+    before, begin, rest = text.partition(BEGIN)
     _, ended, after = rest.partition(END)
-    if not (begun and ended):
+    if not (begin and ended):
         raise CourseError(NO_PLACE.format(page=page, begin=BEGIN, end=END))
     page.write_text(f"{before}{BEGIN}\n\n{coverage}\n\n{END}{after}")
 

@@ -38,7 +38,7 @@ Answer = tuple[Kind, str, Callable[..., Any]]
 
 
 @dataclass(frozen=True)
-class Passed:
+class VisibleTestsResult:
     """What one answer's visible tests said: the sentence they stopped at, empty where they passed."""
 
     kind: Kind
@@ -51,7 +51,7 @@ class VisibleTests:
     """The visible tests of one exercise, tried on every answer, and the names that they leave behind."""
 
     exercise: str
-    answers: tuple[Passed, ...]
+    answers: tuple[VisibleTestsResult, ...]
     left: tuple[str, ...]
 
     @property
@@ -60,7 +60,7 @@ class VisibleTests:
         return [each.name for each in self.answers if each.kind == "mistake" and not each.message]
 
     @property
-    def refused(self) -> list[Passed]:
+    def refused(self) -> list[VisibleTestsResult]:
         """The right answers that do not pass."""
         return [each for each in self.answers if each.kind != "mistake" and each.message]
 
@@ -100,15 +100,15 @@ def visible_tests(assignment: Assignment) -> list[VisibleTests]:
 
 
 def _tried(name: str, answers: Sequence[Answer], cell: NotebookNode, space: dict[str, Any]) -> VisibleTests:
-    left, passed = tuple[str, ...](), list[Passed]()
+    left, passed = tuple[str, ...](), list[VisibleTestsResult]()
     for kind, called, answer in answers:
         if kind == "solution":  # the one that the notebook has made itself, as a student's answer is
             before = dict(space)
-            passed.append(Passed(kind, called, _run_test(cell, space)))
+            passed.append(VisibleTestsResult(kind, called, _run_test(cell, space)))
             changed = (key for key in space if key not in before or space[key] is not before[key])
             left = tuple(sorted(key for key in changed if not key.startswith(("test_", "__"))))
         else:
-            passed.append(Passed(kind, called, _run_test(cell, _copied(space) | {name: answer})))
+            passed.append(VisibleTestsResult(kind, called, _run_test(cell, _copied(space) | {name: answer})))
     return VisibleTests(name, tuple(passed), left)
 
 

@@ -30,24 +30,24 @@ class PackedRequests:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[Any, ...], tuple[list[dict[str, Any]], bytes]] = {}
+        self._texts: dict[tuple[Any, ...], tuple[list[dict[str, Any]], bytes]] = {}
         self._bytes = 0
-        self._alone = threading.Lock()
+        self._lock = threading.Lock()
 
     def text(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> bytes:
         """Return the packed request in UTF-8."""
         key = (name, repr(watch), *map(id, calls))
-        with self._alone:
-            if key in self._kept:
-                self._kept[key] = self._kept.pop(key)  # asked again, so it is the last to go
-                return self._kept[key][1]
+        with self._lock:
+            if key in self._texts:
+                self._texts[key] = self._texts.pop(key)  # asked again, so it is the last to go
+                return self._texts[key][1]
         text = request(name, calls, watch).encode()
-        with self._alone:
-            if key not in self._kept:
-                self._kept[key] = calls, text  # with the calls, or another's could get their ids
+        with self._lock:
+            if key not in self._texts:
+                self._texts[key] = calls, text  # with the calls, or another's could get their ids
                 self._bytes += len(text)
             while self._bytes > MOST_BYTES:
-                _, oldest = self._kept.pop(next(iter(self._kept)))
+                _, oldest = self._texts.pop(next(iter(self._texts)))
                 self._bytes -= len(oldest)
         return text
 
@@ -55,7 +55,7 @@ class PackedRequests:
 packed_requests = PackedRequests()
 
 
-class Abandoned(Exception):
+class ConversationEndedError(Exception):
     """The conversation is over: the kernel did not come back in time, or began another one."""
 
 
@@ -67,16 +67,16 @@ class KernelRequest:
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostReply:
     """Why there is no answer to a question: "late" or "died"."""
 
     status: str
 
 
-KernelReply = str | bytes | Lost  # what came of a question: text, or the bytes of text
+KernelReply = str | bytes | LostReply  # what came of a question: text, or the bytes of text
 
 
-class Talk(Protocol):
+class AnyConversation(Protocol):
     """What a conversation is to the tutor."""
 
     def next(self) -> Any:
@@ -99,13 +99,13 @@ class Conversation(Generic[Result]):
         threading.Thread(target=self._run, daemon=True).start()
 
     def next(self) -> KernelRequest | Result:
-        """The next question, or the result. Raises what the work raised, and Abandoned after its end."""
+        """Return the next request or the result. Raises what the work raised, or ConversationEndedError."""
         try:
-            coming = self._out.get(timeout=LONGEST_WORK)
+            step = self._out.get(timeout=LONGEST_WORK)
         except Empty:
             self.close()
-            raise Abandoned from None
-        return coming if isinstance(coming, KernelRequest) else coming()
+            raise ConversationEndedError from None
+        return step if isinstance(step, KernelRequest) else step()
 
     def answer(self, reply: KernelReply) -> None:
         """What the kernel gave to the last question."""
@@ -133,10 +133,10 @@ class Conversation(Generic[Result]):
         try:
             reply = self._in.get(timeout=PATIENCE)
         except Empty:
-            raise Abandoned from None
+            raise ConversationEndedError from None
         if reply is None:
-            raise Abandoned
-        if isinstance(reply, Lost):
+            raise ConversationEndedError
+        if isinstance(reply, LostReply):
             lost = Answer("died" if reply.status == "died" else "timeout")
             return Reply([lost] * len(calls), lost=True)
         return _read(reply, len(calls))

@@ -160,8 +160,8 @@ class Material:
         for assignment in [*first, *self.assignments.values()]:
             if name in assignment.names:
                 return assignment
-        here = first or list(self.assignments.values())
-        known = ", ".join(known for assignment in here for known in assignment.names)
+        assignments = first or list(self.assignments.values())
+        known = ", ".join(known for assignment in assignments for known in assignment.names)
         raise CourseError(f"There is no exercise {name!r}. The exercises are: {known}.")
 
 

@@ -94,8 +94,8 @@ def _candidates(
 ) -> Iterator[tuple[Case, Answer]]:
     """Smaller cases that the reference answers, the smallest of each case first, until the time `end`."""
     known = set[str]()
-    for together in itertools.zip_longest(*map(_smaller, cases)):
-        for case in filter(None, together):
+    for smaller_cases in itertools.zip_longest(*map(_smaller, cases)):
+        for case in filter(None, smaller_cases):
             key = repr(_parts(case))
             if key in known:
                 continue

@@ -20,7 +20,14 @@ from nbjudge.judge.retest import retest_calls
 from nbjudge.kernel import requests
 from nbjudge.kernel.replies import CallAnswer
 from nbjudge.kernel.requests import LARGEST_REPLY
-from nbjudge.tutor.conversation import Abandoned, Conversation, KernelRequest, Lost, Talk, packed_requests
+from nbjudge.tutor.conversation import (
+    AnyConversation,
+    Conversation,
+    ConversationEndedError,
+    KernelRequest,
+    LostReply,
+    packed_requests,
+)
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.help import hint, markdown_part, one_page, smallest_case, solutions, which_mistake
 from nbjudge.tutor.material import AssignmentMaterial, Material
@@ -42,7 +49,7 @@ from nbjudge.tutor.messages import (
 )
 
 # Begins a check: of which assignment and exercise, and what examines the answer.
-Converse = Callable[[tuple[str, str], Callable[[CallAnswer], Judgement]], Talk]
+Converse = Callable[[tuple[str, str], Callable[[CallAnswer], Judgement]], AnyConversation]
 MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
 IT_DIFFERS = "It gives something else than it should."
 ONLY_EXAMPLES = "In this assignment the tutor is not asked yet: the examples above test your answer."
@@ -65,7 +72,7 @@ class Tutor:
         self._seed = secrets.randbits(48) if seed is None else seed
         self._examined: dict[str, Judgement] = {}
         self._case_shown: dict[str, bool] = {}  # as the first help on the last examination
-        self._open: dict[str, tuple[str, Talk, Callable[[Any], Reply]]] = {}  # the exercise first
+        self._open: dict[str, tuple[str, AnyConversation, Callable[[Any], Reply]]] = {}  # the exercise first
         self._preparing = threading.Lock()
         self.asking = ""  # the exercise that the kernel is being asked about
 
@@ -118,8 +125,8 @@ class Tutor:
             self._prepare_next(assignment, name)
             return check_result(examination, disclosure, assignment.remark(name))
 
-        talk = self._converse((assignment.folder, name), look)
-        return self._begin(name, talk, finish, request.program)
+        conversation = self._converse((assignment.folder, name), look)
+        return self._begin(name, conversation, finish, request.program)
 
     def _help(self, request: HelpRequest) -> Reply:
         name, given = request.exercise, request.given
@@ -144,8 +151,8 @@ class Tutor:
             self._case_shown[name] = bool(case)
             return Help(parts=case or hint(assignment, name, 0))
 
-        talk = Conversation(lambda ask: smallest_case(assignment, current, ask))
-        return self._begin(name, talk, finish, request.program)
+        conversation = Conversation(lambda ask: smallest_case(assignment, current, ask))
+        return self._begin(name, conversation, finish, request.program)
 
     def _one_page(self, request: OnePageRequest) -> Reply:
         folder = request.folder
@@ -163,7 +170,9 @@ class Tutor:
         if (begun := self._open.get(reply.conversation)) is None:
             return Notice(sentence=TOO_LATE)
         text = reply.text
-        begun[1].answer(Lost(reply.lost or "late") if text is None or len(text) > LARGEST_REPLY else text)
+        begun[1].answer(
+            LostReply(reply.lost or "late") if text is None or len(text) > LARGEST_REPLY else text
+        )
         return self._go_on(reply.conversation, *begun[1:])
 
     def prepare(self, assignment: AssignmentMaterial, name: str) -> None:
@@ -176,34 +185,38 @@ class Tutor:
             if second:
                 packed_requests.text(name, second, {})
 
-    def _begin(self, name: str, talk: Talk, finish: Callable[[Any], Reply], program: str = "") -> Reply:
+    def _begin(
+        self, name: str, conversation: AnyConversation, finish: Callable[[Any], Reply], program: str = ""
+    ) -> Reply:
         # A kernel that begins again with an exercise has given up what it had begun with it.
-        given_up = [key for key, (exercise, *_) in list(self._open.items()) if exercise == name]
-        others = [key for key in self._open if key not in given_up]
-        for key in given_up + others[: max(0, len(others) + 1 - MOST_CONVERSATIONS)]:
-            self._open.pop(key)[1].close()
-        conversation = secrets.token_hex(8)
+        obsolete = [each for each, (exercise, *_) in list(self._open.items()) if exercise == name]
+        others = [each for each in self._open if each not in obsolete]
+        for each in obsolete + others[: max(0, len(others) + 1 - MOST_CONVERSATIONS)]:
+            self._open.pop(each)[1].close()
+        conversation_id = secrets.token_hex(8)
         self.asking = name
-        self._open[conversation] = name, talk, finish
-        reply = self._go_on(conversation, talk, finish)
+        self._open[conversation_id] = name, conversation, finish
+        reply = self._go_on(conversation_id, conversation, finish)
         if isinstance(reply, CallRequest) and reply.program != program:
             reply.source = requests.program()
         return reply
 
-    def _go_on(self, conversation: str, talk: Talk, finish: Callable[[Any], Reply]) -> Reply:
+    def _go_on(
+        self, conversation_id: str, conversation: AnyConversation, finish: Callable[[Any], Reply]
+    ) -> Reply:
         try:
-            coming = talk.next()
+            step = conversation.next()
         except BaseException as error:
             self.asking = ""
-            self._open.pop(conversation, None)
-            if isinstance(error, Abandoned):
+            self._open.pop(conversation_id, None)
+            if isinstance(error, ConversationEndedError):
                 return Notice(sentence=TOO_LATE)
             raise
-        if isinstance(coming, KernelRequest):
-            return CallRequest(conversation=conversation, program=program_digest(), text=coming.request)
+        if isinstance(step, KernelRequest):
+            return CallRequest(conversation=conversation_id, program=program_digest(), text=step.request)
         self.asking = ""
-        self._open.pop(conversation, None)
-        return finish(coming)
+        self._open.pop(conversation_id, None)
+        return finish(step)
 
     def _prepare_next(self, assignment: AssignmentMaterial, name: str) -> None:
         """Prepare the exercises after this one, while the learner reads."""

@@ -84,10 +84,10 @@ def told_apart(actual: Any, expected: Any) -> tuple[str, str]:
     if not all(isinstance(value, float) for value in values):
         return short(values[0]), short(values[1])
     for digits in range(DIGITS, MOST_DIGITS + 1):
-        yours, other = (f"{value:.{digits}g}" for value in values)
-        if yours != other:
+        actual, expected = (f"{value:.{digits}g}" for value in values)
+        if actual != expected:
             break
-    return yours, other
+    return actual, expected
 
 
 def listed(words: Sequence[str]) -> str:
