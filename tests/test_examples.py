@@ -28,7 +28,7 @@ def test_of_large_tensors_the_first_number_that_differs_is_shown():
 def test_flags_are_shown_as_flags():
     expected = torch.ones(5, 5).tril().bool()
     with pytest.raises(
-        ExampleFailed, match=r"at \[0, 1\] expected False, got True \(10 of 25 values differ\)"
+        ExampleFailedError, match=r"at \[0, 1\] expected False, got True \(10 of 25 values differ\)"
     ):
         same("mask", torch.ones_like(expected), expected)
 
