@@ -335,3 +335,40 @@ def test_an_error_whose_first_line_only_announces_it_is_told_with_the_next():
 
     sentence = finding(stops, two_texts).sentence
     assert 'Error(s) in loading Layer: Missing key(s) in state_dict: "mask".' in sentence
+
+
+def refuses_without_numbers(x):
+    if len(x) % 2:
+        raise ValueError("the length must be even")
+    return x
+
+
+def says_it_in_other_words(x):
+    if len(x) % 2:
+        raise ValueError("that cannot work")
+    return x
+
+
+def converts_a_word(x):
+    return x if len(x) % 2 == 0 else int("seven")  # int raises a ValueError, too
+
+
+@pytest.mark.parametrize(
+    ("answer", "mistake"),
+    [(says_it_in_other_words, "refuses_without_numbers"), (converts_a_word, None)],
+)
+def test_an_error_raised_on_purpose_is_recognised_in_other_words(answer, mistake):
+    exercise = Exercise("even", results=("numbers",), draw=Draw)
+    exercise.group("even lengths", points=1)(lambda draw: [case(draw.normal(4))])
+    exercise.group("odd lengths", points=1)(lambda draw: [case(draw.normal(5), refuses=(5,))])
+    exercise.mistake("Name the length.")(refuses_without_numbers)
+
+    def right(x):
+        if len(x) % 2:
+            raise ValueError(f"{len(x)} is odd")
+        return x
+
+    def in_process(_name, calls, watch):
+        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+
+    assert judge_exercise(exercise, right, in_process, seed=3).findings[0].mistake == mistake

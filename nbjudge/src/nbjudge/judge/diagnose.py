@@ -188,13 +188,15 @@ def explains(exercise: Exercise, mistake: Mistake, result: GroupResult) -> bool:
     """
     if any(answer.status not in ("value", "raised") for answer in result.answers):
         return False
-    # Errors of one type have many causes: if there are only errors, their messages must be equal.
+    # Errors of one type have many causes: if there are only errors, their messages must be equal, unless
+    # both are raised on purpose, in words of one's own.
     only_exceptions = all(result.answers[index].status == "raised" for index in result.failed_cases)
     for index in range(len(result.answers)) if result.drawn.expected else result.failed_cases:
         answer, mistaken = result.answers[index], result.drawn.mistake_answer(mistake, index)
         if not same_answer(answer, mistaken, exercise.tolerance):
             return False
-        if only_exceptions and answer.message != mistaken.message:
+        on_purpose = all(each.line.startswith(("raise ", "assert ")) for each in (answer, mistaken))
+        if only_exceptions and not on_purpose and answer.message != mistaken.message:
             return False
         # The student's answer may also change its arguments, unless that is all that is wrong with the group.
         if answer.changed != mistaken.changed and (mistaken.changed or not result.wrong_values):
