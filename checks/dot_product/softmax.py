@@ -106,6 +106,15 @@ def one_sum_and_nothing_subtracted(scores):
 
 
 @softmax.mistake(
+    "`max` with a `dim` returns two tensors, the maxima and their positions, and a pair cannot be "
+    "subtracted. Take the maxima, its `values`, or use `amax`."
+)
+def maximum_with_its_positions(scores):
+    exponentials = torch.exp(scores - scores.max(dim=-1, keepdim=True))
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@softmax.mistake(
     "You subtract one maximum from the whole tensor. In a row far below it all exponentials are 0, and 0 / "
     "0 is NaN: subtract each row's own maximum."
 )

@@ -111,6 +111,38 @@ def bias_is_one_number(embed_dim, num_heads, bias):
 
 
 @parameter_count.mistake(
+    "The weights are right, but each head's biases were counted as long as the embedding. A bias has one "
+    "number for each output of its projection, and a head returns `embed_dim / num_heads` numbers."
+)
+def biases_as_long_as_the_embedding(embed_dim, num_heads, bias):
+    return 4 * embed_dim * embed_dim + bias * (3 * num_heads * embed_dim + embed_dim)
+
+
+@parameter_count.mistake(
+    "The weights are right, but the bias of the output projection was counted as long as a head is wide. The "
+    "output projection returns `embed_dim` numbers, so its bias has as many."
+)
+def output_bias_as_long_as_a_head(embed_dim, num_heads, bias):
+    return 4 * embed_dim * embed_dim + bias * (3 * embed_dim + embed_dim // num_heads)
+
+
+@parameter_count.mistake(
+    "The weights are right, but only four numbers were counted as biases, one for each of query, key, value "
+    "and output. A bias is a vector: one number for each output of the projection."
+)
+def four_numbers_as_biases(embed_dim, num_heads, bias):
+    return 4 * embed_dim * embed_dim + 4 * bias
+
+
+@parameter_count.mistake(
+    "The weights are right, but the bias was counted as a single number in total. Each projection has a bias "
+    "of its own, with one number for each of its outputs."
+)
+def one_number_as_bias(embed_dim, num_heads, bias):
+    return 4 * embed_dim * embed_dim + int(bias)
+
+
+@parameter_count.mistake(
     "This counts the query, key and value of one head and the output projection. There are `num_heads` "
     "heads, each with three projections of its own."
 )

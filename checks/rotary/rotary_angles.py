@@ -209,6 +209,16 @@ def odd_sizes_accepted(length, head_size, base=10000.0):
 
 
 @rotary_angles.mistake(
+    "An odd head size is refused with a ValueError, but its sentence does not contain the size. Say which "
+    "number was given."
+)
+def size_not_named(length, head_size, base=10000.0):
+    if head_size % 2:
+        raise ValueError("the head size has to be even")
+    return _right(length, head_size, base)
+
+
+@rotary_angles.mistake(
     "An odd head size is refused by `assert`, which `python -O` removes. Raise a ValueError that names "
     "the size."
 )

@@ -95,6 +95,14 @@ def inverted_across_heads(weight, num_heads):
 
 
 @to_halves.mistake(
+    "The columns were reordered instead of the rows. In a weight (E, E_in) the rows belong to the outputs, "
+    "which are cut into heads; the columns read the input, and its order stays."
+)
+def columns_instead_of_rows(weight, num_heads):
+    return torch.cat([weight[:, 0::2], weight[:, 1::2]], dim=1)
+
+
+@to_halves.mistake(
     "Heads have moved: the rows were cut into (D, H) instead of (H, D), so one head's rows come from all of "
     "them. Head 0 owns the first D rows."
 )

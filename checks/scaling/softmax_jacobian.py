@@ -95,6 +95,23 @@ def inner_product(weights):
 
 
 @softmax_jacobian.mistake(
+    "The square of the weight is subtracted twice on the diagonal: w_i (1 - w_i) is the finished diagonal, "
+    "and the outer product subtracts w_i² there once more. Put w itself on the diagonal before you subtract."
+)
+def square_subtracted_twice(weights):
+    return torch.diag_embed(weights * (1 - weights)) - weights.unsqueeze(-1) * weights.unsqueeze(-2)
+
+
+@softmax_jacobian.mistake(
+    "The weights are multiplied as one matrix with its transpose, which gives a number for each pair of "
+    "queries (and an error for a single row). Each row needs its own outer product: a column (T, 1) times a "
+    "row (1, T)."
+)
+def queries_with_queries(weights):
+    return torch.diag_embed(weights) - weights @ weights.mT
+
+
+@softmax_jacobian.mistake(
     "You added the two terms: no entry is negative, and the rows sum to 2w instead of 0. Subtract the outer "
     "product."
 )
