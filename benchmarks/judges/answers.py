@@ -108,7 +108,8 @@ def answers_of(assignment: Assignment, only: Iterable[str] = ()) -> Iterator[Ans
     """
     solution = read_notebook(assignment.solution_path)
     references = {name: SOLUTION_MARK.sub("", cell) for name, cell in answer_cells(solution).items()}
-    chosen = [name for name in references if name in assignment.exercises and (not only or name in only)]
+    wanted = [name for name in references if not only or name in only]
+    chosen = [name for name in wanted if name in assignment.exercises]  # loading them is slow
     # By kind and name: a file that two others import is read with each of them.
     bundles: dict[str, dict[tuple[str, str], str]] = {name: {} for name in chosen}
     for text in checks_texts(assignment) if chosen else ():

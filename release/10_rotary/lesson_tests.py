@@ -19,6 +19,7 @@ def test_rotary_angles(answer):
     far = answer(201, 8)[200]
     same("position 200", far, torch.tensor([200.0, 20.0, 2.0, 0.2]))
     same("its dtype", str(far.dtype), "torch.float32")
+    same("base 10000 if none is given", torch.equal(answer(9, 8), answer(9, 8, 10000.0)), True)
     refuses("a head of 5 numbers", answer, 3, 5, naming=(5,))
 
 

@@ -62,6 +62,9 @@ def test_masked_attention(answer):
     shares = torch.tensor([[1 / 5, 3 / 5, 1 / 5], [1 / 2, 1 / 4, 1 / 4]])
     example("no mask", answer, query, key, value, gives=(shares @ value, shares))
     example("no value: the keys are mixed", answer, query, key, gives=(shares @ key, shares))
+    alone = torch.tensor([[math.sqrt(2 * math.log(3)), 0.0, 0.0, 0.0], [0.0] * 4])
+    shares = torch.tensor([[3 / 4, 1 / 4], [1 / 2, 1 / 2]])
+    example("no key: the query is the key and the value", answer, alone, gives=(shares @ alone, shares))
 
     mask = torch.tensor([[True, True, False], [False, False, False]])
     shares = torch.tensor([[1 / 4, 3 / 4, 0.0], [0.0, 0.0, 0.0]])
