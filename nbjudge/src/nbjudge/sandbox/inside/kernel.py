@@ -1,8 +1,10 @@
 """The kernel's process: the last steps before student code runs, which student code cannot undo."""
 
+import ast
 import json
 import os
 import random
+import re
 import resource
 import signal
 import socket
@@ -23,6 +25,7 @@ ADDRESSES_PER_THREAD = 80 * 2**20
 LOCKED_MEMORY = 64 * 2**10  # bytes
 PENDING_SIGNALS = 1000
 LONGEST_ERROR_TEXT = 20_000  # characters of its message, and of each entry of its traceback
+UNUSUAL_ESCAPE = re.compile(r"""\\[^\\'"abfnrtvx\n]""")  # one that Python may warn about when it parses it
 
 
 def become_kernel(grader: socket.socket, request: dict[str, Any]) -> NoReturn:
@@ -118,6 +121,7 @@ def run_kernel(connection: str) -> None:
     app = IPKernelApp.instance()
     app.initialize(["-f", connection, "--HistoryManager.enabled=False", "--no-secure"])
     shell: Any = app.shell
+    leave_plain_python(shell.input_transformer_manager)
     shorten_errors(app.session)
     # These look for a shell when they are imported, which was before there was one.
     if "matplotlib.pyplot" in sys.modules:
@@ -125,6 +129,31 @@ def run_kernel(connection: str) -> None:
     if "ipywidgets" in sys.modules:
         sys.modules["ipywidgets"].load_ipython_extension(shell)
     app.start()
+
+
+def leave_plain_python(transformers: Any) -> None:
+    """Have IPython look for its own syntax, such as `%time`, only in cells that are not plain Python.
+
+    It tokenizes each cell in Python for this, which takes longer than most cells run. None of its own syntax
+    is valid Python.
+    """
+    transform = transformers.do_token_transforms
+
+    def transform_if_not_python(lines: list[str]) -> list[str]:
+        return lines if is_plain_python("".join(lines)) else transform(lines)
+
+    transformers.do_token_transforms = transform_if_not_python
+
+
+def is_plain_python(source: str) -> bool:
+    """Whether Python parses the source; False also where it could warn, because the cell itself will."""
+    if UNUSUAL_ESCAPE.search(source):
+        return False
+    try:
+        ast.parse(source)
+    except Exception:  # a syntax error, or too deeply nested
+        return False
+    return True
 
 
 def shorten_errors(session: Any) -> None:

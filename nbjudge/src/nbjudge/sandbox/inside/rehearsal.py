@@ -13,7 +13,11 @@ from io import BytesIO
 
 def rehearse() -> None:
     """Rehearse with the libraries that are imported already; one that fails is a slower kernel, no error."""
-    for library, first_use in (("matplotlib.figure", draw_a_figure), ("torch", compute)):
+    for library, first_use in (
+        ("matplotlib.figure", draw_a_figure),
+        ("torch", compute),
+        ("torch", seed_no_accelerator),
+    ):
         if library in sys.modules:
             with suppress(Exception):
                 first_use()
@@ -51,3 +55,19 @@ def compute() -> None:
         torch.nn.functional.linear(product, square).std()
         str(product)
     torch.frombuffer(bytearray(square.numpy().tobytes()), dtype=square.dtype)
+
+
+def seed_no_accelerator() -> None:
+    """Let `torch.manual_seed` seed the processor's generator only: the sandbox has no other device.
+
+    For each kind of device that is not there yet, torch keeps the seed with the formatted stack of the call,
+    for as long as the process lives. Seeding takes longer than drawing then.
+    """
+    import torch
+
+    def manual_seed_all(seed: int) -> None:
+        """Do nothing, because there is no device of this kind."""
+
+    for name in ("cuda", "xpu", "mtia"):
+        if hasattr(torch, name):
+            getattr(torch, name).manual_seed_all = manual_seed_all

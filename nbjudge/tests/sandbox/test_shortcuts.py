@@ -1,0 +1,51 @@
+"""What the sandbox leaves out because no notebook needs it changes nothing that a notebook sees."""
+
+from __future__ import annotations
+
+import pytest
+from IPython.core.inputtransformer2 import TransformerManager
+
+from nbjudge.sandbox.inside.kernel import leave_plain_python
+from nbjudge.sandbox.inside.rehearsal import seed_no_accelerator
+
+PLAIN = ["x = 1\n\nif x:\n    print('%time', '?')  # why?\n", "'''\n%time\n!ls\n?x\n'''\n", "y = x \\\n% 2\n"]
+OF_IPYTHON = [
+    *("%time x = 1", "a = %time 3", "x = !ls", "print?", "? print", "/f 1", ",f a b", ";f a"),
+    *("def f():\n    !ls\n", "if 1:\n    f?\n", "x = (1,\n%time\n)", "%%bash\nls\n", ">>> x = 1\n"),
+]
+OTHERS = ["await x", "x = 1 +", "'\\d'", "(" * 300]
+
+
+@pytest.mark.parametrize("cell", [*PLAIN, *OF_IPYTHON, *OTHERS])
+def test_cells_are_transformed_as_ever(cell):
+    transformers = TransformerManager()
+    leave_plain_python(transformers)
+    assert transformers.transform_cell(cell) == TransformerManager().transform_cell(cell)
+
+
+@pytest.mark.parametrize("cell", PLAIN)
+def test_plain_python_is_not_tokenized(cell, monkeypatch):
+    transformers = TransformerManager()
+    monkeypatch.setattr(transformers, "do_one_token_transform", None)
+    leave_plain_python(transformers)
+    assert transformers.transform_cell(cell) == cell
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_cell_that_python_warns_about_is_not_parsed_for_it():
+    transformers = TransformerManager()
+    leave_plain_python(transformers)
+    assert transformers.transform_cell("x = '\\d'\n") == "x = '\\d'\n"
+
+
+def test_a_seed_decides_what_torch_draws_and_keeps_no_call(monkeypatch):
+    torch = pytest.importorskip("torch")
+    for device in (torch.cuda, torch.xpu, torch.mtia):
+        monkeypatch.setattr(device, "manual_seed_all", device.manual_seed_all)  # put back afterwards
+    seed_no_accelerator()
+    waiting = repr(vars(torch.cuda._lazy_seed_tracker))
+    torch.manual_seed(3)
+    first = torch.rand(4)
+    torch.manual_seed(3)
+    assert torch.equal(first, torch.rand(4))
+    assert repr(vars(torch.cuda._lazy_seed_tracker)) == waiting
