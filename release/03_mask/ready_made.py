@@ -29,7 +29,7 @@ def train_on_noise(mask, attend=attention, steps=300, batch=64):
     """Train one attention layer to predict the next letter of random texts.
 
     mask: bool (T, T)      attend: called as attend(query, key, value, mask)
-    returns: the losses, averaged over 10 steps each, and the last step's loss at each position (T,)
+    returns: the losses, averaged over 10 steps each, and the loss at each position (T,) over the last 30 steps
     """
     torch.manual_seed(0)
     letter, position = nn.Embedding(LETTERS, WIDTH), nn.Embedding(LENGTH, WIDTH)
@@ -37,7 +37,7 @@ def train_on_noise(mask, attend=attention, steps=300, batch=64):
     to_letter = nn.Linear(WIDTH, LETTERS)
     layers = nn.ModuleList([letter, position, to_query, to_key, to_letter])
     optimizer = torch.optim.Adam(layers.parameters(), lr=0.01)
-    losses = []
+    losses = []  # each step's loss at each position (T,)
     for _ in range(steps):
         text = torch.randint(LETTERS, (batch, LENGTH + 1))  # every letter is equally likely
         seen, following = text[:, :-1], text[:, 1:]  # both (B, T): predict the second from the first
@@ -45,13 +45,13 @@ def train_on_noise(mask, attend=attention, steps=300, batch=64):
         placed = x + position.weight  # tells the layer where a letter is (lesson 7)
         output, _ = attend(to_query(placed), to_key(placed), x, mask)
         logits = to_letter(output)  # (B, T, LETTERS)
-        loss = F.cross_entropy(logits.flatten(0, 1), following.flatten())
+        by_position = F.cross_entropy(logits.mT, following, reduction="none").mean(dim=0)  # (T,)
         optimizer.zero_grad()
-        loss.backward()
+        by_position.mean().backward()
         optimizer.step()
-        losses.append(loss.item())
-    by_position = F.cross_entropy(logits.mT, following, reduction="none").mean(dim=0)  # (T,)
-    return torch.tensor(losses).view(-1, 10).mean(dim=1), by_position.detach()
+        losses.append(by_position.detach())
+    table = torch.stack(losses)  # (steps, T)
+    return table.mean(dim=1).view(-1, 10).mean(dim=1), table[-30:].mean(dim=0)
 
 
 def draw_losses(results):

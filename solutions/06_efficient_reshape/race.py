@@ -142,7 +142,7 @@ def race_figure(results):
                 loop, efficient = times["naive"], times["efficient"]
                 apart = loop[0] > efficient[2] or efficient[0] > loop[2]
                 gains[row, column] = loop[1] / efficient[1] if apart else 1.0
-                gain = f"efficient × {loop[1] / efficient[1]:.1f}" if apart else "efficient as the loop"
+                gain = f"efficient × {loop[1] / efficient[1]:.1f}" if apart else "no clear difference"
                 lines = ["fastest:", *fastest(times), "", f"the loop: {loop[1]:.1f} ms", gain]
                 panel.text(column, row, "\n".join(lines), ha="center", va="center", color="black", fontsize=9)
         panel.imshow(gains.log2().clamp(-2, 2), cmap="PuOr", vmin=-5, vmax=5, aspect="auto")
