@@ -29,7 +29,7 @@ def train_on_noise(mask, attend=attention, steps=300, batch=64):
     """Train one attention layer to predict the next letter of random texts.
 
     mask: bool (T, T)      attend: called as attend(query, key, value, mask)
-    returns: the losses, averaged over 10 steps each, and the loss at each position (T,) over the last 30 steps
+    returns: the losses, averaged over 10 steps each; at each position (T,), that of the last 30 steps
     """
     torch.manual_seed(0)
     letter, position = nn.Embedding(LETTERS, WIDTH), nn.Embedding(LENGTH, WIDTH)
