@@ -25,6 +25,7 @@ from bundle_school import (
 from rich.console import Console
 from tiny_course import FOLDER, ROOT
 
+import attention_lab
 from attention_lab import cli
 from attention_lab.maintain.bundle.gate import leaks
 from attention_lab.maintain.bundle.make_bundle import make_bundle
@@ -66,6 +67,24 @@ def test_the_same_course_makes_the_same_zip_to_the_byte(school, tmp_path):
         file.chmod(0o700)
     second_bundle = make_bundle(Course(copied), tmp_path, Console(quiet=True))
     assert second_bundle.read_bytes() == bundle.read_bytes()
+
+
+def test_a_wheel_with_other_content_has_another_version(school, members, tmp_path):
+    """pip does not install a wheel over an installed one of the same version."""
+    root = tmp_path / "course"
+    shutil.copytree(school[0].root, root)
+    for folder in ("source", "release"):
+        (root / folder / FOLDER / "given.py").write_text("ANSWER = 43\n")
+    changed = read_zip(make_bundle(Course(root), tmp_path, Console(quiet=True)).read_bytes())
+    assert wheel_in(changed, "nbjudge") == wheel_in(members, "nbjudge")
+    versions = set()
+    for each in (members, changed):
+        wheel = wheel_in(each)
+        metadata = next(text for name, text in read_zip(each[wheel]).items() if name.endswith("METADATA"))
+        versions.add(version := Path(wheel).name.split("-")[1])
+        assert version.startswith(f"{attention_lab.__version__}+")
+        assert f"\nVersion: {version}\n" in metadata.decode()
+    assert len(versions) == 2
 
 
 def test_a_release_that_was_never_made_is_said_in_a_sentence(school, tmp_path, monkeypatch, capsys):

@@ -33,7 +33,7 @@ from nbjudge.tutor.recordings import SETTINGS, SUFFIX, texts_in
 PLAIN = {"README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml"}
 LESSONS_INSIDE = "attention_lab/lessons/"  # of the helper package
 ABOUT_ITSELF = re.compile(
-    r"(attention_lab|nbjudge)-[\w.]+\.dist-info/(METADATA|RECORD|WHEEL|\w+\.txt|licenses/LICENSE[\w-]*)$"
+    r"(attention_lab|nbjudge)-[\w.+]+\.dist-info/(METADATA|RECORD|WHEEL|\w+\.txt|licenses/LICENSE[\w-]*)$"
 )
 WHEELS = ("attention_lab", "nbjudge")
 LINK = 0xA  # the kind of file, where a zip written on a Unix keeps it
