@@ -9,6 +9,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+import zmq
+from jupyter_client.manager import KernelManager
 from rich.console import Console
 
 from attention_lab.errors import CourseError
@@ -169,6 +171,25 @@ def test_without_nbgrader_it_starts_and_says_how_to_get_the_validate_button(cour
     open_lab(course, tmp_path / "lab", Console(file=output, width=1000))
     assert started and "Without nbgrader there is no Validate button" in output.getvalue()
     assert "pip install nbgrader`" in output.getvalue()
+
+
+def test_jupyterlab_does_not_ask_about_news_and_messages_to_kernels_are_encrypted(
+    course, tmp_path, monkeypatch
+):
+    """Without the second, ipykernel prints a warning into the learner's terminal."""
+    settings = {}
+
+    def read_settings(options):
+        folder = Path(os.environ["JUPYTER_CONFIG_PATH"].partition(os.pathsep)[0])
+        for name in ("jupyter_server_config.json", "labconfig/page_config.json"):
+            settings.update(json.loads((folder / name).read_text()))
+
+    monkeypatch.setattr("jupyterlab.labapp.LabApp.launch_instance", read_settings)
+    open_lab(course, tmp_path / "lab", Console(file=io.StringIO()))
+    assert settings["disabledExtensions"]["@jupyterlab/apputils-extension:announcements"]
+    if not (hasattr(KernelManager, "transport_encryption") and zmq.has("curve")):
+        pytest.skip("messages to kernels cannot be encrypted with these versions")
+    assert settings["KernelManager"] == {"transport_encryption": "auto"}
 
 
 def test_a_folder_that_cannot_hold_the_lessons_is_said_in_a_sentence(course, tmp_path, monkeypatch):
