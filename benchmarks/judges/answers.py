@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,9 @@ def write_answers(answers: Iterable[Answer], path: Path = FILE) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
+@cache
 def course() -> Course:
-    """The course that this repository holds."""
+    """The course that this repository holds; loading its checks is slow, so all judges share it."""
     return find_course(ROOT)
 
 
