@@ -20,9 +20,9 @@ from nbjudge.cell_metadata import checked_exercise, is_left_out
 from nbjudge.course.assignment_forms import graded
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import Reply, read_reply
+from nbjudge.kernel.protocol import Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch
 from nbjudge.submission.files import Folder

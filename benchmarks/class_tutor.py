@@ -31,7 +31,7 @@ from attention_lab.tutor.answering import respond
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.classroom.signatures import Keys, authorization
 from nbjudge.course.course import find_course
-from nbjudge.kernel import requests
+from nbjudge.kernel import protocol
 from nbjudge.tutor.messages import (
     AnyRequest,
     CallReply,
@@ -146,7 +146,7 @@ def _texts(requests_sent: list[AnyRequest]) -> list[bytes | None]:
 
 
 def _rehearsal(port: int, folder: str, exercise: str, answer: Any) -> list[AnyRequest]:
-    program = hashlib.sha256(requests.program().encode()).hexdigest()
+    program = hashlib.sha256(protocol.program().encode()).hexdigest()
     request: AnyRequest = CheckRequest(folder=folder, exercise=exercise, code="code", program=program)
     sent = list[AnyRequest]()
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
@@ -157,7 +157,7 @@ def _rehearsal(port: int, folder: str, exercise: str, answer: Any) -> list[AnyRe
         if not isinstance(reply, CallRequest):
             break
         setattr(sys.modules["__main__"], exercise, answer)
-        text = respond(requests.program(), (reply.text or b"").decode(), vars(sys.modules["__main__"]))
+        text = respond(protocol.program(), (reply.text or b"").decode(), vars(sys.modules["__main__"]))
         request = CallReply(folder=folder, conversation=reply.conversation, text=text.encode())
     connection.close()
     if not isinstance(reply, CheckResult):

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from nbjudge.authoring.kernel_code import as_kernel_code
+from nbjudge.authoring.cases import as_kernel_code
 from nbjudge.probe import respond
 from nbjudge.probe.recording import NoRecording
 from nbjudge.torch.memory import memory_of, multiplications_of

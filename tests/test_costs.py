@@ -24,7 +24,7 @@ from nbjudge import api
 from nbjudge.course.assignment_forms import solved
 from nbjudge.course.course import find_course
 from nbjudge.judge import drawn_group
-from nbjudge.kernel import requests
+from nbjudge.kernel import protocol
 from nbjudge.probe.respond import respond
 from nbjudge.tutor.material import TutoredAssignment, material_of
 from nbjudge.tutor.messages import CallReply, CallRequest, CheckRequest, decode_request, encode
@@ -137,8 +137,8 @@ def test_grading_the_solution_of_the_example_course(tmp_path, monkeypatch):
         return answers_of(function, calls)
 
     # Whatever else this process has tested: the example course does not teach with torch.
-    parts = [part for part in requests.PARTS if not part.startswith("nbjudge.torch")]
-    monkeypatch.setattr(requests, "PARTS", parts)
+    parts = [part for part in protocol.PARTS if not part.startswith("nbjudge.torch")]
+    monkeypatch.setattr(protocol, "PARTS", parts)
     monkeypatch.setattr(api, "run_job", observed)
     monkeypatch.setattr(drawn_group, "answers_of", counted)
     drawn_group.draw_group.cache_clear()

@@ -17,9 +17,9 @@ from attention_lab.maintain.demo.names import DIFFICULT, invented_names
 from attention_lab.maintain.demo.outcome import Judged
 from attention_lab.maintain.demo.transplant import ChecksFile
 from nbjudge.course.course import open_course
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import read_reply
+from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 pytestmark = pytest.mark.integration

@@ -9,7 +9,7 @@ import torch.nn as nn
 
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import read_reply
+from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[1])

@@ -19,7 +19,7 @@ import torch
 from attention_lab.authoring import Case, MadeInKernel
 from attention_lab.authoring.draw import Draw
 from nbjudge.course.course import open_course
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 from nbjudge.judge.drawn_group import group_seed
 
 COURSE = open_course(Path(__file__).parents[1])

@@ -24,7 +24,7 @@ from attention_lab.maintain.site.pages import page_of
 from attention_lab.start.lessons import copy_given_files
 from attention_lab.tutor.panel import is_notebook
 from nbjudge.course.course import Course
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = list(Course(ROOT).assignments.values())

@@ -19,7 +19,7 @@ from nbjudge.course.course import open_course
 from nbjudge.judge import judge as judging
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import Reply, answers_of, read_reply
+from nbjudge.kernel.protocol import Reply, answers_of, read_reply
 from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[1])

@@ -9,7 +9,7 @@ import pytest
 from lesson_lengths import RANGE, code_words, minutes, sittings, words
 from test_lesson_prose import DETAILS, EXERCISE_HEADING, every_lesson
 
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 
 pytestmark = pytest.mark.lesson
 PROMISE = re.compile(r"\bAt\s+the\s+end\s+you\s+can\b")

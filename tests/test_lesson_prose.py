@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nbjudge.course.course import open_course
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 
 COURSE = open_course(Path(__file__).parents[1])
 NOTEBOOKS = list(COURSE.assignments.values())

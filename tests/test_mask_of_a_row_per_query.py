@@ -8,7 +8,7 @@ import pytest
 from nbjudge.course.course import open_course
 from nbjudge.judge.drawn_group import draw_group
 from nbjudge.judge.group_result import compare_group
-from nbjudge.kernel.replies import answers_of
+from nbjudge.kernel.protocol import answers_of
 
 COURSE = open_course(Path(__file__).parents[1])
 MASKED = [

@@ -12,7 +12,7 @@ from vacuous import vacuous
 from nbjudge.course.course import open_course
 from nbjudge.judge import judge as judging
 from nbjudge.judge.drawn_group import draw_group
-from nbjudge.kernel.replies import Reply, read_reply
+from nbjudge.kernel.protocol import Reply, read_reply
 from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[1])

@@ -14,7 +14,7 @@ from lesson_cells import (
     release_of,
 )
 
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 
 pytestmark = pytest.mark.lesson
 

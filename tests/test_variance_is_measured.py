@@ -13,7 +13,7 @@ import torch
 
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import read_reply
+from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 LESSON = open_course(Path(__file__).parents[1]).assignments["scaling"]

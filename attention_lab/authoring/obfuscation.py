@@ -14,7 +14,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from nbjudge.authoring.draw import Draw
+from nbjudge.authoring.cases import Draw
 from nbjudge.parsing import parsed, parsed_expression
 from nbjudge.values.packing import MadeInKernel
 

@@ -18,7 +18,7 @@ from nbjudge.course.assignment_forms import released, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
 from nbjudge.course.gradebook import gradebook_url, sqlite_file
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 from nbjudge.submission.files import CACHE_FOLDERS
 
 

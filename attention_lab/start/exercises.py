@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nbjudge.course.notebooks import PlainCell
+    from nbjudge.course.loading import PlainCell
 
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 
@@ -51,7 +51,7 @@ def read_lessons(folder: Path) -> list[SavedLesson]:
 
 
 def _read(path: Path) -> SavedLesson:
-    from nbjudge.course.notebooks import read_plain_cells  # it needs no nbformat, which takes seconds to load
+    from nbjudge.course.loading import read_plain_cells  # it needs no nbformat, which takes seconds to load
 
     try:
         lesson = SavedLesson(path, tuple(read_plain_cells(path)))

@@ -14,7 +14,7 @@ from typing import Any
 from attention_lab.maintain.demo.material import answer_cells, checks_texts
 from attention_lab.maintain.demo.transplant import ChecksFile
 from nbjudge.course.course import Assignment, Course, find_course
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = Path(__file__).with_name("answers.jsonl")

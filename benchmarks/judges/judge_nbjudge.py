@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 import nbjudge
 from answers import ROOT, SOLUTION_MARK, course
 from judging import Opinion
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 from workers import temporary_folder
 
 

@@ -14,8 +14,7 @@ from answers import course
 from judging import Opinion
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment
-from nbjudge.course.loading import in_folder, without_windows
-from nbjudge.course.notebooks import as_python, read_notebook
+from nbjudge.course.loading import as_python, in_folder, read_notebook, without_windows
 from workers import WorkerError, run_in_child
 
 

@@ -23,7 +23,7 @@ from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import draw_group, draw_groups
 from nbjudge.judge.group_result import compare_group
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import CallAnswer, Reply, answers_of, read_reply
+from nbjudge.kernel.protocol import CallAnswer, Reply, answers_of, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch
 

@@ -16,7 +16,7 @@ from playwright.sync_api import expect
 
 from attention_lab.tutor.answering import respond
 from nbjudge.course.course import open_course
-from nbjudge.kernel import requests
+from nbjudge.kernel import protocol
 from nbjudge.tutor.messages import CallRequest, CheckResult
 
 pytestmark = [
@@ -67,7 +67,7 @@ def check(hub, learner, exercise, answer, code):
     while isinstance(reply, CallRequest):
         with _answers:
             setattr(sys.modules["__main__"], exercise, answer)
-            result = respond(requests.program(), reply.text.decode(), vars(sys.modules["__main__"]))
+            result = respond(protocol.program(), reply.text.decode(), vars(sys.modules["__main__"]))
         answered = {"conversation": reply.conversation, "text": result, "folder": DOT}
         _, reply = hub.ask(learner, "answer", answered)
     return reply

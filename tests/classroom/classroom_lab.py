@@ -22,7 +22,7 @@ from nbjudge.classroom.service import application
 from nbjudge.classroom.signatures import Keys, authorization
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.course import open_course
-from nbjudge.kernel import requests
+from nbjudge.kernel import protocol
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.material import Material, TutoredAssignment
 from nbjudge.tutor.messages import CallRequest, Notice, Reply, decode_reply
@@ -76,7 +76,7 @@ class Classroom:
         while isinstance(reply, CallRequest):
             with _answers:
                 setattr(sys.modules["__main__"], exercise, answer)
-                answered = respond(requests.program(), reply.text.decode(), vars(sys.modules["__main__"]))
+                answered = respond(protocol.program(), reply.text.decode(), vars(sys.modules["__main__"]))
             _, reply = self.post(
                 name, "answer", {"conversation": reply.conversation, "text": answered, "folder": folder}
             )

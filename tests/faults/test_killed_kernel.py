@@ -14,7 +14,7 @@ from tiny_course import FOLDER, FULL, JUDGED, answered
 from nbjudge.course.assignment_forms import graded
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, open_course
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 from nbjudge.grading.grade import grade
 from nbjudge.kernel.client import KernelClient
 from nbjudge.kernel.process import KernelEnvironment

@@ -1,7 +1,7 @@
 """The course's steps by a word each, and a watch for all of them."""
 
 from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS, FUSED_ATTENTION, SOFTMAX
-from nbjudge.authoring.steps import merge_watches
+from nbjudge.authoring.exercise import merge_watches
 
 STEPS = {
     "softmax": SOFTMAX,

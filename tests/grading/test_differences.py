@@ -32,7 +32,7 @@ from attention_lab.authoring import Exercise, case
 from nbjudge.judge.compare import is_right
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import Answer, Reply, read_reply
+from nbjudge.kernel.protocol import Answer, Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import Draw
 

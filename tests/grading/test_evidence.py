@@ -8,7 +8,7 @@ from wrong_attention import finding, put, spoilt, unequal
 
 from attention_lab.authoring import Exercise, build, case, made_by
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import Answer, Reply, read_reply
+from nbjudge.kernel.protocol import Answer, Reply, read_reply
 from nbjudge.probe import respond
 
 continued = Exercise("continued", results=("tokens",))

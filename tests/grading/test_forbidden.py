@@ -14,7 +14,7 @@ from torch.nn.attention.flex_attention import flex_attention
 
 from attention_lab.authoring import Case
 from nbjudge.judge.forbidden_calls import forbidden_step
-from nbjudge.kernel.replies import calls_for, read_reply
+from nbjudge.kernel.protocol import calls_for, read_reply
 from nbjudge.probe import respond
 
 pytestmark = [

@@ -17,7 +17,7 @@ from attention_lab.authoring import FUSED_ATTENTION, SOFTMAX, Case
 from nbjudge.judge.forbidden_calls import forbidden_step, unseen_work
 from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.kernel.replies import Answer, calls_for
+from nbjudge.kernel.protocol import Answer, calls_for
 from nbjudge.settings import Limits
 
 pytestmark = pytest.mark.integration

@@ -13,7 +13,7 @@ from attention_lab.authoring import Exercise, build, case, made_by
 from nbjudge.course.course import Course, open_course
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import read_reply
+from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[2])

@@ -16,11 +16,11 @@ from nbjudge.cell_metadata import Origin, is_written_by_student, mark_origin
 from nbjudge.course.assignment_forms import graded
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 from nbjudge.grading.grade import grade
 from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.kernel.replies import Answer, calls_for
+from nbjudge.kernel.protocol import Answer, calls_for
 from nbjudge.settings import Limits
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read_submission import SubmittedCell

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, SOFTMAX, Case, Exercise, case
 from nbjudge.course.course import open_course
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import calls_for, read_reply
+from nbjudge.kernel.protocol import calls_for, read_reply
 from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[2])

@@ -11,8 +11,8 @@ from nbgrader_command import run as nbgrader
 from tiny_course import FOLDER, answered, hand_in, make_course
 from traitlets.config import Config
 
-from nbjudge.nbgrader_hooks import preconditions as settings
-from nbjudge.nbgrader_hooks.preconditions import JudgingSettings, protected_paths
+from nbjudge.nbgrader_hooks import preprocessors as settings
+from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, protected_paths
 
 SHOWN = Path(sysconfig.get_path("purelib"))  # nothing is written there
 
@@ -43,7 +43,7 @@ def refusal_of(root: Path, config: Config | None = None) -> str:
     """What is said instead of grading; nothing where there is no reason not to."""
     config = config or config_of(root)
     try:
-        JudgingSettings(config=config).refuse_readable_paths(CourseDirectory(config=config))
+        RunAndJudge(config=config).refuse_readable_paths(CourseDirectory(config=config))
     except SystemExit as stop:
         return str(stop)
     return ""
@@ -91,7 +91,7 @@ def test_each_of_them_stops_the_grading_in_one_sentence(root, section, name, val
     message = refusal_of(root, config)
     assert message.startswith(f"Nothing was graded. {what} (")
     assert "which student code can read in the sandbox: move it to a folder outside of it." in message
-    config.RunAndJudge.sandbox = config.JudgingSettings.sandbox = False
+    config.RunAndJudge.sandbox = False
     assert refusal_of(root, config) == ""
 
 

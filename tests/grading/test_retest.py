@@ -13,7 +13,7 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import open_course
 from nbjudge.judge.changed_values import changed_values
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import read_reply
+from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 COURSE = open_course(Path(__file__).parents[2])

@@ -19,9 +19,9 @@ import torch
 
 import nbjudge.torch  # noqa: F401 - makes tensors known
 from attention_lab.authoring import LayerDraw
-from nbjudge.authoring.tolerance import Tolerance
+from nbjudge.authoring.exercise import Tolerance
 from nbjudge.judge.compare import same_value
-from nbjudge.kernel import requests
+from nbjudge.kernel import protocol
 from nbjudge.torch import Draw
 from nbjudge.values import packing
 from nbjudge.values.kinds import KINDS, kind_of
@@ -172,7 +172,7 @@ def test_a_copy_is_ones_own_and_a_change_is_seen(value):
 def test_the_parts_of_the_program_share_no_name():
     """They are sent as one, where a later definition would replace an earlier one."""
     owners: dict[str, str] = {}
-    for part in requests.PARTS:
+    for part in protocol.PARTS:
         for node in ast.parse(inspect.getsource(importlib.import_module(part))).body:
             targets = node.targets if isinstance(node, ast.Assign) else []
             names = [target.id for target in targets if isinstance(target, ast.Name)]
@@ -184,7 +184,7 @@ def test_the_parts_of_the_program_share_no_name():
 
 
 def test_every_kind_is_sent_along():
-    assert {type(kind).__module__ for kind in KINDS} <= set(requests.PARTS)
+    assert {type(kind).__module__ for kind in KINDS} <= set(protocol.PARTS)
 
 
 def test_the_same_numbers_travel_once_and_each_array_that_arrives_has_its_own():

@@ -6,7 +6,7 @@ import torch
 
 from attention_lab.authoring import Exercise, case
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import read_reply
+from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 
 

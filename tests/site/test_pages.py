@@ -9,7 +9,7 @@ import pytest
 from attention_lab.maintain.site.alt_texts import alt_texts_of
 from attention_lab.maintain.site.static_sliders import places_of
 from nbjudge.course.course import open_course
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSONS = open_course(ROOT).assignments.values()

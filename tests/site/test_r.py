@@ -14,7 +14,7 @@ from attention_lab.errors import CourseError
 from attention_lab.maintain.site.needed_cells import needed_cells
 from attention_lab.maintain.site.r_cells import r_cells
 from nbjudge.course.course import open_course
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 
 HERE = Path(__file__).parent
 COURSE = open_course(HERE.parents[1])

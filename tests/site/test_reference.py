@@ -16,7 +16,7 @@ from attention_lab import cli
 from nbjudge import authoring
 from nbjudge import cli as nbjudge_cli
 from nbjudge.course.course import open_course
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 from nbjudge.nbgrader_hooks import RunAndJudge
 
 pytestmark = pytest.mark.integration

@@ -9,7 +9,7 @@ from nbjudge.course.course import open_course
 from nbjudge.course.loading import importing_from
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import read_reply
+from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import TutoredAssignment, material_of

@@ -10,7 +10,7 @@ from attention_lab.measurements import AttentionExercise
 from nbjudge.course.course import find_course
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge_groups
-from nbjudge.kernel.replies import read_reply
+from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import TutoredAssignment
@@ -98,7 +98,7 @@ def test_the_same_lesson_makes_the_same_recording(lesson, data):
     assert record(TutoredAssignment(lesson.assignment)) == data
 
 
-FORM = {"nbjudge.authoring.tolerance.Tolerance": {"float32": [0.1, 0.1]}}
+FORM = {"nbjudge.authoring.exercise.Tolerance": {"float32": [0.1, 0.1]}}
 SPOILT_CONTENT = {
     "a class that is no form": {"os.mkdir": {"path": "made"}},
     "a field that the class does not have": {next(iter(FORM)): {"float16": [0.1, 0.1]}},

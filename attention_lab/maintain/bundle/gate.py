@@ -27,7 +27,7 @@ from attention_lab.maintain.bundle.private import Regions, private_in, private_l
 from nbjudge.course.assignment_forms import released
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 from nbjudge.tutor.recordings import SETTINGS, SUFFIX, texts_in
 
 PLAIN = {"README.md", "LICENSE", "LICENSE-CONTENT", "environment.yml"}

@@ -17,7 +17,7 @@ from traitlets.config import Config
 from attention_lab.maintain.bundle.contents import package_files
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 
 # Shorter ones, such as `return x`, are everywhere and tell nothing.
 SHORTEST = 10  # letters and digits

@@ -15,7 +15,7 @@ from attention_lab.maintain.demo.hand_ins import HandIn
 from nbjudge.course.configuration import CONFIG_FILE
 from nbjudge.course.course import Assignment, Course
 from nbjudge.course.folders import CourseFolders
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 from nbjudge.submission.files import CACHE_FOLDERS
 
 FOLDER = "demo"

@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from attention_lab.maintain.demo.transplant import ChecksFile
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import Assignment
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 
 # Without a name it is a module that is imported as one, which is what case groups do.
 SIBLING_IMPORT = re.compile(r"^from \.(\w*) import (?:\([^)]*\)|.*)$", re.MULTILINE)

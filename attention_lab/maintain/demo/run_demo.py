@@ -17,7 +17,7 @@ from attention_lab.maintain.demo.outcome import outcome_of
 from attention_lab.maintain.demo.table import print_report
 from nbjudge.batch.workers import default_worker_count
 from nbjudge.course.course import Assignment
-from nbjudge.nbgrader_hooks.preconditions import NO_SANDBOX
+from nbjudge.nbgrader_hooks.preprocessors import NO_SANDBOX
 from nbjudge.sandbox.bubblewrap import refusal
 
 SEED = 42  # the same class every time

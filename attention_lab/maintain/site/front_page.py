@@ -9,7 +9,7 @@ from string import Template
 
 from attention_lab.maintain.hosts import paragraph, repository
 from nbjudge.course.course import Assignment
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 
 TEMPLATE = Path(__file__).with_name("front_page.md")
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z*])")

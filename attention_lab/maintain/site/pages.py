@@ -21,7 +21,7 @@ from attention_lab.maintain.site.alt_texts import ALT_TEXTS, alt_texts_of
 from attention_lab.maintain.site.r_cells import r_cells, tabs_of
 from attention_lab.maintain.site.static_sliders import html_of, run_cell, static_sliders
 from nbjudge.course.course import Assignment
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # The course's sliders are called so; another widget, such as a button, has no picture to show.

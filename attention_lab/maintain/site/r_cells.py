@@ -13,7 +13,7 @@ from nbformat.v4 import new_markdown_cell
 
 from attention_lab.errors import CourseError
 from nbjudge.course.course import Assignment
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 
 CELL = re.compile(r"^# cell: (\S+)\n", re.MULTILINE)
 # The Python tab is empty as yet: `language_tabs` puts the cell above into it.

@@ -34,16 +34,24 @@ In nbgrader_config.py, where nbgrader provides `get_config`:
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from nbjudge.configure import configure
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from nbjudge.api import grade_notebook
     from nbjudge.authoring import Exercise, Step, case
+    from nbjudge.course.configuration import configure
     from nbjudge.grading.in_kernel import Points
+
+
+# The modules of the public names.
+PUBLIC = {
+    "configure": "nbjudge.course.configuration",
+    "grade_notebook": "nbjudge.api",
+    **dict.fromkeys(("Exercise", "Step", "case"), "nbjudge.authoring"),
+}
 
 
 def check(name: str, seed: int | None = None) -> Points:
@@ -59,15 +67,9 @@ def check(name: str, seed: int | None = None) -> Points:
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import nbjudge` stays fast."""
-    if name == "grade_notebook":
-        from nbjudge.api import grade_notebook
-
-        return grade_notebook
-    if name in ("Exercise", "Step", "case"):
-        from nbjudge import authoring
-
-        return getattr(authoring, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals().setdefault(name, getattr(import_module(PUBLIC[name]), name))
 
 
 __all__ = ["Exercise", "Step", "case", "check", "configure", "grade_notebook"]

@@ -4,7 +4,7 @@ import pytest
 
 from nbjudge.classroom import transcripts
 from nbjudge.classroom.transcripts import Transcripts
-from nbjudge.kernel.replies import Answer, Reply
+from nbjudge.kernel.protocol import Answer, Reply
 from nbjudge.tutor.conversation import KernelRequest, LostReply
 
 ABOUT = ("01_dot_product", "softmax")

@@ -10,8 +10,8 @@ from nbjudge.authoring import case
 from nbjudge.judge.batched_calls import call_groups
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel import requests
-from nbjudge.kernel.replies import Answer, Reply
+from nbjudge.kernel import protocol
+from nbjudge.kernel.protocol import Answer, Reply
 
 SIZES = {"one": 1, "two": 2, "three": 3, "four": 4}
 exercise = Exercise("double", results=("output",))
@@ -115,7 +115,7 @@ def test_every_group_has_the_time_of_a_group():
 
 def test_the_program_that_runs_in_a_kernel_compiles_and_imports_nothing_of_the_grader():
     """It is put together from the sources of several modules, whose imports may go over several lines."""
-    program = requests.program()
+    program = protocol.program()
     compile(program, "<program>", "exec")
     assert "from nbjudge" not in program and "import nbjudge" not in program
 
@@ -128,17 +128,17 @@ def test_imports_between_its_parts_are_left_out(own, monkeypatch, tmp_path):
     part = tmp_path / "part_of_a_course.py"
     part.write_text(f"import json\n{own}\nfrom json import (\n    dumps,\n)\n")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(requests, "PARTS", [part.stem])
-    assert "nbjudge" not in requests.program() and "dumps" in requests.program()
+    monkeypatch.setattr(protocol, "PARTS", [part.stem])
+    assert "nbjudge" not in protocol.program() and "dumps" in protocol.program()
 
 
 def test_a_kernel_keeps_the_probe_and_runs_it_only_unchanged(monkeypatch):
     """Later requests leave the probe out, and student code can reach what is kept."""
     monkeypatch.setattr(sys, "nbjudge_probe", "something else", raising=False)
-    without = requests.expression("answer", [{}], {}, with_probe=False)
-    assert repr(eval(without)) == requests.NO_PROBE
-    reply = eval(requests.expression("answer", [{}], {}))
-    assert requests.read_printed(repr(reply)) == [{"missing": True}]
-    assert eval(without) == reply and len(without) < len(requests.expression("answer", [{}], {})) / 20
+    without = protocol.expression("answer", [{}], {}, with_probe=False)
+    assert repr(eval(without)) == protocol.NO_PROBE
+    reply = eval(protocol.expression("answer", [{}], {}))
+    assert protocol.read_printed(repr(reply)) == [{"missing": True}]
+    assert eval(without) == reply and len(without) < len(protocol.expression("answer", [{}], {})) / 20
     sys.nbjudge_probe += b" "
-    assert repr(eval(without)) == requests.NO_PROBE
+    assert repr(eval(without)) == protocol.NO_PROBE

@@ -11,8 +11,7 @@ import torch
 import torch.nn as nn
 
 from nbjudge.authoring import case
-from nbjudge.kernel.replies import calls_for
-from nbjudge.kernel.requests import expression
+from nbjudge.kernel.protocol import calls_for, expression
 from nbjudge.torch import build
 from nbjudge.values.packing import unpack
 

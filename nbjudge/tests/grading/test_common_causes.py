@@ -10,7 +10,7 @@ from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import messages
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import Answer, read_reply
+from nbjudge.kernel.protocol import Answer, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import Draw
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nbjudge.authoring import Tolerance
 from nbjudge.judge.compare import same_answer, same_gradients, same_value
-from nbjudge.kernel.replies import Answer
+from nbjudge.kernel.protocol import Answer
 from nbjudge.values.packing import Unreadable
 
 # However slow the machine, and without a database beside the tests.

@@ -13,7 +13,7 @@ from nbjudge.authoring import Exercise, Step, build, case
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.kernel.replies import read_reply
+from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.settings import Limits
 from nbjudge.values.packing import pack, unpack

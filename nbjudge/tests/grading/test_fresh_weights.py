@@ -7,7 +7,7 @@ from torch_exercise import Exercise
 
 from nbjudge.authoring import case
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import read_reply
+from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import build
 

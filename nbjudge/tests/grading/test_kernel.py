@@ -15,7 +15,7 @@ import torch
 from nbjudge.authoring import case
 from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.kernel.replies import Reply, calls_for
+from nbjudge.kernel.protocol import Reply, calls_for
 from nbjudge.settings import Limits
 
 pytestmark = pytest.mark.integration

@@ -5,10 +5,10 @@ from __future__ import annotations
 import nbformat
 import pytest
 
-from nbjudge.kernel import requests
+from nbjudge.kernel import protocol
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.kernel.replies import read_reply
+from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.settings import Limits
 
@@ -95,7 +95,7 @@ def test_what_escapes_a_call_is_a_short_error_without_context():
             raise Large("x" * 1_000_000)
 
     with pytest.raises(RuntimeError, match=respond.NOT_ANSWERED) as caught:
-        respond.respond(requests.request("answer", CALLS, {}), Hostile())
+        respond.respond(protocol.request("answer", CALLS, {}), Hostile())
     assert caught.value.__suppress_context__ and len(str(caught.value)) < 100
 
 

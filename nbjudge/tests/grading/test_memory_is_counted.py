@@ -7,7 +7,7 @@ from torch_exercise import Exercise
 
 from nbjudge.authoring import case
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import calls_for, read_reply
+from nbjudge.kernel.protocol import calls_for, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch.memory import memory_of, multiplications_of, without_gradients
 from nbjudge.values import packing

@@ -10,7 +10,7 @@ import torch
 from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.judge import judge_exercise
-from nbjudge.kernel.replies import read_reply
+from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import Draw, build
 

@@ -14,7 +14,7 @@ import pytest
 
 from nbjudge.errors import CourseError
 from nbjudge.sandbox import bubblewrap
-from nbjudge.sandbox.exposed_paths import SYSTEM, exposed_paths, readable
+from nbjudge.sandbox.bubblewrap import SYSTEM, exposed_paths, readable
 
 pytestmark = pytest.mark.integration
 

@@ -1,6 +1,6 @@
 """Texts of questions are kept for the very calls that they put, and not without end."""
 
-from nbjudge.kernel.requests import request
+from nbjudge.kernel.protocol import request
 from nbjudge.tutor import conversation
 from nbjudge.tutor.conversation import PackedRequests
 

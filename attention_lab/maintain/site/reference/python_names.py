@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Iterable, Sequence
 
 from nbjudge.course.course import Assignment
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 
 COURSE = "attention_lab"
 AUTHORING = "nbjudge.authoring"

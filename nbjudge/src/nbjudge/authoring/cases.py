@@ -1,13 +1,105 @@
-"""One call that the judge asks for: its arguments, how its object is made, and code that makes the call."""
+"""Inputs drawn from a seed, cases that call an answer with them, and code of the checks for the kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial, wraps
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from nbjudge.authoring.kernel_code import as_kernel_code
+from nbjudge.errors import CourseError
+from nbjudge.parsing import source_of
+from nbjudge.values.kinds import KINDS
 from nbjudge.values.packing import MadeInKernel
+
+
+class Draw:
+    """A source of sizes, numbers and arrays that repeats itself for the same seed.
+
+    Its arrays are NumPy's; `nbjudge.torch.Draw` draws tensors. A course that wants other sizes, or
+    draws things of its own, makes a subclass and hands it to its exercises: ``Exercise(..., draw=MyDraw)``.
+    """
+
+    # Sizes that few notebooks use, so that a number copied from one never fits a hidden case by accident.
+    fresh_sizes: Sequence[int] = (7, 9, 11, 13, 14, 17, 18, 19)
+    fresh_even_sizes: Sequence[int] = (14, 18, 22, 26, 28, 34, 36, 38)
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._seed = seed
+        self._numpy: Any = None
+
+    @classmethod
+    def for_recordings(cls) -> type[Draw]:
+        """Return the class that draws the inputs of a recording.
+
+        Each student downloads the recordings: a course may return a subclass that draws smaller arrays.
+        """
+        return cls
+
+    def sizes(self, count: int) -> tuple[int, ...]:
+        """`count` sizes (at most 8), all different from each other."""
+        return tuple(self.shuffled(self.fresh_sizes)[:count])
+
+    def even_sizes(self, count: int) -> tuple[int, ...]:
+        """As `sizes`, but even; at most 8."""
+        return tuple(self.shuffled(self.fresh_even_sizes)[:count])
+
+    def integer(self, low: int, high: int) -> int:
+        """A whole number from `low` to `high`, both included."""
+        return self._random.randint(low, high)
+
+    def shuffled(self, things: Iterable[Any]) -> list[Any]:
+        """The same things in another order."""
+        listed = list(things)
+        return self._random.sample(listed, len(listed))
+
+    def integers(self, low: int, high: int, *shape: int) -> Any:
+        """An int64 array of whole numbers from `low` to `high`, both included."""
+        return self.generator.integers(low, high, shape, endpoint=True)
+
+    def normal(self, *shape: int, dtype: Any = "float64") -> Any:
+        """Standard-normal numbers: an array of this shape and dtype."""
+        return self.generator.standard_normal(shape).astype(dtype)
+
+    def uniform(self, *shape: int, dtype: Any = "float64") -> Any:
+        """Numbers between 0 and 1: an array of this shape and dtype."""
+        return self.generator.random(shape).astype(dtype)
+
+    def permutation(self, length: int) -> Any:
+        """A reordering of `length` positions that moves every one of them."""
+        import numpy
+
+        shift = self.integer(1, length - 1) if length > 1 else 0
+        cycle = numpy.array(self.shuffled(range(length)), dtype="int64")
+        order = numpy.empty_like(cycle)
+        order[cycle] = numpy.roll(cycle, shift)
+        return order
+
+    @property
+    def generator(self) -> Any:
+        """NumPy's generator (torch's in `nbjudge.torch.Draw`), for whatever else is drawn."""
+        if self._numpy is None:
+            import numpy
+
+            self._numpy = numpy.random.default_rng(self._seed)
+        return self._numpy
+
+
+def in_any_order(make: Callable[[Any], Iterable[Any]]) -> Callable[[Any], list[Any]]:
+    """Have the cases of a group asked in an order that differs with every submission.
+
+    For yes-or-no answers: counting how often each was requested does not reveal the next one.
+    """
+
+    @wraps(make)
+    def shuffled(draw: Any) -> list[Any]:
+        return list(draw.shuffled(make(draw)))
+
+    return shuffled
 
 
 @dataclass(frozen=True)
@@ -83,3 +175,79 @@ def case(
     between = None if through is None else as_kernel_code(through)
     measured = None if measure is None else as_kernel_code(measure)
     return Case(args, kwargs, gradients, refused, build, between, tuple(or_naming), measured)
+
+
+PLAIN = (bool, int, float, str, tuple, list, dict, type(None))
+
+
+def made_by(function: Callable[..., Any], **given: Any) -> MadeInKernel:
+    """An argument that the kernel makes: ``made_by(small_model, width=8)`` is there what it returns.
+
+    For callables and objects, which do not travel. The function is written like any other: it may use the
+    libraries that are imported beside it, and functions, classes and plain constants of its own file.
+    Its arguments travel as values do. Its docstrings and comments stay behind.
+
+    Raises CourseError where it uses what cannot come along.
+    """
+    code, needed = _program(function)
+    return MadeInKernel(f"{code}\nmade = {function.__name__}(**given)", needed | {"given": given})
+
+
+def as_kernel_code(function: Callable[..., Any] | MadeInKernel) -> MadeInKernel:
+    """Return a function of the checks as code that a kernel calls in place of the answer, see `case`.
+
+    Raises CourseError where it uses what cannot come along.
+    """
+    if isinstance(function, MadeInKernel):  # written as a program
+        return function
+    inner, given = (function.func, function.keywords) if isinstance(function, partial) else (function, {})
+    code, needed = _program(inner)
+    through = f"{code}\ndef made(answer):\n    return {inner.__name__}(answer, **given)"
+    return MadeInKernel(through, needed | {"given": given})
+
+
+def _program(function: Callable[..., Any]) -> tuple[str, dict[str, Any]]:
+    """The source of a function and of all it needs, and the constants that this uses."""
+    parts: dict[str, str] = {}
+    constants: dict[str, Any] = {}
+    _gather(function, parts, constants)
+    return "\n".join(parts.values()), constants
+
+
+def _gather(thing: Any, parts: dict[str, str], constants: dict[str, Any]) -> None:
+    """Put the source of a function or class into `parts`, behind that of what it uses of its own checks."""
+    name = thing.__name__
+    if name in parts:
+        return
+    parts[name] = ""  # it may call itself
+    source = source_of(thing)
+    module_names = vars(sys.modules[thing.__module__])
+    for used in sorted(_names(compile(source, "<checks>", "exec")) & module_names.keys()):
+        value = module_names[used]
+        if isinstance(value, ModuleType):
+            if all(kind.names.get(used) != value.__name__ for kind in KINDS):
+                parts[f"import {used}"] = f"import {value.__name__} as {used}"
+        elif isinstance(value, (type, FunctionType)):
+            if _package(value) == _package(thing):
+                _gather(value, parts, constants)
+            else:
+                parts[f"import {used}"] = f"from {value.__module__} import {value.__name__} as {used}"
+        elif isinstance(value, PLAIN):
+            constants[used] = value
+        else:
+            raise CourseError(
+                f"{name}, which is to run in a kernel, uses {used}, a {type(value).__name__} that cannot "
+                "come along: hand it over as an argument."
+            )
+    del parts[name]  # behind what it needs
+    parts[name] = source
+
+
+def _package(thing: Any) -> str:
+    return str(thing.__module__).partition(".")[0]
+
+
+def _names(code: CodeType) -> set[str]:
+    """All names that a piece of code looks up, also inside of its own functions and classes."""
+    inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*map(_names, inside))

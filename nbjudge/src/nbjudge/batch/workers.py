@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import psutil
 from traitlets.config.loader import LazyConfigValue
 
-from nbjudge.course.notebooks import imported_modules
+from nbjudge.course.loading import imported_modules
 from nbjudge.errors import CourseError, WorkerDiedError
 from nbjudge.sandbox.fork_server_client import ForkServer
 

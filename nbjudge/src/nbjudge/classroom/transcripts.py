@@ -12,7 +12,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from nbjudge.kernel.replies import CallAnswer
+from nbjudge.kernel.protocol import CallAnswer
 from nbjudge.tutor.conversation import Conversation, KernelReply, KernelRequest, LostReply
 
 MOST_POSITIONS = 2_000  # positions in conversations that are kept

@@ -13,8 +13,7 @@ from typing import Any
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.configuration import read_config, suggestion
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
-from nbjudge.course.loading import in_folder, load_checks, put_in_order
-from nbjudge.course.notebooks import imported_modules, read_plain_cells
+from nbjudge.course.loading import imported_modules, in_folder, load_checks, put_in_order, read_plain_cells
 from nbjudge.course.reference import Notebook
 from nbjudge.errors import CourseError
 from nbjudge.settings import GradingSettings, Limits

@@ -18,8 +18,14 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from nbjudge.course.loading import in_folder, without_windows
-from nbjudge.course.notebooks import PlainCell, as_python, kernel_names, read_plain_cells
+from nbjudge.course.loading import (
+    PlainCell,
+    as_python,
+    in_folder,
+    kernel_names,
+    read_plain_cells,
+    without_windows,
+)
 from nbjudge.errors import CourseError
 from nbjudge.parsing import compiled, parsed
 

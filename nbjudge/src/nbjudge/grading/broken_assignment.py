@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import Origin, is_written_by_student, nbgrader_metadata, origin_of
 from nbjudge.course.course import Assignment
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 from nbjudge.errors import BrokenAssignmentError, SandboxError
 from nbjudge.grading.grade import grade
 from nbjudge.kernel.process import KernelEnvironment

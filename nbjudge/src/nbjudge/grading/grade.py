@@ -16,7 +16,7 @@ from nbjudge.judge.judge import judge_exercise
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.kernel.client import KernelClient, Outcome, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.kernel.replies import Answer, CallAnswer, Reply
+from nbjudge.kernel.protocol import Answer, CallAnswer, Reply
 from nbjudge.kernel.timing import Costs
 from nbjudge.probe.watching import Watch
 from nbjudge.record.graded_cell import Status, write_cell_status, write_verdict

@@ -15,7 +15,7 @@ from typing import Any
 from nbjudge.course.course import find_course
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.judge.verdict import Verdict
-from nbjudge.kernel.replies import Reply, read_reply
+from nbjudge.kernel.protocol import Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch
 from nbjudge.record.graded_cell import as_html, as_text

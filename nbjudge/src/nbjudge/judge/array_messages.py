@@ -10,9 +10,8 @@ import numpy as np
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.values.arrays import DOUBLE, ArrayKind, is_array
 from nbjudge.values.describe import listed, told_apart
-from nbjudge.values.kinds import owned_values
+from nbjudge.values.kinds import DOUBLE, ArrayKind, is_array, owned_values
 
 SHORTEST_AXIS = 3  # a shorter axis is too short to say that only a part of it is wrong
 CLOSE = 1e-2  # of the largest number: a smaller difference is nearly right

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, Protocol
 
-from nbjudge.authoring.exercise import Exercise
-from nbjudge.authoring.steps import merge_watches
-from nbjudge.kernel.replies import Answer, CallAnswer
+from nbjudge.authoring.exercise import Exercise, merge_watches
+from nbjudge.kernel.protocol import Answer, CallAnswer
 from nbjudge.probe.watching import Watch
 
 MOST_LOST_ALONE = 2  # replies; each may take as long as the answers to a group may

@@ -11,8 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from nbjudge.values.arrays import ArrayKind
-from nbjudge.values.kinds import kind_of
+from nbjudge.values.kinds import ArrayKind, kind_of
 
 # What is changed beside floating numbers, most of it first, because the reference may refuse some of it.
 # "repeated word": the first word of a text takes the last one's place; otherwise all words move.

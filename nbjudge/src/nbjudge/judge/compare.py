@@ -7,9 +7,8 @@ import re
 from typing import Any
 
 from nbjudge.authoring.cases import Case
-from nbjudge.authoring.exercise import Exercise
-from nbjudge.authoring.tolerance import Tolerance
-from nbjudge.kernel.replies import Answer
+from nbjudge.authoring.exercise import Exercise, Tolerance
+from nbjudge.kernel.protocol import Answer
 from nbjudge.values.kinds import kind_of
 
 MOST_NUMBERS = 10  # different ones in the message of a required ValueError

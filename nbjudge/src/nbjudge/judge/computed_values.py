@@ -14,10 +14,9 @@ from typing import Any
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Group
-from nbjudge.kernel.replies import Answer
+from nbjudge.kernel.protocol import Answer
 from nbjudge.probe.building import RESULTS, SIDES
-from nbjudge.values.arrays import ArrayKind
-from nbjudge.values.kinds import kind_of
+from nbjudge.values.kinds import ArrayKind, kind_of
 
 LARGEST_GUESS = 20  # whole numbers up to this one can be guessed
 LARGEST_CHANCE = 0.01  # that guesses of small numbers and truth values are all right

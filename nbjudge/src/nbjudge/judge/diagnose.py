@@ -12,10 +12,9 @@ from nbjudge.judge.differences import describe_difference, describe_evidence
 from nbjudge.judge.group_result import GroupResult, run_verifier
 from nbjudge.judge.retest import draws_weights
 from nbjudge.judge.verdict import FORBIDDEN, Finding
-from nbjudge.kernel.replies import Answer
+from nbjudge.kernel.protocol import Answer
 from nbjudge.probe.building import RESULTS, SIDES
-from nbjudge.values.arrays import is_array
-from nbjudge.values.kinds import owned_values
+from nbjudge.values.kinds import is_array, owned_values
 
 MOST_FINDINGS = 3
 MANY_CALLS = 5  # of several groups; fewer equal answers, such as False, may be chance

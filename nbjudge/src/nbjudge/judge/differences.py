@@ -14,11 +14,10 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import messages
 from nbjudge.judge.argument_names import argument_names, own_case, receiver
 from nbjudge.judge.compare import same_gradients, same_value
-from nbjudge.kernel.replies import Answer, answers_of, calls_for
+from nbjudge.kernel.protocol import Answer, answers_of, calls_for
 from nbjudge.probe.building import SIDES
 from nbjudge.values import describe
-from nbjudge.values.arrays import ArrayKind
-from nbjudge.values.kinds import kind_of
+from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import Unreadable
 
 

@@ -13,9 +13,8 @@ from nbjudge.authoring.exercise import Exercise, Group, Mistake
 from nbjudge.errors import CourseError
 from nbjudge.judge.compare import changes_values, raises_as_required
 from nbjudge.judge.computed_values import requires_computation
-from nbjudge.kernel.replies import Answer, answers_of, calls_for
-from nbjudge.values.arrays import ArrayKind
-from nbjudge.values.kinds import kind_of
+from nbjudge.kernel.protocol import Answer, answers_of, calls_for
+from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import why_it_cannot_travel
 
 # A right answer may divide by the smallest normal float32 where a sum is empty: the quotient is still finite.

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 
-from nbjudge.authoring.exercise import Exercise
-from nbjudge.authoring.steps import Step
+from nbjudge.authoring.exercise import Exercise, Step
 from nbjudge.judge.verdict import FORBIDDEN, Finding
-from nbjudge.kernel.replies import Answer
+from nbjudge.kernel.protocol import Answer
 from nbjudge.probe.compiled import FOREIGN_CODE
 from nbjudge.probe.recording import ANOTHER_PROCESS, COMPILED
 

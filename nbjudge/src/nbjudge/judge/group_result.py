@@ -13,7 +13,7 @@ from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.judge.forbidden_calls import find_forbidden_call
 from nbjudge.judge.own_weights import are_too_small, compare_on_own_weights
 from nbjudge.judge.verdict import Finding
-from nbjudge.kernel.replies import Answer
+from nbjudge.kernel.protocol import Answer
 
 
 @dataclass(frozen=True, eq=False)

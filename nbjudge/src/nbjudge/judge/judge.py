@@ -17,7 +17,7 @@ from nbjudge.judge.group_result import GroupResult, compare_group
 from nbjudge.judge.retest import retest
 from nbjudge.judge.scoring import fail_one_group, remark_on_changes, score_groups, withheld_findings
 from nbjudge.judge.verdict import Finding, Verdict
-from nbjudge.kernel.replies import Answer, CallAnswer
+from nbjudge.kernel.protocol import Answer, CallAnswer
 
 
 @dataclass(frozen=True)

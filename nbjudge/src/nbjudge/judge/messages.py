@@ -12,7 +12,7 @@ from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.argument_names import argument_name
 from nbjudge.judge.compare import same_gradient
-from nbjudge.kernel.replies import Answer
+from nbjudge.kernel.protocol import Answer
 from nbjudge.values.describe import kind, listed, short
 from nbjudge.values.kinds import KINDS, kind_of, owned_values
 

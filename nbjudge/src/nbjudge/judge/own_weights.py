@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from nbjudge.authoring.exercise import Exercise
-from nbjudge.authoring.tolerance import Tolerance
+from nbjudge.authoring.exercise import Exercise, Tolerance
 from nbjudge.judge.compare import same_value
 from nbjudge.judge.drawn_group import Call, DrawnGroup
 from nbjudge.judge.verdict import Finding
-from nbjudge.kernel.replies import Answer, answers_of
-from nbjudge.values.arrays import ArrayKind
-from nbjudge.values.kinds import kind_of
+from nbjudge.kernel.protocol import Answer, answers_of
+from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import pack
 
 Weights = dict[str, Any]

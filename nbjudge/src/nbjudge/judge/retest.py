@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nbjudge.authoring.exercise import Exercise
-from nbjudge.authoring.tolerance import Tolerance
+from nbjudge.authoring.exercise import Exercise, Tolerance
 from nbjudge.judge import messages
 from nbjudge.judge.batched_calls import call_groups
 from nbjudge.judge.changed_values import changed_values, each_array, special_numbers, texts_of_one_word
@@ -23,10 +22,9 @@ from nbjudge.judge.compare import changes_values, same_value
 from nbjudge.judge.drawn_group import Call, DrawnGroup
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.verdict import Finding
-from nbjudge.kernel.replies import Answer, CallAnswer, answers_of
+from nbjudge.kernel.protocol import Answer, CallAnswer, answers_of
 from nbjudge.probe.building import BUILDERS
-from nbjudge.values.arrays import ArrayKind, is_array
-from nbjudge.values.kinds import owned_values
+from nbjudge.values.kinds import ArrayKind, is_array, owned_values
 from nbjudge.values.packing import MadeInKernel
 
 LENGTH_AXIS = -2  # the axis of rows: a shorter array has one row less

@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import is_written_by_student
 from nbjudge.errors import SandboxError
-from nbjudge.kernel import requests
+from nbjudge.kernel import protocol
 from nbjudge.kernel.channel import (
     CellReply,
     Channel,
@@ -32,7 +32,7 @@ from nbjudge.kernel.channel import (
     without_surrogates,
 )
 from nbjudge.kernel.process import KernelEnvironment, start_process
-from nbjudge.kernel.replies import Answer, Reply, read_reply
+from nbjudge.kernel.protocol import Answer, Reply, read_reply
 from nbjudge.kernel.timing import Costs, Deadline, TimeBudget, WallClockDeadline, read_cpu_time
 from nbjudge.probe.kernel_state import REMEMBER
 from nbjudge.probe.watching import Watch
@@ -143,7 +143,7 @@ class KernelClient:
         name
             The name of the answer.
         calls
-            The arguments and what else to do, see `nbjudge.kernel.replies.calls_for`.
+            The arguments and what else to do, see `nbjudge.kernel.protocol.calls_for`.
         watch
             The names of the steps to note if they run.
 
@@ -166,14 +166,14 @@ class KernelClient:
 
     def _call(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
         # An error in a request is the grader's, not the student's.
-        request = requests.expression(name, calls, watch, with_probe=not self._has_probe)
+        request = protocol.expression(name, calls, watch, with_probe=not self._has_probe)
         try:
             printed = self._evaluate(request, self._deadline(self.limits.answer))
-            if printed == requests.NO_PROBE:
-                request = requests.expression(name, calls, watch)
+            if printed == protocol.NO_PROBE:
+                request = protocol.expression(name, calls, watch)
                 printed = self._evaluate(request, self._deadline(self.limits.answer))
             self._has_probe = True
-            return read_reply(requests.read_printed(printed), len(calls))
+            return read_reply(protocol.read_printed(printed), len(calls))
         except TimeoutError:
             self._restart()
             return Reply([Answer("timeout")] * len(calls), lost=True)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import psutil
 
-from nbjudge.kernel.replies import Reply
+from nbjudge.kernel.protocol import Reply
 
 MAX_POLL_INTERVAL = 0.25  # seconds between two looks at a deadline
 MIN_POLL_INTERVAL = 0.02

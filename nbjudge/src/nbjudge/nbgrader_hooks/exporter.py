@@ -26,8 +26,13 @@ from nbjudge.nbgrader_hooks.preprocessors import assignment_of, graded_form
 from nbjudge.nbgrader_hooks.storage import exit_on_write_error, refuse_unwritable, take_back_ungraded
 from nbjudge.plain_text import keep_plain, plain_line, shown_name
 from nbjudge.submission.files import Entry, Folder, entries, plain_file_names
-from nbjudge.submission.folder import SubmissionFolder, files_beside, read_handed_in
-from nbjudge.submission.notebook_file import OUT_OF_REACH, OutOfReachError
+from nbjudge.submission.folder import (
+    OUT_OF_REACH,
+    OutOfReachError,
+    SubmissionFolder,
+    files_beside,
+    read_handed_in,
+)
 from nbjudge.submission.read_submission import read_submission
 
 # nbgrader searches for submissions, and logs the names of files, before it makes the exporter.

@@ -18,7 +18,8 @@ from nbgrader.converters.base import NbGraderException
 
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import folders_of, invalid_id_reason
-from nbjudge.nbgrader_hooks.preconditions import refuse_broken_assignment, refuse_not_generated
+from nbjudge.course.gradebook import not_generated_reason
+from nbjudge.errors import CourseError, GradingStoppedError
 from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, course_of
 from nbjudge.nbgrader_hooks.storage import GradedNotebookWriter, refuse_unwritable
 from nbjudge.record.graded_notebook import is_same_content, remove_unfinished
@@ -81,6 +82,26 @@ def prepare_run(converter: Any, config: Any) -> None:
     if judging.sandbox and is_here:  # it starts while the class is read
         current_fork_server(judging.modules_of(wanted[0]), tuple(judging.helpers))
     select_submissions(converter, wanted)
+
+
+def refuse_not_generated(coursedir: Any, config: Any) -> None:
+    """Stop the run if the assignment is not in the gradebook; nbgrader would repeat that for each student."""
+    try:
+        reason = not_generated_reason(folders_of(coursedir), coursedir.assignment_id, config)
+    except CourseError as error:
+        reason = str(error)
+    if reason is not None:
+        raise GradingStoppedError(f"Nothing was graded. {reason}")
+
+
+def refuse_broken_assignment(assignment: Assignment) -> None:
+    """Stop the run before the first student if the author made a mistake in the assignment."""
+    try:
+        problems = assignment.problems
+    except CourseError as error:
+        problems = [str(error)]
+    if problems:
+        raise GradingStoppedError(f"Nothing was graded. {problems[0]}")
 
 
 def copy_no_extra_files(converter: Any) -> None:

@@ -10,30 +10,43 @@ from typing import Any
 import nbformat
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange.default import Exchange
 from nbgrader.preprocessors import CheckCellMetadata, NbGraderPreprocessor
 from traitlets.config import Config
 
 from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin
 from nbjudge.course.assignment_forms import graded
+from nbjudge.course.configuration import check_settings, config_folders, read_config
 from nbjudge.course.course import Assignment, Course, open_course
 from nbjudge.course.folders import folders_of
-from nbjudge.course.notebooks import read_notebook
-from nbjudge.errors import CourseError, GradingImpossibleError, GradingStoppedError
+from nbjudge.course.gradebook import sqlite_file
+from nbjudge.course.loading import read_notebook
+from nbjudge.errors import CourseError, GradingImpossibleError, GradingStoppedError, SettingsError
 from nbjudge.grading.grade import grade_without_running
 from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json, run_job, submission_seed
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.nbgrader_hooks.preconditions import JudgingSettings
 from nbjudge.nbgrader_hooks.storage import GRADES_ARE_KEPT
 from nbjudge.overrides.decisions import apply_regrades
 from nbjudge.plain_text import as_html
 from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import NotebookRecord, read_record, write_record
+from nbjudge.sandbox.bubblewrap import readable, refusal, shown_to_students
+from nbjudge.settings import GradingSettings, execute_remarks
 from nbjudge.submission.files import TIMESTAMP_FILE, copy_plain_files, plain_file_names, write_replacing
 from nbjudge.submission.folder import EXCHANGE_SECRET, SubmissionFolder, files_within
 from nbjudge.submission.merge import has_cell_ids, merge_submission
 from nbjudge.submission.read_submission import Submission
 
 LONGEST_SMALL_FILE = 1_000  # bytes
+WITHOUT_SANDBOX = (
+    "To grade work you trust without a sandbox, say so: --RunAndJudge.sandbox=False (or "
+    "c.RunAndJudge.sandbox = False in nbgrader_config.py)."
+)
+NO_SANDBOX = (
+    "GRADING WITHOUT THE SANDBOX: student code runs as you, and can read and change whatever you can: "
+    "the checks, the solutions, the gradebook."
+)
 NOTICE = "<p><strong>From the grader:</strong> {}</p>"
 _VALID: set[str] = set()  # nbgrader's metadata of notebooks, as JSON
 _FORMS: dict[Path, tuple[tuple[int, str, str], NotebookNode]] = {}  # by source notebook
@@ -91,8 +104,52 @@ class CheckMetadata(CheckCellMetadata):  # type: ignore[misc]
         return nb, resources
 
 
-class RunAndJudge(JudgingSettings):
-    """For `Autograde.autograde_preprocessors`, in the place of `Execute`."""
+class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
+    """For `Autograde.autograde_preprocessors`, in the place of `Execute`; with the options of the grading."""
+
+    parent: Any  # nbgrader's exporter
+
+    def __init__(self, **kwargs: Any) -> None:
+        try:
+            check_settings(kwargs.get("config") or Config())
+        except SettingsError as error:
+            raise GradingStoppedError(f"Nothing was graded. {error}") from error
+        super().__init__(**kwargs)
+
+    def modules_of(self, assignment: Assignment) -> tuple[str, ...]:
+        return (*assignment.modules, *self.modules)
+
+    def refuse_other_changed_arguments(self, assignment: Assignment) -> None:
+        """Raise CourseError where `changed_arguments` is set elsewhere than the tutor reads it."""
+        chosen = self.config.get("RunAndJudge", {}).get(
+            "changed_arguments", assignment.course.changed_arguments
+        )
+        if chosen != assignment.course.changed_arguments:
+            raise CourseError(
+                f"RunAndJudge.changed_arguments is {chosen!r} for this run, and in nbgrader_config.py it is "
+                f"{assignment.course.changed_arguments!r}. Set it there: the tutor reads it, too."
+            )
+
+    def refuse_without_sandbox(self) -> None:
+        """No sandbox, no grading, unless that was asked for; then it is said at every run."""
+        reason = refusal() if self.sandbox else None
+        if reason is not None:
+            raise GradingStoppedError(f"Nothing was graded. {reason} {WITHOUT_SANDBOX}")
+        if not self.sandbox:
+            self.log.warning(NO_SANDBOX)
+        for remark in execute_remarks(self.limits, self.config):
+            self.log.warning(remark)
+
+    def refuse_readable_paths(self, coursedir: CourseDirectory) -> None:
+        """No grading where the sandbox would show the course, its exchange or its settings to students."""
+        if not self.sandbox:
+            return
+        try:
+            reason = readable(protected_paths(coursedir, self.config), shown_to_students(self.helpers))
+        except CourseError as error:  # a helper that is not there
+            reason = str(error)
+        if reason is not None:
+            raise GradingStoppedError(f"Nothing was graded. {reason}")
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         assignment = assignment_of(self.parent.parent.coursedir, resources["nbgrader"])
@@ -160,6 +217,26 @@ class RunAndJudge(JudgingSettings):
             write_small_file(self.parent.handed_in, folder, TIMESTAMP_FILE)
         # What came through nbgrader's exchange holds a secret that its feedback is found by later.
         write_small_file(self.parent.handed_in, folder, EXCHANGE_SECRET)
+
+
+def protected_paths(coursedir: Any, config: Config) -> list[tuple[str, Path]]:
+    """Those of the course that nbgrader has open, each with what a person would call it.
+
+    Raises CourseError where a configuration does not load.
+    """
+    root = Path(coursedir.root)
+    paths = [("The course", root)]
+    # Any of the folders may be a link, or lie elsewhere.
+    paths += [(f"The course's folder {step}", path) for step, path in folders_of(coursedir).by_step().items()]
+    gradebook = sqlite_file(coursedir.db_url)
+    if gradebook is not None:
+        paths.append(("The gradebook", root / gradebook))
+    files = (file for folder in config_folders(root) for file in sorted(folder.glob("*_config.*")))
+    paths += [("The configuration", file) for file in files if file.suffix in (".py", ".json")]
+    whole = read_config(root)
+    whole.merge(config)  # such as what the command line says
+    exchange = Exchange(config=whole)
+    return [*paths, ("The exchange", Path(exchange.root)), ("The exchange's cache", Path(exchange.cache))]
 
 
 def _own_files(job: GradingJob, assignment: Assignment) -> dict[str, bytes]:

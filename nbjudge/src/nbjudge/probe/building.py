@@ -1,6 +1,6 @@
 """How an object is made of an answer that is a class, and what is looked at of it.
 
-Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
 from __future__ import annotations

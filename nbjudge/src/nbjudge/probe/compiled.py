@@ -1,6 +1,6 @@
 """Notes that compiled code runs: foreign functions of ctypes, compiled classes, reductions of NumPy's ufuncs.
 
-Part of what runs in the student's kernel, see `nbjudge.kernel.requests`. Code that is not
+Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`. Code that is not
 called costs nothing.
 """
 

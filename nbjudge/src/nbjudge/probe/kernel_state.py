@@ -5,7 +5,7 @@ such a name, the answer is called with their helper in its place. Random numbers
 same calls are made: a module that draws its own weights gets the same ones as others made like it, and a cell
 after a check draws what it would have drawn without.
 
-Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whether other processes take part in an answer: those it starts, and those that were waiting for it.
 
-Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
 import os

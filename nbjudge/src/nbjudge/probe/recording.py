@@ -1,6 +1,6 @@
 """Which ready-made steps run while an answer is computed, and whether other processes take part in it.
 
-Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Notes that a Python function runs: in any thread, by any name, whenever it was fetched.
 
-Part of what runs in the student's kernel, see `nbjudge.kernel.requests`. Nothing here belongs to a thread:
+Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`. Nothing here belongs to a thread:
 functions note by themselves that they run. So what is not watched costs nothing.
 """
 

@@ -11,7 +11,7 @@ from string import Template
 import nbformat
 
 from nbjudge.course.course import Assignment
-from nbjudge.course.notebooks import read_notebook
+from nbjudge.course.loading import read_notebook
 from nbjudge.errors import CourseError
 from nbjudge.skeletons.templates import Cell, Form, Vocabulary, vocabulary_of
 

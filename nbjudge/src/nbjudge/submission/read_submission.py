@@ -16,8 +16,13 @@ import nbformat
 
 from nbjudge.cell_metadata import is_released_text
 from nbjudge.plain_text import plain_line, shown_name
-from nbjudge.submission.folder import ALL_CANDIDATES, SubmissionFolder, notebook_stem
-from nbjudge.submission.notebook_file import Unreadable, read_notebook_file
+from nbjudge.submission.folder import (
+    ALL_CANDIDATES,
+    SubmissionFolder,
+    Unreadable,
+    notebook_stem,
+    read_notebook_file,
+)
 
 NEWEST_FORMAT = 4
 MOST_CELLS = 5_000

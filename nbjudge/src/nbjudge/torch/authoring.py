@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from nbjudge.authoring.cases import Build
-from nbjudge.authoring.draw import Draw as PlainDraw
-from nbjudge.authoring.steps import Names, merge_watches
-from nbjudge.authoring.steps import Step as PlainStep
+from nbjudge.authoring.cases import Draw as PlainDraw
+from nbjudge.authoring.exercise import Names, merge_watches
+from nbjudge.authoring.exercise import Step as PlainStep
 from nbjudge.torch.tensors import MOST_STEPS
 from nbjudge.torch.watching import CALLED
 

@@ -1,6 +1,6 @@
 """How torch's modules are made, given weights, and looked at.
 
-Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
 from __future__ import annotations

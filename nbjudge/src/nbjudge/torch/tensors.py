@@ -1,6 +1,6 @@
 """torch's tensors as a kind of value.
 
-Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from typing import Any
 
 import torch
 
-from nbjudge.values.arrays import ArrayKind
-from nbjudge.values.kinds import Named, register
-from nbjudge.values.packing import LARGEST_ARRAY
+from nbjudge.values.kinds import LARGEST_ARRAY, ArrayKind, Named, register
 
 DTYPES = {f"{sign}{bits}" for sign in ("int", "uint") for bits in (8, 16, 32, 64)}
 DTYPES |= {"bool", "float8_e4m3fn", "float8_e5m2", "float16", "bfloat16", "float32", "float64"}

@@ -1,6 +1,6 @@
 """Notes that torch computes: its operators, what torch.compile wrote, and every backward pass.
 
-Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
 from nbjudge.judge.retest import retest_calls
 from nbjudge.probe.building import BUILDERS
-from nbjudge.values.arrays import ArrayKind
-from nbjudge.values.kinds import kind_of
+from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import MadeInKernel
 
 SEED = 0  # whose cases are looked at: what is not asked on every seed is asked by chance

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
-from nbjudge.authoring.exercise import Exercise
-from nbjudge.authoring.steps import Step
+from nbjudge.authoring.exercise import Exercise, Step
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder
 from nbjudge.errors import CourseError
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.judge.verdict import Verdict
-from nbjudge.kernel.replies import CallAnswer, Reply, read_reply
+from nbjudge.kernel.protocol import CallAnswer, Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch, python_functions
 

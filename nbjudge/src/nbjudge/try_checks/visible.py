@@ -26,8 +26,14 @@ from rich.text import Text
 from nbjudge.cell_metadata import LEFT_OUT_TAG, nbgrader_metadata
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
-from nbjudge.course.loading import in_folder, without_windows
-from nbjudge.course.notebooks import as_python, cell_label, kernel_names, read_notebook
+from nbjudge.course.loading import (
+    as_python,
+    cell_label,
+    in_folder,
+    kernel_names,
+    read_notebook,
+    without_windows,
+)
 from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.grading.broken_assignment import MAY_FAIL
 from nbjudge.try_checks.command import NO_CHECKS

@@ -2,7 +2,7 @@
 
 A process of its own holds references, checks and mistakes. A kernel asks it over HTTP to look at an answer,
 is asked questions, and sends back what the answer gave: the questions are those of a grading run
-(`nbjudge.kernel.requests`), and so is the judge. Nothing that runs beside a learner's
+(`nbjudge.kernel.protocol`), and so is the judge. Nothing that runs beside a learner's
 code knows what is right.
 """
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from queue import Empty, Queue
 from typing import Any, Generic, Protocol, TypeVar
 
-from nbjudge.kernel.replies import Answer, CallAnswer, Reply, read_reply
-from nbjudge.kernel.requests import LARGEST_REPLY, request
+from nbjudge.kernel.protocol import LARGEST_REPLY, Answer, CallAnswer, Reply, read_reply, request
 from nbjudge.probe.watching import Watch
 from nbjudge.values import packing
 
@@ -61,7 +60,7 @@ class ConversationEndedError(Exception):
 
 @dataclass(frozen=True)
 class KernelRequest:
-    """A question for the kernel: a packed request in UTF-8 (`nbjudge.kernel.requests.request`)."""
+    """A question for the kernel: a packed request in UTF-8 (`nbjudge.kernel.protocol.request`)."""
 
     request: bytes
 

@@ -13,14 +13,13 @@ from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.argument_names import argument_names, receiver
 from nbjudge.judge.judge import Judgement
-from nbjudge.kernel.replies import Answer, CallAnswer
+from nbjudge.kernel.protocol import Answer, CallAnswer
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import AssignmentMaterial
 from nbjudge.tutor.messages import Part
 from nbjudge.tutor.smallest import Difference, smallest_difference
 from nbjudge.values import describe
-from nbjudge.values.arrays import ArrayKind
-from nbjudge.values.kinds import kind_of
+from nbjudge.values.kinds import ArrayKind, kind_of
 
 FORMULA = re.compile(r"\$\$?([^$]+)\$\$?")  # as in the Markdown of a notebook
 TRIES_FOR_A_SOLUTION = 3

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from nbjudge.authoring.exercise import Exercise, ShownAlternative
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
-from nbjudge.course.notebooks import PlainCell, read_plain_cells
+from nbjudge.course.loading import PlainCell, read_plain_cells
 from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
 from nbjudge.parsing import source_of

@@ -15,12 +15,10 @@ from importlib import import_module
 from typing import Any
 
 from nbjudge.authoring.cases import Case
-from nbjudge.authoring.exercise import Exercise, Group
-from nbjudge.authoring.steps import Step
-from nbjudge.authoring.tolerance import Tolerance
+from nbjudge.authoring.exercise import Exercise, Group, Step, Tolerance
 from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import DrawnGroup
-from nbjudge.kernel.replies import Answer
+from nbjudge.kernel.protocol import Answer
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import WrittenQuestion
 

@@ -35,9 +35,8 @@ DATE = (1980, 1, 1, 0, 0, 0)  # of the files within, so that the same content is
 FORMS = {
     "nbjudge.tutor.recorded": ("RecordedExercise", "RecordedGroup"),
     "nbjudge.authoring.cases": ("Build", "Case"),
-    "nbjudge.authoring.tolerance": ("Tolerance",),
-    "nbjudge.authoring.steps": ("Step",),
-    "nbjudge.kernel.replies": ("Answer",),
+    "nbjudge.authoring.exercise": ("Step", "Tolerance"),
+    "nbjudge.kernel.protocol": ("Answer",),
     "nbjudge.torch.authoring": ("ModuleBuild", "Step"),
 }
 FORM_NAMES = {f"{module}.{name}" for module, names in FORMS.items() for name in names}

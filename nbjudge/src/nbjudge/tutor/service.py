@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from nbjudge.errors import CourseError
 from nbjudge.framing import read_frame, to_frame
-from nbjudge.kernel import requests
+from nbjudge.kernel import protocol
 from nbjudge.tutor import messages
 from nbjudge.tutor.messages import NUMBER, AnyRequest, Notice, Ready, Reply
 from nbjudge.tutor.tutor import for_learner
@@ -53,7 +53,7 @@ def serve(
 
     def get_ready() -> None:
         warm_up()
-        send(bytes(NUMBER), Ready(source=requests.program()))
+        send(bytes(NUMBER), Ready(source=protocol.program()))
 
     def answer(content: bytes) -> None:
         send(content[:NUMBER], _reply(reply_to, content[NUMBER:]))

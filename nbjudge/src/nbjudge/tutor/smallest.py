@@ -18,10 +18,9 @@ from nbjudge.authoring.cases import Build, Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.compare import has_expected_values, is_right
 from nbjudge.judge.group_result import GroupResult
-from nbjudge.kernel.replies import Answer, CallAnswer, answers_of, calls_for
+from nbjudge.kernel.protocol import Answer, CallAnswer, answers_of, calls_for
 from nbjudge.probe.building import BUILDERS
-from nbjudge.values.arrays import ArrayKind
-from nbjudge.values.kinds import kind_of
+from nbjudge.values.kinds import ArrayKind, kind_of
 
 SMALL = (1, 2, 3, 4)
 AT_ONCE = 12  # cases that a kernel is asked about in one question

@@ -17,9 +17,8 @@ from nbjudge.judge import verdict
 from nbjudge.judge.batched_calls import join_calls
 from nbjudge.judge.judge import Judgement, judge_groups
 from nbjudge.judge.retest import retest_calls
-from nbjudge.kernel import requests
-from nbjudge.kernel.replies import CallAnswer
-from nbjudge.kernel.requests import LARGEST_REPLY
+from nbjudge.kernel import protocol
+from nbjudge.kernel.protocol import LARGEST_REPLY, CallAnswer
 from nbjudge.tutor.conversation import (
     AnyConversation,
     Conversation,
@@ -198,7 +197,7 @@ class Tutor:
         self._open[conversation_id] = name, conversation, finish
         reply = self._go_on(conversation_id, conversation, finish)
         if isinstance(reply, CallRequest) and reply.program != program:
-            reply.source = requests.program()
+            reply.source = protocol.program()
         return reply
 
     def _go_on(
@@ -239,7 +238,7 @@ class Tutor:
 @lru_cache(maxsize=1)
 def program_digest() -> str:
     """Return the digest of the program that kernels answer with; a kernel that has another one is sent it."""
-    return hashlib.sha256(requests.program().encode()).hexdigest()
+    return hashlib.sha256(protocol.program().encode()).hexdigest()
 
 
 def check_result(examination: Judgement, disclosure: Disclosure, remark: str = "") -> CheckResult:

@@ -3,7 +3,7 @@
 Nothing that is received is executed or unpickled: a message's reader builds what its writer may have meant,
 within bounds, or raises.
 
-Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ import marshal
 from functools import lru_cache
 from typing import Any
 
-from nbjudge.values.kinds import KINDS, kind_of
+from nbjudge.values.kinds import KINDS, LONGEST_LIST, kind_of
 
-LARGEST_ARRAY = 2**22  # elements
 LONGEST_TEXT = 20_000  # characters
-LONGEST_LIST = 10_000  # entries
 DEEPEST_NEST = 8
 LONGEST_TREE = 2**23  # characters of base64
 MOST_AXES = 16

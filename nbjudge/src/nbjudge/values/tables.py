@@ -4,7 +4,7 @@ A column travels as the array that it is, or entry by entry where it holds texts
 the like. What an index is called travels with it; how often its dates come, or the order of a
 category's values, does not.
 
-Part of what runs in the student's kernel, see `nbjudge.kernel.requests`.
+Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nbjudge.values.kinds import Kind, kind_of, register
-from nbjudge.values.packing import LONGEST_LIST
+from nbjudge.values.kinds import LONGEST_LIST, Kind, kind_of, register
 
 # Columns of these dtypes are sent entry by entry; all others are arrays of NumPy's.
 BY_ENTRY = {"object", "str", "string", "category", "boolean", "Float32", "Float64"}

@@ -1,9 +1,23 @@
-"""Replies of a kernel to calls of an answer, checked before the judge sees them."""
+"""Messages between grader and kernel: requests to call an answer, and the kernel's replies, checked.
+
+A request is one expression that runs the probe on the calls; its printed value is the reply. The names in the
+kernel belong to the student, so the expression uses none of them. The first request contains the probe and
+keeps it in the kernel; later ones run what was kept, if it is still the same. The reply is text in which
+nothing is evaluated.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import importlib
+import marshal
+import re
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -11,7 +25,111 @@ import msgspec
 from nbjudge.authoring.cases import Case
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch
+from nbjudge.values import packing
 from nbjudge.values.kinds import kind_of
+
+# The modules of the probe. They are sent as one program, without their imports of each other.
+PARTS = ["nbjudge.values.kinds", "nbjudge.values.packing", "nbjudge.values.tables"]
+PARTS += [
+    f"nbjudge.probe.{name}"
+    for name in (
+        "kernel_state",
+        "watching",
+        "compiled",
+        "processes",
+        "recording",
+        "building",
+        "respond",
+    )
+]
+_OWN_IMPORT = re.compile(r"^from (?:nbjudge[\w.]*|__future__) import (?:\([^)]*\)|[^(\n]+)$", re.MULTILINE)
+_SPACE = {"__name__": "nbjudge_respond", "__file__": "<nbjudge>"}
+_PACKED = re.compile(r"'[A-Za-z0-9+/= ]*'")  # a printed string without escapes
+NO_PROBE = "'the kernel has no probe'"  # as it is printed
+_RUN = (
+    "(__import__('builtins').exec(__import__('marshal').loads(program), space), "
+    "space['respond']({request!r}, __import__('sys').modules['__main__'].__dict__))[1]"
+)
+_KEEP = (
+    "(lambda sys, program: (sys.__setattr__('nbjudge_probe', program), program)[1])(__import__('sys'), "
+    "__import__('zlib').decompress(__import__('base64').b64decode({sent!r})))"
+)
+# Student code can reach what is kept, so that it counts only unchanged.
+_KEPT = (
+    "(lambda built_in, program: program if built_in.type(program) is built_in.bytes and "
+    "__import__('hashlib').sha256(program).hexdigest() == {digest!r} else None)"
+    "(__import__('builtins'), __import__('sys').__dict__.get('nbjudge_probe'))"
+)
+LARGEST_REPLY = 64 * 2**20  # characters
+
+
+def send_along(module: str) -> None:
+    """Add a module to the probe, for a library whose values it knows.
+
+    Parameters
+    ----------
+    module
+        The full name. It must import from `nbjudge` as `from … import …`, and no two modules of the probe may
+        define the same name.
+    """
+    if module not in PARTS:
+        PARTS.append(module)
+
+
+def expression(name: str, calls: list[dict[str, Any]], watch: Watch, with_probe: bool = True) -> str:
+    """Return an expression whose value is the packed reply to some calls.
+
+    Parameters
+    ----------
+    name
+        The name of the answer.
+    calls
+        See `nbjudge.kernel.protocol.calls_for`.
+    watch
+        The names of the steps to note if they run, see `nbjudge.authoring.exercise.Step.watch`.
+    with_probe
+        Whether the expression contains the probe. Otherwise the kernel must have kept the probe of an earlier
+        request; the value is `NO_PROBE` if it has not, or if it has been changed.
+    """
+    sent, digest = _program(tuple(PARTS))
+    program = _KEEP.format(sent=sent) if with_probe else _KEPT.format(digest=digest)
+    run = _RUN.format(request=request(name, calls, watch))
+    return f"(lambda program, space: {NO_PROBE} if program is None else {run})({program}, {_SPACE!r})"
+
+
+def request(name: str, calls: list[dict[str, Any]], watch: Watch) -> str:
+    """Return the packed request without the probe, for a kernel that already has the probe."""
+    return packing.pack({"target": name, "calls": calls, "watch": watch})
+
+
+def program() -> str:
+    """Return the source text of the probe, whose `respond` answers requests."""
+    return _source(tuple(PARTS))
+
+
+def read_printed(printed: str) -> Any:
+    """Return the reply in the printed value of a request. Raises ValueError for anything else."""
+    if len(printed) > LARGEST_REPLY:
+        raise ValueError("more than is read")
+    if not _PACKED.fullmatch(printed):
+        raise ValueError("not of the agreed form")
+    return packing.unpack(printed[1:-1])
+
+
+@lru_cache(maxsize=4)
+def _program(parts: tuple[str, ...]) -> tuple[str, str]:
+    """The probe as it is sent, and its digest: compiled, because compiling takes longer than most answers."""
+    program = marshal.dumps(compile(_source(parts), "<nbjudge>", "exec", dont_inherit=True))
+    sent = base64.b64encode(zlib.compress(program, 9)).decode()
+    return sent, hashlib.sha256(program).hexdigest()
+
+
+@lru_cache(maxsize=4)
+def _source(parts: tuple[str, ...]) -> str:
+    files = (Path(str(importlib.import_module(part).__file__)) for part in parts)
+    text = "".join(_OWN_IMPORT.sub("", file.read_text("utf-8")) for file in files)
+    return f"from __future__ import annotations\n{text}"
+
 
 # The probe keeps to these limits, but student code can change the probe.
 LONGEST_MESSAGE = 500  # characters
