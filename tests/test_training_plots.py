@@ -1,5 +1,7 @@
 """The pictures of training runs show every run, and an interval is the one that statistics gives."""
 
+import runpy
+
 import matplotlib
 
 matplotlib.use("agg")
@@ -7,6 +9,8 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import torch
+from lesson_cells import COURSE
 from scipy import stats
 
 from attention_lab.training_plots import mean_interval, spread, training_curves
@@ -126,3 +130,20 @@ def test_the_reference_is_a_line_that_says_what_it_is():
 def test_nothing_to_draw_is_refused(values):
     with pytest.raises(ValueError, match=r"^spread needs .*\.$"):
         spread(values, x_label="accuracy")
+
+
+def test_the_interval_of_a_gain_has_the_degrees_of_freedom_of_its_two_variances():
+    """Lesson 8's interval, against Welch and Satterthwaite and an integral of Student's density."""
+    interval = runpy.run_path(str(COURSE.folders.source / "08_text_classifier" / "plumbing.py"))["interval"]
+    rng = np.random.default_rng(0)
+    gains = rng.normal(size=(5, 1)) / 30 + rng.normal(size=260) / 2 + rng.normal(size=(5, 260)) / 5
+    seeds, texts = gains.mean(axis=1).var(ddof=1) / 5, gains.mean(axis=0).var(ddof=1) / 260
+    degrees = (seeds + texts) ** 2 / (seeds**2 / 4 + texts**2 / 259)
+    assert 4 < degrees < 263
+
+    grid = np.linspace(-50, 50, 500_001)
+    below = np.cumsum((1 + grid**2 / degrees) ** (-(degrees + 1) / 2))
+    quantile = grid[np.searchsorted(below, 0.975 * below[-1])]
+    half = quantile * np.sqrt(seeds + texts)
+    expected = (gains.mean(), gains.mean() - half, gains.mean() + half)
+    assert interval(torch.tensor(gains)) == pytest.approx(expected, abs=1e-5)

@@ -158,11 +158,15 @@ def interval(gains, confidence=0.95):
 
     The variance of the mean over seeds and that of the mean over texts are added. Both include a
     little variance that seeds and texts share, so the interval is too wide rather than too narrow.
+    The degrees of freedom are those of such a sum (Welch and Satterthwaite): close to those of the
+    part that contributes most.
     returns: (mean, low, high)
     """
     gains = gains.double()
     seeds, texts = gains.shape
-    variance = gains.mean(dim=1).var() / seeds + gains.mean(dim=0).var() / texts
-    half = float(stats.t.ppf((1 + confidence) / 2, seeds - 1)) * math.sqrt(variance)
+    of_seeds, of_texts = gains.mean(dim=1).var() / seeds, gains.mean(dim=0).var() / texts
+    variance = of_seeds + of_texts
+    degrees = variance**2 / (of_seeds**2 / (seeds - 1) + of_texts**2 / (texts - 1))
+    half = float(stats.t.ppf((1 + confidence) / 2, degrees)) * math.sqrt(variance)
     mean = gains.mean().item()
     return mean, mean - half, mean + half
