@@ -23,7 +23,7 @@ from nbjudge.batch.workers import (
     start_fork_server,
 )
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import open_course
+from nbjudge.course.course import open_course, without_changes
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
@@ -105,6 +105,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
                 config.RunAndJudge.sandbox = options.sandbox
             config.CourseDirectory.root = str(root)
             course = open_course(root, plan.folders)
+            on_end.enter_context(without_changes(course))  # workers have its files as they are now
             fork_server = None
             if options.scheduler is None:
                 # Each imports for seconds: the two start first, and this process imports nbgrader meanwhile.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -265,6 +267,8 @@ def open_course(root: Path, folders: CourseFolders | None = None) -> Course:
 
     A file that was changed since makes it a new one: the formgrader lives on while its author works.
     """
+    if root in _unchanging:
+        return _unchanging[root]
     folders = read_folders(root) if folders is None else folders
     loaded_from = folders, _modification_times(folders)
     if root not in _opened or _opened[root][0] != loaded_from:
@@ -272,7 +276,18 @@ def open_course(root: Path, folders: CourseFolders | None = None) -> Course:
     return _opened[root][1]
 
 
+@contextmanager
+def without_changes(course: Course) -> Iterator[None]:
+    """Have `open_course` return this course in a `with` block, and not look for changed files every time."""
+    _unchanging[course.root] = course
+    try:
+        yield
+    finally:
+        del _unchanging[course.root]
+
+
 _opened: dict[Path, tuple[object, Course]] = {}
+_unchanging: dict[Path, Course] = {}
 
 
 def _modification_times(folders: CourseFolders) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -11,9 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import nbformat
 from nbconvert.exporters import NotebookExporter
-from nbconvert.exporters.exporter import ResourcesDict
+from nbconvert.exporters.exporter import Exporter, ResourcesDict
+from nbformat.v4.rwbase import split_lines, strip_transient
 from traitlets import Bool
 from traitlets.log import get_logger
 
@@ -84,6 +87,14 @@ class SubmissionExporter(NotebookExporter):
         except OutOfReachError as error:
             raise CourseError(OUT_OF_REACH.format(filename, error)) from error
 
+    def from_notebook_node(self, nb: Any, resources: Any = None, **kwargs: Any) -> Any:
+        """As nbconvert does it, without a second check and a second copy of the notebook."""
+        if self.nbformat_version != nb.nbformat:
+            return super().from_notebook_node(nb, resources, **kwargs)
+        notebook, resources = Exporter.from_notebook_node(self, nb, resources, **kwargs)
+        resources["output_suffix"] = ".nbconvert"
+        return notebook_file(notebook), resources
+
     def _from_filename(self, filename: str, resources: Any, **kwargs: Any) -> Any:
         converter: Any = self.parent
         coursedir = converter.coursedir
@@ -114,6 +125,17 @@ class SubmissionExporter(NotebookExporter):
         remark = self._shared_files.warning(about["student"], handed_in)
         resources["nbjudge_record"] = {"digest": handed_in.digest, "remark": remark}
         resources["nbjudge_submission"] = replace(submission, note=f"{submission.note} {note}".strip())
+
+
+def notebook_file(notebook: Any) -> str:
+    """Return the text of a valid notebook's file, as nbformat writes it. The notebook is changed."""
+    content = strip_transient(split_lines(notebook))
+    form: dict[str, Any] = {"ensure_ascii": False, "sort_keys": True}
+    try:
+        text = msgspec.json.format(json.dumps(content, **form).encode(), indent=1).decode()
+    except (UnicodeEncodeError, msgspec.DecodeError):  # half a character, or NaN, which JSON does not have
+        text = json.dumps(content, indent=1, separators=(",", ": "), **form)
+    return f"{text}\n"
 
 
 class SharedFiles:

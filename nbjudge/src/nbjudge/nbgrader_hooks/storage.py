@@ -6,7 +6,7 @@ grading does not end, the earlier grade is restored; without one, the entry is r
 
 nbgrader opens the gradebook nine times per submission, each time with an engine of its own, and an engine
 compiles each statement again. `SQLite` is SQLAlchemy's dialect for SQLite, except that all its instances are
-equal and their engines share one cache.
+equal and their engines share one cache. It also remembers which tables there are.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ Earlier = dict[str, dict[str, Any]]  # the earlier values of each row's columns,
 NOT_TAKEN_BACK = "%s: its grading stopped, and the gradebook may show 0 for it until it is graded again (%s)."
 DRIVER = "nbjudge"  # `sqlite+nbjudge:///gradebook.db`
 _compiled: dict[Any, Any] = {}  # a few dozen statements of nbgrader's
+_tables: set[tuple[int, int, str]] = set()  # those that a gradebook is known to have, by device and inode
 
 
 class GradedNotebookWriter(FilesWriter):
@@ -202,6 +203,18 @@ class SQLite(SQLiteDialect_pysqlite):
 
     def __hash__(self) -> int:
         return hash(type(self))
+
+    def has_table(self, connection: Any, table_name: str, schema: Any = None, **options: Any) -> bool:
+        """Look for a table once per file, because nbgrader does it whenever it opens the file."""
+        file = connection.engine.url.database
+        about = os.stat(file) if file and os.path.exists(file) else None
+        table = None if about is None else (about.st_dev, about.st_ino, table_name)
+        if table in _tables:
+            return True
+        found = bool(super().has_table(connection, table_name, schema, **options))
+        if found and table is not None:
+            _tables.add(table)
+        return found
 
     @classmethod
     def engine_created(cls, engine: Engine) -> None:
