@@ -25,6 +25,7 @@ MOST_ENTRIES = 200_000
 MOST_ELEMENTS = 2**25  # of all arrays, each counted as often as it is referred to
 MOST_REFERRED_TO = 2**26  # bytes of all arrays of an answer, counted likewise, besides 4 x what was sent
 ALIGNED_TO = 16  # bytes
+PLAIN_NODES = (type(None), bool, int, float, str)
 
 
 def pack(value: Any) -> str:
@@ -67,12 +68,10 @@ def why_it_cannot_travel(value: Any, depth: int = 0) -> str:
         entries = value.values() if isinstance(value, dict) else value
         return next((reason for entry in entries if (reason := why_it_cannot_travel(entry, depth + 1))), "")
     tree = Message().tree(value, depth)
+    if type(tree) is not dict or "other" not in tree:
+        return ""
     known = ", ".join(dict.fromkeys(kind.noun for kind in KINDS))
-    return (
-        f"{tree['other']}, which is neither a plain value nor a known kind ({known})"
-        if "other" in tree
-        else ""
-    )
+    return f"{tree['other']}, which is neither a plain value nor a known kind ({known})"
 
 
 class Message:
@@ -89,17 +88,17 @@ class Message:
         self._handed_out = set[int]()
         self._bytes = MOST_REFERRED_TO + 4 * len(self.numbers)
 
-    def tree(self, value: Any, depth: int) -> dict[str, Any]:
-        """A value as a node, which is a dict of one entry: what it is, and its content."""
+    def tree(self, value: Any, depth: int) -> Any:
+        """A value as a node: a plain value itself, or a dict of one entry: what it is, and its content."""
         kind = type(value)
         if depth > DEEPEST_NEST:
             return {"other": "something nested too deeply"}
-        if value is None or kind in (bool, int):
-            return {"plain": value}
+        if value is None or kind in (bool, int, float):
+            return value
         if isinstance(value, float):
-            return {"plain": float(value)}
+            return float(value)
         if isinstance(value, str):
-            return {"plain": value[:LONGEST_TEXT]}
+            return value[:LONGEST_TEXT]
         owner = kind_of(value)
         node = None if owner is None else owner.to_tree(value, self)
         if node is not None:
@@ -114,18 +113,22 @@ class Message:
             return {"made": [value.compiled(), self.tree(value.given, depth + 1)]}
         return {"other": f"{kind.__module__}.{kind.__qualname__}"[:LONGEST_TEXT]}
 
-    def value(self, tree: dict[str, Any], deep: int) -> Any:
+    def value(self, tree: Any, deep: int) -> Any:
         """The value of a node that is at most so deep."""
         self._entries -= 1
         if self._entries < 0 or deep < 0:
             raise ValueError("more entries than are read")
+        if type(tree) in PLAIN_NODES:
+            return tree
+        if type(tree) is not dict:
+            raise ValueError("no node of a message")
         ((kind, content),) = tree.items()
         if kind in ("list", "tuple"):
             entries = [self.value(entry, deep - 1) for entry in content]
             return tuple(entries) if kind == "tuple" else entries
         if kind == "dict":
             return {str(key)[:LONGEST_TEXT]: self.value(entry, deep - 1) for key, entry in content}
-        if kind == "plain" and (content is None or type(content) in (bool, int, float, str)):
+        if kind == "plain" and type(content) in PLAIN_NODES:  # a number of NumPy's
             return content
         if kind == "made" and self._with_code:
             code, given = content
