@@ -22,7 +22,11 @@ from nbjudge.probe.watching import Watch
 from nbjudge.record.graded_cell import Status, write_cell_status, write_verdict
 from nbjudge.record.graded_notebook import read_record, write_record
 
-LEFT_OUT = "(Not run for grading: no answer depends on this cell.)\n"
+LEFT_OUT = {
+    "output_type": "stream",
+    "name": "stdout",
+    "text": "(Not run for grading: no answer depends on this cell.)\n",
+}
 CELL_STATUSES: dict[Outcome, Status] = {
     "done": Status.COMPLETED,
     "timeout": Status.TIMED_OUT,
@@ -77,7 +81,7 @@ def grade(
             if cell.cell_type != "code":
                 continue
             if is_left_out(cell):
-                cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=LEFT_OUT)]
+                cell.outputs = [nbformat.from_dict(LEFT_OUT)]
                 continue
             _run(kernel, cell)
             for output in cell.outputs:

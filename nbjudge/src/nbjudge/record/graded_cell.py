@@ -170,15 +170,18 @@ def write_regrade(cell: NotebookNode, regrade: Regrade) -> Verdict:
 
 
 def _new_output(output_type: str, **content: Any) -> NotebookNode:
-    from nbformat.v4 import new_output  # slow to import, and not needed to read a record
+    from nbformat import from_dict  # slow to import, and not needed to read a record
 
-    return new_output(output_type, **content)
+    # nbformat's `new_output` validates each output, and the notebook is validated as a whole.
+    output: NotebookNode = from_dict({"output_type": output_type, **content})
+    return output
 
 
 def _result(verdict: Verdict) -> NotebookNode:
     """The one output that nbgrader reads points from."""
     return _new_output(
         "execute_result",
+        metadata={},
         data={"text/plain": f"{verdict.points:g}", "text/html": as_html(verdict)},
         execution_count=None,
     )
