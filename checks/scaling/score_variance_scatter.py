@@ -59,8 +59,13 @@ def _measured(pairs, seed):
     dice = np.random.default_rng([seed, 0])
     found = []
     for d_k, samples in pairs:
-        # A dot product with a query of length r is normal with standard deviation r.
-        lengths = np.sqrt(dice.chisquare(d_k, (MEASURED, samples)))
+        # A dot product with a query of length r is normal with standard deviation r. At width 1 the length is
+        # the number itself but for its sign, which makes no difference; it is drawn five times as fast.
+        lengths = (
+            dice.standard_normal((MEASURED, samples))
+            if d_k == 1
+            else np.sqrt(dice.chisquare(d_k, (MEASURED, samples)))
+        )
         scores = lengths * dice.standard_normal((MEASURED, samples))
         found.append((scores.var(axis=1, ddof=1), (scores**2).mean(axis=1)))
     return found
