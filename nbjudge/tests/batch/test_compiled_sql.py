@@ -2,6 +2,7 @@
 
 import pytest
 from nbgrader.api import Gradebook
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from nbjudge.nbgrader_hooks.storage import with_shared_sql
@@ -33,3 +34,24 @@ def test_a_second_connection_compiles_no_query_again(tmp_path, monkeypatch):
 @pytest.mark.parametrize("url", ["postgresql://user:secret@host/grades", "sqlite+other:///grades.db"])
 def test_other_databases_stay_as_they_are(url):
     assert with_shared_sql(url) == url
+
+
+@pytest.mark.integration
+def test_a_second_connection_looks_for_no_table(tmp_path, monkeypatch):
+    file = tmp_path / "gradebook.db"
+    url, looked_for = with_shared_sql(f"sqlite:///{file}"), []
+    has_table = SQLiteDialect_pysqlite.has_table
+
+    def counted(self, connection, name, *arguments, **options):
+        looked_for.append(name)
+        return has_table(self, connection, name, *arguments, **options)
+
+    monkeypatch.setattr(SQLiteDialect_pysqlite, "has_table", counted)
+    for _ in range(3):
+        looked_for.clear()
+        with Gradebook(url, "course") as gradebook:
+            gradebook.update_or_create_student("ada")
+    assert looked_for == []
+    file.rename(tmp_path / "old.db")
+    with Gradebook(url, "course") as gradebook:  # a new file has no tables yet
+        assert gradebook.students == []

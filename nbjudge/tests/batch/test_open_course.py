@@ -1,0 +1,31 @@
+"""When a course is read again: after a change of its files, and not in the middle of a run over a class."""
+
+from __future__ import annotations
+
+import os
+
+from nbjudge.course.course import Course, open_course, without_changes
+from nbjudge.course.folders import CourseFolders
+
+
+def test_a_changed_course_is_read_again_except_during_a_run(tmp_path):
+    folders, checks = CourseFolders(tmp_path), tmp_path / "checks"
+    checks.mkdir()
+    course = open_course(tmp_path, folders)
+    assert open_course(tmp_path, folders) is course
+    with without_changes(course):
+        (checks / "new.py").touch()
+        assert open_course(tmp_path, folders) is course
+    changed = open_course(tmp_path, folders)
+    assert changed is not course
+    os.utime(checks / "new.py", (1, 1))
+    assert open_course(tmp_path, folders) is not changed
+
+
+def test_another_course_is_read_as_usual(tmp_path):
+    folders = CourseFolders(tmp_path / "one")
+    with without_changes(Course(tmp_path / "other", CourseFolders(tmp_path / "other"))):
+        course = open_course(tmp_path / "one", folders)
+        (folders.checks).mkdir(parents=True)
+        (folders.checks / "new.py").touch()
+        assert open_course(tmp_path / "one", folders) is not course
