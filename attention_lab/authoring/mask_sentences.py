@@ -4,6 +4,11 @@ AFTER_THE_SOFTMAX = (
     "Masked after the softmax: hidden weights are 0, but they had already taken their share, so the rows "
     "of `weights` sum to less than 1. Hide the *scores*, before the softmax."
 )
+SCALED_UP_AFTERWARDS = (
+    "Hidden scores take part in the softmax, and the visible weights are scaled up afterwards. Where a "
+    "hidden score is much higher, or every key is hidden, nothing is left to scale up. Hide the *scores*, "
+    "before the softmax."
+)
 HIDDEN_SCORES_ARE_ZERO = (
     "Hidden scores are set to 0 (or multiplied by 0), and a score of 0 is an ordinary score: exp(0) = 1, "
     "so hidden keys keep their weight. Only a score of minus infinity has an exponential of 0."

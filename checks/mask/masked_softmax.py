@@ -4,7 +4,11 @@ import torch
 import torch.nn.functional as F
 
 from attention_lab.authoring import FLOATS, Exercise, Tolerance, case
-from attention_lab.authoring.mask_sentences import FIXED_LOW_SCORE, HIDDEN_SCORES_ARE_ZERO
+from attention_lab.authoring.mask_sentences import (
+    FIXED_LOW_SCORE,
+    HIDDEN_SCORES_ARE_ZERO,
+    SCALED_UP_AFTERWARDS,
+)
 from nbjudge.judge.compare import same_value
 
 EXACTLY = Tolerance((0.0, 0.0), (0.0, 0.0))
@@ -220,6 +224,12 @@ def exponentials_times_mask(scores, mask):
 def scaled_up_afterwards(scores, mask):
     weights = torch.softmax(scores, dim=-1) * mask
     return weights / weights.sum(dim=-1, keepdim=True).clamp(min=1e-30)
+
+
+@masked_softmax.mistake(SCALED_UP_AFTERWARDS)
+def scaled_up_to_nan(scores, mask):
+    weights = torch.softmax(scores, dim=-1) * mask
+    return weights / weights.sum(dim=-1, keepdim=True)
 
 
 @masked_softmax.mistake(

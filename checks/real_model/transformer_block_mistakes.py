@@ -134,6 +134,15 @@ class MaskInverted(Right):
 
 
 @transformer_block.mistake(
+    "The attention returns a pair, (output, weights), and a pair cannot be added to `x`. Take the output of "
+    "the two."
+)
+class AddsThePair(Right):
+    def attend(self, x, mask):
+        return self.attention(x, mask=mask)
+
+
+@transformer_block.mistake(
     "The block returns a pair. Attention returns (output, weights); a block returns the output alone, which "
     "the next block can read."
 )

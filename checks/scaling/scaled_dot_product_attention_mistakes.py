@@ -178,6 +178,18 @@ def refusal_without_numbers(query, key=None, value=None):
 
 
 @scaled_dot_product_attention.mistake(
+    "Where there are more keys than queries, or fewer, a ValueError is raised: the whole shapes of query and "
+    "key are compared. Only their widths, the last axis, have to be equal."
+)
+def whole_shapes_compared(query, key=None, value=None):
+    key, value = defaults(query, key, value)
+    if query.shape != key.shape:
+        raise ValueError(f"{tuple(query.shape)} is not {tuple(key.shape)}")
+    weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+@scaled_dot_product_attention.mistake(
     "Unequal widths raise an AssertionError, and assertions can be switched off. Raise a ValueError with "
     "both widths in its message instead."
 )
