@@ -11,6 +11,7 @@ from attention_lab.authoring.mask_sentences import (
     FIXED_LOW_SCORE,
     HIDDEN_SCORES_ARE_ZERO,
     MINUS_INFINITY_ADDED,
+    SCALED_UP_AFTERWARDS,
 )
 
 from .attention_head import NAMES, _Head, attention_head
@@ -57,6 +58,48 @@ class bias_left_on(_Head):
 )
 class key_by_the_query_projection(_Head):
     layers = ("query", "query", "value")
+
+
+@attention_head.mistake(
+    "The keys are made from the queries: `key` is never read. That shows only where the keys come from "
+    "another text: project the argument `key` with the layer `key`."
+)
+class keys_from_the_queries(_Head):
+    def forward(self, query, key=None, value=None, mask=None):
+        value = value if value is not None else query if key is None else key
+        return super().forward(query, query, value, mask)
+
+
+@attention_head.mistake(
+    "The keys are made from queries that are projected already: they go through two layers. The layer `key` "
+    "reads the argument `key`, which is `embed_dim` wide."
+)
+class key_of_the_projected_query(_Head):
+    def forward(self, query, key=None, value=None, mask=None):
+        value = value if value is not None else query if key is None else key
+        query = self.query(query)
+        key = self.key(query)
+        weights = self.weigh(query @ key.mT * self.sizes["head_size"] ** -0.5, mask)
+        return weights @ self.value(value), weights
+
+
+@attention_head.mistake(
+    "The values are the projected keys: the layer `value` is made and never used. A value says what a token "
+    "passes on, a key what it is found by, so each has a projection of its own."
+)
+class values_are_the_projected_keys(_Head):
+    layers = ("query", "key", "key")
+
+    def forward(self, query, key=None, value=None, mask=None):
+        return super().forward(query, key, None, mask)
+
+
+@attention_head.mistake(
+    "The values are projected by the layer `key`: the layer `value` is made and never used. Each of the "
+    "three inputs goes through the layer of its own name."
+)
+class value_by_the_key_projection(_Head):
+    layers = ("query", "key", "key")
 
 
 @attention_head.mistake(
@@ -124,6 +167,23 @@ class masked_after_the_softmax(_Head):
     def weigh(self, scores, mask):
         weights = scores.softmax(dim=-1)
         return weights if mask is None else weights * mask
+
+
+@attention_head.mistake(SCALED_UP_AFTERWARDS)
+class scaled_up_afterwards(_Head):
+    least = 0.0
+
+    def weigh(self, scores, mask):
+        weights = scores.softmax(dim=-1)
+        if mask is None:
+            return weights
+        weights = weights * mask
+        return weights / weights.sum(dim=-1, keepdim=True).clamp(min=self.least)
+
+
+@attention_head.mistake(SCALED_UP_AFTERWARDS)
+class scaled_up_without_nan(scaled_up_afterwards):
+    least = 1e-9
 
 
 @attention_head.mistake(HIDDEN_SCORES_ARE_ZERO)

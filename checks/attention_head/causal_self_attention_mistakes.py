@@ -113,6 +113,18 @@ class unscaled(_Layer):
 
 
 @causal_self_attention.mistake(
+    "A text longer than `block_size` is not refused: torch stops with an error about sizes, or (if the block "
+    "is 1) every token sees all others. Compare T with `block_size` first, and raise a ValueError whose "
+    "sentence contains both numbers."
+)
+class too_long_is_not_refused(_Layer):
+    def forward(self, x):
+        query, key, value = self.split(self.qkv(x))
+        weights = self.weigh(query @ key.mT * x.shape[-1] ** self.power)
+        return weights @ value, weights
+
+
+@causal_self_attention.mistake(
     "A text longer than `block_size` is silently cut: it loses its last tokens without an error. Raise a "
     "ValueError whose sentence contains both numbers, T and `block_size`."
 )

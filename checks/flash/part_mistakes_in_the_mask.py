@@ -106,8 +106,9 @@ def repaired_afterwards(query, key, value, mask=None):
     maximum = scores.amax(dim=-1)
     exponentials = (scores - maximum[..., None]).exp()
     total = exponentials.sum(dim=-1)
-    output = (exponentials @ value / total[..., None]).nan_to_num(0.0)
-    return output, maximum, total.nan_to_num(0.0)
+    # Not a matrix product: whether its gradient multiplies NaN with 0 depends on the machine's library.
+    sums = (exponentials[..., None] * value[..., None, :, :]).sum(dim=-2)
+    return (sums / total[..., None]).nan_to_num(0.0), maximum, total.nan_to_num(0.0)
 
 
 def _part(scores, value):

@@ -7,6 +7,7 @@ from attention_lab.authoring.mask_sentences import (
     FIXED_LOW_SCORE,
     HIDDEN_SCORES_ARE_ZERO,
     MINUS_INFINITY_ADDED,
+    SCALED_UP_AFTERWARDS,
 )
 
 from .masked_attention import masked_attention
@@ -34,6 +35,25 @@ def after_the_softmax(query, key=None, value=None, mask=None):
     _, weights = attention(query, key, value, None)
     weights = weights if mask is None else weights * mask
     return weights @ value, weights
+
+
+def _scaled_up(query, key, value, mask, least):
+    value = value if value is not None else query if key is None else key
+    _, weights = attention(query, key, value, None)
+    if mask is not None:
+        weights = weights * mask
+        weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=least)
+    return weights @ value, weights
+
+
+@masked_attention.mistake(SCALED_UP_AFTERWARDS)
+def scaled_up_afterwards(query, key=None, value=None, mask=None):
+    return _scaled_up(query, key, value, mask, least=0.0)
+
+
+@masked_attention.mistake(SCALED_UP_AFTERWARDS)
+def scaled_up_without_nan(query, key=None, value=None, mask=None):
+    return _scaled_up(query, key, value, mask, least=1e-9)
 
 
 @masked_attention.mistake(
