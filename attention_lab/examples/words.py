@@ -20,12 +20,13 @@ def difference(result: torch.Tensor, expected: torch.Tensor) -> str:
     apart = ~torch.isclose(result.double(), expected.double(), rtol=TOLERANCE, atol=TOLERANCE)
     place = apart.nonzero()[0].tolist()
     right, yours = (each[tuple(place)].item() for each in (expected, result))
+    words = str(right), str(yours)
     if expected.dtype != torch.bool or result.dtype != torch.bool:
-        right, yours = float(right), float(yours)
         digits = next((d for d in range(4, 17) if f"{right:.{d}g}" != f"{yours:.{d}g}"), 17)
-        right, yours = f"{right:.{digits}g}", f"{yours:.{digits}g}"
+        words = f"{right:.{digits}g}", f"{yours:.{digits}g}"
     what = "values" if expected.dtype == torch.bool else "numbers"
-    return f"at {place} expected {right}, got {yours} ({int(apart.sum())} of {apart.numel()} {what} differ)"
+    count = f"{int(apart.sum())} of {apart.numel()} {what} differ"
+    return f"at {place} expected {words[0]}, got {words[1]} ({count})"
 
 
 def shown(value: Any) -> str:
