@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import time
+from contextlib import suppress
 
 from .memory_use import Process, process_in, processes_in
 
@@ -14,6 +15,7 @@ PAUSE_FACTOR = 4  # a pause is at least so many times as long as the last check,
 UNCOUNTED_SOCKETS = 64  # a kernel has about thirty of its own
 MAX_STARTS_FACTOR = 64  # a kernel may start so many times as many processes as may run at a time
 MAX_EXCESSES = 10
+LONGEST_ROLLUP = 8192  # bytes; it has about thirty lines
 PROCESSES = "more processes and threads than are allowed"
 MEMORY = "more memory than is allowed"
 DEPTH = "a working folder whose path is longer than any program can use"
@@ -32,9 +34,11 @@ class LimitEnforcer:
 
     def __init__(self, limits: dict[str, int]) -> None:
         self._limits = limits
-        # A kernel starts with the memory of the fork server; its share of that is not counted.
-        (supervisor,) = process_in("/proc/self")
-        self._shared = supervisor.proportional
+        (self._supervisor,) = process_in("/proc/self")
+        # Opened now, because the kernel's /proc has no supervisor; reading it takes as long as a fork.
+        self._rollup: int | None = None
+        with suppress(OSError):  # an older system
+            self._rollup = os.open("/proc/self/smaps_rollup", os.O_RDONLY)
         self._sockets = os.open("/proc/self/net/sockstat", os.O_RDONLY)
         self._socket_buffers = socket_buffer_size()
 
@@ -84,8 +88,11 @@ class LimitEnforcer:
     def _uses_more(self, memory_left: int, processes: list[Process]) -> bool:
         if sum(process.held for process in processes) <= memory_left:
             return False
-        # That sum counts shared memory once per process.
-        return sum(process.proportional for process in processes) - self._shared > memory_left
+        # That sum counts shared memory once per process. A kernel starts with the memory of the fork server;
+        # its share of that is not counted: the supervisor has the same.
+        rollup = os.pread(self._rollup, LONGEST_ROLLUP, 0).decode() if self._rollup is not None else ""
+        shared = self._supervisor.proportional_of(rollup)
+        return sum(process.proportional for process in processes) - shared > memory_left
 
     def _has_started_too_many(self, processes: list[Process]) -> bool:
         """Whether the kernel has started too many processes, also those that ended between two checks.

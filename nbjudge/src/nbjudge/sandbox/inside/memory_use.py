@@ -25,9 +25,13 @@ class Process:
     def proportional(self) -> int:
         """Bytes of memory, with its part of what it shares."""
         try:
-            sizes = sizes_in(f"{self.folder}/smaps_rollup")
+            return self.proportional_of(Path(f"{self.folder}/smaps_rollup").read_text())
         except OSError:  # it cannot be read, or has just ended
             return self.held
+
+    def proportional_of(self, rollup: str) -> int:
+        """Bytes of memory, with its part of what it shares, by the text of its `smaps_rollup`."""
+        sizes = sizes_of(rollup)
         if "Pss_Anon" not in sizes:  # an older system, or a process that has just ended
             return self.held
         return sum(sizes.get(name, 0) for name in PARTS) + self.tables
@@ -57,8 +61,13 @@ def process_in(folder: str) -> Iterator[Process]:
 
 def sizes_in(file: str) -> dict[str, int]:
     """The lines `Name:  12 kB` of a file of /proc, in bytes."""
+    return sizes_of(Path(file).read_text())
+
+
+def sizes_of(text: str) -> dict[str, int]:
+    """The lines `Name:  12 kB` of a text, in bytes."""
     sizes = {}
-    for line in Path(file).read_text().splitlines():
+    for line in text.splitlines():
         name, _, rest = line.partition(":")
         number, *_ = rest.split() or [""]
         if number.isdigit():
