@@ -114,6 +114,16 @@ def squeezed(text):
 
 
 @every_notebook
+def test_a_formula_in_a_quote_has_one_line(lesson):
+    for cell in read_notebook(lesson.source_path).cells:
+        if cell.cell_type == "markdown":
+            assert not any("\n>" in formula for formula in FORMULA.findall(cell.source)), (
+                f"The cell `{cell.id}` has a formula of several lines in a quote, and JupyterLab shows the > "
+                f"of the second line inside the formula: write it in one line; {READ}."
+            )
+
+
+@every_notebook
 def test_a_picture_or_slider_has_prose_beside_it(lesson):
     cells = read_notebook(lesson.source_path).cells
     for position, cell in enumerate(cells):
