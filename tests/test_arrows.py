@@ -5,6 +5,8 @@ import math
 import ipywidgets as widgets
 import pytest
 import torch
+from matplotlib.quiver import Quiver
+from matplotlib.text import Text
 
 from attention_lab.sliders import arrows
 
@@ -21,6 +23,13 @@ def test_the_bars_are_the_softmax_of_the_scores(angle):
     assert heights == pytest.approx(torch.softmax(scores, -1).tolist())
     label = figure.get_label()
     assert f"z {scores[3]:.2f}" in label and f"Most weight to {NAMES[int(scores.argmax())]}" in label
+
+
+def test_the_query_is_drawn_below_the_names_of_the_keys():
+    plane = arrows.query_figure(45, KEYS, names=NAMES, length=2).axes[0]  # along key a, and over its name
+    moving = plane.findobj(lambda artist: artist.get_animated())
+    query = next(place for place, artist in enumerate(moving) if isinstance(artist, Quiver))
+    assert {artist.get_text() for artist in moving[query + 1 :] if isinstance(artist, Text)} == set(NAMES)
 
 
 def test_keys_that_cannot_be_drawn_are_refused():

@@ -10,6 +10,7 @@ import ipywidgets as widgets
 import matplotlib
 import torch
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
 from attention_lab import plots
 from attention_lab.sliders.explorer import FIGURE, Show, at, explorer
@@ -43,15 +44,26 @@ def _turning(keys: plots.Values, names: Sequence[str], length: float) -> tuple[F
     plane, bars = figure.subplots(1, 2, width_ratios=(1.2, 1))
     reach = max(float(arrows.abs().max()), length) + 0.5
     plane.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title="The query among its keys")
-    for name, (across, up) in zip(names, arrows.tolist(), strict=True):
+    for across, up in arrows.tolist():
         plane.quiver(0, 0, across, up, color=plots.ACCENT, **ARROW)
-        beyond = (9 if across > 0 else -9, 7 if up >= 0 else -9)
-        plane.annotate(name, (across, up), textcoords="offset points", xytext=beyond, ha="center")
     (border,) = plane.plot([0, 0], [0, 0], color="grey", linestyle="--", linewidth=1)
     query = plane.quiver(0, 0, 1, 0, color="black", **ARROW)
+    # Beside their keys and drawn after the query, which may turn over them.
+    labels = [
+        plane.annotate(
+            name,
+            (across, up),
+            textcoords="offset points",
+            xytext=(-11 * up / math.hypot(across, up), 11 * across / math.hypot(across, up)),
+            ha="center",
+            va="center",
+            path_effects=[withStroke(linewidth=3, foreground="white")],
+        )
+        for name, (across, up) in zip(names, arrows.tolist(), strict=True)
+    ]
     plots.weight_bars(torch.zeros(len(arrows)), labels=list(names), ax=bars)
     bars.set_title("softmax of the scores")
-    for artist in (border, query, *bars.patches, *bars.texts):
+    for artist in (border, query, *labels, *bars.patches, *bars.texts):
         artist.set_animated(True)
 
     def show(angle: float) -> str:
