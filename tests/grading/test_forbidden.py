@@ -13,7 +13,7 @@ from torch.autograd import forward_ad
 from torch.nn.attention.flex_attention import flex_attention
 
 from attention_lab.authoring import Case
-from nbjudge.judge.forbidden_calls import forbidden_step
+from nbjudge.judge.group_result import forbidden_step
 from nbjudge.kernel.protocol import calls_for, read_reply
 from nbjudge.probe import respond
 

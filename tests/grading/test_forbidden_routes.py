@@ -14,7 +14,7 @@ from routes.own import OF_ONES_OWN
 from routes.softmax import SOFTMAXES
 
 from attention_lab.authoring import FUSED_ATTENTION, SOFTMAX, Case
-from nbjudge.judge.forbidden_calls import forbidden_step, unseen_work
+from nbjudge.judge.group_result import forbidden_step, unseen_work
 from nbjudge.kernel.client import KernelClient, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.protocol import Answer, calls_for

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from every_step import FUNCTIONS, OPERATORS, WATCH
 
 from attention_lab.authoring import SOFTMAX
-from nbjudge.judge.forbidden_calls import forbidden_step
+from nbjudge.judge.group_result import forbidden_step
 from nbjudge.probe.recording import Recording
 
 KERNELS = [(operator, key) for operator, keys in OPERATORS.items() for key in keys]

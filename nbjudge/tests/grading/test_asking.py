@@ -7,8 +7,7 @@ import torch
 from torch_exercise import Exercise
 
 from nbjudge.authoring import case
-from nbjudge.judge.batched_calls import call_groups
-from nbjudge.judge.drawn_group import draw_groups
+from nbjudge.judge.drawn_group import call_groups, draw_groups
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel import protocol
 from nbjudge.kernel.protocol import Answer, Reply

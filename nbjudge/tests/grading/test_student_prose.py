@@ -13,13 +13,13 @@ from nbconvert.filters.strings import strip_files_prefix
 
 from nbjudge.plain_text import as_html
 from nbjudge.submission.formula_commands import COMMANDS
-from nbjudge.submission.student_prose import (
+from nbjudge.submission.merge import (
     DEEPEST,
     INVISIBLE_SPACE,
-    LONGEST,
-    MOST,
+    LONGEST_PROSE,
     MOST_BACKWARDS,
     MOST_OPENINGS,
+    MOST_PROSE,
     neutralize_markup,
     neutralize_prose,
 )
@@ -170,17 +170,17 @@ def test_what_is_no_web_link_can_still_be_read():
 
 
 def test_long_prose_is_shown_as_it_is_and_costs_no_time():
-    slow = "\\\\[" * LONGEST
+    slow = "\\\\[" * LONGEST_PROSE
     (text,) = neutralize_prose([slow])
     (block,) = shown(text).find_all("pre")
     assert block.get_text().strip() == slow
     pages = list(neutralize_prose(["*short*"] + ["*x* " * 4_000] * 20))
     assert shown(pages[0]).em and shown(pages[3]).em and not shown(pages[-1]).em
-    assert sum(len(page) for page in pages if shown(page).em) <= MOST
+    assert sum(len(page) for page in pages if shown(page).em) <= MOST_PROSE
 
 
 def test_a_fence_within_long_prose_does_not_end_its_own():
-    text = "~" * 10 + "\n<b>\n" + "x" * LONGEST
+    text = "~" * 10 + "\n<b>\n" + "x" * LONGEST_PROSE
     (page,) = neutralize_prose([text])
     assert [each.name for each in shown(page).find_all(True)] == ["pre", "code"]
 

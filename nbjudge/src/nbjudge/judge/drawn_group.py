@@ -1,19 +1,29 @@
-"""A case group drawn from a seed: its cases, the calls to make, and what the reference answers to them."""
+"""A case group drawn from a seed: its cases, what the reference answers, and the calls of an answer.
+
+It also says whether a group can only pass if the answer computes something. An error for bad arguments, a
+returned argument, a constant, the names of some attributes: such answers can be right by chance and prove
+nothing. The scoring rule (`nbjudge.judge.judge`) withholds the points of such a group. All groups of an
+exercise are called in one request, because messages take longer than most answers.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from itertools import takewhile
+from typing import Any, Protocol
 
 from nbjudge.authoring.cases import Case
-from nbjudge.authoring.exercise import Exercise, Group, Mistake
+from nbjudge.authoring.exercise import Exercise, Group, Mistake, merge_watches
 from nbjudge.errors import CourseError
 from nbjudge.judge.compare import changes_values, raises_as_required
-from nbjudge.judge.computed_values import requires_computation
-from nbjudge.kernel.protocol import Answer, answers_of, calls_for
+from nbjudge.kernel.protocol import Answer, CallAnswer, answers_of, calls_for
+from nbjudge.probe.building import RESULTS, SIDES
+from nbjudge.probe.watching import Watch
 from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import why_it_cannot_travel
 
@@ -32,7 +42,7 @@ class DrawnGroup:
     cases: list[Case]
     calls: list[Call]
     expected: list[Answer]  # empty where no value is compared
-    requires_computation: bool  # see `nbjudge.judge.scoring`
+    requires_computation: bool  # see `nbjudge.judge.judge`
     retest_factor: float = 0.5  # see `Exercise`
     # The calls of the retest and the expected answers to them, once `nbjudge.judge.retest` has made them.
     retest: tuple[list[Call], list[Answer]] | None = None
@@ -144,3 +154,161 @@ def _refuse_what_cannot_travel(exercise: Exercise, group: Group, cases: Sequence
         if reason:
             problem = f"has {reason}"
             raise CourseError(BROKEN_CASE.format(number, group.name, exercise.name, problem))
+
+
+LARGEST_GUESS = 20  # whole numbers up to this one can be guessed
+LARGEST_CHANCE = 0.01  # that guesses of small numbers and truth values are all right
+
+
+def requires_computation(group: Group, cases: Sequence[Case], expected: Sequence[Answer]) -> bool:
+    """Whether the expected values of a group must be computed and cannot be guessed."""
+    if group.withhold_points or group.fresh:
+        return False
+    if group.verify is not None and not expected:
+        return True
+    guessable: list[int] = []
+    for case, answer in zip(cases, expected, strict=True):
+        if case.refuses is not None or answer.status != "value":
+            continue
+        arguments = list(_leaves([case.args, case.kwargs]))
+        returned = _returned(case, answer.value)
+        if _selects_entries(returned, case):
+            return True
+        for leaf in _leaves(returned):
+            if _is_computed(leaf, arguments):
+                return True
+            if isinstance(leaf, int):
+                guessable.append(leaf)
+    return bool(guessable) and _chance_of_guessing(guessable) < LARGEST_CHANCE
+
+
+def _returned(case: Case, value: Any) -> Any:
+    """Return what the call itself gave, without the attributes and weights of its object."""
+    if case.build is None or case.build.look == ("result",):
+        return value
+    return {side: each for side, each in value.items() if side in RESULTS or side not in SIDES}
+
+
+def _selects_entries(value: Any, case: Case) -> bool:
+    """Whether a result is a dict that holds entries of an argument under other names."""
+    given = [each for each in (*case.args, *case.kwargs.values()) if isinstance(each, dict)]
+    return (
+        isinstance(value, dict) and len(value) > 1 and any(not value.keys() & each.keys() for each in given)
+    )
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, (list, tuple)):
+        for entry in value:
+            yield from _leaves(entry)
+    elif isinstance(value, dict):
+        yield from _leaves(list(value.values()))
+    else:
+        yield value
+
+
+def _is_computed(leaf: Any, arguments: list[Any]) -> bool:
+    """Whether a result is no constant, no (reshaped) argument and no number that can be guessed."""
+    kind = kind_of(leaf)
+    if isinstance(kind, ArrayKind):
+        numbers = kind.as_numbers(leaf).reshape(-1)
+        if any(_has_numbers(argument, numbers) for argument in arguments):
+            return False
+        if len(numbers) == 1:
+            return _is_computed(numbers.item(), arguments)
+        return not bool((numbers == numbers[:1]).all())
+    if kind is not None:
+        return not any(kind is kind_of(argument) and kind.identical(leaf, argument) for argument in arguments)
+    if isinstance(leaf, float):
+        return not leaf.is_integer() and leaf not in _numbers_in(arguments)
+    return type(leaf) is int and abs(leaf) > LARGEST_GUESS and leaf not in _numbers_in(arguments)
+
+
+def _numbers_in(arguments: list[Any]) -> list[Any]:
+    return [argument for argument in arguments if isinstance(argument, (int, float))]
+
+
+def _has_numbers(argument: Any, numbers: Any) -> bool:
+    kind = kind_of(argument)
+    if not isinstance(kind, ArrayKind):
+        return False
+    given = kind.as_numbers(argument).reshape(-1)
+    return len(given) == len(numbers) and bool((given == numbers).all())
+
+
+def _chance_of_guessing(guessable: Sequence[int]) -> float:
+    """Return the probability of guessing all values when only their frequencies are known."""
+    count = len(guessable)
+    return math.prod((times / count) ** times for times in Counter(guessable).values())
+
+
+MOST_LOST_ALONE = 2  # replies; each may take as long as the answers to a group may
+
+
+class HasCalls(Protocol):
+    """A group, or another list of calls that belong together."""
+
+    @property
+    def calls(self) -> list[dict[str, Any]]: ...
+
+
+def call_groups(
+    exercise: Exercise, groups: Sequence[HasCalls], ask: CallAnswer, watched: bool = True
+) -> list[list[Answer]]:
+    """Make the calls of all groups in the student's kernel.
+
+    Parameters
+    ----------
+    exercise
+        The exercise whose answer is called.
+    groups
+        The groups, in order.
+    ask
+        Makes calls of the student's answer.
+    watched
+        Whether forbidden calls are recorded.
+
+    Returns
+    -------
+    list of list of Answer
+        One answer per call. Each group may use the full time of a group: groups that had no time left are
+        called again. After one answer that timed out or killed the kernel, all later groups get the same
+        answer without a call. So do they after a second group whose reply is lost when it is called alone.
+    """
+    answered: list[list[Answer]] = []
+    together, lost_alone = True, 0
+    while len(answered) < len(groups):
+        batch = groups[len(answered) :] if together else [groups[len(answered)]]
+        reply = ask(exercise.name, *join_calls(exercise, batch, watched))
+        if reply.lost and together:
+            together = False  # calling each group alone shows which one lost the reply
+            continue
+        answers = _split(batch, reply.answers)
+        finished = list(takewhile(lambda each: _fatal(each) is None, answers))
+        answered += finished
+        fatal = None if finished else _fatal(answers[0])
+        if fatal is not None:
+            answered.append(answers[0])
+        lost_alone += reply.lost
+        if lost_alone >= MOST_LOST_ALONE:
+            fatal = fatal or reply.answers[0]
+        if fatal is not None:
+            answered += [[fatal] * len(group.calls) for group in groups[len(answered) :]]
+    return answered
+
+
+def join_calls(
+    exercise: Exercise, groups: Sequence[HasCalls], watched: bool = True
+) -> tuple[list[dict[str, Any]], Watch]:
+    """Return the calls of several groups as one list, and what the kernel records while it makes them."""
+    calls = [call for group in groups for call in group.calls]
+    return calls, merge_watches(step.watch() for step in exercise.not_allowed) if watched else {}
+
+
+def _split(groups: Sequence[HasCalls], answers: list[Answer]) -> list[list[Answer]]:
+    rest = iter(answers)
+    return [[next(rest) for _ in group.calls] for group in groups]
+
+
+def _fatal(answers: list[Answer]) -> Answer | None:
+    return next((answer for answer in answers if answer.status in ("timeout", "died")), None)

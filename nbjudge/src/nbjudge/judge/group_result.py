@@ -1,19 +1,143 @@
-"""The result of one case group: the student's answers compared with the expected ones."""
+"""The result of one case group: the student's answers compared with the expected ones.
+
+Besides wrong values, a forbidden call (see `nbjudge.authoring.Step`) costs the group. A module can be
+compared on the random weights that it drew itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any
 
 from nbjudge.authoring.cases import Case
-from nbjudge.authoring.exercise import Exercise, Group
-from nbjudge.judge.compare import changes_arguments, has_expected_values
-from nbjudge.judge.drawn_group import DrawnGroup
-from nbjudge.judge.forbidden_calls import find_forbidden_call
-from nbjudge.judge.own_weights import are_too_small, compare_on_own_weights
-from nbjudge.judge.verdict import Finding
-from nbjudge.kernel.protocol import Answer
+from nbjudge.authoring.exercise import Exercise, Group, Step, Tolerance
+from nbjudge.judge.compare import changes_arguments, has_expected_values, same_value
+from nbjudge.judge.drawn_group import Call, DrawnGroup
+from nbjudge.judge.verdict import FORBIDDEN, Finding
+from nbjudge.kernel.protocol import Answer, answers_of
+from nbjudge.probe.compiled import FOREIGN_CODE
+from nbjudge.probe.recording import ANOTHER_PROCESS, COMPILED
+from nbjudge.values.kinds import ArrayKind, kind_of
+from nbjudge.values.packing import pack
+
+UNSEEN = {
+    ANOTHER_PROCESS: "hands its work to another process, whose steps cannot be seen: compute it here.",
+    FOREIGN_CODE: "calls compiled code through `ctypes`, whose steps cannot be seen: compute it in Python.",
+}
+
+
+def find_forbidden_call(exercise: Exercise, answers: Sequence[Answer]) -> Finding | None:
+    """Return a finding if an answer ran a forbidden call, or computed where calls cannot be seen."""
+    ran = frozenset[str]().union(*(answer.ran for answer in answers))
+    forbidden = forbidden_step(exercise.not_allowed, ran)
+    if forbidden is not None:
+        step, name = forbidden
+        return Finding(
+            f"`{exercise.name}` runs {step.called} (`{name}`), and this is the step you are asked to write.",
+            mistake=FORBIDDEN,
+        )
+    unseen = unseen_work(exercise.not_allowed, ran)
+    return Finding(f"`{exercise.name}` {unseen}", mistake=FORBIDDEN) if unseen is not None else None
+
+
+def forbidden_step(steps: Collection[Step], ran: Collection[str]) -> tuple[Step, str] | None:
+    """Return the first of the forbidden steps that ran, and the call as the student may have written it."""
+    for step in steps:
+        for pattern in step.patterns():
+            for name in sorted(ran):
+                if fnmatchcase(name, pattern):
+                    return step, step.as_written(name).removeprefix(COMPILED)
+    return None
+
+
+def unseen_work(steps: Collection[Step], ran: Collection[str]) -> str | None:
+    """Return the end of a sentence if an answer computed where calls cannot be seen; None without `steps`."""
+    return next((sentence for name, sentence in UNSEEN.items() if steps and name in ran), None)
+
+
+Weights = dict[str, Any]
+MOST_CACHED = 64  # sets of weights: students' layers with one seed mostly draw the same ones
+
+
+@dataclass(frozen=True)
+class OwnWeights:
+    """The parameters in a state_dict, without its buffers; equal if all numbers are equal."""
+
+    digest: bytes
+    weights: Weights = field(compare=False)
+
+
+def compare_on_own_weights(exercise: Exercise, drawn: DrawnGroup, values: list[Any]) -> Finding | None:
+    """Return a finding unless the reference gives the same result on the weights of the student's module."""
+    for index, value in enumerate(values):
+        state = value.get("state") if isinstance(value, dict) else None
+        if not isinstance(state, dict):
+            return Finding(f"The weights of `{exercise.name}` cannot be read from its state_dict.")
+        expected = _result(drawn, index, _own_weights(drawn, index, state))
+        if expected.status != "value":
+            return Finding(
+                f"The weights that `{exercise.name}` draws for itself are not those it is asked to have."
+            )
+        if not same_value(value.get("result"), expected.value, exercise.tolerance):
+            return Finding(
+                f"On the weights that `{exercise.name}` draws for itself it gives other numbers than the "
+                "formula on the weights in its `state_dict()`: they are not what it computes with. Make each "
+                "layer once, in `__init__`, and use it as it is in `forward`."
+            )
+    return None
+
+
+def are_too_small(drawn: DrawnGroup, answers: list[Answer]) -> bool:
+    """Whether a weight matrix could be replaced by zeros without a change of the result.
+
+    Students may initialise a module as they like, so this is not wrong. But with weights of almost zero a
+    wrong formula gives the same result as the right one, so the group does not prove anything.
+    """
+    return any(
+        _zeros_change_nothing(drawn, index, _own_weights(drawn, index, answer.value["state"]))
+        for index, answer in enumerate(answers)
+    )
+
+
+@lru_cache(maxsize=MOST_CACHED)
+def _zeros_change_nothing(drawn: DrawnGroup, index: int, own: OwnWeights) -> bool:
+    result = _result(drawn, index, own).value
+    return any(
+        same_value(_result_on(drawn, index, zeroed).value, result, Tolerance())
+        for zeroed in _with_one_matrix_zero(own.weights)
+    )
+
+
+def _with_one_matrix_zero(weights: Weights) -> Iterator[Weights]:
+    for name, values in weights.items():
+        kind = kind_of(values)
+        if isinstance(kind, ArrayKind) and len(values.shape) > 1:
+            yield weights | {name: kind.zeros_like(values)}
+
+
+def _own_weights(drawn: DrawnGroup, index: int, state: dict[str, Any]) -> OwnWeights:
+    (own,) = answers_of(drawn.reference, [_with_weights(drawn.calls[index], None, "parameters")])
+    weights = {name: state[name] for name in own.value["parameters"] if name in state}
+    return OwnWeights(hashlib.sha256(pack(weights).encode()).digest(), weights)
+
+
+@lru_cache(maxsize=MOST_CACHED)
+def _result(drawn: DrawnGroup, index: int, own: OwnWeights) -> Answer:
+    return _result_on(drawn, index, own.weights)
+
+
+def _result_on(drawn: DrawnGroup, index: int, weights: Weights) -> Answer:
+    (answer,) = answers_of(drawn.reference, [_with_weights(drawn.calls[index], weights, "result")])
+    return answer
+
+
+def _with_weights(call: Call, state: Weights | None, side: str) -> Call:
+    """Return the same call with other weights, which asks for `side` of the module."""
+    return call | {"build": call["build"] | {"state": state, "look": [side]}}
 
 
 @dataclass(frozen=True, eq=False)

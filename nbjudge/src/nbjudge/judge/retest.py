@@ -16,10 +16,9 @@ from typing import Any
 
 from nbjudge.authoring.exercise import Exercise, Tolerance
 from nbjudge.judge import messages
-from nbjudge.judge.batched_calls import call_groups
 from nbjudge.judge.changed_values import changed_values, each_array, special_numbers, texts_of_one_word
 from nbjudge.judge.compare import changes_values, same_value
-from nbjudge.judge.drawn_group import Call, DrawnGroup
+from nbjudge.judge.drawn_group import Call, DrawnGroup, call_groups
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.verdict import Finding
 from nbjudge.kernel.protocol import Answer, CallAnswer, answers_of

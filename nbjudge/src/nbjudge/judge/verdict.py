@@ -36,7 +36,7 @@ class GroupVerdict:
     name: str
     points: float
     agrees: bool
-    note: str = ""  # why the points are withheld of a group that passes, see `nbjudge.judge.scoring`
+    note: str = ""  # why the points are withheld of a group that passes, see `nbjudge.judge.judge`
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import msgspec
 
 from nbjudge.errors import CourseError
 from nbjudge.judge import verdict
-from nbjudge.judge.batched_calls import join_calls
+from nbjudge.judge.drawn_group import join_calls
 from nbjudge.judge.judge import Judgement, judge_groups
 from nbjudge.judge.retest import retest_calls
 from nbjudge.kernel import protocol
