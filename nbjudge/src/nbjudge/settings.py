@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from traitlets import Bool, Dict, Enum, Float, Integer, List, Unicode
+from traitlets import Bool, Dict, Enum, Float, Integer, List, TraitType, Unicode
 from traitlets.config import Configurable
 from traitlets.config.loader import DeferredConfigString
 
@@ -56,6 +56,13 @@ class Section(Configurable):
     config_name: ClassVar[str]  # of the section, in nbgrader_config.py
     plugin: ClassVar[str] = ""  # the class that nbgrader runs with these options and more
 
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Make every trait of a section an option that a configuration can set."""
+        super().__init_subclass__(**arguments)
+        for trait in vars(cls).values():
+            if isinstance(trait, TraitType):
+                trait.tag(config=True)
+
     @classmethod
     def section_names(cls) -> list[str]:
         """Name the sections that are read, the most general one first."""
@@ -73,55 +80,46 @@ class GradingSettings(Section):
         True,
         help="Whether student code runs inside bubblewrap. Without it, it runs as the person who grades, "
         "and can read and change whatever that person can.",
-    ).tag(config=True)
+    )
     modules = List(
         Unicode(),
         help="Packages that the sandbox imports once for all notebooks, besides those that the assignment's "
         "own cells import.",
-    ).tag(config=True)
+    )
     helpers = List(
         Unicode(),
         help="Modules of the course's own that notebooks import (a_course.plots): the sandbox exposes these, "
         "and nothing else of their packages.",
-    ).tag(config=True)
+    )
     kernel_names = Dict(
         Unicode(),
         help="Kernels that notebooks name and this machine does not have, and those that run instead, "
         'such as {"rt_grader": "python3"}.',
-    ).tag(config=True)
+    )
     build_command = Unicode(
         "nbgrader generate_assignment {assignment}",
         help="The command that enters an assignment into the gradebook, as messages name it.",
-    ).tag(config=True)
-    cell_seconds = Float(
-        Limits.cell,
-        help="Seconds that one cell may run (default: `c.Execute.timeout`, if that is set).",
-    ).tag(config=True)
-    answer_seconds = Float(Limits.answer, help="Seconds that the answers to one case group may take.").tag(
-        config=True
     )
-    notebook_seconds = Float(Limits.notebook, help="Seconds that a whole notebook may take.").tag(config=True)
-    output_mebibytes = Integer(
-        Limits.output // MEBIBYTE, help="Output of all cells of a notebook, in MiB."
-    ).tag(config=True)
-    memory_mebibytes = Integer(
-        Limits.memory // MEBIBYTE, help="Memory of a notebook, in MiB (sandbox only)."
-    ).tag(config=True)
+    cell_seconds = Float(
+        Limits.cell, help="Seconds that one cell may run (default: `c.Execute.timeout`, if that is set)."
+    )
+    answer_seconds = Float(Limits.answer, help="Seconds that the answers to one case group may take.")
+    notebook_seconds = Float(Limits.notebook, help="Seconds that a whole notebook may take.")
+    output_mebibytes = Integer(Limits.output // MEBIBYTE, help="Output of all cells of a notebook, in MiB.")
+    memory_mebibytes = Integer(Limits.memory // MEBIBYTE, help="Memory of a notebook, in MiB (sandbox only).")
     disk_mebibytes = Integer(
         Limits.disk // MEBIBYTE, help="All files that a notebook writes, in MiB (sandbox only)."
-    ).tag(config=True)
+    )
     file_mebibytes = Integer(
         Limits.file // MEBIBYTE, help="The largest of these files, in MiB (sandbox only)."
-    ).tag(config=True)
-    processes = Integer(Limits.processes, help="Processes and threads of a notebook (sandbox only).").tag(
-        config=True
     )
-    open_files = Integer(Limits.open_files, help="Open files of a process (sandbox only).").tag(config=True)
+    processes = Integer(Limits.processes, help="Processes and threads of a notebook (sandbox only).")
+    open_files = Integer(Limits.open_files, help="Open files of a process (sandbox only).")
     grade_despite_failing_cells = Bool(
         False,
         help="Whether to grade an assignment with a failing cell of its own although its solution loses "
         "points in an automatically graded cell, with a warning: right work may get 0 there.",
-    ).tag(config=True)
+    )
     changed_arguments = Enum(
         CHANGED_ARGUMENTS,
         CHANGED_ARGUMENTS[0],
@@ -129,7 +127,7 @@ class GradingSettings(Section):
         '"remark" costs nothing and is said in feedback, "one group" costs the first case group that shows '
         'the change and whose values are right, "all groups" every group that shows it. It is read from '
         "nbgrader_config.py, for grading, the tutor and `nbjudge try` alike.",
-    ).tag(config=True)
+    )
 
     @property
     def limits(self) -> Limits:
@@ -159,11 +157,11 @@ class TutorSettings(Section):
         help='How much the tutor reveals: "full" names mistakes and shows a solution, "measured" says what '
         'was measured, with hints, "examples" repeats the examples of the statement only. Without a setting, '
         'the tutor of a class (on a hub or in a bundle) uses "measured".',
-    ).tag(config=True)
+    )
     levels = Dict(
         help='The same for single assignments, and from a day on: {"ps1": "measured", "ps2": [["examples", '
         '""], ["full", "2026-12-01"]]}. The last level that has begun is in force.'
-    ).tag(config=True)
+    )
 
 
 class ClassroomSettings(Section):
@@ -173,28 +171,22 @@ class ClassroomSettings(Section):
 
     instructors = List(
         Unicode(), help="Names on the hub of those who see the board, besides the hub's admins."
-    ).tag(config=True)
+    )
     instructor_groups = List(
         Unicode(), ["instructors"], help="Groups of the hub whose members see the board."
-    ).tag(config=True)
-    names = Bool(False, help="Whether the board shows names; learners are told so.").tag(config=True)
-    keep_days = Integer(30, min=0, help="Days that the checks on the board are kept; 0 keeps nothing.").tag(
-        config=True
     )
-    stuck_tries = Integer(4, min=0, help="Checks of one exercise after which a learner is stuck.").tag(
-        config=True
-    )
-    stuck_minutes = Integer(12, min=0, help="Minutes after the first check, likewise.").tag(config=True)
-    hosts = List(Unicode(), help="Host names by which browsers and students' servers reach the hub.").tag(
-        config=True
-    )
-    checks_a_minute = Integer(20, min=0, help="Checks per minute of one learner.").tag(config=True)
-    largest_megabytes = Integer(16, min=0, help="Largest answer that is read, in MB.").tag(config=True)
+    names = Bool(False, help="Whether the board shows names; learners are told so.")
+    keep_days = Integer(30, min=0, help="Days that the checks on the board are kept; 0 keeps nothing.")
+    stuck_tries = Integer(4, min=0, help="Checks of one exercise after which a learner is stuck.")
+    stuck_minutes = Integer(12, min=0, help="Minutes after the first check, likewise.")
+    hosts = List(Unicode(), help="Host names by which browsers and students' servers reach the hub.")
+    checks_a_minute = Integer(20, min=0, help="Checks per minute of one learner.")
+    largest_megabytes = Integer(16, min=0, help="Largest answer that is read, in MB.")
     memory_mebibytes = Integer(
         8192,
         min=0,
         help="Address space that the service may take beyond its start, in MiB (Linux only; 0: no limit).",
-    ).tag(config=True)
+    )
 
 
 class CsvSettings(Section):
@@ -204,8 +196,8 @@ class CsvSettings(Section):
 
     separator = Enum(
         tuple(SEPARATORS), "comma", help="The separator of the fields; a decimal comma needs another one."
-    ).tag(config=True)
-    decimal = Enum(tuple(DECIMAL_SIGNS), "point", help="The decimal sign.").tag(config=True)
+    )
+    decimal = Enum(tuple(DECIMAL_SIGNS), "point", help="The decimal sign.")
 
 
 class FeedbackSettings(Section):
@@ -214,9 +206,7 @@ class FeedbackSettings(Section):
     config_name = "FeedbackExporter"
     plugin = "nbjudge.feedback.FeedbackExporter"
 
-    fold_assignment = Bool(True, help="Whether the assignment's own text and cells are folded.").tag(
-        config=True
-    )
+    fold_assignment = Bool(True, help="Whether the assignment's own text and cells are folded.")
 
 
 class PlatformSettings(Section):
@@ -229,16 +219,13 @@ class PlatformSettings(Section):
         key_trait=Unicode(),
         value_trait=Unicode(),
         help="The platform's names of assignments, by nbgrader's; other assignments keep nbgrader's name.",
-    ).tag(config=True)
+    )
     missing = Enum(
-        ("empty", "zero"),
-        "empty",
-        help="What to write for work that was not handed in: no grade, or 0.",
-    ).tag(config=True)
+        ("empty", "zero"), "empty", help="What to write for work that was not handed in: no grade, or 0."
+    )
     with_unmarked = Bool(
-        False,
-        help="Whether work that waits to be marked by hand is exported with the points it has so far.",
-    ).tag(config=True)
+        False, help="Whether work that waits to be marked by hand is exported with the points it has so far."
+    )
 
 
 class CanvasSettings(PlatformSettings):
@@ -251,10 +238,10 @@ class CanvasSettings(PlatformSettings):
         ("", *STUDENT_FIELDS),
         "lms_user_id",
         help="The field of nbgrader's with Canvas's number of a student (column ID).",
-    ).tag(config=True)
-    sis_user_id = Enum(("", *STUDENT_FIELDS), "", help="The field with the SIS User ID.").tag(config=True)
-    sis_login_id = Enum(("", *STUDENT_FIELDS), "id", help="The field with the SIS Login ID.").tag(config=True)
-    section = Unicode("", help="The text of the column Section, which Canvas requires.").tag(config=True)
+    )
+    sis_user_id = Enum(("", *STUDENT_FIELDS), "", help="The field with the SIS User ID.")
+    sis_login_id = Enum(("", *STUDENT_FIELDS), "id", help="The field with the SIS Login ID.")
+    section = Unicode("", help="The text of the column Section, which Canvas requires.")
 
 
 class MoodleSettings(PlatformSettings):
@@ -265,15 +252,15 @@ class MoodleSettings(PlatformSettings):
 
     identify_by = Enum(
         tuple(MOODLE_FIELDS), "email", help="The field of Moodle's by which it finds a student."
-    ).tag(config=True)
+    )
     student_field = Enum(
         ("", *STUDENT_FIELDS),
         "",
         help="The field of nbgrader's that holds it (default: the e-mail address, or else the id).",
-    ).tag(config=True)
+    )
     comments = Bool(
         False, help="Whether each assignment gets a second column with the comments written by hand."
-    ).tag(config=True)
+    )
 
 
 class SpreadsheetSettings(PlatformSettings):

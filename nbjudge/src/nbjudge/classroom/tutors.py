@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import msgspec
 
 from nbjudge.classroom.board import tries
 from nbjudge.classroom.check_events import CheckEvent, CheckEvents
 from nbjudge.classroom.transcripts import Transcripts
-from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.plain_text import plain_lines
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.material import AssignmentMaterial, Material
@@ -41,8 +38,7 @@ class ClassTutors:
         check_events: CheckEvents,
         seed: int | None = None,
     ) -> None:
-        assignments = {name: _CachedDraws(assignment) for name, assignment in material.assignments.items()}
-        self._material = Material(assignments, material.disclosure)
+        self._material = material
         self.settings, self.check_events = settings, check_events
         self._seed = seed if seed is not None else time.time_ns() % 2**48
         self._tutors: dict[str, Tutor] = {}
@@ -146,21 +142,3 @@ def _make_mistakes(assignment: AssignmentMaterial, name: str, seed: int, of_all_
             for mistake in exercise.mistakes:
                 for index in range(len(question.calls) if of_all_cases else 1):
                     question.mistake_answer(mistake, index)
-
-
-class _CachedDraws:
-    """An assignment whose questions are the same objects for the same seed, however many ask for them."""
-
-    def __init__(self, assignment: AssignmentMaterial) -> None:
-        self._assignment = assignment
-        self._groups: dict[tuple[str, int], list[DrawnGroup]] = {}
-        self._drawing = threading.Lock()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._assignment, name)
-
-    def questions(self, name: str, seed: int) -> list[DrawnGroup]:
-        with self._drawing:
-            if (name, seed) not in self._groups:
-                self._groups[name, seed] = self._assignment.questions(name, seed)
-            return self._groups[name, seed]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -85,6 +86,8 @@ class TutoredAssignment:
 
     def __init__(self, assignment: Assignment) -> None:
         self.assignment = assignment
+        self._groups: dict[tuple[str, int], list[DrawnGroup]] = {}
+        self._drawing = threading.Lock()  # a class's learners are served in several threads
 
     @property
     def folder(self) -> str:
@@ -95,8 +98,10 @@ class TutoredAssignment:
         return [name for name in self.names if name in self.assignment.exercises]
 
     def questions(self, name: str, seed: int) -> list[DrawnGroup]:
-        exercise, reference = self.exercise(name)
-        return draw_groups(exercise, reference, seed)
+        with self._drawing:
+            if (name, seed) not in self._groups:
+                self._groups[name, seed] = draw_groups(*self.exercise(name), seed)
+            return self._groups[name, seed]
 
     @cached_property
     def cells(self) -> list[PlainCell]:
