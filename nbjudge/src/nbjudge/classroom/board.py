@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
 
 from nbjudge.classroom.check_events import CheckEvent
 from nbjudge.settings import ClassroomSettings
@@ -41,65 +44,69 @@ def board(
     sentence_of: Callable[[str, str, str], str],
     settings: ClassroomSettings,
     now: float,
-) -> list[ExerciseOnTheBoard]:
-    """The exercises that a learner has begun; `order` has assignment and exercise as the course has them.
+) -> list[dict[str, Any]]:
+    """Return the exercises that a learner has begun, ready for JSON: each an `ExerciseOnTheBoard`.
 
-    `sentence_of` gives what a mistake's name by_progress for, by assignment, exercise and name.
+    `order` has assignment and exercise as the course has them. `sentence_of` gives the sentence of a
+    mistake, by assignment, exercise and name. `now` is the time that "stuck" refers to.
     """
     by_exercise: dict[tuple[str, str], dict[str, list[CheckEvent]]] = defaultdict(lambda: defaultdict(list))
     for event in check_events:
         by_exercise[event.assignment, event.exercise][event.learner].append(event)
-    return [
-        _exercise(assignment, exercise, by_exercise[assignment, exercise], sentence_of, settings, now)
-        for assignment, exercise in order
-        if (assignment, exercise) in by_exercise
-    ]
+    exercises = []
+    for key in order:
+        learners = by_exercise.get(key)
+        if learners:
+            mistakes = _mistakes(learners, partial(sentence_of, *key), settings.names)
+            exercises.append(asdict(_exercise(key, learners, mistakes, settings, now)))
+    return exercises
 
 
 def tries(check_events: Sequence[CheckEvent]) -> int:
     """Count the tries of one learner: the first check, and each check after a change of the answer."""
-    return sum(not before or event.code != before[-1].code for before, event in _with_before(check_events))
-
-
-def as_data(exercises: Iterable[ExerciseOnTheBoard]) -> list[dict[str, object]]:
-    """JSON-ready."""
-    return [asdict(each) for each in exercises]
+    changes = sum(before.code != after.code for before, after in pairwise(check_events))
+    return changes + bool(check_events)
 
 
 def _exercise(
-    assignment: str,
-    exercise: str,
+    key: tuple[str, str],
     learners: Mapping[str, Sequence[CheckEvent]],
-    sentence_of: Callable[[str, str, str], str],
+    mistakes: tuple[CurrentMistake, ...],
     settings: ClassroomSettings,
     now: float,
 ) -> ExerciseOnTheBoard:
     by_progress: dict[str, list[str]] = {"working": [], "stuck": [], "done": []}
-    mistaken: dict[str, list[CheckEvent]] = defaultdict(list)
     for learner, check_events in learners.items():
         by_progress[_progress(check_events, settings, now)].append(learner)
-        if check_events[-1].mistake and not check_events[-1].right:
-            mistaken[check_events[-1].mistake].append(check_events[-1])
-    counted = Counter({name: len(found) for name, found in mistaken.items()})
-    shown = {progress: tuple(sorted(who)) if settings.names else () for progress, who in by_progress.items()}
     return ExerciseOnTheBoard(
-        assignment,
-        exercise,
+        *key,
         begun=len(learners),
-        working=len(by_progress["working"]),
-        stuck=len(by_progress["stuck"]),
-        done=len(by_progress["done"]),
-        mistakes=tuple(
-            CurrentMistake(
-                name,
-                count,
-                sentence_of(assignment, exercise, name),
-                mistaken[name][-1].told,
-                tuple(sorted(event.learner for event in mistaken[name])) if settings.names else (),
-            )
-            for name, count in counted.most_common()
-        ),
-        who=shown,
+        **{progress: len(names) for progress, names in by_progress.items()},
+        mistakes=mistakes,
+        who={
+            progress: tuple(sorted(names)) if settings.names else ()
+            for progress, names in by_progress.items()
+        },
+    )
+
+
+def _mistakes(
+    learners: Mapping[str, Sequence[CheckEvent]], sentence_of: Callable[[str], str], with_names: bool
+) -> tuple[CurrentMistake, ...]:
+    """List the mistakes in the learners' last checks, the most frequent first."""
+    by_mistake: dict[str, list[CheckEvent]] = defaultdict(list)
+    for *_, last in learners.values():
+        if last.mistake and not last.right:
+            by_mistake[last.mistake].append(last)
+    return tuple(
+        CurrentMistake(
+            name,
+            len(events),
+            sentence_of(name),
+            events[-1].told,
+            tuple(sorted(event.learner for event in events)) if with_names else (),
+        )
+        for name, events in sorted(by_mistake.items(), key=lambda each: -len(each[1]))
     )
 
 
@@ -109,7 +116,3 @@ def _progress(check_events: Sequence[CheckEvent], settings: ClassroomSettings, n
     minutes = (now - check_events[0].time) / 60
     stuck = tries(check_events) >= settings.stuck_tries or minutes >= settings.stuck_minutes
     return "stuck" if stuck else "working"
-
-
-def _with_before(check_events: Sequence[CheckEvent]) -> Iterable[tuple[Sequence[CheckEvent], CheckEvent]]:
-    return ((check_events[max(0, place - 1) : place], event) for place, event in enumerate(check_events))

@@ -7,9 +7,10 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from nbjudge.atomic_files import write_atomically
 from nbjudge.errors import CourseError
@@ -87,17 +88,10 @@ def _line(event: CheckEvent) -> str:
 
 
 def _read(file: Path) -> list[CheckEvent]:
-    """What was kept; lines that are none, such as one that was cut off, are left out."""
-    kinds: dict[str, Any] = {
-        each.name: {"float": (int, float), "bool": bool}.get(str(each.type), str)
-        for each in fields(CheckEvent)
-    }
-    found = []
+    """Return the events in a file, without lines that are none, such as one that was cut off."""
+    events = []
     with suppress(OSError):
         for line in file.read_text("utf-8", errors="replace").split("\n"):
-            with suppress(ValueError, TypeError, AttributeError):
-                record: dict[str, Any] = json.loads(line)
-                known = {name: value for name, value in record.items() if name in kinds}
-                if all(isinstance(value, kinds[name]) for name, value in known.items()):
-                    found.append(CheckEvent(**known))
-    return found
+            with suppress(ValueError):
+                events.append(msgspec.convert(json.loads(line), CheckEvent))
+    return events

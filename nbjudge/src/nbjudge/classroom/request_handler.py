@@ -17,7 +17,7 @@ from typing import Any
 from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler, stream_request_body
 
-from nbjudge.classroom.board import as_data, board
+from nbjudge.classroom.board import board
 from nbjudge.classroom.limits import (
     NO_MEMORY,
     TOO_LARGE,
@@ -98,7 +98,7 @@ class AppState:
         self.tutors.check_events.forget_old()
         tutors = self.tutors
         check_events = list(tutors.check_events.all)  # others add to it meanwhile
-        return as_data(board(check_events, tutors.order, tutors.sentence_of, tutors.settings, time.time()))
+        return board(check_events, tutors.order, tutors.sentence_of, tutors.settings, time.time())
 
     def _announce(self) -> None:
         """Wake everybody who waits; the next change has an event of its own."""
