@@ -7,7 +7,7 @@ the difference between independent proportions", method 10. Where the interval h
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -35,14 +35,8 @@ class EarlierReport:
     tables: dict[str, list[Row]]
 
 
-@dataclass(frozen=True)
-class _Proportion:
-    """Something that `count` of `of` students did."""
-
-    exercise: str
-    name: str
-    count: int
-    of: int
+# By exercise and name of a case group or mistake: how many students did it, of how many.
+Proportions = dict[tuple[str, str], tuple[int, int]]
 
 
 def read_earlier(path: Path, assignment: str) -> EarlierReport:
@@ -51,8 +45,7 @@ def read_earlier(path: Path, assignment: str) -> EarlierReport:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         earlier = EarlierReport(str(content["made"])[:10], content["tables"])
         for kind in WHAT:
-            for _ in _proportions(kind, earlier.tables[kind]):
-                pass
+            _proportions(kind, earlier.tables)
     except OSError as error:
         raise CourseError(
             f"{path} cannot be compared with: {error.strerror}. Name a report.json of an earlier class."
@@ -120,63 +113,42 @@ def _changed(rows: Iterable[Row], what: str, verdict: str, title: str) -> str:
 
 def _rows(tables: dict[str, list[Row]], earlier: EarlierReport) -> Iterator[Row]:
     for kind, what in WHAT.items():
-        now = {(each.exercise, each.name): each for each in _proportions(kind, tables[kind])}
-        then = {(each.exercise, each.name): each for each in _proportions(kind, earlier.tables[kind])}
-        totals = _judged_answers(tables), _judged_answers(earlier.tables)
-        for key in dict.fromkeys([*now, *then]):
-            both = [
-                found.get(key) or _zero_of(kind, key, of)
-                for found, of in ((now, totals[0]), (then, totals[1]))
-            ]
-            if both[0] is not None and both[1] is not None:
-                yield {"then": earlier.day, "what": what, **_difference(kind, both[0], both[1])}
+        now, then = _proportions(kind, tables), _proportions(kind, earlier.tables)
+        if kind == "mistakes":  # a class in which no student made one has no row of it
+            now = _with_zeros(now, tables, then)
+            then = _with_zeros(then, earlier.tables, now)
+        for key in now:
+            if key in then:
+                yield {"then": earlier.day, "what": what, **_difference(kind, key, now[key], then[key])}
 
 
-def _difference(kind: str, now: _Proportion, then: _Proportion) -> Row:
-    difference, low, high = difference_of_shares(now.count, now.of, then.count, then.of)
+def _proportions(kind: str, tables: dict[str, list[Row]]) -> Proportions:
+    """Read the rows of a table in which there is something to compare."""
+    proportions: Proportions = {}
+    for row in tables[kind]:
+        exercise = row["exercise"]
+        if kind == "exercises":
+            proportions[exercise, ""] = row["full"], row["full"] + row["part"] + row["none"]
+        elif kind == "groups":
+            proportions[exercise, row["group"]] = row["agree"], row["of"]
+        else:
+            proportions[exercise, row["mistake"]] = row["students"], row["of"]
+    return {key: (count, of) for key, (count, of) in proportions.items() if of > 0}
+
+
+def _with_zeros(own: Proportions, tables: dict[str, list[Row]], other: Proportions) -> Proportions:
+    """Add the mistakes of the other class that no student made here, if the exercise was judged here."""
+    judged = {row["exercise"]: int(row["of"]) for row in tables["groups"]}
+    zeros = {key: (0, judged[key[0]]) for key in other if judged.get(key[0])}
+    return own | {key: zero for key, zero in zeros.items() if key not in own}
+
+
+def _difference(kind: str, key: tuple[str, str], now: tuple[int, int], then: tuple[int, int]) -> Row:
+    difference, low, high = difference_of_shares(*now, *then)
     up, down = (MORE, FEWER) if kind == "mistakes" else (BETTER, WORSE)
-    return {
-        "exercise": now.exercise,
-        "name": now.name,
-        "students": now.count,
-        "of": now.of,
-        "students then": then.count,
-        "of then": then.of,
-        "difference": difference,
-        "low": low,
-        "high": high,
-        "verdict": up if low > 0 else down if high < 0 else ALIKE,
-    }
-
-
-def _zero_of(kind: str, key: tuple[str, str], judged: dict[str, int]) -> _Proportion | None:
-    """A mistake that a class did not make, though it was asked; nothing where it was not asked."""
-    exercise, name = key
-    if kind != "mistakes" or not judged.get(exercise):
-        return None
-    return _Proportion(exercise, name, 0, judged[exercise])
-
-
-def _judged_answers(tables: dict[str, list[Row]]) -> dict[str, int]:
-    """How many answers to each exercise were judged."""
-    return {row["exercise"]: int(row["of"]) for row in tables["groups"]}
-
-
-def _proportions(kind: str, rows: Iterable[Row]) -> Iterator[_Proportion]:
-    """The rows of a table in which there is something to compare."""
-    read: Callable[[Row], _Proportion] = _READ[kind]
-    return (proportion for proportion in map(read, rows) if proportion.of > 0)
-
-
-def _all_points(row: Row) -> _Proportion:
-    return _Proportion(row["exercise"], "", row["full"], row["full"] + row["part"] + row["none"])
-
-
-_READ: dict[str, Callable[[Row], _Proportion]] = {
-    "exercises": _all_points,
-    "groups": lambda row: _Proportion(row["exercise"], row["group"], row["agree"], row["of"]),
-    "mistakes": lambda row: _Proportion(row["exercise"], row["mistake"], row["students"], row["of"]),
-}
+    verdict = up if low > 0 else down if high < 0 else ALIKE
+    values = (*key, *now, *then, difference, low, high, verdict)
+    return dict(zip(COLUMNS[2:], values, strict=True))
 
 
 def _wilson(count: int, of: int) -> tuple[float, float]:

@@ -19,6 +19,15 @@ MOST_TICKS = 8  # of an axis from left to right: more do not fit a phone
 MOST_COUNTS = 5  # of the axis that counts students
 HALF_A_POINT = 0.5  # the least width of a bar, so that 4.5 points are at 4.5
 NARROWEST = 3.0  # percent of a bar that a digit needs
+MOST_BARS = 40  # of a histogram
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A number on an axis, and where: in percent of the axis's length."""
+
+    label: str
+    at: float
 
 
 @dataclass(frozen=True)
@@ -99,19 +108,18 @@ def seconds_histogram(seconds: Sequence[float]) -> Histogram:
 def exercise_bars(exercises: Table) -> Bars | None:
     """Of each exercise how many students have all, some and none of its points; None before any is marked."""
     marked = [row for row in exercises.rows if _marked(row)]
-    # Where there are too many to read, those that cost most are shown, in the assignment's order.
-    costly = sorted(range(len(marked)), key=lambda place: marked[place]["full"] / _marked(marked[place]))
-    shown = [marked[place] for place in sorted(costly[:MOST_EXERCISES])]
-    if not shown:
+    if not marked:
         return None
+    # If there are too many to read, those that cost most are shown, in the assignment's order.
+    costly = sorted(marked, key=lambda row: row["full"] / _marked(row))[:MOST_EXERCISES]
+    shown = [row for row in marked if row in costly]
+    note = f"The {len(shown)} of {len(marked)} with the fewest full marks."
     return Bars(
         title="For each exercise, how many students have all, some and none of its points",
         unit="share of the students (numbers: how many)",
         lines=tuple(_shares(row) for row in shown),
         places=tuple(Tick(f"{share}%", share) for share in range(0, 101, 25)),
-        note=f"The {len(shown)} of {len(marked)} with the fewest full marks."
-        if len(shown) < len(marked)
-        else "",
+        note=note if len(shown) < len(marked) else "",
     )
 
 
@@ -195,17 +203,6 @@ def _short(number: float) -> str:
     return f"{round(number, 2):g}"
 
 
-MOST_BARS = 40  # of a histogram
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A number on an axis, and where: in percent of the axis's length."""
-
-    label: str
-    at: float
-
-
 def bins(values: Sequence[float], highest: float, finest: float = 0) -> tuple[dict[float, int], float]:
     """How many values lie around each of evenly spaced places from 0 to `highest`, and their distance.
 
@@ -218,7 +215,7 @@ def bins(values: Sequence[float], highest: float, finest: float = 0) -> tuple[di
 
 
 def ticks(low: float, high: float, limit: int, whole: bool = False) -> list[Tick]:
-    """Ticks at round numbers from 0 to `high` on an axis that begins at `low`, `most` and 0 at the most.
+    """Ticks at round numbers from 0 to `high` on an axis that begins at `low`, 0 and `limit` at the most.
 
     `whole` keeps to whole numbers: there is no half student.
     """

@@ -16,17 +16,8 @@ from nbjudge.report.table_type import Row, Table, table_of
 WHO = "who"  # the column of student ids; a report that may be shown to the class has none
 LEAST_ANONYMOUS = 3  # students who must share a sentence before it is shown without names
 PYTHONS_ERRORS = [name for name, value in vars(builtins).items() if isinstance(value, type)]
-ABOUT_STUDENTS = [
-    "student",
-    "name",
-    "state",
-    "points",
-    "of",
-    "late penalty",
-    "seconds",
-    "to mark",
-    "failures",
-]
+ABOUT_STUDENTS = ["student", "name", "state", "points", "of", "late penalty"]
+ABOUT_STUDENTS += ["seconds", "to mark", "failures"]
 NOT_SAID = "(sentences that fewer than three were told: left out of a report without names)"
 
 

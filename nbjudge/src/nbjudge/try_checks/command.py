@@ -31,10 +31,16 @@ def try_all(course: Course, name: str, answer: str, seeds: int, console: Console
         tried = try_exercise(assignment, exercise, seeds, console, answer)
         console.print(table_of(exercise, tried, seeds))
         problems += [trial.problem for trial in tried if trial.problem]
+    success = "" if answer else "Right answers get full marks, and each mistake is named."
+    return print_problems(problems, success, console)
+
+
+def print_problems(problems: Sequence[str], success: str, console: Console) -> ExitStatus:
+    """Print what an author has to fix, or `success` if nothing; returns the command's exit status."""
     for problem in problems:
         console.print(Text.assemble(("✗ ", "red"), problem), soft_wrap=True)
-    if not problems and not answer:
-        console.print("Right answers get full marks, and each mistake is named.")
+    if not problems and success:
+        console.print(success)
     return ExitStatus.PROBLEM if problems else ExitStatus.SUCCESS
 
 

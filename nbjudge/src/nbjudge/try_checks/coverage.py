@@ -6,6 +6,7 @@ import dis
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from types import CodeType
 from typing import Any, Literal
@@ -79,8 +80,8 @@ class Relation:
     """One column of the table: whether an exercise's cases cover it, and whether they could."""
 
     name: str
-    is_covered: Callable[[DrawnExercise], bool]
-    applies: Callable[[DrawnExercise], bool] = lambda drawn: True
+    is_covered: Callable[[DrawnExercise], object]  # each returns something true or false
+    applies: Callable[[DrawnExercise], object] = lambda drawn: True
 
 
 def _values(drawn: DrawnExercise) -> bool:
@@ -114,26 +115,15 @@ def _mode(drawn: DrawnExercise) -> bool:
 
 
 def _unchanged(drawn: DrawnExercise) -> bool:
-    return any(isinstance(value, (list, dict, MadeInKernel)) for _, value in drawn.arguments) or bool(
-        drawn.arrays
-    )
+    can_change = any(isinstance(value, (list, dict, MadeInKernel)) for _, value in drawn.arguments)
+    return can_change or bool(drawn.arrays)
 
 
-def _has_arrays(drawn: DrawnExercise) -> bool:
-    return bool(drawn.arrays)
-
-
-def _has_fractions(drawn: DrawnExercise) -> bool:
-    return bool(drawn.floats)
-
-
-def _has_two_axes(drawn: DrawnExercise) -> bool:
-    return bool(drawn.shapes)
-
+_has_arrays, _has_floats, _has_two_axes = map(attrgetter, ("arrays", "floats", "shapes"))
 
 RELATIONS = (
     Relation("values", _values),
-    Relation("dtypes", _dtypes, _has_fractions),
+    Relation("dtypes", _dtypes, _has_floats),
     Relation("leading axes", _leading_axes, _has_arrays),
     Relation(
         "unequal sizes",
@@ -145,9 +135,9 @@ RELATIONS = (
         lambda drawn: any(len(set(shape)) < len(shape) for shape in drawn.shapes),
         _has_two_axes,
     ),
-    Relation("large values", _large_values, _has_fractions),
-    Relation("empty rows", _empty_rows, lambda drawn: bool(drawn.truths)),
-    Relation("gradients", lambda drawn: any(case.gradients for case in drawn.cases), _has_fractions),
+    Relation("large values", _large_values, _has_floats),
+    Relation("empty rows", _empty_rows, attrgetter("truths")),
+    Relation("gradients", lambda drawn: any(case.gradients for case in drawn.cases), _has_floats),
     Relation("arguments unchanged", _unchanged, lambda drawn: False),
     Relation(
         "second call", lambda drawn: any(retest_calls(each)[0] for each in drawn.groups if each.expected)
@@ -158,7 +148,7 @@ RELATIONS = (
         lambda drawn: any(case.refuses is not None for case in drawn.cases),
         lambda drawn: _raises(drawn.reference),
     ),
-    Relation("step not allowed", lambda drawn: bool(drawn.exercise.not_allowed), lambda drawn: False),
+    Relation("step not allowed", attrgetter("exercise.not_allowed"), lambda drawn: False),
 )
 
 

@@ -21,7 +21,6 @@ from nbgrader.preprocessors import ClearHiddenTests
 from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from nbjudge.cell_metadata import LEFT_OUT_TAG, nbgrader_metadata
 from nbjudge.course.configuration import read_config
@@ -36,7 +35,7 @@ from nbjudge.course.loading import (
 )
 from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.grading.broken_assignment import MAY_FAIL
-from nbjudge.try_checks.command import NO_CHECKS
+from nbjudge.try_checks.command import NO_CHECKS, print_problems
 from nbjudge.try_checks.trial import Kind, answers_of_exercise
 from nbjudge.values.kinds import kind_of
 
@@ -106,16 +105,15 @@ def visible_tests(assignment: Assignment) -> list[VisibleTests]:
 
 
 def _tried(name: str, answers: Sequence[Answer], cell: NotebookNode, space: dict[str, Any]) -> VisibleTests:
-    left, passed = tuple[str, ...](), list[VisibleTestsResult]()
-    for kind, called, answer in answers:
-        if kind == "solution":  # the one that the notebook has made itself, as a student's answer is
-            before = dict(space)
-            passed.append(VisibleTestsResult(kind, called, _run_test(cell, space)))
-            changed = (key for key in space if key not in before or space[key] is not before[key])
-            left = tuple(sorted(key for key in changed if not key.startswith(("test_", "__"))))
-        else:
-            passed.append(VisibleTestsResult(kind, called, _run_test(cell, _copied(space) | {name: answer})))
-    return VisibleTests(name, tuple(passed), left)
+    # The first answer is the solution, which the notebook has defined itself, as a student's is.
+    (kind, called, _), *others = answers
+    before = dict(space)
+    results = [VisibleTestsResult(kind, called, _run_test(cell, space))]
+    changed = (key for key in space if key not in before or space[key] is not before[key])
+    left = tuple(sorted(key for key in changed if not key.startswith(("test_", "__"))))
+    for kind, called, answer in others:
+        results.append(VisibleTestsResult(kind, called, _run_test(cell, _copied(space) | {name: answer})))
+    return VisibleTests(name, tuple(results), left)
 
 
 def _copied(space: dict[str, Any]) -> dict[str, Any]:
@@ -178,11 +176,8 @@ def show_visible(course: Course, assignment: str, console: Console) -> ExitStatu
         raise CourseError(NO_CHECKS.format(checks=course.folders.checks))
     console.print(table_of(tried))
     found = [problem for each in tried for problem in problems(each)]
-    for problem in found:
-        console.print(Text.assemble(("✗ ", "red"), problem), soft_wrap=True)
-    if not found:
-        console.print("Visible tests catch most mistakes, refuse no right answer and leave no names behind.")
-    return ExitStatus.PROBLEM if found else ExitStatus.SUCCESS
+    success = "Visible tests catch most mistakes, refuse no right answer and leave no names behind."
+    return print_problems(found, success, console)
 
 
 def table_of(tried: Sequence[VisibleTests]) -> Table:

@@ -12,12 +12,13 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Group, Step, Tolerance
 from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import DrawnGroup
+from nbjudge.judge.retest import retest_calls
 from nbjudge.kernel.protocol import Answer
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import WrittenQuestion
@@ -40,7 +41,22 @@ class RecordedGroup:
     calls: list[Call]
     expected: list[Answer]
     requires_computation: bool
-    second_round: tuple[list[Call], list[Answer]]
+    second_round: tuple[list[Call], list[Answer]]  # the retest
+
+    @classmethod
+    def of(cls, drawn: DrawnGroup) -> Self:
+        """Record a group as it was drawn."""
+        group, calls = drawn.group, retest_calls(drawn)
+        data = (drawn.cases, drawn.calls, drawn.expected, drawn.requires_computation)
+        return cls(group.name, group.points, *data, calls)
+
+    def drawn(self, reference: Callable[..., Any]) -> DrawnGroup:
+        """Return the group as it was drawn; the reference gives only the names of the arguments."""
+        group = Group(self.name, self.points, lambda draw: self.cases)
+        data = (self.cases, self.calls, self.expected, self.requires_computation)
+        drawn = DrawnGroup(group, reference, *data)
+        drawn.retest = self.second_round
+        return drawn
 
 
 @dataclass(frozen=True)
@@ -94,7 +110,7 @@ class RecordedAssignment:
         """Those of the one draw, whatever the seed."""
         if name not in self._questions:
             _, reference = self.exercise(name)
-            self._questions[name] = [_question(group, reference) for group in self.exercises[name].groups]
+            self._questions[name] = [group.drawn(reference) for group in self.exercises[name].groups]
         return self._questions[name]
 
     def why_not(self, name: str) -> str:
@@ -143,15 +159,6 @@ def find_form(name: str) -> type[Exercise]:
             f"{name}, by which an exercise is measured, is no class of exercises: install the course again."
         )
     return form
-
-
-def _question(recorded: RecordedGroup, reference: Callable[..., Any]) -> DrawnGroup:
-    group = Group(recorded.name, recorded.points, lambda draw: recorded.cases)
-    drawn = DrawnGroup(
-        group, reference, recorded.cases, recorded.calls, recorded.expected, recorded.requires_computation
-    )
-    drawn.retest = recorded.second_round
-    return drawn
 
 
 def _without_answer(names: tuple[str, ...]) -> Callable[..., Any]:

@@ -19,8 +19,7 @@ from nbjudge.authoring.cases import Case
 from nbjudge.course.course import Course
 from nbjudge.errors import CourseError
 from nbjudge.judge.argument_names import argument_names
-from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
-from nbjudge.judge.retest import retest_calls
+from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import AssignmentMaterial, Material, TutoredAssignment, material_of, tutor_options
 from nbjudge.tutor.recorded import RecordedAssignment, RecordedExercise, RecordedGroup, form_of
@@ -100,21 +99,19 @@ def read(data: bytes) -> RecordedAssignment:
 
 def texts_in(data: bytes) -> Iterator[str]:
     """Every text in a recording, for a search in it. Raises CourseError for what is no recording."""
-    yield from _texts(vars(read(data)))
+    read(data)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        yield from _texts(json.loads(archive.read(CONTENT)))
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, entry in value.items():
-            yield str(name)
+def _texts(data: Any) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict):
+        yield from data
+    if isinstance(data, (dict, list)):
+        for entry in data.values() if isinstance(data, dict) else data:
             yield from _texts(entry)
-    elif isinstance(value, (list, tuple, frozenset)):
-        for entry in value:
-            yield from _texts(entry)
-    elif hasattr(value, "__dict__") and kind_of(value) is None:
-        yield from _texts(vars(value))
 
 
 def load(file: Path) -> RecordedAssignment:
@@ -224,31 +221,16 @@ def _recorded(assignment: TutoredAssignment, name: str) -> RecordedExercise:
         exercise.not_allowed,
         tuple(argument_names(reference)),
         assignment.hints(name),
-        [_recorded_group(each) for each in recordable],
+        [RecordedGroup.of(each) for each in recordable],
         tuple(each.group.name for each in groups if each not in recordable),
         exercise.changed_arguments,
         *form_of(exercise),
     )
 
 
-def _recorded_group(drawn: DrawnGroup) -> RecordedGroup:
-    group, second_round = drawn.group, retest_calls(drawn)
-    return RecordedGroup(
-        group.name,
-        group.points,
-        drawn.cases,
-        drawn.calls,
-        drawn.expected,
-        drawn.requires_computation,
-        second_round,
-    )
-
-
 def _has_code(value: Any) -> bool:
     if isinstance(value, Case):
-        return _has_code(vars(value))
-    if isinstance(value, dict):
-        return any(map(_has_code, value.values()))
-    if isinstance(value, (list, tuple)):
-        return any(map(_has_code, value))
+        value = vars(value)
+    if isinstance(value, (dict, list, tuple)):
+        return any(map(_has_code, value.values() if isinstance(value, dict) else value))
     return isinstance(value, MadeInKernel)
