@@ -98,7 +98,7 @@ def test_a_learner_who_says_much_pushes_out_what_is_theirs(monkeypatch, work, ju
     talked(store.conversation("ada", ABOUT, work), "a", "b")
     for number in range(10):
         talked(store.conversation("eve", ABOUT, work), f"{number}", "x")
-    assert sum(who == "eve" for who, _ in store._entries.values()) == 4 == store._positions_of["eve"]
+    assert sum(who == "eve" for who, _ in store._entries.values()) == 4
     assert talked(store.conversation("bob", ABOUT, work), "a", "b") == "result 1"
 
 
@@ -107,9 +107,9 @@ def test_questions_are_kept_within_a_number_of_bytes_and_shared_ones_counted_onc
     store, shared = Transcripts(), KernelRequest(bytes(600))
     for number in range(5):
         store.keep("ada", b"%d" % number, shared)
-    assert (len(store._entries), store._bytes) == (5, 600)
+    assert (len(store._entries), store._bytes()) == (5, 600)
     store.keep("eve", b"another", KernelRequest(bytes(700)))
-    assert (list(store._entries), store._bytes) == ([b"another"], 700)
+    assert (list(store._entries), store._bytes()) == ([b"another"], 700)
     store.keep("eve", b"a result", "result")
     store.keep("eve", b"too large", KernelRequest(bytes(1100)))
-    assert not store._entries and not store._bytes and not store._shared and not store._positions_of
+    assert not store._entries and not store._bytes()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -25,10 +25,7 @@ class Transcripts:
 
     def __init__(self) -> None:
         self._entries: OrderedDict[bytes, tuple[str, Any]] = OrderedDict()  # by position: who, what came next
-        self._positions_of = Counter[str]()  # positions by learner
-        self._shared = Counter[int]()  # how many positions have a question, by its id
-        self._bytes = 0  # of these questions
-        self._alone = threading.Lock()
+        self._lock = threading.Lock()
 
     def conversation(
         self, learner: str, about: tuple[str, str], work: Callable[[CallAnswer], Any]
@@ -38,7 +35,7 @@ class Transcripts:
 
     def at(self, position: bytes) -> Any:
         """What came next there: a question, a result, or None where no conversation has been."""
-        with self._alone:
+        with self._lock:
             if position in self._entries:
                 self._entries.move_to_end(position)
                 return self._entries[position][1]
@@ -46,28 +43,21 @@ class Transcripts:
 
     def keep(self, learner: str, position: bytes, step: Any) -> None:
         """Remember what came next there. Each learner has a share: more of theirs push out their own."""
-        with self._alone:
-            if position in self._entries:
-                self._drop(position)
+        with self._lock:
+            self._entries.pop(position, None)
             self._entries[position] = learner, step
-            self._positions_of[learner] += 1
-            if isinstance(step, KernelRequest):
-                self._shared[id(step.request)] += 1
-                if self._shared[id(step.request)] == 1:
-                    self._bytes += len(step.request)
-            if self._positions_of[learner] > MOST_OF_ONE:
-                self._drop(next(key for key, (who, _) in self._entries.items() if who == learner))
-            while len(self._entries) > MOST_POSITIONS or self._bytes > MOST_BYTES:
-                self._drop(next(iter(self._entries)))
+            own = [key for key, (name, _) in self._entries.items() if name == learner]
+            if len(own) > MOST_OF_ONE:
+                del self._entries[own[0]]
+            while len(self._entries) > MOST_POSITIONS or self._bytes() > MOST_BYTES:
+                self._entries.popitem(last=False)
 
-    def _drop(self, position: bytes) -> None:
-        learner, step = self._entries.pop(position)
-        self._positions_of -= Counter([learner])  # names that hold nothing go
-        if isinstance(step, KernelRequest):
-            self._shared[id(step.request)] -= 1
-            if not self._shared[id(step.request)]:
-                del self._shared[id(step.request)]
-                self._bytes -= len(step.request)
+    def _bytes(self) -> int:
+        """Count the bytes of all requests; one that several positions share counts once."""
+        steps = (step for _, step in self._entries.values())
+        return sum(
+            {id(each): len(each.request) for each in steps if isinstance(each, KernelRequest)}.values()
+        )
 
 
 class CachedConversation:
