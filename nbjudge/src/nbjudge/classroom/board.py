@@ -78,15 +78,17 @@ def _exercise(
     by_progress: dict[str, list[str]] = {"working": [], "stuck": [], "done": []}
     for learner, check_events in learners.items():
         by_progress[_progress(check_events, settings, now)].append(learner)
+    who = {
+        progress: tuple(sorted(names)) if settings.names else () for progress, names in by_progress.items()
+    }
     return ExerciseOnTheBoard(
         *key,
         begun=len(learners),
-        **{progress: len(names) for progress, names in by_progress.items()},
+        working=len(by_progress["working"]),
+        stuck=len(by_progress["stuck"]),
+        done=len(by_progress["done"]),
         mistakes=mistakes,
-        who={
-            progress: tuple(sorted(names)) if settings.names else ()
-            for progress, names in by_progress.items()
-        },
+        who=who,
     )
 
 

@@ -170,9 +170,8 @@ def _part(cell: NotebookNode, heading: str, exercises: list[Exercise], regions: 
     part.own = origin_of(cell) is Origin.STUDENT
     part.comment = str(marks.get("comment") or "")
     hides = False
-    if marks.get("locked") or marks.get(
-        "task"
-    ):  # the assignment's own; what a student wrote is theirs to read
+    # Only the assignment's own cells are cut: what a student wrote is theirs to read.
+    if marks.get("locked") or marks.get("task"):
         part.source, part.mark_scheme = regions.without_mark_scheme(part.source)
         part.source, hides = regions.without_hidden_tests(part.source)
     # The lines around an error would show the tests that were cut.
@@ -200,24 +199,11 @@ def _exercise(cell: NotebookNode, marks: Mapping[str, Any], number: int, heading
     # Two exercises under one heading would have one name.
     if heading and (verdict is None and cell.cell_type == "markdown" or name in heading.split()):
         name = heading
-    waiting = bool(marks.get("needs_marking"))
-    comment = str(marks.get("comment") or "")
-    return Exercise(
-        number=number,
-        name=name,
-        score=float(marks.get("score") or 0),
-        points=float(marks.get("points") or 0),
-        sentence=WAITING if waiting else (verdict.message if verdict else "") or comment or _by_points(marks),
-        comment=comment,
-        waiting=waiting,
-        verdict=verdict,
-    )
-
-
-def _by_points(marks: Mapping[str, Any]) -> str:
-    """What to say where neither the judge nor a person said anything."""
-    full = float(marks.get("score") or 0) >= float(marks.get("points") or 0)
-    return "All points." if full else "Its cell shows what happened."
+    score, points = (float(marks.get(each) or 0) for each in ("score", "points"))
+    waiting, comment = bool(marks.get("needs_marking")), str(marks.get("comment") or "")
+    by_points = "All points." if score >= points else "Its cell shows what happened."
+    sentence = WAITING if waiting else (verdict.message if verdict else "") or comment or by_points
+    return Exercise(number, name, score, points, sentence, comment, waiting, verdict)
 
 
 def _sections(parts: list[Part], fold: bool) -> Iterator[Section]:

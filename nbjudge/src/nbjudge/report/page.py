@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import html
 from base64 import b64encode
-from dataclasses import dataclass
 from importlib.resources import files
 from statistics import median
 from typing import Any
@@ -28,16 +27,6 @@ from nbjudge.report.table_type import Table
 from nbjudge.report.tables import Tables, exercise_columns, failure_kinds
 
 TEMPLATES = "templates"  # the folder beside this file
-
-
-@dataclass(frozen=True)
-class Figures:
-    """Those for which there is something to show."""
-
-    points: Histogram
-    exercises: Bars | None
-    mistakes: Bars | None
-    seconds: Histogram | None
 
 
 def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> str:
@@ -91,14 +80,15 @@ def _code(escaped: str) -> str:
     return f"<code>{escaped.replace('_', '_<wbr>')}</code>"
 
 
-def _figures(assignment: ClassResults, tables: Tables) -> Figures:
+def _figures(assignment: ClassResults, tables: Tables) -> dict[str, Histogram | Bars | None]:
+    """The figures by name; None where there is nothing to show."""
     seconds = [each.seconds for each in assignment.graded if each.seconds is not None]
-    return Figures(
-        points=points_histogram([each.points for each in assignment.graded], assignment.max_points),
-        exercises=exercise_bars(tables.exercises),
-        mistakes=mistake_bars(tables.mistakes),
-        seconds=seconds_histogram(seconds) if seconds else None,
-    )
+    return {
+        "points": points_histogram([each.points for each in assignment.graded], assignment.max_points),
+        "exercises": exercise_bars(tables.exercises),
+        "mistakes": mistake_bars(tables.mistakes),
+        "seconds": seconds_histogram(seconds) if seconds else None,
+    }
 
 
 def _most_points(assignment: ClassResults, exercises: Table) -> dict[str, float]:

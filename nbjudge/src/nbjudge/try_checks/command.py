@@ -13,7 +13,7 @@ from rich.text import Text
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.course.course import Assignment, Course
 from nbjudge.errors import CourseError, ExitStatus
-from nbjudge.try_checks.trial import Trial, answers_of_exercise, trials
+from nbjudge.try_checks.trial import KINDS, Trial, answers_of_exercise, trials
 
 NO_CHECKS = (
     "There is nothing to try: no file under {checks} has an Exercise. `nbjudge new-exercise ASSIGNMENT NAME` "
@@ -82,9 +82,6 @@ def _chosen(course: Course, name: str) -> list[tuple[Assignment, Exercise]]:
         known = ", ".join(exercise.name for _, exercise in everything)
         raise CourseError(f"There is no exercise or assignment {name!r}. The exercises are: {known}.")
     return chosen
-
-
-KINDS = {"solution": "solution", "alternative": "accepted alternative", "mistake": "mistake"}
 
 
 def table_of(exercise: Exercise, trials: Sequence[Trial], seeds: int) -> RenderableType:

@@ -21,6 +21,11 @@ from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch, python_functions
 
 Kind = Literal["solution", "alternative", "mistake"]
+KINDS: dict[Kind, str] = {
+    "solution": "solution",
+    "alternative": "accepted alternative",
+    "mistake": "mistake",
+}
 LONGEST = 200  # characters of what is said of an answer
 CHARGE = 'To take points for that, set `changed_arguments="one group"` in the exercise or for the course.'
 VERIFIED = (
@@ -49,7 +54,8 @@ class Trial:
         return sum(verdict.groups[group].agrees for verdict in self.verdicts)
 
     def _problem(self, verdict: Verdict) -> str:
-        what = f"{self._called} of `{self.exercise}`"
+        called = "" if self.kind == "solution" else f" {self.name}"
+        what = f"The {KINDS[self.kind]}{called} of `{self.exercise}`"
         if self.kind != "mistake":
             if verdict.points == verdict.max_points:
                 return ""
@@ -73,25 +79,16 @@ class Trial:
             f"{VERIFIED if self.is_verified and not first.mistake else ''}"
         )
 
-    @property
-    def _called(self) -> str:
-        return {
-            "solution": "The solution",
-            "alternative": f"The accepted alternative {self.name}",
-            "mistake": f"The mistake {self.name}",
-        }[self.kind]
-
 
 def answers_of_exercise(
     assignment: Assignment, exercise: Exercise
 ) -> list[tuple[Kind, str, Callable[..., Any]]]:
     """All that is tried: the solution first. CourseError where there is no solution."""
-    found: list[tuple[Kind, str, Callable[..., Any]]] = [
-        ("solution", exercise.name, assignment.reference_answer(exercise.name))
+    return [
+        ("solution", exercise.name, assignment.reference_answer(exercise.name)),
+        *(("alternative", answer.__name__, answer) for answer in exercise.accepted_alternatives),
+        *(("mistake", mistake.name, mistake.answer) for mistake in exercise.mistakes),
     ]
-    found += [("alternative", answer.__name__, answer) for answer in exercise.accepted_alternatives]
-    found += [("mistake", mistake.name, mistake.answer) for mistake in exercise.mistakes]
-    return found
 
 
 def trials(
@@ -104,9 +101,10 @@ def trials(
     """
     refuse_unknown_steps(exercise)
     reference = assignment.reference_answer(exercise.name)
-    chosen = [each for each in answers_of_exercise(assignment, exercise) if only in ("", each[1])]
+    answers = answers_of_exercise(assignment, exercise)
+    chosen = [each for each in answers if only in ("", each[1])]
     if not chosen:
-        known = ", ".join(name for _, name, _ in answers_of_exercise(assignment, exercise))
+        known = ", ".join(name for _, name, _ in answers)
         raise CourseError(f"The checks of `{exercise.name}` hold no {only!r}. They hold: {known}.")
     for kind, name, answer in chosen:
         ask = _asking(answer)

@@ -8,6 +8,7 @@ all that is left at once, from the smallest on, and the first on which it goes w
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -258,12 +259,7 @@ def _count(case: Case) -> int:
 
 def _numbers(value: Any) -> int:
     if isinstance(kind_of(value), ArrayKind):
-        count = 1
-        for size in value.shape:
-            count *= size
-        return count
-    if isinstance(value, dict):
-        return sum(_numbers(entry) for entry in value.values())
-    if isinstance(value, (list, tuple)):
-        return sum(_numbers(entry) for entry in value)
+        return math.prod(value.shape)
+    if isinstance(value, (dict, list, tuple)):
+        return sum(map(_numbers, value.values() if isinstance(value, dict) else value))
     return value if isinstance(value, int) and not isinstance(value, bool) else 1
