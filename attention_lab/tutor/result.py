@@ -36,14 +36,14 @@ class NoPointsError(Exception):
 
 
 class Sentence:
-    """Why there was no look at the answer."""
+    """A sentence in place of a result: why the answer was not checked."""
 
     def __init__(self, sentence: str) -> None:
         self.sentence = sentence
 
     @property
     def points(self) -> Points:
-        """There are none, and 0 would be a grade: raises NoPointsError."""
+        """Raises NoPointsError, because 0 points would be a grade."""
         raise NoPointsError(self.sentence)
 
     def __repr__(self) -> str:
@@ -53,7 +53,7 @@ class Sentence:
         return panel.sentence_html(self.sentence)
 
     def mistake(self) -> Sentence:
-        """There is no more to say."""
+        """Return the same sentence: there is no help without a check."""
         return self
 
     help = solution = mistake
@@ -73,7 +73,7 @@ class Help:
 
 
 class CheckPanel:
-    """A look at an answer: what the tutor said of it, and the way to further help."""
+    """The result of a check, and its further help: the methods are the panel's buttons."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class CheckPanel:
 
     @property
     def points(self) -> Points:
-        """What these questions are worth in a grading run."""
+        """The points that the answer would get in a grading run."""
         return Points(self._result.points)
 
     @property
@@ -107,7 +107,7 @@ class CheckPanel:
         return steps + (["solution"] if full else [])
 
     def mistake(self) -> Help | Sentence:
-        """Which mistake it is, where the tutor knows it by name."""
+        """Return the sentence of the mistake, if the tutor knows it by name."""
         shown = self._ask("mistake")
         if isinstance(shown, Help):
             sentences = [part.text for part in shown.parts]
@@ -116,14 +116,14 @@ class CheckPanel:
         return shown
 
     def help(self) -> Help | Sentence:
-        """The smallest case in which it goes wrong, and then the next hint each time."""
+        """Return the smallest case in which the answer is wrong; the next calls return the hints."""
         shown = self._ask("help")
         self._given += 1
         self._record.add_help(self._result.exercise)
         return shown
 
     def solution(self) -> Help | Sentence:
-        """The model solution, and two alternatives, once you are right or have tried three times."""
+        """Return the model solution and two alternatives, once you are right or have tried three times."""
         return self._ask("solution")
 
     def __repr__(self) -> str:
@@ -159,7 +159,7 @@ def ask_for_help(converse: Converse, request: AnyRequest, label: str) -> Help | 
 
 
 class WrittenAnswer:
-    """A question in words: its model answer, once there is an answer of one's own."""
+    """A question that is answered in words: shows its model answer once the learner has written one."""
 
     def __init__(self, exercise: str, lesson: Path, converse: Converse) -> None:
         self._exercise, self._lesson, self._converse = exercise, lesson, converse
@@ -182,7 +182,7 @@ class WrittenAnswer:
 
 
 class OnePage:
-    """Code to keep open, coloured by the notebook."""
+    """The code of a whole lesson, which the notebook shows in colour."""
 
     def __init__(self, code: str) -> None:
         self.code = code
@@ -195,7 +195,7 @@ class OnePage:
 
 
 def one_page(folder: str, record: LearnerRecord, converse: Converse) -> OnePage | Sentence:
-    """The page of the lesson in a folder, or which of its answers are still open."""
+    """Return the code of a lesson on one page, or the sentence that lists the answers still missing."""
     right = [
         name
         for name, exercise_record in record.exercises().items()
@@ -213,12 +213,15 @@ def one_page(folder: str, record: LearnerRecord, converse: Converse) -> OnePage 
 def has_written(lesson: Path, question: str) -> bool:
     """Whether the saved notebook in a lesson's folder holds an answer of some words to a written question."""
     answers = [
-        cell for path in sorted(lesson.glob("*.ipynb")) for cell in _cells(path) if _is(cell, question)
+        cell
+        for path in sorted(lesson.glob("*.ipynb"))
+        for cell in _cells(path)
+        if _answers_question(cell, question)
     ]
     return any(len("".join(cell.get("source", "")).split()) >= FEWEST_WORDS for cell in answers)
 
 
-def _is(cell: dict[str, Any], question: str) -> bool:
+def _answers_question(cell: dict[str, Any], question: str) -> bool:
     return bool(cell.get("metadata", {}).get("nbgrader", {}).get("grade_id") == question)
 
 

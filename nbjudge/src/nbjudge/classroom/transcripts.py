@@ -1,7 +1,7 @@
-"""Who says the same as another is told the same, at once: a class has few answers that differ.
+"""A cache of the judge's work for a class: learners whose kernels reply the same get the same result.
 
-What the judge asks and finds follows from the questions, which are the same for a class, and from what a
-kernel said to them. So that is worked out once for each thing that was said, bit for bit.
+All learners of a class are asked the same questions, so the judge's next request or result depends only on
+the replies so far. It is computed once for each sequence of replies that are equal byte for byte.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_BYTES = 2**28  # of the questions at them
 
 
 class Transcripts:
-    """What came next in conversations of a class, by what they are about and what was said in them."""
+    """The next step of each conversation, by position: a digest of the exercise and the replies so far."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[bytes, tuple[str, Any]] = OrderedDict()  # by position: who, what came next
@@ -30,11 +30,11 @@ class Transcripts:
     def conversation(
         self, learner: str, about: tuple[str, str], work: Callable[[CallAnswer], Any]
     ) -> CachedConversation:
-        """One that runs `work` only for replies that are new; `about` names the work."""
+        """Return a conversation that runs `work` only for new replies; `about` is assignment and exercise."""
         return CachedConversation(self, learner, about, work)
 
     def at(self, position: bytes) -> Any:
-        """What came next there: a question, a result, or None where no conversation has been."""
+        """Return the step at a position: a request, a result, or None if no conversation was there."""
         with self._lock:
             if position in self._entries:
                 self._entries.move_to_end(position)
@@ -42,7 +42,7 @@ class Transcripts:
             return None
 
     def keep(self, learner: str, position: bytes, step: Any) -> None:
-        """Remember what came next there. Each learner has a share: more of theirs push out their own."""
+        """Keep the step at a position. A learner who adds too many loses the oldest of their own."""
         with self._lock:
             self._entries.pop(position, None)
             self._entries[position] = learner, step
@@ -61,7 +61,7 @@ class Transcripts:
 
 
 class CachedConversation:
-    """As a `Conversation`, and led by what is remembered for as long as that goes."""
+    """A `Conversation` that takes its steps from the transcripts as long as they have them."""
 
     def __init__(
         self,
@@ -71,9 +71,8 @@ class CachedConversation:
         work: Callable[[CallAnswer], Any],
     ) -> None:
         self._transcripts, self._learner, self._work = transcripts, learner, work
-        self._position: bytes | None = _next_position(
-            b"", "\n".join(about)
-        )  # None: what comes here holds for no other learner
+        # None after a lost reply: what follows is not the same for another learner.
+        self._position: bytes | None = _next_position(b"", "\n".join(about))
         self._replies: list[KernelReply] = []
         self._own: Conversation[Any] | None = None
 
@@ -83,7 +82,7 @@ class CachedConversation:
             known = self._transcripts.at(self._position)
             if known is not None:
                 return known
-        step = self._own_one().next()
+        step = self._own_conversation().next()
         if self._position is not None:
             self._transcripts.keep(self._learner, self._position, step)
         return step
@@ -103,7 +102,7 @@ class CachedConversation:
         if self._own is not None:
             self._own.close()
 
-    def _own_one(self) -> Conversation[Any]:
+    def _own_conversation(self) -> Conversation[Any]:
         """The conversation itself, which first receives the replies so far."""
         if self._own is None:
             self._own = Conversation(self._work)

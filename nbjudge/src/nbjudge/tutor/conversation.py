@@ -1,7 +1,8 @@
-"""The judge as a generator of questions: it runs in a thread of its own, and its caller fetches them.
+"""Runs the judge in a thread, so that a learner's kernel can fetch its requests one by one.
 
-The judge calls a kernel and waits. A kernel that asks a tutor cannot be called: it comes for a question,
-goes to answer it, and comes back. Both see what they expect.
+When a notebook is graded, the judge calls the kernel and waits for the reply. A learner's kernel cannot be
+called, because it sends the messages itself: it fetches a request from the tutor, makes the calls, and sends
+the reply with its next message.
 """
 
 from __future__ import annotations
@@ -60,36 +61,36 @@ class ConversationEndedError(Exception):
 
 @dataclass(frozen=True)
 class KernelRequest:
-    """A question for the kernel: a packed request in UTF-8 (`nbjudge.kernel.protocol.request`)."""
+    """A request for the kernel, packed in UTF-8 (`nbjudge.kernel.protocol.request`)."""
 
     request: bytes
 
 
 @dataclass(frozen=True)
 class LostReply:
-    """Why there is no answer to a question: "late" or "died"."""
+    """Why the kernel has no reply to a request: "late" (it timed out) or "died"."""
 
     status: str
 
 
-KernelReply = str | bytes | LostReply  # what came of a question: text, or the bytes of text
+KernelReply = str | bytes | LostReply  # the reply as text or its bytes, or why there is none
 
 
 class AnyConversation(Protocol):
-    """What a conversation is to the tutor."""
+    """What the tutor needs of a conversation."""
 
     def next(self) -> Any:
-        """The next question, or the result. Raises what the work raised."""
+        """Return the next request or the result. Raises what the work raised."""
 
     def answer(self, reply: KernelReply) -> None:
-        """What the kernel gave to the last question."""
+        """Give the conversation the kernel's reply to the last request."""
 
     def close(self) -> None:
-        """End it: its questions will not be answered."""
+        """End the conversation: no reply will come."""
 
 
 class Conversation(Generic[Result]):
-    """Runs `work(ask)` and hands out what it asks, one question at a time, and last its result."""
+    """Runs `work(ask)` in a thread and returns its requests one at a time, and at the end its result."""
 
     def __init__(self, work: Callable[[CallAnswer], Result]) -> None:
         self._out: Queue[KernelRequest | Callable[[], Result]] = Queue()
@@ -107,11 +108,11 @@ class Conversation(Generic[Result]):
         return step if isinstance(step, KernelRequest) else step()
 
     def answer(self, reply: KernelReply) -> None:
-        """What the kernel gave to the last question."""
+        """Give the judge the kernel's reply to the last request."""
         self._in.put(reply)
 
     def close(self) -> None:
-        """End it: the judge's thread ends with the question that it waits at, or comes to."""
+        """End the conversation: the judge's thread ends at the request that it waits for or makes next."""
         self._in.put(None)
 
     def _run(self) -> None:
@@ -142,7 +143,7 @@ class Conversation(Generic[Result]):
 
 
 def _read(reply: str | bytes, expected: int) -> Reply:
-    """What a kernel sent, as data; whatever else it is becomes an answer that cannot be read."""
+    """Unpack a kernel's reply; if that fails, every answer in it counts as unreadable."""
     try:
         if len(reply) > LARGEST_REPLY:
             raise ValueError("more than is read")

@@ -47,7 +47,7 @@ from nbjudge.tutor.messages import (
     WrittenExercise,
 )
 
-# Begins a check: of which assignment and exercise, and what examines the answer.
+# Starts the conversation of a check, from (assignment, exercise) and the function that judges the answer.
 Converse = Callable[[tuple[str, str], Callable[[CallAnswer], Judgement]], AnyConversation]
 MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
 IT_DIFFERS = "It gives something else than it should."
@@ -66,14 +66,15 @@ class Tutor:
         converse: Converse = lambda _, work: Conversation(work),
     ) -> None:
         self._material, self._converse = material, converse
-        # One seed for as long as the tutor runs: a learner who fixes an answer meets the numbers again
-        # that it went wrong on. No one knows the seed before.
+        # One seed as long as the tutor runs: a corrected answer is checked with the numbers on which it was
+        # wrong. No one knows the seed before.
         self._seed = secrets.randbits(48) if seed is None else seed
         self._examined: dict[str, Judgement] = {}
-        self._case_shown: dict[str, bool] = {}  # as the first help on the last examination
-        self._open: dict[str, tuple[str, AnyConversation, Callable[[Any], Reply]]] = {}  # the exercise first
+        self._case_shown: dict[str, bool] = {}  # by exercise: whether the first help showed a failing case
+        # By id: the exercise, its conversation, and what makes the reply of the conversation's result.
+        self._open: dict[str, tuple[str, AnyConversation, Callable[[Any], Reply]]] = {}
         self._preparing = threading.Lock()
-        self.asking = ""  # the exercise that the kernel is being asked about
+        self.asking = ""  # the exercise whose calls the kernel is making now
 
     def reply(self, request: AnyRequest) -> Reply:
         """Do what a request asks for.
@@ -115,7 +116,7 @@ class Tutor:
             return Notice(sentence=why_not)
         exercise, reference = assignment.exercise(name)
 
-        def look(ask: CallAnswer) -> Judgement:
+        def judge(ask: CallAnswer) -> Judgement:
             questions = assignment.questions(name, self._seed)
             return judge_groups(exercise, reference, questions, ask, self._seed).without_answers()
 
@@ -124,7 +125,7 @@ class Tutor:
             self._prepare_next(assignment, name)
             return check_result(examination, disclosure, assignment.remark(name))
 
-        conversation = self._converse((assignment.folder, name), look)
+        conversation = self._converse((assignment.folder, name), judge)
         return self._begin(name, conversation, finish, request.program)
 
     def _help(self, request: HelpRequest) -> Reply:
@@ -166,13 +167,15 @@ class Tutor:
 
     def _continue(self, reply: CallReply) -> Reply:
         """Continue a conversation with the results of the calls, or with the reason why there are none."""
-        if (begun := self._open.get(reply.conversation)) is None:
+        if reply.conversation not in self._open:
             return Notice(sentence=TOO_LATE)
+        _, conversation, finish = self._open[reply.conversation]
         text = reply.text
-        begun[1].answer(
-            LostReply(reply.lost or "late") if text is None or len(text) > LARGEST_REPLY else text
-        )
-        return self._go_on(reply.conversation, *begun[1:])
+        if text is None or len(text) > LARGEST_REPLY:
+            conversation.answer(LostReply(reply.lost or "late"))
+        else:
+            conversation.answer(text)
+        return self._next_reply(reply.conversation, conversation, finish)
 
     def prepare(self, assignment: AssignmentMaterial, name: str) -> None:
         """Make the requests and expected answers of an exercise, so that its first check need not wait."""
@@ -187,7 +190,7 @@ class Tutor:
     def _begin(
         self, name: str, conversation: AnyConversation, finish: Callable[[Any], Reply], program: str = ""
     ) -> Reply:
-        # A kernel that begins again with an exercise has given up what it had begun with it.
+        # A kernel that begins an exercise again no longer waits for its earlier conversation about it.
         obsolete = [each for each, (exercise, *_) in list(self._open.items()) if exercise == name]
         others = [each for each in self._open if each not in obsolete]
         for each in obsolete + others[: max(0, len(others) + 1 - MOST_CONVERSATIONS)]:
@@ -195,12 +198,12 @@ class Tutor:
         conversation_id = secrets.token_hex(8)
         self.asking = name
         self._open[conversation_id] = name, conversation, finish
-        reply = self._go_on(conversation_id, conversation, finish)
+        reply = self._next_reply(conversation_id, conversation, finish)
         if isinstance(reply, CallRequest) and reply.program != program:
             reply.source = protocol.program()
         return reply
 
-    def _go_on(
+    def _next_reply(
         self, conversation_id: str, conversation: AnyConversation, finish: Callable[[Any], Reply]
     ) -> Reply:
         try:
