@@ -63,6 +63,12 @@ class Section(Configurable):
             if isinstance(trait, TraitType):
                 trait.tag(config=True)
 
+    @classmethod
+    def section_names(cls) -> list[str]:
+        """Name the sections that traitlets reads for this class, the most general one first."""
+        bases = [each for each in reversed(cls.__mro__) if issubclass(each, Configurable)]
+        return [str(vars(each).get("config_name", each.__name__)) for each in bases]
+
 
 class GradingSettings(Section):
     """Running and judging notebooks."""
