@@ -133,7 +133,8 @@ def test_nothing_is_fetched_from_elsewhere(site, pages):
         ((1, 24, 0.5, 1), [1, 2, 4, 8, 16, 24]),
         ((0, 127, 1, 0), [0, 1, 2, 4, 8, 16, 32, 64, 127]),
         ((2, 128, 1, 50), [2, 4, 8, 16, 32, 50, 64, 128]),
+        ((-175, 180, 5, 25), [-150, -120, -90, -60, -30, 0, 25, 30, 60, 90, 120, 150, 180]),
     ],
 )
-def test_a_slider_stops_at_its_ends_its_opening_and_by_doubling(span, places):
+def test_a_slider_stops_at_its_opening_and_by_doubling_or_evenly_if_it_is_an_angle(span, places):
     assert places_of(*span) == places

@@ -10,6 +10,7 @@ import ast
 import contextlib
 import html
 import io
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +26,7 @@ from attention_lab.errors import CourseError
 from attention_lab.maintain.site.needed_cells import needed_cells
 
 AS_MANY_PLACES = 6  # a slider with no more places than these is shown at each
+EVEN_PLACES = 12  # of an angle
 SLIDERS = (widgets.IntSlider, widgets.FloatSlider)
 
 
@@ -83,11 +85,16 @@ def static_sliders(widget: object) -> list[StaticSlider]:
 def places_of(least: float, largest: float, step: float, opening: float) -> list[float]:
     """Where a slider is shown: everywhere if it has few places, else its ends, powers of 2, and the opening.
 
-    Doubling, because what the course's sliders change (a width, a factor, a distance) acts by ratios.
+    Doubling, because what the course's sliders change (a width, a factor, a distance) acts by ratios. An
+    angle, which may be negative, is shown at equal distances instead.
     """
     if (largest - least) / step < AS_MANY_PLACES:
         count = round((largest - least) / step) + 1
         return [least + step * number for number in range(count)]
+    if least < 0 < largest:  # an angle: equally far apart, and 0 is among them
+        apart = step * math.ceil((largest - least) / step / EVEN_PLACES)
+        evenly = (apart * number for number in range(-EVEN_PLACES, EVEN_PLACES + 1))
+        return sorted({opening, *(value for value in evenly if least <= value <= largest)})
     powers = (2.0**exponent for exponent in range(64))
     doubled = (power for power in powers if least < power <= 0.8 * largest)  # the end is close beside
     return sorted({least, largest, opening, *doubled})
