@@ -24,7 +24,7 @@ SOLUTIONS = Path(__file__).parents[1] / "solutions"
 
 
 def ready_made(lesson: str) -> ModuleType:
-    """Import the module of given code that stands beside a lesson's notebook."""
+    """Import the module of given code beside a lesson's notebook."""
     spec = spec_from_file_location(f"ready_made_{lesson}", SOLUTIONS / lesson / "ready_made.py")
     assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
