@@ -23,19 +23,26 @@ from attention_lab.encoder import (
     reference_embed,
     sentences_within_and_across,
 )
-from attention_lab.encoder.experiments import ACCOUNT, MEASURED, RIVER
+from attention_lab.encoder.experiments import ACCOUNT, MEASURED, RIVER, states
 
 ROOT = Path(__file__).parents[1]
 LESSON = SimpleNamespace(**runpy.run_path(str(ROOT / "checks/real_model/one_page.py")))
 PARTS = ("attention", "feed-forward", "first residual", "second residual", "norm1", "norm2")
+EXCHANGED = (
+    "The novelist is to take the party leader to court over the report",
+    "The party leader is to take the novelist to court over the report",
+)
 
 
 class Without(LESSON.TransformerBlock):
-    """The lesson's block with one part left out."""
+    """The lesson's block with one part left out; without "post-norm" its norms come before the halves."""
 
     part = ""
 
     def forward(self, x, mask=None):
+        if self.part == "post-norm":
+            x = x + self.attention(self.norm1(x), mask=mask)[0]
+            return x + self.linear2(torch.nn.functional.gelu(self.linear1(self.norm2(x))))
         half = 0 if self.part == "attention" else self.attention(x, mask=mask)[0]
         x = half if self.part == "first residual" else x + half
         x = x if self.part == "norm1" else self.norm1(x)
@@ -78,9 +85,12 @@ def main():
     questions = ["Who won the match?", "What did the government decide?", "How are the shares doing?"]
     for question, row in zip(questions, embed(questions) @ full.T, strict=True):
         print(f"{question}\n  {row.max():.2f} {news[int(row.argmax())]}")
+    one, other = embed(EXCHANGED)
+    print(f"two people exchanged: {one @ other:.2f}")
 
     bank = bank_by_block(encoder, blocks)
     print({name: [round(float(number), 3) for number in curve] for name, curve in bank.items()})
+    print("same meaning of the nearest other bank, of 20:", nearest_with_the_same_meaning(encoder, blocks))
     print("sentences within, across:", sentences_within_and_across(embed))
 
     tokens, heads = head_weights(SENTENCE, encoder, blocks)
@@ -95,15 +105,76 @@ def main():
     np.savez_compressed(MEASURED, **stored)
     print(f"{MEASURED.name}: {MEASURED.stat().st_size / 1000:.0f} kB")
 
-    texts = sorted(news, key=len)[:40] + list(RIVER + ACCOUNT)
+    texts = sorted(news, key=len)[:60]
     before = embed(texts)
-    moved = torch.stack([1 - (embed(texts, silent) * before).sum(-1) for silent in silenced(encoder)])
-    print(f"one head silenced: median {moved.median():.4f}, most {moved.max():.4f}")
-    worst = moved.mean(dim=1)
-    print("head that moves most on average:", divmod(int(worst.argmax()), 12), float(worst.max()))
+    print_silenced_heads(encoder, texts, before)
+    pairs = torch.ones(len(texts), len(texts)).triu(1).bool()
     for part in PARTS:
-        cosine = (embed(texts, trained_blocks(encoder, part)) * before).sum(-1)
-        print(f"without {part}: mean cosine to the full model {cosine.mean():.2f} ({cosine.std():.2f})")
+        after = embed(texts, trained_blocks(encoder, part))
+        cosine = (after * before).sum(-1)
+        alike = torch.stack([(vectors @ vectors.T)[pairs] for vectors in (before, after)])
+        print(
+            f"without {part}: mean cosine to the full model {cosine.mean():.2f} ({cosine.std():.2f}), "
+            f"correlation of the cosines of all pairs {torch.corrcoef(alike)[0, 1]:.2f}"
+        )
+    cosine = (embed(texts, trained_blocks(encoder, "post-norm")) * before).sum(-1)
+    print(f"the weights in pre-norm blocks: mean cosine to the right vectors {cosine.mean():.2f}")
+    print_small_encoder(texts)
+
+
+def nearest_with_the_same_meaning(encoder, blocks):
+    """For how many of the twenty vectors of *bank* the nearest other one has the same meaning, by block."""
+    vectors = []
+    for text in RIVER + ACCOUNT:
+        tokens, by_block = states(text, encoder, blocks)
+        vectors.append(by_block[:, tokens.index("bank")])
+    rows = torch.nn.functional.normalize(torch.stack(vectors, dim=1), dim=-1)  # (blocks + 1, 20, E)
+    nearest = (rows @ rows.mT - 2 * torch.eye(rows.shape[1])).argmax(dim=-1)
+    river = torch.arange(rows.shape[1]) < len(RIVER)
+    return (river[nearest] == river).sum(dim=-1).tolist()
+
+
+def pooled(encoder, blocks, texts):
+    """The mean over the tokens after each block, as vectors of length 1: (blocks, texts, E)."""
+    encodings = encoder.tokenizer.encode_batch(list(texts))
+    mask = torch.tensor([encoding.attention_mask for encoding in encodings]).bool()
+    x = encoder.embeddings(torch.tensor([encoding.ids for encoding in encodings]))
+    means = []
+    with torch.no_grad():
+        for block in blocks:
+            x = block(x, mask=mask.unsqueeze(1))
+            means.append(torch.nn.functional.normalize(LESSON.mean_pool(x, mask), dim=-1))
+    return torch.stack(means)
+
+
+def print_silenced_heads(encoder, texts, before):
+    by_block = pooled(encoder, trained_blocks(encoder), texts)
+    after = [pooled(encoder, blocks, texts) for blocks in silenced(encoder)]
+    moved = torch.stack([1 - (means[-1] * before).sum(-1) for means in after])  # (heads, texts)
+    print(f"one head silenced: median {moved.median():.4f}, most {moved.max():.4f}")
+    heads, worst = encoder.num_heads, moved.mean(dim=1)
+    print(
+        "head that moves most on average:", divmod(int(worst.argmax()), heads), round(float(worst.max()), 4)
+    )
+    _, weights = head_weights(SENTENCE, encoder, trained_blocks(encoder))
+    layer, head, _ = find_heads(weights)["the previous token"]
+    print(f"the previous-token head on average: {worst[layer * heads + head]:.4f}")
+    early = range(4 * heads)
+    at_once = [float((1 - (after[i] * by_block).sum(-1))[i // heads].mean()) for i in early]
+    print(
+        f"a head of blocks 0 to 3 on average: {np.mean(at_once):.4f} right after its block, "
+        f"{worst[: 4 * heads].mean():.4f} at the end"
+    )
+
+
+def print_small_encoder(texts):
+    encoder = load_encoder("small")
+    blocks = trained_blocks(encoder)
+    print("small encoder:", find_heads(head_weights(SENTENCE, encoder, blocks)[1]))
+    before = LESSON.embed(texts, encoder.tokenizer, encoder.embeddings, blocks)
+    for part in PARTS:
+        after = LESSON.embed(texts, encoder.tokenizer, encoder.embeddings, trained_blocks(encoder, part))
+        print(f"small encoder without {part}: {(after * before).sum(-1).mean():.2f}")
 
 
 def silenced(encoder):
