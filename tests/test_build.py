@@ -12,6 +12,7 @@ import pytest
 from nbgrader.api import Gradebook
 
 from attention_lab import cli
+from attention_lab.errors import CourseError
 from attention_lab.maintain.build import build_lesson, canonical, stale
 from nbjudge.course.course import Course
 
@@ -188,6 +189,25 @@ def test_a_changed_lesson_is_built_again_and_nothing_else_is(course, attention_l
     assert "made the release, made and ran the solution" in output
     assert "A small lesson" in RELEASE.read_text() and "A small lesson" in SOLUTION.read_text()
     assert attention_lab("build", "01_tiny") == (0, "01_tiny: up to date ")
+
+
+def test_a_build_that_is_killed_midway_leaves_the_old_solution(course):
+    before = SOLUTION.read_bytes()
+    # The parent of the kernel is nbgrader.
+    edit(course / SOURCE, "import torch", "import os; os.kill(os.getppid(), 9)")
+    with pytest.raises(CourseError, match="`nbgrader generate_solution 01_tiny` failed"):
+        build_lesson(lesson_of(course))
+    assert SOLUTION.read_bytes() == before
+    assert not list(course.glob(".building-*"))
+
+
+def test_a_file_that_is_no_longer_given_is_removed(course):
+    (course / SOURCE.parent / "given.py").unlink()
+    build_lesson(lesson_of(course))
+    assert [path.name for folder in (RELEASE.parent, SOLUTION.parent) for path in folder.iterdir()] == [
+        RELEASE.name,
+        SOLUTION.name,
+    ]
 
 
 def test_a_solution_that_does_not_run_is_refused(course, attention_lab):

@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nbformat
 from nbformat import NotebookNode
@@ -54,10 +56,10 @@ def build_lesson(lesson: Assignment, force: bool = False) -> list[str]:
         lesson.source_path.write_text(text)
         done.append("put the source into canonical form")
     if force or release_is_stale(lesson):
-        _nbgrader(lesson, "generate_assignment")
+        _make(lesson, "generate_assignment", "release_directory", lesson.release_path.parent)
         done.append("made the release")
     if force or solution_is_stale(lesson):
-        _nbgrader(lesson, "generate_solution")
+        _make(lesson, "generate_solution", "solution_directory", lesson.solution_path.parent)
         broken = list(_errors(lesson.solution_path))
         if broken:
             raise CourseError(f"The solution of {lesson.folder} does not run: {broken[0]}.")
@@ -144,9 +146,33 @@ def _errors(path: Path) -> Iterator[str]:
                 yield f"cell {cell.id!r} stops with {output.ename}: {output.evalue}"
 
 
-def _nbgrader(lesson: Assignment, command: str) -> None:
+def _make(lesson: Assignment, command: str, directory: str, folder: Path) -> None:
+    """Make a lesson's folder beside the old one, so that the old one is there until the new one is complete.
+
+    nbgrader removes what it is to make first, and what it has made if it is interrupted.
+    """
+    with TemporaryDirectory(prefix=".building-", dir=lesson.course.root) as place:
+        _nbgrader(lesson, command, f"--CourseDirectory.{directory}={Path(place).name}")
+        _replace_files(Path(place) / lesson.folder, folder)
+
+
+def _replace_files(made: Path, folder: Path) -> None:
+    """Move the files below `made` to `folder`, and remove all others there."""
+    names = {file.relative_to(made) for file in made.rglob("*") if file.is_file()}
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (made / name).replace(folder / name)
+    for path in sorted(folder.rglob("*"), reverse=True):  # what is in a folder before the folder
+        if path.is_dir() and not path.is_symlink():
+            with suppress(OSError):  # it is not empty
+                path.rmdir()
+        elif path.relative_to(folder) not in names:
+            path.unlink()
+
+
+def _nbgrader(lesson: Assignment, command: str, *options: str) -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "nbgrader", command, "--force", lesson.folder],
+        [sys.executable, "-m", "nbgrader", command, "--force", lesson.folder, *options],
         cwd=lesson.course.root,
         capture_output=True,
         text=True,
