@@ -144,7 +144,7 @@ add_commands(app, _generic_form)
 @app.command("try")
 def try_checks(
     exercise: Annotated[
-        str, typer.Argument(help="One exercise, assignment or notebook (ps1/problem2); all by default.")
+        str, typer.Argument(help="One exercise, assignment, notebook or ASSIGNMENT/NOTEBOOK; all by default.")
     ] = "*",
     answer: Annotated[str, typer.Argument(help="Only this mistake or accepted alternative of it.")] = "",
     seeds: Annotated[int, typer.Option(min=1, help="On how many inputs each is tried.")] = 5,
