@@ -1,13 +1,14 @@
 """Numbers that lessons state and do not print, each beside the cell that states it.
 
-    .venv/bin/python benchmarks/lesson_numbers.py [--lesson 1 2 8 9]
+    .venv/bin/python benchmarks/lesson_numbers.py [--lesson 1 2 5 8 9 10]
 
-About three minutes of one processor. Nothing here is a measurement of time.
+About four minutes of one processor. Nothing here is a measurement of time.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
@@ -78,6 +79,20 @@ def find_key_zero() -> None:
             print(f"sharpen_exercise: variance 1/3, width {width}, {name}: at best {best:.0%}")
 
 
+def look_at_payer_and_payee() -> None:
+    """Lesson 5, cell race-heads-read: what the two heads look at, trained from other seeds."""
+    sys.path.insert(0, str(SOLUTIONS / "05_multi_head"))  # for the head that the given code imports
+    lesson = ready_made("05_multi_head")
+    for seed in range(1, 5):
+        torch.manual_seed(seed)
+        layer = lesson.Heads(8, lesson.AttentionHead(8, 4), lesson.AttentionHead(8, 4))
+        lesson.train(layer)
+        with torch.no_grad():
+            _, weights = layer(*lesson.sentences(1)[:3])  # a (1, 1, 5) of each head
+        largest = ", ".join(f"{head.max():.2f}" for head in weights)
+        print(f"race-heads-read: seed {seed}, the larger weight of each head: {largest}")
+
+
 def count_two_verbs() -> None:
     """Lesson 8, the excursion on one hard sentence: texts with *won* and with *sang*, by class."""
     news = load_news().train
@@ -118,11 +133,40 @@ def compare_heads_of_a_group() -> None:
         )
 
 
+def read_beyond_the_trained_length() -> None:
+    """Lesson 10, cells race-read and slowed-dials-read: the same from two other seeds."""
+    lesson = ready_made("10_rotary")
+    names: dict[str, Any] = {"torch": torch, "nn": torch.nn, "math": math}
+    run_cells("10_rotary", names, "rotary_angles", "rotate", "RotaryAttention")
+    usual = names["rotary_angles"]
+
+    def slower(length: int, *args: Any) -> torch.Tensor:
+        angles: torch.Tensor = usual(length, *args)
+        angles[:, 2:] /= 8
+        return angles
+
+    for seed in range(3):
+        for layer in (lesson.TableAttention, lesson.TurnedAttention):
+            reader = lesson.train_reader(layer, seed=seed)
+            shares = [lesson.share_right(reader, length, lesson.TRAINED) for length in (48, 64, 128, 256)]
+            print(
+                f"race-read: seed {seed}, {layer.__name__}, window of 32, lengths 48 to 256:",
+                *(f"{share:.0%}" for share in shares),
+            )
+        reader = lesson.train_reader(names["RotaryAttention"], seed=seed)
+        names["rotary_angles"] = slower
+        share = lesson.share_right(reader, 256)
+        names["rotary_angles"] = usual
+        print(f"slowed-dials-read: seed {seed}, pairs 2 to 7 slowed: {share:.0%}")
+
+
 LESSONS = {
     1: learn_to_look_back,
     2: find_key_zero,
+    5: look_at_payer_and_payee,
     8: count_two_verbs,
     9: compare_heads_of_a_group,
+    10: read_beyond_the_trained_length,
 }
 
 
