@@ -156,12 +156,12 @@ def _make(lesson: Assignment, command: str, directory: str, folder: Path) -> Non
         _replace_files(Path(place) / lesson.folder, folder)
 
 
-def _replace_files(made: Path, folder: Path) -> None:
-    """Move the files below `made` to `folder`, and remove all others there."""
-    names = {file.relative_to(made) for file in made.rglob("*") if file.is_file()}
+def _replace_files(new_folder: Path, folder: Path) -> None:
+    """Move the files below `new_folder` to `folder`, and remove all others there."""
+    names = {file.relative_to(new_folder) for file in new_folder.rglob("*") if file.is_file()}
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (made / name).replace(folder / name)
+        (new_folder / name).replace(folder / name)
     for path in sorted(folder.rglob("*"), reverse=True):  # what is in a folder before the folder
         if path.is_dir() and not path.is_symlink():
             with suppress(OSError):  # it is not empty
