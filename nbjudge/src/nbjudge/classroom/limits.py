@@ -44,7 +44,7 @@ class Limits:
         self._busy = set[str]()
 
     def begin(self, learner: str, action: str) -> None:
-        """A request begins, and is the learner's only one until `end`. Raises RequestRefusedError where it may not."""
+        """Begin a request, the learner's only one until `end`. Raises RequestRefusedError if it may not."""
         self._count(self._requests[learner], self._checks_a_minute * REQUESTS_PER_CHECK)
         if learner in self._busy:
             raise RequestRefusedError(ONE_AT_A_TIME)
@@ -57,7 +57,7 @@ class Limits:
         self._busy.discard(learner)
 
     def count_check(self, learner: str) -> None:
-        """Another check, or a request that cannot be read. Raises RequestRefusedError where that is too often."""
+        """Count a check or a request that cannot be read. Raises RequestRefusedError if too often."""
         self._count(self._checks[learner], self._checks_a_minute)
 
     def _count(self, times: deque[float], limit: int) -> None:
