@@ -169,7 +169,7 @@ class masked_after_the_softmax(_Head):
         return weights if mask is None else weights * mask
 
 
-@attention_head.mistake(SCALED_UP_AFTERWARDS)
+@attention_head.mistake(f"{SCALED_UP_AFTERWARDS} Here such a row becomes NaN.")
 class scaled_up_afterwards(_Head):
     least = 0.0
 

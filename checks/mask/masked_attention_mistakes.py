@@ -46,7 +46,7 @@ def _scaled_up(query, key, value, mask, least):
     return weights @ value, weights
 
 
-@masked_attention.mistake(SCALED_UP_AFTERWARDS)
+@masked_attention.mistake(f"{SCALED_UP_AFTERWARDS} Here such a row becomes NaN.")
 def scaled_up_afterwards(query, key=None, value=None, mask=None):
     return _scaled_up(query, key, value, mask, least=0.0)
 

@@ -174,8 +174,9 @@ def _line(error: BaseException) -> str:
     """The innermost line of code that a student wrote."""
     line, trace, libraries = "", error.__traceback__, _libraries()
     while trace is not None:
-        filename = trace.tb_frame.f_code.co_filename
-        if not filename.startswith(libraries) and filename != __file__:
+        filename, module = trace.tb_frame.f_code.co_filename, trace.tb_frame.f_globals.get("__name__")
+        is_ours = type(module) is str and module.startswith("nbjudge.")  # called in its own process
+        if not filename.startswith(libraries) and not is_ours:
             line = linecache.getline(filename, trace.tb_lineno).strip() or line
         trace = trace.tb_next
     return line
