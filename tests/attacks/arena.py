@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import hashlib
 import json
 import os
@@ -62,6 +63,8 @@ class Arena:
         self.strangers = set(psutil.process_iter())
         make_course(self.root)
         self._ask_through_code()
+        # What Python compiles at the first import would look like a change of the course.
+        compileall.compile_dir(self.root / "checks", quiet=1)
         config = read_config(self.root)
         config.CourseDirectory.root = str(self.root)
         self.api, self.graded = NbGraderAPI(config=config), GradedClass(self.root)
