@@ -46,6 +46,28 @@ unmix
 drop(unmix %*% found)
 #> [1] 2 6
 
+# cell: MultiHeadAttention
+# weights: list(heads = list of heads, output), the output's E x E
+MultiHeadAttention <- function(weights, query, key = query, value = key, mask = NULL) {
+  results <- lapply(weights$heads, AttentionHead, query = query, key = key, value = value, mask = mask)
+  joined <- do.call(cbind, lapply(results, `[[`, "output"))  # T_q x (H * D) = T_q x E
+  average <- Reduce(`+`, lapply(results, `[[`, "weights")) / length(results)  # T_q x T_k
+  list(output = linear(joined, weights$output), weights = average)
+}
+
+# cell: parameter_count
+parameter_count <- function(embed_dim, num_heads, bias) {
+  # However many heads there are: stacked, their matrices are square.
+  outputs <- 4 * embed_dim  # query, key and value of all the heads, and the output projection
+  outputs * embed_dim + bias * outputs  # TRUE counts as 1
+}
+
+# cell: count-measured
+parameter_count(768, 12, TRUE)  # attention in one layer of GPT-2 small
+#> [1] 2362368
+parameter_count(12288, 96, TRUE)  # and in one of GPT-3
+#> [1] 604028928
+
 # cell: three-heads
 words <- c("I", "am", "learning", "this")
 tokens <- matrix(
@@ -80,25 +102,3 @@ round(by_hand, 4)
 #> am       0.6002 0.7163 0.7690
 #> learning 0.5750 0.6941 0.8285
 #> this     0.5505 0.7030 0.8210
-
-# cell: MultiHeadAttention
-# weights: list(heads = list of heads, output), the output's E x E
-MultiHeadAttention <- function(weights, query, key = query, value = key, mask = NULL) {
-  results <- lapply(weights$heads, AttentionHead, query = query, key = key, value = value, mask = mask)
-  joined <- do.call(cbind, lapply(results, `[[`, "output"))  # T_q x (H * D) = T_q x E
-  average <- Reduce(`+`, lapply(results, `[[`, "weights")) / length(results)  # T_q x T_k
-  list(output = linear(joined, weights$output), weights = average)
-}
-
-# cell: parameter_count
-parameter_count <- function(embed_dim, num_heads, bias) {
-  # However many heads there are: stacked, their matrices are square.
-  outputs <- 4 * embed_dim  # query, key and value of all the heads, and the output projection
-  outputs * embed_dim + bias * outputs  # TRUE counts as 1
-}
-
-# cell: count-measured
-parameter_count(768, 12, TRUE)  # attention in one layer of GPT-2 small
-#> [1] 2362368
-parameter_count(12288, 96, TRUE)  # and in one of GPT-3
-#> [1] 604028928

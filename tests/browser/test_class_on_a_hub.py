@@ -131,7 +131,7 @@ def test_thirty_learners_are_answered_and_the_board_says_what_was_sent(hub, page
     first = page.locator("details").first
     opened = first.get_attribute("data-key")
     first.locator("summary").click()
-    expect(first.locator("p.said")).to_be_visible()
+    expect(first.locator("p.sentence")).to_be_visible()
     readme_picture(page, "board", clip={"x": 0, "y": 0, "width": 1340, "height": 730})
     # A change comes by itself, and what was opened stays open.
     check(hub, "learner-02", "score", scripted(0, exercises[0])[0], "fixed")
