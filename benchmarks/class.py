@@ -23,13 +23,12 @@ import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import results
 from class_figure import draw
-from class_runs import Block, run_cluster, run_limit, run_ours, run_stock
+from class_runs import Block, class_figures, run_cluster, run_limit, run_ours, run_stock
 from courses import ROOT, hand_in, in_course, lesson_named, new_course, not_in_full, right_class
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -65,7 +64,7 @@ def main() -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
         with TemporaryDirectory(prefix="attention-lab-benchmark-") as folder:
             blocks = _measure(Path(folder), arguments, console)
-        content |= {"cores_used": CORES, "graders": _figures(blocks, arguments.students)}
+        content |= {"cores_used": CORES, "graders": class_figures(blocks, arguments.students)}
         content["ratios"] = _ratios(content["graders"])
         _show(content, console)
         results.write(arguments.output, content, console)
@@ -130,25 +129,6 @@ def _courses(folder: Path, lesson: Assignment) -> dict[str, Assignment]:
         shutil.copytree(folder / OURS, folder / name)
         courses[name] = in_course(folder / name, lesson)
     return courses
-
-
-def _figures(blocks: dict[str, list[Block]], students: int) -> dict[str, Any]:
-    """By grader: seconds of the class with one start, those of a notebook, and what they come from."""
-    found = {}
-    for name, taken in blocks.items():
-        graded, start_up = sum(block.students for block in taken), median(block.start_up for block in taken)
-        work = sum(block.work for block in taken) / graded * students
-        found[name] = {
-            "start_up_seconds": start_up,
-            "seconds": start_up + work,
-            "seconds_a_notebook": [block.work / block.students for block in taken],
-            "graded": graded,
-            "blocks": [
-                {"students": block.students, "seconds": block.seconds, "start_up_seconds": block.start_up}
-                for block in taken
-            ],
-        }
-    return found
 
 
 def _ratios(graders: dict[str, Any]) -> list[dict[str, Any]]:

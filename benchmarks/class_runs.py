@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from bare_limit import SAME_CELLS
 from contenders import environment, start
@@ -24,6 +25,7 @@ from nbjudge.course.course import Assignment
 from nbjudge.record.graded_notebook import read_graded
 
 ATTENTION_LAB = str(Path(sys.executable).with_name("attention-lab"))
+NBJUDGE = str(Path(sys.executable).with_name("nbjudge"))
 LAST_WORDS = 2000  # characters
 
 
@@ -56,13 +58,18 @@ def run_stock(lesson: Assignment, students: Sequence[str], log: Path) -> Block:
 
 def run_ours(lesson: Assignment, students: Sequence[str], log: Path, workers: int) -> Block:
     """`attention-lab grade` on this machine."""
-    return _run_ours(lesson, students, log, ["--workers", str(workers)])
+    return _run_ours(ATTENTION_LAB, lesson, students, log, ["--workers", str(workers)])
+
+
+def run_nbjudge(lesson: Assignment, students: Sequence[str], log: Path, workers: int) -> Block:
+    """`nbjudge grade` on this machine, for a course that is not this one."""
+    return _run_ours(NBJUDGE, lesson, students, log, ["--workers", str(workers)])
 
 
 def run_cluster(lesson: Assignment, students: Sequence[str], log: Path, workers: int) -> Block:
     """`attention-lab grade` with a Dask cluster that is there already, but has graded nothing yet."""
     with _cluster(workers, log.parent) as address:
-        return _run_ours(lesson, students, log, ["--scheduler", address])
+        return _run_ours(ATTENTION_LAB, lesson, students, log, ["--scheduler", address])
 
 
 def run_limit(lesson: Assignment, students: Sequence[str], log: Path, workers: int) -> Block:
@@ -89,8 +96,29 @@ def run_limit(lesson: Assignment, students: Sequence[str], log: Path, workers: i
     return Block(len(students), time.perf_counter() - started, moments[0], median(took))
 
 
-def _run_ours(lesson: Assignment, students: Sequence[str], log: Path, options: list[str]) -> Block:
-    command = [ATTENTION_LAB, "grade", lesson.folder, *options]
+def class_figures(blocks: dict[str, list[Block]], students: int) -> dict[str, Any]:
+    """By grader: seconds of the class with one start, those of a notebook, and what they come from."""
+    found = {}
+    for name, taken in blocks.items():
+        graded, start_up = sum(block.students for block in taken), median(block.start_up for block in taken)
+        work = sum(block.work for block in taken) / graded * students
+        found[name] = {
+            "start_up_seconds": start_up,
+            "seconds": start_up + work,
+            "seconds_a_notebook": [block.work / block.students for block in taken],
+            "graded": graded,
+            "blocks": [
+                {"students": block.students, "seconds": block.seconds, "start_up_seconds": block.start_up}
+                for block in taken
+            ],
+        }
+    return found
+
+
+def _run_ours(
+    program: str, lesson: Assignment, students: Sequence[str], log: Path, options: list[str]
+) -> Block:
+    command = [program, "grade", lesson.folder, *options]
     seconds, moments = _run(command, lesson, students, log)
     took = [read_graded(graded_notebook(lesson, student)).record.seconds for student in students]
     return Block(len(students), seconds, moments[0], median(each for each in took if each is not None))
