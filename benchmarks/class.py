@@ -19,36 +19,31 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import results
+from class_blocks import (
+    CORES,
+    LIMIT,
+    LIMIT_OF_ONE,
+    ONE,
+    OURS,
+    RUNS,
+    STOCK,
+    TWO,
+    ClassSize,
+    class_figures,
+    measure,
+)
 from class_figure import draw
-from class_runs import Block, class_figures, run_cluster, run_limit, run_ours, run_stock
-from courses import ROOT, hand_in, in_course, lesson_named, new_course, not_in_full, right_class
+from courses import ROOT, lesson_named
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from nbjudge.course.course import Assignment
-
-CORES = 2
-STOCK, OURS, LIMIT, LIMIT_OF_ONE = "stock", "ours", "limit", "limit of 1"
-ONE, TWO = "cluster of 1", "cluster of 2"
-RUNS: dict[str, Callable[[Assignment, list[str], Path], Block]] = {
-    STOCK: run_stock,
-    OURS: partial(run_ours, workers=CORES),
-    LIMIT: partial(run_limit, workers=CORES),
-    LIMIT_OF_ONE: partial(run_limit, workers=1),
-    ONE: partial(run_cluster, workers=1),
-    TWO: partial(run_cluster, workers=2),
-}
 RATIOS = {
-    (STOCK, OURS): "at least 12",
+    (STOCK, OURS): "at least 20",
     (OURS, LIMIT): "at most 2",
     (ONE, TWO): "at least 1.8",
     (LIMIT_OF_ONE, LIMIT): "",
@@ -57,13 +52,16 @@ RATIOS = {
 
 def main() -> None:
     arguments = _arguments()
+    by_stock = arguments.students if arguments.stock_students is None else arguments.stock_students
+    size = ClassSize(arguments.students, by_stock, arguments.blocks)
     console = results.console()
     if not arguments.figure_only:
         content = results.surroundings(console) | {"lesson": arguments.lesson, "students": arguments.students}
         # On a larger machine, too, everything is measured on as many cores as the goals speak of.
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
         with TemporaryDirectory(prefix="attention-lab-benchmark-") as folder:
-            blocks = _measure(Path(folder), arguments, console)
+            lesson = lesson_named(arguments.lesson)
+            blocks = measure(Path(folder), lesson, list(RUNS), size, console)
         content |= {"cores_used": CORES, "graders": class_figures(blocks, arguments.students)}
         content["ratios"] = _ratios(content["graders"])
         _show(content, console)
@@ -87,48 +85,7 @@ def _arguments() -> argparse.Namespace:
         "--figure", type=Path, default=ROOT / "docs" / "images" / "class.svg", help="where the figure goes"
     )
     parser.add_argument("--figure-only", action="store_true", help="draw the figure from earlier results")
-    arguments = parser.parse_args()
-    given = arguments.students if arguments.stock_students is None else arguments.stock_students
-    arguments.stock_students = given
-    if not 2 * arguments.blocks <= given <= arguments.students or arguments.blocks < 1:
-        parser.error(
-            "every block needs at least two students, for stock as well: more of them, or fewer blocks"
-        )
-    return arguments
-
-
-def _measure(folder: Path, arguments: argparse.Namespace, console: Console) -> dict[str, list[Block]]:
-    with console.status("Making the courses and the class …"):
-        courses = _courses(folder, lesson_named(arguments.lesson))
-        hand_ins = right_class(courses[OURS], arguments.students)
-    students, taken = list(hand_ins), dict[str, list[Block]]()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=arguments.blocks * len(RUNS))
-        for number in range(arguments.blocks):
-            for name, run in RUNS.items():
-                block = students[number :: arguments.blocks]
-                if name == STOCK:
-                    block = block[: len(range(number, arguments.stock_students, arguments.blocks))]
-                progress.update(task, description=f"block {number + 1}, {name}")
-                hand_in(courses[name], hand_ins, block)
-                taken.setdefault(name, []).append(run(courses[name], block, folder / f"{name}.log"))
-                if name not in (LIMIT, LIMIT_OF_ONE) and (missed := not_in_full(courses[name], block)):
-                    raise SystemExit(
-                        f"{name} does not give all points to {len(missed)} of {len(block)} ({missed[0]} "
-                        "is the first): its seconds mean nothing."
-                    )
-                progress.advance(task)
-    return taken
-
-
-def _courses(folder: Path, lesson: Assignment) -> dict[str, Assignment]:
-    """A course for each grader: no one finds what another has done."""
-    courses = {name: new_course(folder / name, lesson, name == STOCK) for name in (STOCK, OURS)}
-    for name in RUNS.keys() - courses.keys():
-        shutil.copytree(folder / OURS, folder / name)
-        courses[name] = in_course(folder / name, lesson)
-    return courses
+    return parser.parse_args()
 
 
 def _ratios(graders: dict[str, Any]) -> list[dict[str, Any]]:

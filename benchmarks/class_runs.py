@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from bare_limit import SAME_CELLS
 from contenders import environment, start
@@ -94,25 +93,6 @@ def run_limit(lesson: Assignment, students: Sequence[str], log: Path, workers: i
         for future in [threads.submit(serve) for _ in range(workers)]:
             future.result()
     return Block(len(students), time.perf_counter() - started, moments[0], median(took))
-
-
-def class_figures(blocks: dict[str, list[Block]], students: int) -> dict[str, Any]:
-    """By grader: seconds of the class with one start, those of a notebook, and what they come from."""
-    found = {}
-    for name, taken in blocks.items():
-        graded, start_up = sum(block.students for block in taken), median(block.start_up for block in taken)
-        work = sum(block.work for block in taken) / graded * students
-        found[name] = {
-            "start_up_seconds": start_up,
-            "seconds": start_up + work,
-            "seconds_a_notebook": [block.work / block.students for block in taken],
-            "graded": graded,
-            "blocks": [
-                {"students": block.students, "seconds": block.seconds, "start_up_seconds": block.start_up}
-                for block in taken
-            ],
-        }
-    return found
 
 
 def _run_ours(
