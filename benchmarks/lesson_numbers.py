@@ -61,7 +61,7 @@ def learn_to_look_back() -> None:
 
 
 def find_key_zero() -> None:
-    """Lesson 2, cells training_read (Adam) and sharpen_exercise (queries and keys of variance 1/3)."""
+    """Lesson 2, cell three_tokens_read: Adam, and a small start (queries and keys of variance 1/3)."""
     lesson = ready_made("02_scaling")
     attention = {name: lesson.attention_with(divisor) for name, divisor in lesson.DIVISORS.items()}
     shares = {}
@@ -71,12 +71,12 @@ def find_key_zero() -> None:
             shares[rate] = lesson.share_found(attention["raw"], rate)
         finally:
             torch.optim.SGD = plain  # type: ignore[misc]
-    print(f"training_read: Adam, raw, at most {max(shares.values()):.0%}")
+    print(f"three_tokens_read: Adam, raw, at most {max(shares.values()):.0%}")
     for width in (64, 256, 1024):
         for name in ("raw", "1/sqrt(d_k)"):
             rates = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
             best = max(lesson.share_found(attention[name], rate, d_k=width, variance=1 / 3) for rate in rates)
-            print(f"sharpen_exercise: variance 1/3, width {width}, {name}: at best {best:.0%}")
+            print(f"three_tokens_read: variance 1/3, width {width}, {name}: at best {best:.0%}")
 
 
 def look_at_payer_and_payee() -> None:

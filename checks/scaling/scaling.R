@@ -68,6 +68,12 @@ sharpen <- function(scores, factor) {
   softmax(factor * scores)
 }
 
+# cell: softmax_jacobian
+softmax_jacobian <- function(weights) {
+  # diag(w), less the outer product of w with itself.
+  diag(weights) - outer(weights, weights)  # T x T
+}
+
 # cell: twelve_numbers
 # The scores of the three tokens, typed in: their projections were torch's to draw.
 scores <- matrix(
@@ -91,12 +97,6 @@ round(sharpen(scores, 12), 4)
 #> [1,] 0.7122 0.0640 0.2237
 #> [2,] 0.0069 0.9918 0.0013
 #> [3,] 0.7576 0.0424 0.2001
-
-# cell: softmax_jacobian
-softmax_jacobian <- function(weights) {
-  # diag(w), less the outer product of w with itself.
-  diag(weights) - outer(weights, weights)  # T x T
-}
 
 # cell: not_a_loss_numbers
 row <- c(1, 0, -1)  # three scores
