@@ -76,3 +76,18 @@ def copy_heads(naive, efficient, stack_heads):
             if large.bias is not None:
                 large.bias.copy_(torch.cat([layer.bias for layer in small]))
         efficient.output.load_state_dict(naive.output.state_dict())
+
+
+def compare_layers(naive, efficient, sentences, lengths):
+    """Print how far apart the results of two layers are, with four masks.
+
+    sentences: (B, T, E)      lengths: how many tokens of each sentence are no padding, (B,)
+    """
+    places = torch.arange(sentences.shape[1])  # (T,)
+    causal = places <= places[:, None]  # (T_q, T_k)
+    padding = (places < lengths[:, None])[:, None]  # (B, 1, T_k)
+    masks = {"no mask": None, "causal": causal, "padding": padding, "both": causal & padding}
+    for name, mask in masks.items():
+        results = zip(naive(sentences, mask=mask), efficient(sentences, mask=mask), strict=True)
+        output, weights = ((one - other).abs().max().item() for one, other in results)
+        print(f"{name:>8}: largest difference {output:.6f} in the output, {weights:.6f} in the weights")
