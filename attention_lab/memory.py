@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable
 from typing import Any
 
-from torch.autograd.profiler import profile
+from nbjudge.torch.memory import allocations, most_at_once
 
 
 def peak_bytes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
@@ -17,14 +16,7 @@ def peak_bytes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
     are as the caller has them: with them, whatever the backward pass will need is held to the end.
     """
     gc.collect()  # what is freed meanwhile would be missed, with a warning
-    os.environ["KINETO_LOG_LEVEL"] = "99"  # or the profiler says on stderr that it begins and ends
-    with profile(use_cpu=True, profile_memory=True) as watched:
+    with allocations() as sizes:
         result = function(*args, **kwargs)
     del result
-    assert watched.kineto_results is not None
-    held = peak = 0
-    for event in watched.kineto_results.events():
-        if event.name() == "[memory]":
-            held += event.nbytes()  # what is freed is negative
-            peak = max(peak, held)
-    return peak
+    return most_at_once(sizes)

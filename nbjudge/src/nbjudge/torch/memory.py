@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -45,6 +47,24 @@ def memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
         at once, results and what operators need within themselves included; "elsewhere", the most bytes held
         beside torch (NumPy's arrays, lists), in whole blocks of 64 KiB. Arguments do not count.
     """
+    with torch.no_grad():
+        with allocations() as sizes:
+            value, elsewhere = _beside_torch(call)
+        # Objects of other threads count, too, so a large result is measured a second time.
+        if elsewhere > BLOCK:
+            elsewhere = min(elsewhere, _beside_torch(call)[1])
+    return value, {"largest": max(sizes, default=0), "most": most_at_once(sizes), "elsewhere": elsewhere}
+
+
+@contextmanager
+def allocations() -> Iterator[list[int]]:
+    """Count what torch allocates while the block runs: the list is filled when it ends.
+
+    Yields
+    ------
+    list of int
+        The bytes of each tensor that was made, and less than 0 where a tensor's memory was freed.
+    """
     os.environ["KINETO_LOG_LEVEL"] = "99"  # otherwise the profiler prints to stderr when it starts and stops
     autograd: Any = torch._C._autograd
     profiler: Any = torch._C._profiler
@@ -53,22 +73,20 @@ def memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
     options = (False, True, False, False, False, profiler._ExperimentalConfig())  # only True: memory
     config = profiler.ProfilerConfig(profiler.ProfilerState.KINETO, *options)
     activities = {profiler.ProfilerActivity.CPU}
-    with torch.no_grad():
-        autograd._prepare_profiler(config, activities)
-        autograd._enable_profiler(config, activities, {profiler.RecordScope.USER_SCOPE})
-        try:
-            value, elsewhere = _beside_torch(call)
-        finally:
-            recorded = autograd._disable_profiler()
-        # Objects of other threads count, too, so a large result is measured a second time.
-        if elsewhere > BLOCK:
-            elsewhere = min(elsewhere, _beside_torch(call)[1])
-    held = peak = largest = 0
-    for event in recorded.events():
-        if event.name() == "[memory]":
-            held += event.nbytes()  # negative where memory is freed
-            peak, largest = max(peak, held), max(largest, event.nbytes())
-    return value, {"largest": largest, "most": peak, "elsewhere": elsewhere}
+    sizes: list[int] = []
+    autograd._prepare_profiler(config, activities)
+    autograd._enable_profiler(config, activities, {profiler.RecordScope.USER_SCOPE})
+    try:
+        yield sizes
+    finally:
+        recorded = autograd._disable_profiler()
+    # Some ten thousand: a loop with more in it takes longer than the calls.
+    sizes += [event.nbytes() for event in recorded.events() if event.name() == "[memory]"]
+
+
+def most_at_once(sizes: Iterable[int]) -> int:
+    """Return the most bytes that were held at once, from what `allocations` counted."""
+    return max(0, max(accumulate(sizes), default=0))
 
 
 def _beside_torch(call: Callable[[], Any]) -> tuple[Any, int]:
