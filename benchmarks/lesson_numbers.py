@@ -1,8 +1,8 @@
 """Numbers that lessons state and do not print, each beside the cell that states it.
 
-    .venv/bin/python benchmarks/lesson_numbers.py [--lesson 1 2 5 8 9 10]
+    .venv/bin/python benchmarks/lesson_numbers.py [--lesson 1 2 5 6 8 9 10 11 12]
 
-About four minutes of one processor. Nothing here is a measurement of time.
+About ten minutes of one processor. Only lesson 6 measures time. `benchmarks/real_model.py` is for lesson 13.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+import time
 from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import nbformat
 import torch
 
-from attention_lab.corpus import CLASS_NAMES, load_news
+from attention_lab.corpus import CLASS_NAMES, load_news, train_tokenizer
 
 SOLUTIONS = Path(__file__).parents[1] / "solutions"
 
@@ -93,6 +94,30 @@ def look_at_payer_and_payee() -> None:
         print(f"race-heads-read: seed {seed}, the larger weight of each head: {largest}")
 
 
+def compare_projections_and_scores() -> None:
+    """Lesson 6, cell map-read: the time of the four projections at 256 tokens, and of everything else."""
+    names: dict[str, Any] = {"torch": torch, "nn": torch.nn, "math": math}
+    run_cells("06_efficient_reshape", names, "split_heads", "merge_heads", "EfficientMultiHeadAttention")
+    layer = names["EfficientMultiHeadAttention"](64, 8, bias=True)
+    projections = (layer.query, layer.key, layer.value, layer.output)
+
+    def milliseconds(function: Callable[[], object]) -> float:
+        times = []
+        for _ in range(12):
+            start = time.process_time()
+            function()
+            times.append(1000 * (time.process_time() - start))
+        return sorted(times)[len(times) // 2]
+
+    for batch in (1, 4, 12):
+        x = torch.rand(batch, 256, 64)
+        with torch.no_grad():
+            projected = milliseconds(lambda x=x: [each(x) for each in projections])
+            whole = milliseconds(lambda x=x: layer(x))
+        ratio = (whole - projected) / projected
+        print(f"map-read: B = {batch}: all but the projections takes {ratio:.0f} times as long")
+
+
 def count_two_verbs() -> None:
     """Lesson 8, the excursion on one hard sentence: texts with *won* and with *sang*, by class."""
     news = load_news().train
@@ -158,15 +183,103 @@ def read_beyond_the_trained_length() -> None:
         share = lesson.share_right(reader, 256)
         names["rotary_angles"] = usual
         print(f"slowed-dials-read: seed {seed}, pairs 2 to 7 slowed: {share:.0%}")
+        reader = lesson.train_reader(lambda *sizes: names["RotaryAttention"](*sizes, base=3.0), seed=seed)
+        share = lesson.share_right(reader, 256)
+        print(f"slowed-dials-read: seed {seed}, a base of 3: {share:.0%}")
+        train_random_rows(lesson, seed)
+
+
+def train_random_rows(lesson: ModuleType, seed: int) -> None:
+    """Lesson 10, cell renumbered-read: the table, trained with 32 rows that begin at a random one."""
+
+    class RandomRows(lesson.TableAttention):  # type: ignore[name-defined, misc]
+        def with_positions(self, x: torch.Tensor, query_key_value: Callable[..., Any]) -> Any:
+            first = int(torch.randint(225, ())) if torch.is_grad_enabled() else 0
+            angles = lesson.clock_angles(first + x.shape[1], x.shape[2])[first:]
+            return query_key_value(x + torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2))
+
+    reader = lesson.train_reader(RandomRows, seed=seed)
+    shares = [lesson.share_right(reader, length, lesson.TRAINED) for length in (48, 64, 128, 256)]
+    print(
+        f"renumbered-read: seed {seed}, random rows, window of 32, lengths 48 to 256:",
+        *(f"{share:.0%}" for share in shares),
+    )
+
+
+def round_in_blocks() -> None:
+    """Lesson 11, cell rounding-read: bfloat16 in blocks of 64 keys, and in one block of all 1024."""
+    names: dict[str, Any] = {"torch": torch, "math": math}
+    run_cells("11_flash", names, "part", "merge", "flash_attention")
+    torch.manual_seed(42)
+    inputs = torch.randn(3, 1024, 64, dtype=torch.float64)
+    truth = names["flash_attention"](*inputs, 1024)[0]
+    for size in (64, 128, 1024):
+        output = names["flash_attention"](*inputs.bfloat16(), size)[0]
+        print(f"rounding-read: blocks of {size}: {(output.double() - truth).abs().mean():.1e} from the truth")
+
+
+def train_broken_attention() -> None:
+    """Lesson 12, cells scale-read (C over nine seeds) and padding-read (A beside longer texts)."""
+    for name in ("plumbing", "ready_made"):  # another lesson's may be loaded
+        sys.modules.pop(name, None)
+    sys.path.insert(0, str(SOLUTIONS / "12_silent_bugs"))
+    import plumbing
+    import wall
+
+    news = load_news()
+    tokenizer = train_tokenizer(news.train.texts, vocab_size=1000)
+    train_data, test_data = (plumbing.encoded(split, tokenizer) for split in (news.train, news.test))
+    size, test_batches = (1000, 64, len(CLASS_NAMES)), plumbing.in_batches(test_data)
+    no_bar = SimpleNamespace(update=lambda: None)
+
+    def dividing(divisor: Callable[[torch.Tensor], Any]) -> Callable[..., Any]:
+        def attention(query: Any, key: Any, value: Any, mask: Any) -> Any:
+            weights = wall.masked_softmax(query @ key.mT / divisor(mask), mask)
+            return weights @ value, weights
+
+        return attention
+
+    root = torch.tensor([len(ids) for ids, _ in train_data]).sqrt().mean().item()
+    layers = {
+        "H": wall.H,
+        "C": wall.C,
+        "C, visible keys": dividing(lambda mask: mask.sum(dim=-1, keepdim=True).sqrt()),
+        f"a constant {root:.1f}": dividing(lambda _: root),
+        "a constant 4": dividing(lambda _: 4.0),
+    }
+    of_h: list[float] = []
+    for name, layer in layers.items():
+        found = [
+            wall.accuracy_after_training(layer, size, train_data, test_batches, seed, 3, no_bar)
+            for seed in range(9)
+        ]
+        of_h = of_h or found
+        gaps = [h - each for h, each in zip(of_h, found, strict=True)]
+        print(f"scale-read: {name}: below H in {sum(gap > 0 for gap in gaps)} of 9, by {sum(gaps) / 9:.3f}")
+
+    model = wall.classifier(wall.A, size, seed=0)
+    plumbing.train(model, wall.one_epoch, train_data, 0, 3, no_bar)
+    labels = torch.tensor([label for _, label in test_data])
+    classes = []
+    for beside in (0, 70):  # how many tokens longer the other text is
+        batches = [plumbing.collate([(ids, label), (ids + [2] * beside, 0)]) for ids, label in test_data]
+        logits, _ = plumbing.logits_of(model, batches)
+        classes.append(logits[::2].argmax(dim=-1))
+    shares = ", ".join(f"{(each == labels).double().mean():.3f}" for each in classes)
+    same = int((classes[0] == classes[1]).sum())
+    print(f"padding-read: {same} of 260 texts keep their class, accuracy without and with padding: {shares}")
 
 
 LESSONS = {
     1: learn_to_look_back,
     2: find_key_zero,
     5: look_at_payer_and_payee,
+    6: compare_projections_and_scores,
     8: count_two_verbs,
     9: compare_heads_of_a_group,
     10: read_beyond_the_trained_length,
+    11: round_in_blocks,
+    12: train_broken_attention,
 }
 
 
