@@ -3,12 +3,15 @@
 import io
 import json
 import zipfile
+from dataclasses import replace
 
 import pytest
+import torch
 
 from attention_lab.measurements import AttentionExercise
 from nbjudge.course.course import find_course
 from nbjudge.errors import CourseError
+from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.judge.judge import judge_groups
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
@@ -16,13 +19,38 @@ from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import TutoredAssignment
 from nbjudge.tutor.messages import CallRequest, CheckRequest, HelpRequest, WrittenExercise
 from nbjudge.tutor.recorded import find_form
-from nbjudge.tutor.recordings import CONTENT, read, record
+from nbjudge.tutor.recordings import CONTENT, SEED, read, record
 from nbjudge.tutor.tutor import Material, Tutor
+
+# Those of lessons 9 to 11 and 13 of which some group is recorded.
+EXERCISES = [
+    ("kv_cache", "CachedAttention"),
+    ("kv_cache", "GroupedQueryAttention"),
+    ("kv_cache", "repeat_heads"),
+    ("kv_cache", "cache_bytes"),
+    ("rotary", "rotary_angles"),
+    ("rotary", "rotate"),
+    ("rotary", "RotaryAttention"),
+    ("rotary", "to_halves"),
+    ("rotary", "rotate_halves"),
+    ("flash", "part"),
+    ("flash", "merge"),
+    ("flash", "flash_attention"),
+    ("flash", "flash_backward"),
+    ("real_model", "TransformerBlock"),
+    ("real_model", "load_block"),
+    ("real_model", "mean_pool"),
+]
 
 
 @pytest.fixture(scope="module")
-def lesson(pytestconfig):
-    return TutoredAssignment(find_course(pytestconfig.rootpath).assignments["positional_encoding"])
+def course(pytestconfig):
+    return find_course(pytestconfig.rootpath)
+
+
+@pytest.fixture(scope="module")
+def lesson(course):
+    return TutoredAssignment(course.assignments["positional_encoding"])
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +64,21 @@ def recorded(data):
 
 
 def verdict(recorded, name, function):
-    exercise, reference = recorded.exercise(name)
+    exercise, _ = recorded.exercise(name)
+    return judge(exercise, recorded.questions(name, 0), function)
 
+
+def judge(exercise, groups, function):
     def ask(_, calls, watch):
         return read_reply(respond.answer_calls(function, calls, watch), len(calls))
 
-    return judge_groups(exercise, reference, recorded.questions(name, 0), ask, 0).verdict
+    return judge_groups(exercise, groups, ask, 0).verdict
+
+
+def record_one(lesson, name):
+    """Record one exercise of a lesson."""
+    lesson.__dict__["names"] = [name]
+    return read(record(lesson))
 
 
 @pytest.mark.parametrize("name", ["sinusoidal_encoding", "PositionalEncoding", "shift_matrix"])
@@ -57,15 +94,52 @@ def test_answers_are_judged_as_by_the_checks(lesson, recorded, name):
     assert not [each for look in looks.values() for each in look.findings if each.sentence in sentences]
 
 
-def test_the_courses_own_measurements_are_recorded(lesson):
+def test_the_courses_own_measurements_are_recorded(course):
     """Weights that do not sum to 1 are said to be so, not only to differ."""
-    dot_product = TutoredAssignment(lesson.assignment.course.assignments["dot_product"])
-    dot_product.__dict__["names"] = ["softmax"]
-    recorded = read(record(dot_product))
+    dot_product = TutoredAssignment(course.assignments["dot_product"])
+    recorded = record_one(dot_product, "softmax")
     exercise, _ = recorded.exercise("softmax")
     assert isinstance(exercise, AttentionExercise) and exercise.weights == 0
     halves = verdict(recorded, "softmax", lambda scores: dot_product.exercise("softmax")[1](scores) / 2)
     assert "do not sum to 1" in halves.findings[0].sentence
+
+
+def compare_with_the_full_tutor(lesson, name, mistakes=None):
+    """Compare what is said of mistakes with what a tutor with the reference says; return its findings."""
+    recorded = record_one(lesson, name)
+    exercise, reference = lesson.exercise(name)
+    smaller = replace(exercise, draw=exercise.draw.for_recordings(), mistakes=[])
+    drawn = [each for each in draw_groups(smaller, reference, SEED) if each.expected]
+    groups = [each for each in drawn if each.group.name not in recorded.exercises[name].left_out]
+    found = []
+    for mistake in exercise.mistakes:
+        if mistakes is None or mistake.name in mistakes:
+            torch.manual_seed(0)  # an answer may draw numbers
+            full = judge(smaller, groups, mistake.answer)
+            torch.manual_seed(0)
+            assert verdict(recorded, name, mistake.answer) == full, mistake.name
+            found += full.findings
+    return found
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "mistake", "argument"),
+    [
+        ("real_model", "TransformerBlock", "IgnoresTheMask", "mask"),
+        ("rotary", "rotary_angles", "base_ignored", "base"),
+    ],
+)
+def test_an_argument_that_is_not_used_is_named_without_a_reference(course, folder, name, mistake, argument):
+    first, *_ = compare_with_the_full_tutor(TutoredAssignment(course.assignments[folder]), name, {mistake})
+    assert f"as if `{argument}` had not been given: it is not used" in first.sentence
+
+
+@pytest.mark.integration
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("folder", "name"), EXERCISES)
+def test_a_recording_says_what_a_reference_says(course, folder, name):
+    assert compare_with_the_full_tutor(TutoredAssignment(course.assignments[folder]), name)
 
 
 @pytest.mark.parametrize("form", ["os.mkdir", "attention_lab.no_module.Exercise", "builtins.dict", "x", ""])

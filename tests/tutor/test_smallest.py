@@ -35,7 +35,7 @@ def smallest(course, name, mistake):
     reference = lesson.reference_answer(name)
     groups = draw_groups(exercise, reference, 7)
     # As a tutor keeps them.
-    runs = judge_groups(exercise, reference, groups, asking(answer), 7).without_answers().results
+    runs = judge_groups(exercise, groups, asking(answer), 7).without_answers().results
     assert all(each.value is None for run in runs for each in run.answers)
     return smallest_difference(exercise, reference, runs, asking(answer))
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from nbjudge.authoring.exercise import Exercise, Mistake
 from nbjudge.judge import messages
@@ -12,7 +11,6 @@ from nbjudge.judge.differences import describe_difference, describe_evidence
 from nbjudge.judge.group_result import GroupResult, run_verifier
 from nbjudge.judge.retest import draws_weights
 from nbjudge.judge.verdict import FORBIDDEN, Finding
-from nbjudge.kernel.protocol import Answer
 from nbjudge.probe.building import RESULTS, SIDES
 from nbjudge.values.kinds import is_array, owned_values
 
@@ -20,15 +18,13 @@ MOST_FINDINGS = 3
 MANY_CALLS = 5  # of several groups; fewer equal answers, such as False, may be chance
 
 
-def diagnose(exercise: Exercise, reference: Callable[..., Any], results: list[GroupResult]) -> list[Finding]:
+def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
     """Find out what is wrong with the groups that fail.
 
     Parameters
     ----------
     exercise
         The exercise with its mistakes.
-    reference
-        The answer of the solution notebook.
     results
         The results of all groups.
 
@@ -51,9 +47,9 @@ def diagnose(exercise: Exercise, reference: Callable[..., Any], results: list[Gr
             sentence = messages.always_the_same(exercise, calls)
             return [Finding(sentence, evidence=_evidence(exercise, first))]
     if behind_all is not None:
-        named, unexplained = [_named(exercise, reference, *behind_all)], list[GroupResult]()
+        named, unexplained = [_named(exercise, *behind_all)], list[GroupResult]()
     else:
-        named, unexplained = _behind_some(exercise, reference, [*rest, *verified])
+        named, unexplained = _behind_some(exercise, [*rest, *verified])
     random = [] if behind_all is not None else _nondeterministic(exercise, results, bool(named))
     if random:  # then a difference between values explains nothing
         unexplained = [
@@ -75,7 +71,7 @@ def diagnose(exercise: Exercise, reference: Callable[..., Any], results: list[Gr
         and not (explained and result.group.fresh and result.objection.mistake is None)
     ]
     measured = [
-        _measured(exercise, reference, result)
+        _measured(exercise, result)
         for result in _without_repeated_errors(unexplained)
         if result not in verified
     ]
@@ -157,9 +153,7 @@ def _behind_all(
     return None
 
 
-def _behind_some(
-    exercise: Exercise, reference: Callable[..., Any], failing: list[GroupResult]
-) -> tuple[list[Finding], list[GroupResult]]:
+def _behind_some(exercise: Exercise, failing: list[GroupResult]) -> tuple[list[Finding], list[GroupResult]]:
     """Return findings for mistakes that explain some of the groups, and the groups that none explains."""
     findings, unexplained = list[Finding](), list(failing)
     wrong = [result for result in failing if result.drawn.expected or _is_verified(result)]
@@ -176,7 +170,7 @@ def _behind_some(
         best = max(explained, key=lambda index: len(explained[index]), default=None)
         if best is None or not explained[best]:
             return findings, unexplained
-        findings.append(_named(exercise, reference, exercise.mistakes[best], explained[best][0]))
+        findings.append(_named(exercise, exercise.mistakes[best], explained[best][0]))
         unexplained = [result for result in unexplained if result not in explained[best]]
 
 
@@ -211,36 +205,29 @@ def _is_objected_to(mistake: Mistake, result: GroupResult) -> bool:
     return run_verifier(result.group, result.drawn.cases, [answer.value for answer in answers]) is not None
 
 
-def _named(
-    exercise: Exercise, reference: Callable[..., Any], mistake: Mistake, result: GroupResult
-) -> Finding:
+def _named(exercise: Exercise, mistake: Mistake, result: GroupResult) -> Finding:
     # The evidence says what changed arguments cost, so what is measured must not say it again.
-    measured = _measurement(exercise, reference, result).removesuffix(_cost(exercise, result))
+    measured = _measurement(exercise, result).removesuffix(_cost(exercise, result))
     return Finding(
         mistake.message, mistake.name, _evidence(exercise, result) + _cost(exercise, result), measured
     )
 
 
-def _measured(exercise: Exercise, reference: Callable[..., Any], result: GroupResult) -> Finding:
-    sentence = _measurement(exercise, reference, result) + _cost(exercise, result)
+def _measured(exercise: Exercise, result: GroupResult) -> Finding:
+    sentence = _measurement(exercise, result) + _cost(exercise, result)
     return Finding(sentence, evidence=_evidence(exercise, result))
 
 
-def _measurement(exercise: Exercise, reference: Callable[..., Any], result: GroupResult) -> str:
+def _measurement(exercise: Exercise, result: GroupResult) -> str:
     if result.objection is not None and result.objection.sentence:
         return result.objection.sentence
     if _is_always_the_same(exercise, [result]):
         return messages.always_the_same(exercise, len(result.answers))
     if not result.drawn.expected:  # no values are compared: say why a value is missing
         index = next((n for n, answer in enumerate(result.answers) if answer.status != "value"), 0)
-        return describe_difference(
-            exercise, reference, result.drawn.cases[index], result.answers[index], Answer("value")
-        )
-    index = result.failed_cases[0] if result.failed_cases else 0
-    expected = result.drawn.expected[index]
-    return describe_difference(
-        exercise, reference, result.drawn.cases[index], result.answers[index], expected
-    )
+    else:
+        index = result.failed_cases[0] if result.failed_cases else 0
+    return describe_difference(exercise, result, index)
 
 
 def _cost(exercise: Exercise, result: GroupResult) -> str:
@@ -268,8 +255,4 @@ def _evidence(exercise: Exercise, result: GroupResult) -> str:
     wrong = [index for index in result.failed_cases if result.answers[index].status == "value"]
     if not wrong:
         return ""
-    index = wrong[0]
-    expected = result.drawn.expected[index] if result.drawn.expected else Answer("value")
-    case, reference = result.drawn.cases[index], result.drawn.reference
-    evidence = describe_evidence(exercise, reference, case, result.answers[index], expected)
-    return f"{evidence} (From the group “{result.group.name}”.)"
+    return f"{describe_evidence(exercise, result, wrong[0])} (From the group “{result.group.name}”.)"

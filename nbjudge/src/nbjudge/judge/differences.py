@@ -5,15 +5,16 @@ The most specific difference comes first: wrong shape, dtype, order, factor, unu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import messages
 from nbjudge.judge.argument_names import argument_names, own_case, receiver
 from nbjudge.judge.compare import same_gradients, same_value
+from nbjudge.judge.drawn_group import DrawnGroup, not_measured
+from nbjudge.judge.group_result import GroupResult
 from nbjudge.kernel.protocol import Answer, answers_of, calls_for
 from nbjudge.probe.building import SIDES
 from nbjudge.values import describe
@@ -21,10 +22,10 @@ from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import Unreadable
 
 
-def describe_difference(
-    exercise: Exercise, reference: Callable[..., Any], case: Case, answer: Answer, expected: Answer
-) -> str:
-    """Describe in one sentence how `answer` differs from `expected`."""
+def describe_difference(exercise: Exercise, result: GroupResult, number: int) -> str:
+    """Describe in one sentence how the answer to case `number` differs from the expected one."""
+    drawn = result.drawn
+    case, answer, expected = drawn.cases[number], result.answers[number], _expected(drawn, number)
     if case.refuses is not None and answer.status == "raised" and answer.error != "NotImplementedError":
         return messages.wrong_error(exercise, case, answer)
     if answer.status != "value":
@@ -33,19 +34,21 @@ def describe_difference(
     if case.refuses is not None:
         return messages.no_error(exercise, case)
     if expected.status != "value" or not same_value(answer.value, expected.value, exercise.tolerance):
-        return _wrong_value(exercise, reference, case, answer.value, expected.value)
+        return _wrong_value(exercise, drawn, number, answer.value, expected.value)
     if case.gradients and not same_gradients(answer, expected, exercise.tolerance):
-        return messages.wrong_gradients(exercise, receiver(reference, case), answer, expected)
+        return messages.wrong_gradients(exercise, receiver(drawn.reference, case), answer, expected)
     if answer.changed:
-        return messages.changed_arguments(exercise, receiver(reference, case), answer.changed)
+        return messages.changed_arguments(exercise, receiver(drawn.reference, case), answer.changed)
     return f"`{exercise.name}` does not behave as the exercise asks."
 
 
-def _wrong_value(
-    exercise: Exercise, reference: Callable[..., Any], case: Case, actual: Any, expected: Any
-) -> str:
+def _expected(drawn: DrawnGroup, number: int) -> Answer:
+    return drawn.expected[number] if drawn.expected else Answer("value")
+
+
+def _wrong_value(exercise: Exercise, drawn: DrawnGroup, number: int, actual: Any, expected: Any) -> str:
     if isinstance(expected, dict) and isinstance(actual, dict):
-        return _wrong_side(exercise, reference, case, actual, expected)
+        return _wrong_side(exercise, drawn, number, actual, expected)
     several = isinstance(expected, (list, tuple))
     if several != isinstance(actual, (list, tuple)) or (several and len(actual) != len(expected)):
         return messages.wrong_count(exercise, actual, expected)
@@ -63,18 +66,14 @@ def _wrong_value(
         if same_value(*pairs[index], exercise.tolerance):
             continue
         name = exercise.results[index] if index < len(exercise.results) else "result"
-        sentence = next(_measurements(exercise, reference, case, index, name, *pairs[index]))
+        sentence = next(_measurements(exercise, drawn, number, index, name, *pairs[index]))
         rest = f" {messages.agreement(agreeing)}" if agreeing else ""
         return sentence + rest
     return f"`{exercise.name}` does not return what the exercise asks for."
 
 
 def _wrong_side(
-    exercise: Exercise,
-    reference: Callable[..., Any],
-    case: Case,
-    actual: dict[str, Any],
-    expected: dict[str, Any],
+    exercise: Exercise, drawn: DrawnGroup, number: int, actual: dict[str, Any], expected: dict[str, Any]
 ) -> str:
     """Describe the first entry that differs of a dict, or of several things read from a module."""
     for side, right in expected.items():
@@ -82,28 +81,28 @@ def _wrong_side(
         if same_value(entry, right, exercise.tolerance):
             continue
         if side.startswith("result") or (isinstance(entry, dict) and side not in SIDES):
-            return _wrong_value(exercise, reference, case, entry, right)
+            return _wrong_value(exercise, drawn, number, entry, right)
         if side in SIDES:
             return messages.wrong_parts(exercise, side, entry, right)
         if side not in actual:
             return f"`{side}` is missing from what `{exercise.name}` gives."
         index = exercise.results.index(side) if side in exercise.results else len(exercise.results)
-        return next(_measurements(exercise, reference, case, index, f"`{side}`", entry, right, is_part=True))
+        return next(_measurements(exercise, drawn, number, index, f"`{side}`", entry, right, is_part=True))
     extra = [f"`{side}`" for side in actual if side not in expected]
     return f"`{exercise.name}` gives {describe.listed(extra)} besides what the exercise asks for."
 
 
 def _measurements(
     exercise: Exercise,
-    reference: Callable[..., Any],
-    case: Case,
+    drawn: DrawnGroup,
+    number: int,
     index: int,
     name: str,
     actual: Any,
     expected: Any,
     is_part: bool = False,
 ) -> Iterator[str]:
-    """Describe a difference; `is_part`: `name` is only a part of what the answer returns."""
+    """Describe how result `index` differs; `is_part`: `name` is only a part of what the answer returns."""
     kind = kind_of(actual)
     if kind is None or kind is not kind_of(expected):
         is_part = is_part or len(exercise.results) > 1
@@ -112,7 +111,7 @@ def _measurements(
             yield messages.wrong_type(what, actual, expected, is_part)
         both = (actual, expected)
         if all(isinstance(value, (list, tuple)) for value in both) and any(map(kind_of, expected)):
-            yield _wrong_entry(exercise, reference, case, name, actual, expected)
+            yield _wrong_entry(exercise, drawn, number, name, actual, expected)
         plain = all(isinstance(value, float) for value in both)
         one, other = describe.told_apart(*both) if plain else map(describe.short, both)
         yield f"{what} {'is' if is_part else 'gives'} {one}, and {other} is right."
@@ -120,59 +119,68 @@ def _measurements(
         # NumPy is imported only if there is an array.
         from nbjudge.judge.array_messages import differences, other_numbers, patterns
 
-        yield from differences(exercise, case, kind, index, name, actual, expected)
-        yield from _unused_arguments(exercise, reference, case, actual, index, name)
+        yield from differences(exercise, drawn.cases[number], kind, index, name, actual, expected)
+        yield from _unused_arguments(exercise, drawn, number, actual, index, name)
         yield from patterns(exercise, kind, index, name, actual, expected)
         yield other_numbers(exercise, kind, name, actual, expected)
     else:
-        yield from _unused_arguments(exercise, reference, case, actual, index, name)
+        yield from _unused_arguments(exercise, drawn, number, actual, index, name)
         yield from kind.differences(name, actual, expected)
 
 
 def _wrong_entry(
-    exercise: Exercise, reference: Callable[..., Any], case: Case, name: str, actual: Any, expected: Any
+    exercise: Exercise, drawn: DrawnGroup, number: int, name: str, actual: Any, expected: Any
 ) -> str:
     """Describe the first wrong array in a result that is a list of arrays."""
     if len(actual) != len(expected):
         return messages.wrong_length(name, actual, expected)
-    number = next(
-        number
-        for number, each in enumerate(zip(actual, expected, strict=True))
-        if not same_value(*each, exercise.tolerance)
+    place, both = next(
+        (place, both)
+        for place, both in enumerate(zip(actual, expected, strict=True))
+        if not same_value(*both, exercise.tolerance)
     )
-    entry, beyond = f"entry {number} of {name}", len(exercise.results)  # whose axes have no names
-    both = actual[number], expected[number]
-    return next(_measurements(exercise, reference, case, beyond, entry, *both, is_part=True))
+    entry, beyond = f"entry {place} of {name}", len(exercise.results)  # whose axes have no names
+    return next(_measurements(exercise, drawn, number, beyond, entry, *both, is_part=True))
 
 
 def _unused_arguments(
-    exercise: Exercise, reference: Callable[..., Any], case: Case, actual: Any, index: int, name: str
+    exercise: Exercise, drawn: DrawnGroup, number: int, actual: Any, index: int, name: str
 ) -> Iterator[str]:
     """Name the arguments without which the reference gives the student's result: they are not used."""
-    names = argument_names(receiver(reference, case))
-    for position in range(len(case.args) - 1, 0, -1):
-        shorter = replace(case, args=case.args[:position], kwargs={}, gradients=False)
-        if _gives(reference, shorter, index, actual, exercise):
-            yield f"{name} is the same as if `{names[position]}` had not been given: it is not used."
-    for keyword in case.kwargs:
-        rest = {key: value for key, value in case.kwargs.items() if key != keyword}
-        if _gives(reference, replace(case, kwargs=rest, gradients=False), index, actual, exercise):
-            yield f"{name} is the same as if `{keyword}` had not been given: it is not used."
+    for argument, answer in answers_without_argument(drawn, number).items():
+        values = answer.value if isinstance(answer.value, (list, tuple)) else [answer.value]
+        if index < len(values) and same_value(actual, values[index], exercise.tolerance):
+            yield f"{name} is the same as if `{argument}` had not been given: it is not used."
 
 
-def _gives(reference: Callable[..., Any], case: Case, index: int, actual: Any, exercise: Exercise) -> bool:
-    (answer,) = answers_of(reference, calls_for([case], [None]))
-    values = answer.value if isinstance(answer.value, (list, tuple)) else [answer.value]
-    if answer.status != "value" or index >= len(values):
-        return False
-    return same_value(actual, values[index], exercise.tolerance)
+def answers_without_argument(drawn: DrawnGroup, number: int) -> dict[str, Answer]:
+    """Return what the reference gives without each optional argument of a case; the group keeps it.
+
+    A positional argument is left out together with all arguments after it and those given by name.
+    """
+    if number not in drawn.without_argument:
+        case = drawn.cases[number]
+        names = argument_names(receiver(drawn.reference, case))
+        fewer = {
+            names[end]: replace(case, args=case.args[:end], kwargs={})
+            for end in range(min(len(case.args), len(names)) - 1, 0, -1)
+        }
+        for name in case.kwargs:
+            rest = {other: value for other, value in case.kwargs.items() if other != name}
+            fewer[name] = replace(case, kwargs=rest)
+        calls = calls_for(list(fewer.values()), [None] * len(fewer))
+        answers = answers_of(drawn.reference, [not_measured(call) for call in calls])
+        drawn.without_argument[number] = {
+            name: answer for name, answer in zip(fewer, answers, strict=True) if answer.status == "value"
+        }
+    return drawn.without_argument[number]
 
 
-def describe_evidence(
-    exercise: Exercise, reference: Callable[..., Any], case: Case, answer: Answer, expected: Answer
-) -> str:
-    """Describe a failing case in one sentence: its arguments, and the student's results."""
-    call = f"Called with {messages.describe_call(own_case(reference, case))}"
+def describe_evidence(exercise: Exercise, result: GroupResult, number: int) -> str:
+    """Describe failing case `number` in one sentence: its arguments, and the student's results."""
+    drawn = result.drawn
+    case, answer, expected = drawn.cases[number], result.answers[number], _expected(drawn, number)
+    call = f"Called with {messages.describe_call(own_case(drawn.reference, case))}"
     if case.refuses is not None:
         return f"{call}: no error is raised."
     actual, right = _differing_sides(exercise, answer.value, expected.value), expected.value

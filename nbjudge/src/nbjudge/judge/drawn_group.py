@@ -46,6 +46,8 @@ class DrawnGroup:
     retest_factor: float = 0.5  # see `Exercise`
     # The calls of the retest and the expected answers to them, once `nbjudge.judge.retest` has made them.
     retest: tuple[list[Call], list[Answer]] | None = None
+    # By the index of a case, once `nbjudge.judge.differences.answers_without_argument` has made them.
+    without_argument: dict[int, dict[str, Answer]] = field(default_factory=dict)
     _mistake_answers: dict[tuple[str, int], Answer] = field(default_factory=dict)
 
     def mistake_answer(self, mistake: Mistake, index: int) -> Answer:

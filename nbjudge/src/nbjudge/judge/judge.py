@@ -66,32 +66,26 @@ def judge_exercise(exercise: Exercise, reference: Callable[..., Any], ask: CallA
     CourseError
         If the checks are broken, for example if the reference cannot answer a case.
     """
-    return judge_groups(exercise, reference, draw_groups(exercise, reference, seed), ask, seed).verdict
+    return judge_groups(exercise, draw_groups(exercise, reference, seed), ask, seed).verdict
 
 
-def judge_groups(
-    exercise: Exercise,
-    reference: Callable[..., Any],
-    groups: Sequence[DrawnGroup],
-    ask: CallAnswer,
-    seed: int,
-) -> Judgement:
+def judge_groups(exercise: Exercise, groups: Sequence[DrawnGroup], ask: CallAnswer, seed: int) -> Judgement:
     """Judge one exercise on groups that are drawn already; see `judge_exercise`."""
     answered = call_groups(exercise, groups, ask)
     results = [compare_group(exercise, *pair) for pair in zip(groups, answered, strict=True)]
     results = retest(exercise, results, ask)
     results, scores = fail_one_group(exercise, results, score_groups(results))
-    findings = [] if all(score.agrees for score in scores) else _diagnose(exercise, reference, results)
+    findings = [] if all(score.agrees for score in scores) else _diagnose(exercise, results)
     if not any(finding.mistake for finding in findings):
-        findings = [*findings, *remark_on_changes(exercise, reference, results)]
+        findings = [*findings, *remark_on_changes(exercise, results)]
     findings += withheld_findings(scores)
     return Judgement(Verdict(exercise.name, seed, scores, tuple(findings)), tuple(results))
 
 
-def _diagnose(exercise: Exercise, reference: Callable[..., Any], results: list[GroupResult]) -> list[Finding]:
+def _diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
     """Diagnose, with a fallback: an answer that cannot be described must not cost the whole grade."""
     try:
-        return diagnose(exercise, reference, results)
+        return diagnose(exercise, results)
     except Exception:
         return [Finding(f"`{exercise.name}` does not give what the exercise asks for.")]
 
@@ -179,9 +173,7 @@ def fail_one_group(
     return results, tuple(scores)
 
 
-def remark_on_changes(
-    exercise: Exercise, reference: Callable[..., Any], results: Sequence[GroupResult]
-) -> list[Finding]:
+def remark_on_changes(exercise: Exercise, results: Sequence[GroupResult]) -> list[Finding]:
     """Return a finding on changed arguments that cost no group; none if a group failed for them."""
     if any(result.fails_for_changes for result in results):
         return []
@@ -189,7 +181,7 @@ def remark_on_changes(
     for result in results:
         if result.changed_cases:
             index = result.changed_cases[0]
-            function = receiver(reference, result.drawn.cases[index])
+            function = receiver(result.drawn.reference, result.drawn.cases[index])
             sentence = messages.changed_arguments(exercise, function, result.answers[index].changed)
             return [Finding(sentence + costs)]
     in_retest = (result.change_in_retest for result in results if result.change_in_retest is not None)

@@ -17,6 +17,7 @@ from typing import Any, Self
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Group, Step, Tolerance
 from nbjudge.errors import CourseError
+from nbjudge.judge.differences import answers_without_argument
 from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.judge.retest import retest_calls
 from nbjudge.kernel.protocol import Answer
@@ -42,20 +43,26 @@ class RecordedGroup:
     expected: list[Answer]
     requires_computation: bool
     second_round: tuple[list[Call], list[Answer]]  # the retest
+    without_argument: dict[int, dict[str, Answer]]  # see `answers_without_argument`
 
     @classmethod
     def of(cls, drawn: DrawnGroup) -> Self:
         """Record a group as it was drawn."""
         group, calls = drawn.group, retest_calls(drawn)
         data = (drawn.cases, drawn.calls, drawn.expected, drawn.requires_computation)
-        return cls(group.name, group.points, *data, calls)
+        fewer = {
+            number: answers_without_argument(drawn, number)
+            for number, case in enumerate(drawn.cases)
+            if case.refuses is None
+        }
+        return cls(group.name, group.points, *data, calls, fewer)
 
     def drawn(self, reference: Callable[..., Any]) -> DrawnGroup:
         """Return the group as it was drawn; the reference gives only the names of the arguments."""
         group = Group(self.name, self.points, lambda draw: self.cases)
         data = (self.cases, self.calls, self.expected, self.requires_computation)
         drawn = DrawnGroup(group, reference, *data)
-        drawn.retest = self.second_round
+        drawn.retest, drawn.without_argument = self.second_round, self.without_argument
         return drawn
 
 

@@ -114,11 +114,11 @@ class Tutor:
             return Notice(sentence=ONLY_EXAMPLES)
         if why_not := assignment.why_not(name):
             return Notice(sentence=why_not)
-        exercise, reference = assignment.exercise(name)
+        exercise, _ = assignment.exercise(name)
 
         def judge(ask: CallAnswer) -> Judgement:
             questions = assignment.questions(name, self._seed)
-            return judge_groups(exercise, reference, questions, ask, self._seed).without_answers()
+            return judge_groups(exercise, questions, ask, self._seed).without_answers()
 
         def finish(examination: Judgement) -> Reply:
             self._examined[name] = examination
