@@ -18,7 +18,7 @@ from nbjudge.course.loading import read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = Path(__file__).with_name("answers.jsonl")
-VERSION = "1.0"
+VERSION = "1.1"
 LICENCE = "BSD-3-Clause"
 RIGHT_KINDS = ("reference", "accepted", "torch-judge reference")
 SOLUTION_MARK = re.compile(r"^ *### (BEGIN|END) SOLUTION\n?", re.MULTILINE)
