@@ -23,7 +23,8 @@ from typing import Any
 
 import nbformat
 import results
-from class_runs import NBJUDGE, Block, class_figures, run_nbjudge, run_stock
+from class_blocks import class_figures
+from class_runs import NBJUDGE, Block, run_nbjudge, run_stock
 from contenders import environment
 from courses import not_in_full
 from rich.progress import track
