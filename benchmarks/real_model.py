@@ -32,6 +32,16 @@ EXCHANGED = (
     "The novelist is to take the party leader to court over the report",
     "The party leader is to take the novelist to court over the report",
 )
+MORE_EXCHANGED = (
+    ("The dog chased the cat", "The cat chased the dog"),
+    ("The minister praised the striker", "The striker praised the minister"),
+    ("The bank sued the club", "The club sued the bank"),
+    ("Anna gave Peter the book", "Peter gave Anna the book"),
+    (
+        "The company bought its rival for the price of a share",
+        "The rival bought its company for the price of a share",
+    ),
+)
 
 
 class Without(LESSON.TransformerBlock):
@@ -87,11 +97,14 @@ def main():
         print(f"{question}\n  {row.max():.2f} {news[int(row.argmax())]}")
     one, other = embed(EXCHANGED)
     print(f"two people exchanged: {one @ other:.2f}")
+    print("more such pairs:", *(f"{torch.dot(*embed(pair)):.3f}" for pair in MORE_EXCHANGED))
 
     bank = bank_by_block(encoder, blocks)
     print({name: [round(float(number), 3) for number in curve] for name, curve in bank.items()})
     print("same meaning of the nearest other bank, of 20:", nearest_with_the_same_meaning(encoder, blocks))
     print("sentences within, across:", sentences_within_and_across(embed))
+    things = sentences_within_and_across(lambda texts: embed([t.replace("bank", "thing") for t in texts]))
+    print("with thing in place of bank:", things)
 
     tokens, heads = head_weights(SENTENCE, encoder, blocks)
     print(tokens, find_heads(heads))
