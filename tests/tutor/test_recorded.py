@@ -36,7 +36,6 @@ EXERCISES = [
     ("flash", "part"),
     ("flash", "merge"),
     ("flash", "flash_attention"),
-    ("flash", "flash_backward"),
     ("real_model", "TransformerBlock"),
     ("real_model", "load_block"),
     ("real_model", "mean_pool"),
