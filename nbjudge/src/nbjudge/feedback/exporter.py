@@ -22,7 +22,8 @@ from pygments.lexers.special import TextLexer
 from pygments.util import ClassNotFound
 from traitlets import default
 
-from nbjudge.feedback.page import Page, Part, Regions, page_of
+from nbjudge.course.regions import Regions
+from nbjudge.feedback.page import Page, Part, page_of
 from nbjudge.feedback.prose import as_html, as_it_is
 from nbjudge.plain_text import sentence_as_html
 from nbjudge.settings import FeedbackSettings

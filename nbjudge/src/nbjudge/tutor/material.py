@@ -13,17 +13,14 @@ from nbjudge.authoring.exercise import Exercise, ShownAlternative
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
 from nbjudge.course.loading import PlainCell, read_plain_cells
+from nbjudge.course.regions import Regions
 from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
 from nbjudge.parsing import source_of
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 
 HINT = re.compile(r"<details><summary>(Hint[^<]*)</summary>(.*?)</details>", re.DOTALL)
-SOLUTION = re.compile(
-    r"^([ \t]*)### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION\n?", re.DOTALL | re.MULTILINE
-)
 ONE_PAGE = "one_page.py"  # beside the checks of an assignment
-SCHEME = re.compile(r"### BEGIN MARK SCHEME\n(.*?)### END MARK SCHEME", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -104,6 +101,10 @@ class TutoredAssignment:
             return self._groups[name, seed]
 
     @cached_property
+    def _regions(self) -> Regions:
+        return Regions.of(read_config(self.assignment.course.root))
+
+    @cached_property
     def cells(self) -> list[PlainCell]:
         return read_plain_cells(self.assignment.source_path)
 
@@ -129,7 +130,7 @@ class TutoredAssignment:
         return [(title.strip(), text.strip()) for title, text in HINT.findall(above.source)]
 
     def solution(self, name: str) -> str:
-        return SOLUTION.sub(r"\2", self.cells[self._place(name)].source).strip("\n")
+        return self._regions.without_solution_delimiters(self.cells[self._place(name)].source).strip("\n")
 
     def shown_alternatives(self, name: str) -> list[tuple[str, str]]:
         return [(way.good_at, _code_of(way)) for way in self.assignment.exercises[name].shown_alternatives]
@@ -143,10 +144,8 @@ class TutoredAssignment:
         place = next((i for i, cell in enumerate(self.cells) if cell.name == name), None)
         if place is None or self.cells[place].cell_type != "markdown":
             return None
-        above = next(
-            (SCHEME.search(cell.source) for cell in self.cells[place::-1] if SCHEME.search(cell.source)), None
-        )
-        return WrittenQuestion(self.cells[place].source, above.group(1).strip() if above else "")
+        schemes = (self._regions.without_mark_scheme(cell.source)[1] for cell in self.cells[place::-1])
+        return WrittenQuestion(self.cells[place].source, next(filter(None, schemes), ""))
 
     def _place(self, name: str) -> int:
         return next(i for i, cell in enumerate(self.cells) if cell.name == name)
