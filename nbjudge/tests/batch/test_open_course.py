@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+
+import pytest
 
 from nbjudge.course.course import Course, open_course, without_changes
 from nbjudge.course.folders import CourseFolders
@@ -29,3 +32,17 @@ def test_another_course_is_read_as_usual(tmp_path):
         (folders.checks).mkdir(parents=True)
         (folders.checks / "new.py").touch()
         assert open_course(tmp_path / "one", folders) is not course
+
+
+@pytest.mark.parametrize("folders", [None, CourseFolders(Path())], ids=["read", "given"])
+def test_a_relative_folder_has_its_exercises(tmp_path, monkeypatch, folders):
+    (tmp_path / "source" / "ps1").mkdir(parents=True)
+    (tmp_path / "source" / "ps1" / "ps1.ipynb").write_text(
+        '{"nbformat": 4, "nbformat_minor": 5, "cells": []}'
+    )
+    (tmp_path / "checks").mkdir()
+    (tmp_path / "checks" / "ps1.py").write_text(
+        "from nbjudge import Exercise\ndouble = Exercise('double', ('result',))\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert list(open_course(Path(), folders).assignments["ps1"].exercises) == ["double"]

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -32,7 +32,8 @@ class Course:
 
     def __init__(self, root: Path, folders: CourseFolders | None = None) -> None:
         self.root = root = root.absolute()  # checks and references load with another working folder
-        self.folders = read_folders(root) if folders is None else folders
+        folders = read_folders(root) if folders is None else folders
+        self.folders = replace(folders, root=folders.root.absolute())
 
     @cached_property
     def changed_arguments(self) -> str:
@@ -267,6 +268,7 @@ def open_course(root: Path, folders: CourseFolders | None = None) -> Course:
 
     A file that was changed since makes it a new one: the formgrader lives on while its author works.
     """
+    root = root.absolute()
     if root in _unchanging:
         return _unchanging[root]
     folders = read_folders(root) if folders is None else folders
