@@ -33,6 +33,7 @@ from nbjudge.course.assignment_forms import graded as graded_form
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
 from nbjudge.course.folders import CourseFolders, read_folders
+from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
 from nbjudge.judge.verdict import GroupVerdict, Verdict
 from nbjudge.overrides.decisions import Decision, decision_for, read_decisions
@@ -91,7 +92,7 @@ def decide(graded):
 
 def who_made_the_mistake(root, monkeypatch):
     monkeypatch.chdir(root)
-    write_report(read_folders(root), FOLDER, root / "out", False, Console(quiet=True), ())
+    write_report(read_folders(root), FOLDER, root / "out", False, Console(quiet=True), (), CsvFormat())
     tables = json.loads((root / "out" / "report.json").read_text())["tables"]
     return [row["students"] for row in tables["mistakes"] if row["exercise"] == "double"]
 

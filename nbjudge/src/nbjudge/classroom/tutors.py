@@ -74,19 +74,16 @@ class ClassTutors:
         reply = self._tutor(learner).reply(request)
         return for_learner(self._add_to_board(learner, reply) if isinstance(reply, CheckResult) else reply)
 
-    def warm_up(self, folder: str = "") -> None:
-        """Draw the questions of one assignment or of all; compute the reference's and mistakes' answers."""
+    def warm_up(self) -> None:
+        """Draw the questions of all exercises; compute the reference's and mistakes' answers."""
         tutor = Tutor(self._material, self._seed)
-        for name, assignment in self._material.assignments.items():
-            if folder in ("", name):
-                for exercise in assignment.coded:
-                    tutor.prepare(assignment, exercise)
-                    _make_mistakes(assignment, exercise, self._seed, of_all_cases=False)
+        exercises = [(each, name) for each in self._material.assignments.values() for name in each.coded]
+        for assignment, exercise in exercises:
+            tutor.prepare(assignment, exercise)
+            _make_mistakes(assignment, exercise, self._seed, of_all_cases=False)
         # What fewer need comes when every exercise has what all need.
-        for name, assignment in self._material.assignments.items():
-            if folder in ("", name):
-                for exercise in assignment.coded:
-                    _make_mistakes(assignment, exercise, self._seed, of_all_cases=True)
+        for assignment, exercise in exercises:
+            _make_mistakes(assignment, exercise, self._seed, of_all_cases=True)
 
     def _tutor(self, learner: str) -> Tutor:
         if learner not in self._tutors:

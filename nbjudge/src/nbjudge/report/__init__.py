@@ -11,7 +11,6 @@ from typing import Any
 
 from rich.console import Console
 
-from nbjudge.course.configuration import read_config
 from nbjudge.course.folders import CourseFolders
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
@@ -29,16 +28,14 @@ def write_report(
     output: Path | None,
     anonymous: bool,
     console: Console,
-    compare: Sequence[Path] = (),
-    csv_format: CsvFormat | None = None,
+    compare: Sequence[Path],
+    csv_format: CsvFormat,
 ) -> tuple[list[str], Path]:
     """Write the report of the assignment in `folder`; returns what is to be said first, and the page's path.
 
-    `anonymous` leaves out who; `compare` names reports of earlier classes; `csv_format` is by default the
-    course's. Raises CourseError where nothing is graded, where something cannot be read, and where the report
-    cannot be written.
+    `anonymous` leaves out who; `compare` names reports of earlier classes. Raises CourseError where nothing
+    is graded, where something cannot be read, and where the report cannot be written.
     """
-    csv_format = csv_format or CsvFormat.of(read_config(course.root))
     earlier = [read_earlier(path, folder) for path in compare]
     gathered = gather(course, folder, console)
     # A report to be shown has a folder of its own: it must not lie beside files with names.
