@@ -171,3 +171,11 @@ def test_a_kernel_that_has_ended_is_not_awaited(ends):
         channel.receive(Ready, WallClockDeadline(100))
     with pytest.raises(KernelDiedError):
         channel.request(Evaluate("1"), Evaluation, WallClockDeadline(100))
+
+
+@pytest.mark.parametrize("data", [{"text/html": "<b>1</b>"}, {"text/plain": ["1"]}])
+def test_outputs_of_another_form_are_an_error_of_the_channel(ends, data):
+    _, channel, relay = ends
+    relay.send({"type": "cell", "outputs": [{"output_type": "display_data", "data": data, "metadata": {}}]})
+    with pytest.raises(ChannelError):
+        channel.receive(CellReply, WallClockDeadline(10))

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from test_record import graded_cell, json_values, many, verdict
 
-from nbjudge.cell_metadata import own_metadata
 from nbjudge.judge.verdict import Finding
 from nbjudge.record.graded_cell import (
-    VERSION,
     ExerciseRecord,
     Status,
     read_exercise,
@@ -37,7 +35,6 @@ def test_a_record_comes_back_as_it_was_written(status):
     read = nbformat.reads(nbformat.writes(notebook), as_version=4)
     assert read_record(read) == record
     assert read_exercise(read.cells[0]) == ExerciseRecord(verdict(True, False), status)
-    assert own_metadata(read)["version"] == VERSION
 
 
 @many

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 LONGEST_SENTENCE = 2_000  # characters; it may hold names and messages of the student's code
 FORBIDDEN = "not_allowed"  # as the mistake of a finding: the answer ran a forbidden call
+# A number of points, as a record may hold it.
+Points = Annotated[float, msgspec.Meta(ge=0, le=sys.float_info.max)]
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class GroupVerdict:
     """Whether one case group earned its points."""
 
     name: str
-    points: float
+    points: Points
     agrees: bool
     note: str = ""  # why the points are withheld of a group that passes, see `nbjudge.judge.judge`
 
@@ -43,7 +48,7 @@ class GroupVerdict:
 class Regrade:
     """The points that an instructor gave instead of the judge, the reason, and the day ("2026-11-23")."""
 
-    points: float
+    points: Points
     reason: str
     day: str
 
@@ -84,7 +89,7 @@ class Verdict:
         return "Right in every case."
 
     def as_data(self) -> dict[str, Any]:
-        """Return the verdict as JSON-ready data for the record."""
+        """Return the verdict as JSON data for the record, with the points for other programs."""
         data = asdict(self) | {"points": self.points, "max_points": self.max_points}
         for finding in data["findings"]:
             del finding["measured"]

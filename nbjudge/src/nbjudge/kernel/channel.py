@@ -74,10 +74,38 @@ class ExecuteReply(msgspec.Struct, frozen=True):
     exits: bool  # the cell called `exit()`, which takes effect after the reply
 
 
+class Stream(msgspec.Struct, tag_field="output_type", tag="stream", frozen=True):
+    """What a cell printed."""
+
+    name: Literal["stdout", "stderr"]
+    text: str
+
+
+class DisplayData(msgspec.Struct, tag_field="output_type", tag="display_data", frozen=True):
+    """Text and pictures that a cell displayed, by their media types."""
+
+    data: dict[Literal["text/plain", "image/png", "image/jpeg"], str]
+    metadata: dict[str, Any]
+
+
+class ExecuteResult(DisplayData, tag="execute_result", frozen=True):
+    """The value of a cell's last expression."""
+
+    execution_count: None
+
+
+class CellError(msgspec.Struct, tag_field="output_type", tag="error", frozen=True):
+    """An error that a cell ended with or displayed."""
+
+    ename: str
+    evalue: str
+    traceback: list[str]
+
+
 class CellReply(msgspec.Struct, tag_field="type", tag="cell", frozen=True):
     """What became of a cell; `reply` is None if the kernel did not answer."""
 
-    outputs: list[dict[str, Any]] = []
+    outputs: list[Stream | DisplayData | ExecuteResult | CellError] = []
     output_left: int | None = None
     was_cut: bool = False
     reply: ExecuteReply | None = None

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import nbformat
 from nbformat import NotebookNode
 
@@ -195,7 +196,7 @@ class KernelClient:
             return "died"
         except TimeoutError:
             shown, timed_out = CellReply(), True
-        cell.outputs = [nbformat.from_dict(output) for output in shown.outputs]
+        cell.outputs = [nbformat.from_dict(msgspec.to_builtins(output)) for output in shown.outputs]
         if shown.output_left is not None:
             self._output_left = shown.output_left
         if shown.was_cut and not self._output_was_cut:

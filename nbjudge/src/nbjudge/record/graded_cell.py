@@ -9,21 +9,20 @@ kernel cannot reach. Reading accepts whatever another program or a student may h
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from nbjudge.cell_metadata import own_metadata, update_own_metadata
 from nbjudge.judge.verdict import Finding, GroupVerdict, Regrade, Verdict
 from nbjudge.plain_text import sentence_as_html, without_terminal_codes
-from nbjudge.sandbox.inside.cut_outputs import SHOWABLE, text
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-VERSION = 2  # of the record's format
 CELL = '<td style="padding: 0.1em 1em 0.1em 0; text-align: left">'
 # Dollars and backslashes of a student's are no formulas, nor what formulas can be made to do.
 FRAME = '<div class="mathjax_ignore tex2jax_ignore">'
@@ -57,57 +56,8 @@ class ExerciseRecord:
     status: Status = Status.COMPLETED
 
     def as_data(self) -> dict[str, Any]:
-        """The record as JSON data for the metadata of the graded cell, with the points for other programs."""
-        points = {"points": self.verdict.points, "max_points": self.verdict.max_points}
-        return asdict(self.verdict) | points | {"status": self.status.value, "version": VERSION}
-
-    @classmethod
-    def from_data(cls, data: Any) -> ExerciseRecord:
-        """Read a record. Raises ValueError if `data` is not the record of an exercise."""
-        try:
-            return cls(_verdict(data), read_status(data.get("status")) or Status.COMPLETED)
-        except (LookupError, TypeError, AttributeError, OverflowError) as error:
-            raise ValueError(f"not a record of an exercise: {error}") from error
-
-
-def _verdict(data: Mapping[str, Any]) -> Verdict:
-    return Verdict(
-        exercise=_text(data["exercise"]),
-        seed=int(data["seed"]),
-        groups=tuple(
-            GroupVerdict(
-                _text(group["name"]), _points(group["points"]), group["agrees"] is True, _text(group["note"])
-            )
-            for group in data["groups"]
-        ),
-        findings=tuple(
-            Finding(
-                _text(finding["sentence"]),
-                None if finding["mistake"] is None else _text(finding["mistake"]),
-                _text(finding["evidence"]),
-            )
-            for finding in data["findings"]
-        ),
-        regrade=_regrade(data.get("regrade")),
-    )
-
-
-def _regrade(data: Any) -> Regrade | None:
-    if data is None:
-        return None
-    return Regrade(_points(data["points"]), _text(data["reason"]), _text(data["day"]))
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("not a text")
-    return value
-
-
-def _points(value: Any) -> float:
-    if not math.isfinite(value) or value < 0:
-        raise ValueError("not a number of points")
-    return float(value)
+        """The record as JSON data for the metadata of the graded cell."""
+        return self.verdict.as_data() | {"status": self.status.value}
 
 
 def as_html(verdict: Verdict) -> str:
@@ -189,10 +139,12 @@ def _result(verdict: Verdict) -> NotebookNode:
 
 def read_exercise(cell: Any) -> ExerciseRecord | None:
     """The record of the exercise in a cell of an autograded notebook; None where none can be read."""
+    data: Any = own_metadata(cell).get(_EXERCISE)
     try:
-        return ExerciseRecord.from_data(own_metadata(cell).get(_EXERCISE))
-    except ValueError:
+        verdict = msgspec.convert(data, Verdict)
+    except (msgspec.ValidationError, OverflowError):  # an integer that no float can hold
         return None
+    return ExerciseRecord(verdict, read_status(data.get("status")) or Status.COMPLETED)
 
 
 def read_verdict(cell: Any) -> Verdict | None:
@@ -217,16 +169,11 @@ def read_cell_status(cell: Any) -> Status:
     return read_status(own_metadata(cell).get(_STATUS)) or Status.COMPLETED
 
 
-def _harmless(output: Mapping[str, Any]) -> NotebookNode:
-    """The same output, whatever it holds, in a form that nbgrader reads no points from."""
-    kind = output.get("output_type")
-    if kind == "error":
-        lines = output.get("traceback")
-        printed = text("\n".join(map(text, lines)) if isinstance(lines, list) else lines)
-        printed = without_terminal_codes(printed) + "\n"
-        return _new_output("stream", name="stdout", text=printed)
-    if kind == "stream":
-        return _new_output("stream", name="stdout", text=text(output.get("text")))
-    data = output.get("data")
-    data = {mime: text(data[mime]) for mime in SHOWABLE if mime in data} if isinstance(data, dict) else {}
-    return _new_output("display_data", data=data, metadata={})
+def _harmless(output: NotebookNode) -> NotebookNode:
+    """The same output in a form that nbgrader reads no points from."""
+    if output.output_type == "error":
+        printed = without_terminal_codes("\n".join(output.traceback))
+        return _new_output("stream", name="stdout", text=f"{printed}\n")
+    if output.output_type == "stream":
+        return _new_output("stream", name="stdout", text=output.text)
+    return _new_output("display_data", data=output.data, metadata={})

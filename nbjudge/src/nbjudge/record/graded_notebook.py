@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from nbjudge.cell_metadata import is_added, nbgrader_metadata, own_metadata, update_own_metadata
 from nbjudge.judge.verdict import Verdict
 from nbjudge.record.graded_cell import (
-    VERSION,
     ExerciseRecord,
     Status,
     read_cell_status,
@@ -60,7 +59,7 @@ class NotebookRecord:
 
     def as_data(self) -> dict[str, Any]:
         """The record as JSON data for the metadata of the notebook."""
-        return asdict(self) | {"status": self.status.value, "version": VERSION}
+        return asdict(self) | {"status": self.status.value}
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> NotebookRecord:
