@@ -13,7 +13,7 @@ from scipy.special import softmax
 import nbjudge.authoring
 from nbjudge.authoring import Case
 from nbjudge.judge.array_messages import first_position
-from nbjudge.values.describe import told_apart
+from nbjudge.judge.describe import told_apart
 
 AS_GOOD_AS_ZERO = 1e-6
 ROUNDING = 1e-3  # of a sum of weights

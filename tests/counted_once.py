@@ -11,7 +11,7 @@ import torch
 
 from nbjudge.authoring.cases import as_kernel_code
 from nbjudge.probe import respond
-from nbjudge.probe.recording import NoRecording
+from nbjudge.probe.respond import NoRecording
 from nbjudge.torch.memory import memory_of, multiplications_of
 
 COUNTS = {as_kernel_code(count).code for count in (memory_of, multiplications_of)}

@@ -7,10 +7,10 @@ import torch
 from torch_exercise import Exercise
 
 from nbjudge.authoring import case
+from nbjudge.judge.describe import told_apart
 from nbjudge.judge.judge import judge_exercise
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
-from nbjudge.values.describe import told_apart
 
 
 @pytest.mark.parametrize(

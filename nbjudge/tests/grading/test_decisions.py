@@ -23,4 +23,4 @@ def test_decisions_stay_where_new_ones_cannot_be_written(tmp_path, monkeypatch):
     with pytest.raises(CourseError, match="No space left on device.*nothing was changed"):
         write_decisions(folders, "ps1", [DECISION, DECISION])
     assert read_decisions(folders, "ps1") == [DECISION]
-    assert [file.name for file in folders.regrades.iterdir()] == ["ps1.json"]
+    assert [file.name for file in (tmp_path / "regrades").iterdir()] == ["ps1.json"]

@@ -175,7 +175,7 @@ def test_no_two_calls_have_one_number():
 )
 def test_on_a_machine_whose_calls_are_not_known_nothing_is_graded(monkeypatch, machine, largest, named):
     monkeypatch.setattr(platform, "machine", lambda: machine)
-    monkeypatch.setattr(system_calls.sys, "maxsize", largest)
+    monkeypatch.setattr(sys, "maxsize", largest)
     bubblewrap.refusal.cache_clear()
     try:
         sentence = bubblewrap.refusal()

@@ -67,9 +67,9 @@ class CourseFolders:
     def reports(self) -> Path:
         return self.root / REPORTS
 
-    @property
-    def regrades(self) -> Path:
-        return self.root / REGRADES
+    def decisions(self, assignment: str) -> Path:
+        """The file of an instructor's decisions on the points of an assignment."""
+        return self.root / REGRADES / f"{assignment}.json"
 
     def submitted(self, student: str, assignment: str) -> Path:
         """The folder of a submission as it was handed in."""

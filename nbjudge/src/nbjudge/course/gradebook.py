@@ -1,4 +1,4 @@
-"""Where a course's gradebook is, and whether it has an assignment's cells.
+"""Where a course's gradebook is, whether it has an assignment's cells, and whether grades can be written.
 
 It is a SQLite file of the course's own, or the database that `db_url` names. nbgrader can record grades only
 for cells that the gradebook has.
@@ -7,6 +7,8 @@ for cells that the gradebook has.
 from __future__ import annotations
 
 import copy
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ NOT_GENERATED = (
     "cells into the gradebook."
 )
 NO_FILE = " There is no gradebook {file}."
+LEAST_FREE_BYTES = 32 * 2**20  # bytes that must be free before a submission is graded
+GRADES_ARE_KEPT = "The grades so far are kept: fix this and run the same command again."
 UNREADABLE = "The gradebook {url!r} cannot be read ({error}): check c.CourseDirectory.db_url."
 NOTEBOOKS = (
     "SELECT notebook.name FROM notebook JOIN assignment ON notebook.assignment_id = assignment.id "
@@ -86,6 +90,33 @@ def unreachable_reason(url: str) -> str | None:
         reason = " ".join(str(error.orig).split())
         return f"The gradebook at {make_url(url)!r} cannot be reached: {reason}"
     return None
+
+
+def unwritable_reason(autograded: Path, database: str) -> str | None:
+    """Why grades cannot be written to the folder or to the gradebook, in a sentence; None if they can."""
+    places = [_nearest_existing(autograded)]
+    unreachable = unreachable_reason(database)
+    if unreachable is not None:
+        return unreachable
+    file = sqlite_file(database)
+    if file is not None:
+        file = file.absolute()
+        places += [place for place in (file, _nearest_existing(file.parent)) if place.exists()]
+    for place in places:
+        if not os.access(place, os.W_OK):
+            return f"{place} cannot be written to: it, or the disk it is on, is read-only for you."
+        free = shutil.disk_usage(place).free
+        if free < LEAST_FREE_BYTES:
+            return (
+                f"The disk of {place} is full: {free // 2**20} MiB are free, and grading needs "
+                f"{LEAST_FREE_BYTES // 2**20} MiB at least."
+            )
+    return None
+
+
+def _nearest_existing(folder: Path) -> Path:
+    """The folder itself, or the one in which it would be made."""
+    return next(place for place in (folder, *folder.parents) if place.exists())
 
 
 def _course_directory(root: Path, config: Config | None = None) -> CourseDirectory:

@@ -7,24 +7,23 @@ the points of a test: the instructor learns of it first, and no student gets 0 f
 from __future__ import annotations
 
 import copy
+from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from nbformat import NotebookNode
 
-from nbjudge.cell_metadata import Origin, is_written_by_student, nbgrader_metadata, origin_of
+from nbjudge.cell_metadata import is_written_by_student, nbgrader_metadata
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import read_notebook
 from nbjudge.errors import BrokenAssignmentError, SandboxError
-from nbjudge.grading.grade import grade
+from nbjudge.grading.grade import cell_name, cells_of_assignment, failed_given_cells, grade
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_cell import Status, read_cell_status
 from nbjudge.submission.files import copy_plain_files
 
-MAY_FAIL = "raises-exception"  # Jupyter's tag for a cell that shows an error on purpose
-NO_FRONTEND = "StdinNotImplementedError"  # what IPython raises for `input()` where no person can answer
 MAX_NAMES = 3  # of cells in a sentence
 ALL_POINTS = "The notebook “{notebook}”: the assignment's own cell {failures}; its tests pass all the same."
 POINTS_LOST = (
@@ -56,10 +55,11 @@ _known: dict[tuple[Path, int, KernelEnvironment], SolutionRun] = {}
 
 def warn_of_broken_assignment(
     graded: NotebookNode,
+    failed: Collection[int],
     assignment: Assignment,
     seed: int,
     environment: KernelEnvironment,
-    despite: bool = False,
+    despite: bool,
 ) -> str:
     """Look into the failing cells of a graded notebook that are the assignment's own.
 
@@ -67,9 +67,10 @@ def warn_of_broken_assignment(
     ----------
     graded
         A student's notebook after it was graded.
+    failed
+        The positions of its given cells that fail, see `failed_given_cells`.
     assignment
-        The notebook that it was made from. Its solution is graded once for each environment, and only when a
-        given cell has failed.
+        The notebook that it was made from. Its solution is graded once for each environment.
     seed
         What the inputs are drawn from if the solution is graded now.
     environment
@@ -87,11 +88,6 @@ def warn_of_broken_assignment(
     BrokenAssignmentError
         If such a cell fails, and an automatically graded cell does not give the solution its full points.
     """
-    stopped = {
-        place for place, cell in enumerate(_of_the_assignment(graded)) if _is_given(cell) and _failure(cell)
-    }
-    if not stopped:
-        return ""
     key = (assignment.source_path, assignment.source_path.stat().st_mtime_ns, environment)
     if key not in _known:
         try:
@@ -99,7 +95,7 @@ def warn_of_broken_assignment(
         except SandboxError:
             return ""  # a missing kernel says nothing about the assignment and costs no student a point
     run = _known[key]
-    if stopped.isdisjoint(run.failures):
+    if run.failures.keys().isdisjoint(failed):
         return ""
     about = {
         "notebook": assignment.name,
@@ -116,46 +112,21 @@ def warn_of_broken_assignment(
 def _grade_solution(
     graded: NotebookNode, assignment: Assignment, seed: int, environment: KernelEnvironment
 ) -> SolutionRun:
-    answers = {_name(cell): cell.source for cell in read_notebook(assignment.source_path).cells}
+    answers = {cell_name(cell): cell.source for cell in read_notebook(assignment.source_path).cells}
     solution = copy.deepcopy(graded)
-    solution.cells = copy.deepcopy(_of_the_assignment(graded))
+    solution.cells = copy.deepcopy(cells_of_assignment(graded))
     for cell in solution.cells:
         if cell.cell_type == "code":
             cell.outputs = []
             if is_written_by_student(cell):
-                cell.source = answers.get(_name(cell), cell.source)
+                cell.source = answers.get(cell_name(cell), cell.source)
     with TemporaryDirectory(prefix="nbjudge-") as folder:
         copy_plain_files(assignment.source_path.parent, Path(folder))
         grade(solution, assignment, Path(folder), seed, environment)
-    failures: dict[int, str] = {}
-    for place, cell in enumerate(solution.cells):
-        if read_cell_status(cell) is not Status.COMPLETED:
-            break  # what is too slow, or dies, says nothing of the cells behind it
-        if _is_given(cell) and (failure := _failure(cell)):
-            failures[place] = failure
-    return SolutionRun(failures, tuple(_name(cell) for cell in solution.cells if _loses_points(cell)))
-
-
-def _of_the_assignment(graded: NotebookNode) -> list[NotebookNode]:
-    """The cells of the source notebook in its order: the same in every submission."""
-    return [cell for cell in graded.cells if origin_of(cell) is Origin.COURSE]
-
-
-def _name(cell: NotebookNode) -> str:
-    """What an author knows a cell by: nbgrader's id or, without one, Jupyter's, or its first line."""
-    grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-    first_line = cell.source.strip().partition("\n")[0]
-    return str(grade_id or cell.get("id") or first_line)
-
-
-def _is_given(cell: NotebookNode) -> bool:
-    """Code of the assignment's own that is to run without an error whatever students answer."""
-    return (
-        cell.cell_type == "code"
-        and not nbgrader_metadata(cell).get("grade")
-        and not is_written_by_student(cell)
-        and MAY_FAIL not in cell.metadata.get("tags", [])
-    )
+    # What is too slow, or dies, says nothing of the cells behind it.
+    ran = takewhile(lambda cell: read_cell_status(cell) is Status.COMPLETED, solution.cells)
+    failures = failed_given_cells(ran)
+    return SolutionRun(failures, tuple(cell_name(cell) for cell in solution.cells if _loses_points(cell)))
 
 
 def _loses_points(cell: NotebookNode) -> bool:
@@ -167,16 +138,6 @@ def _loses_points(cell: NotebookNode) -> bool:
 
     points, max_points = determine_grade(cell)
     return bool(points < max_points)
-
-
-def _failure(cell: NotebookNode) -> str:
-    """What cell has stopped with which error; empty where it has not."""
-    for output in cell.outputs:
-        if output.output_type == "error":
-            if output.ename == NO_FRONTEND:
-                return f"“{_name(cell)}” stops: input() cannot be answered while grading"
-            return f"“{_name(cell)}” stops with {plain_line(f'{output.ename}: {output.evalue}'.rstrip(': '))}"
-    return ""
 
 
 def _listed(parts: list[str], between: str) -> str:

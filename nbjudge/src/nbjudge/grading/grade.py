@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,14 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from nbjudge.cell_metadata import checked_exercise, is_left_out, nbgrader_metadata
+from nbjudge.cell_metadata import (
+    Origin,
+    checked_exercise,
+    is_left_out,
+    is_written_by_student,
+    nbgrader_metadata,
+    origin_of,
+)
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder
 from nbjudge.judge.judge import judge_exercise
@@ -18,6 +26,7 @@ from nbjudge.kernel.client import KernelClient, Outcome, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.protocol import Answer, CallAnswer, Reply
 from nbjudge.kernel.timing import Costs
+from nbjudge.plain_text import plain_line
 from nbjudge.probe.watching import Watch
 from nbjudge.record.graded_cell import Status, write_cell_status, write_verdict
 from nbjudge.record.graded_notebook import read_record, write_record
@@ -27,6 +36,8 @@ LEFT_OUT = {
     "name": "stdout",
     "text": "(Not run for grading: no answer depends on this cell.)\n",
 }
+MAY_FAIL = "raises-exception"  # Jupyter's tag for a cell that shows an error on purpose
+NO_FRONTEND = "StdinNotImplementedError"  # what IPython raises for `input()` where no person can answer
 CELL_STATUSES: dict[Outcome, Status] = {
     "done": Status.COMPLETED,
     "timeout": Status.TIMED_OUT,
@@ -137,6 +148,56 @@ class AnswerCalls:
         if "timeout" in statuses:
             return Status.TIMED_OUT
         return Status.KERNEL_DIED if "died" in statuses else Status.COMPLETED
+
+
+def failed_given_cells(cells: Iterable[NotebookNode]) -> dict[int, str]:
+    """Find the cells of the assignment that must run without an error and stop with one.
+
+    Parameters
+    ----------
+    cells
+        The cells of the source notebook after they ran, in its order.
+
+    Returns
+    -------
+    dict
+        A sentence by the position of the cell: older notebooks have no ids, and a text may occur twice.
+    """
+    sentences = ((place, _failure(cell)) for place, cell in enumerate(cells) if _is_given(cell))
+    return {place: sentence for place, sentence in sentences if sentence}
+
+
+def cells_of_assignment(graded: NotebookNode) -> list[NotebookNode]:
+    """The cells of the source notebook in its order: the same in every submission."""
+    return [cell for cell in graded.cells if origin_of(cell) is Origin.COURSE]
+
+
+def _is_given(cell: NotebookNode) -> bool:
+    """Code of the assignment's own that is to run without an error whatever students answer."""
+    return (
+        cell.cell_type == "code"
+        and not nbgrader_metadata(cell).get("grade")
+        and not is_written_by_student(cell)
+        and MAY_FAIL not in cell.metadata.get("tags", [])
+    )
+
+
+def cell_name(cell: NotebookNode) -> str:
+    """What an author knows a cell by: nbgrader's id or, without one, Jupyter's, or its first line."""
+    grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+    first_line = cell.source.strip().partition("\n")[0]
+    return str(grade_id or cell.get("id") or first_line)
+
+
+def _failure(cell: NotebookNode) -> str:
+    """What cell has stopped with which error; empty where it has not."""
+    for output in cell.outputs:
+        if output.output_type == "error":
+            if output.ename == NO_FRONTEND:
+                return f"“{cell_name(cell)}” stops: input() cannot be answered while grading"
+            error = f"{output.ename}: {output.evalue}".rstrip(": ")
+            return f"“{cell_name(cell)}” stops with {plain_line(error)}"
+    return ""
 
 
 def grade_without_running(notebook: NotebookNode, assignment: Assignment, reason: str) -> list[Verdict]:

@@ -26,7 +26,7 @@ from nbformat import NotebookNode
 from nbjudge.course.course import Assignment
 from nbjudge.errors import CourseError, NoKernelError, SandboxError
 from nbjudge.grading.broken_assignment import warn_of_broken_assignment
-from nbjudge.grading.grade import grade, grade_without_running
+from nbjudge.grading.grade import cells_of_assignment, failed_given_cells, grade, grade_without_running
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.timing import Costs
@@ -96,9 +96,10 @@ def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:
         write_files(job.files, Path(folder))
         try:
             verdicts = grade(notebook, assignment, Path(folder), job.seed, job.environment, costs)
-            assignment_warning = warn_of_broken_assignment(
-                notebook, assignment, job.seed, job.environment, job.grade_despite_failing_cells
-            )
+            if failed := failed_given_cells(cells_of_assignment(notebook)):
+                assignment_warning = warn_of_broken_assignment(
+                    notebook, failed, assignment, job.seed, job.environment, job.grade_despite_failing_cells
+                )
         except SandboxError as error:
             _check_that_kernels_start(job.environment)
             warning = str(error)

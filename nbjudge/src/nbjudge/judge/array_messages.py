@@ -10,7 +10,7 @@ import numpy as np
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.values.describe import listed, told_apart
+from nbjudge.judge.describe import listed, told_apart
 from nbjudge.values.kinds import DOUBLE, ArrayKind, is_array, owned_values
 
 SHORTEST_AXIS = 3  # a shorter axis is too short to say that only a part of it is wrong

@@ -10,16 +10,17 @@ from dataclasses import replace
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge import messages
-from nbjudge.judge.argument_names import argument_names, own_case, receiver
+from nbjudge.judge import describe, messages
 from nbjudge.judge.compare import same_gradients, same_value
+from nbjudge.judge.describe import argument_names, describe_call, own_case, receiver
 from nbjudge.judge.drawn_group import DrawnGroup, not_measured
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.kernel.protocol import Answer, answers_of, calls_for
 from nbjudge.probe.building import SIDES
-from nbjudge.values import describe
 from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import Unreadable
+
+MOST_ENTRIES = 5  # of a row that is shown
 
 
 def describe_difference(exercise: Exercise, result: GroupResult, number: int) -> str:
@@ -180,7 +181,7 @@ def describe_evidence(exercise: Exercise, result: GroupResult, number: int) -> s
     """Describe failing case `number` in one sentence: its arguments, and the student's results."""
     drawn = result.drawn
     case, answer, expected = drawn.cases[number], result.answers[number], _expected(drawn, number)
-    call = f"Called with {messages.describe_call(own_case(drawn.reference, case))}"
+    call = f"Called with {describe_call(own_case(drawn.reference, case))}"
     if case.refuses is not None:
         return f"{call}: no error is raised."
     actual, right = _differing_sides(exercise, answer.value, expected.value), expected.value
@@ -236,6 +237,6 @@ def _shown(actual: Any, expected: Any) -> str:
     return f"{where}: {_beginning(numbers[row])}"
 
 
-def _beginning(row: Any, limit: int = 5) -> str:
-    entries = ", ".join(describe.number(entry) for entry in row.reshape(-1)[:limit].tolist())
-    return f"[{entries}{', …' if row.size > limit else ''}]"
+def _beginning(row: Any) -> str:
+    entries = ", ".join(describe.number(entry) for entry in row.reshape(-1)[:MOST_ENTRIES].tolist())
+    return f"[{entries}{', …' if row.size > MOST_ENTRIES else ''}]"

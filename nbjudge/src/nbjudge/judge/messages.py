@@ -10,10 +10,9 @@ from typing import Any
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge.argument_names import argument_name
 from nbjudge.judge.compare import same_gradient
+from nbjudge.judge.describe import argument_name, describe_call, kind, listed, part_name, short
 from nbjudge.kernel.protocol import Answer
-from nbjudge.values.describe import kind, listed, short
 from nbjudge.values.kinds import KINDS, kind_of, owned_values
 
 # These follow a sentence about changed arguments.
@@ -161,7 +160,7 @@ def nondeterministic(exercise: Exercise, value: Any) -> str:
 def changed_arguments(exercise: Exercise, reference: Callable[..., Any], changed: Sequence[str]) -> str:
     """Say which arguments were changed, given their paths in the request."""
     if any("." in place for place in changed):
-        parts = list(dict.fromkeys(_part(reference, place) for place in changed if "." in place))
+        parts = list(dict.fromkeys(part_name(reference, place) for place in changed if "." in place))
         return f"`{exercise.name}` changes {listed(parts)}: leave what belongs to the caller as it was."
     names = listed(list(dict.fromkeys(f"`{argument_name(reference, place)}`" for place in changed)))
     return f"`{exercise.name}` changes its input {names}: work on a copy and leave the caller's alone."
@@ -246,25 +245,3 @@ def wrong_parts(exercise: Exercise, side: str, actual: Any, expected: Any) -> st
     return (
         f"Of the {side} of `{exercise.name}`, `{name}` is {short(actual[name])}, not {short(expected[name])}."
     )
-
-
-def describe_call(case: Case) -> str:
-    """Describe the arguments of a call: "a float64 array of shape (7, 9), axis=1"."""
-    call = _arguments(case.args, case.kwargs)
-    if case.build is None:
-        return call
-    module = f"a module made with ({_arguments(case.build.args, case.build.kwargs)})"
-    return f"{module} and {call}" if call else module
-
-
-def _arguments(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
-    return ", ".join([short(value) for value in args] + [f"{name}={short(kwargs[name])}" for name in kwargs])
-
-
-def _part(reference: Callable[..., Any], place: str) -> str:
-    """Name a part of an object, such as "/args/0._modules.embedding._parameters.weight"."""
-    argument, *inner = place.split(".")
-    names = [name for name in inner if name.strip("_") == name != "grad" and not name.isdecimal() and name]
-    owner = f"`{argument_name(reference, argument)}`"
-    part = f"`{'.'.join(names)}` of {owner}" if names else owner
-    return f"the gradient of {part}" if inner[-1] == "grad" else part

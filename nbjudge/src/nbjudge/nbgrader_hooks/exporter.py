@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import stat
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -24,9 +25,15 @@ from nbjudge.course.assignment_forms import answer_cells
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import CourseFolders, folders_of
 from nbjudge.errors import CourseError
-from nbjudge.nbgrader_hooks.hooks import NamesOtherCommand, copy_no_extra_files, hide_links, prepare_run
+from nbjudge.nbgrader_hooks.hooks import (
+    copy_no_extra_files,
+    exit_on_write_error,
+    hide_links,
+    prepare_run,
+    refuse_unwritable,
+    take_back_ungraded,
+)
 from nbjudge.nbgrader_hooks.preprocessors import assignment_of, graded_form
-from nbjudge.nbgrader_hooks.storage import exit_on_write_error, refuse_unwritable, take_back_ungraded
 from nbjudge.plain_text import keep_plain, plain_line, shown_name
 from nbjudge.submission.files import Entry, Folder, entries, plain_file_names
 from nbjudge.submission.folder import (
@@ -38,11 +45,31 @@ from nbjudge.submission.folder import (
 )
 from nbjudge.submission.read_submission import read_submission
 
+NO_NOTEBOOKS = "No notebooks were matched by"
+SEARCHED_AT_THE_TOP = (
+    "nbgrader looks for notebooks at the top of a submission's folder only: `nbjudge grade` also grades a "
+    "submission in a subfolder, under another file name, or behind a link."
+)
+Inode = tuple[int, int]
+
+
+class NamesOtherCommand(logging.Filter):
+    """Add to nbgrader's error that it found no notebook which command grades such submissions.
+
+    nbgrader searches before it makes its exporter, and exits; it has no setting for this.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        if record.levelno == logging.ERROR and message.startswith(NO_NOTEBOOKS):
+            record.msg, record.args = f"{message}. {SEARCHED_AT_THE_TOP}", None
+        return True
+
+
 # nbgrader searches for submissions, and logs the names of files, before it makes the exporter.
 LOG: Any = get_logger()
 keep_plain(LOG)
 LOG.addFilter(NamesOtherCommand())
-Inode = tuple[int, int]
 
 
 class SubmissionExporter(NotebookExporter):

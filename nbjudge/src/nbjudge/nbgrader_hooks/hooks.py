@@ -3,49 +3,48 @@
 nbgrader has settings for its exporter and its preprocessors only. It makes the exporter once per run, just
 before it converts the submissions; `SubmissionExporter` installs these hooks then. `converter` is the
 `Autograde`.
+
+nbgrader enters a submission into the gradebook before it grades it, and without scores it counts as 0 there.
+If its grading does not end, the earlier grade is restored; without one, the entry is removed.
 """
 
 from __future__ import annotations
 
 import copy
-import logging
-from collections.abc import Collection, Sequence
-from contextlib import suppress
+import errno
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
+from nbconvert.writers.files import FilesWriter
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import folders_of, invalid_id_reason
-from nbjudge.course.gradebook import not_generated_reason
+from nbjudge.course.gradebook import GRADES_ARE_KEPT, not_generated_reason, unwritable_reason
 from nbjudge.errors import CourseError, GradingStoppedError
 from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, course_of
-from nbjudge.nbgrader_hooks.storage import GradedNotebookWriter, refuse_unwritable
+from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_notebook import is_same_content, remove_unfinished
 from nbjudge.sandbox.fork_server_client import current_fork_server
 from nbjudge.submission.files import ignoring_invalid_timestamps, is_reached_by_link
 
 NOT_FOLLOWED = " (a link, which is not followed)"
-NO_NOTEBOOKS = "No notebooks were matched by"
-SEARCHED_AT_THE_TOP = (
-    "nbgrader looks for notebooks at the top of a submission's folder only: `nbjudge grade` also grades a "
-    "submission in a subfolder, under another file name, or behind a link."
-)
 GRADED_AGAIN = "%s: an earlier run stopped before it finished this submission; it is graded again."
-
-
-class NamesOtherCommand(logging.Filter):
-    """Add to nbgrader's error that it found no notebook which command grades such submissions.
-
-    nbgrader searches before it makes its exporter, and exits; it has no setting for this.
-    """
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        message = record.getMessage()
-        if record.levelno == logging.ERROR and message.startswith(NO_NOTEBOOKS):
-            record.msg, record.args = f"{message}. {SEARCHED_AT_THE_TOP}", None
-        return True
+NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+# What nbgrader changes of each kind of row while it grades.
+CHANGED = {
+    "SubmittedAssignment": ("timestamp",),
+    "SubmittedNotebook": ("late_submission_penalty",),
+    "Grade": ("auto_score", "needs_manual_grade"),
+    "Comment": ("auto_comment",),
+}
+Earlier = dict[str, dict[str, Any]]  # the earlier values of each row's columns, by the id of the row
+NOT_TAKEN_BACK = "%s: its grading stopped, and the gradebook may show 0 for it until it is graded again (%s)."
 
 
 def prepare_run(converter: Any, config: Any) -> None:
@@ -200,3 +199,121 @@ def fail_after_grading(converter: Any, sentences: Sequence[str]) -> None:
         raise NbGraderException(" ".join(sentences))
 
     converter.convert_notebooks = convert_and_fail
+
+
+class GradedNotebookWriter(FilesWriter):
+    """nbconvert's writer, which says in one sentence what could not be written and where."""
+
+    def _makedir(self, path: str, mode: int = 0o755) -> None:
+        with exit_on_write_error(Path(path), any_error=True):
+            super()._makedir(path, mode)
+
+    def write(self, output: Any, resources: Any, notebook_name: str | None = None, **options: Any) -> Any:
+        with exit_on_write_error(Path(self.build_directory), any_error=True):
+            return super().write(output, resources, notebook_name=notebook_name, **options)
+
+
+@contextmanager
+def exit_on_write_error(place: Path, any_error: bool = False) -> Iterator[None]:
+    """Stop the run with a sentence where the gradebook or a file cannot be written.
+
+    Of the file system's errors those that say so; with `any_error` all.
+    """
+    try:
+        yield
+    except OperationalError as error:
+        raise GradingStoppedError(
+            f"Grading stopped: the gradebook cannot be written ({error.orig}). {GRADES_ARE_KEPT}"
+        ) from error
+    except OSError as error:
+        if not any_error and error.errno not in NOT_WRITTEN:
+            raise
+        where = error.filename or place
+        raise GradingStoppedError(
+            f"Grading stopped: {where} cannot be written ({error.strerror}). {GRADES_ARE_KEPT}"
+        ) from error
+
+
+def refuse_unwritable(coursedir: Any, what_happened: str) -> None:
+    """Stop the run, with a sentence, where grades cannot be written to nbgrader's folder or gradebook."""
+    reason = unwritable_reason(folders_of(coursedir).by_step()["autograded"], coursedir.db_url)
+    if reason is not None:
+        raise GradingStoppedError(f"{what_happened} {reason} {GRADES_ARE_KEPT}")
+
+
+def take_back_ungraded(converter: Any) -> None:
+    """Have nbgrader's `Autograde` take back what it entered for a submission that it then did not grade.
+
+    Whatever ends its grading: a stopped run, Ctrl-C, a failure of this submission alone.
+    """
+    begin, end, convert = converter.init_assignment, converter.set_permissions, converter.convert_notebooks
+    begun: dict[tuple[str, str], Earlier] = {}
+
+    def take_back() -> None:
+        for (assignment, student), earlier in begun.items():
+            try:
+                # nbgrader removes the folder itself unless the whole run is stopped. First, because a full
+                # disk then has space for the gradebook again.
+                folder = folders_of(converter.coursedir).autograded(student, assignment)
+                names = [Path(notebook).stem for notebook in converter.notebooks]
+                remove_unfinished(folder, names, converter.coursedir.notebook_id == "*")
+                with _gradebook(converter) as gradebook:
+                    _restore(gradebook, assignment, student, earlier)
+            except (SQLAlchemyError, OSError) as error:  # it must not hide what stopped the grading
+                converter.log.error(NOT_TAKEN_BACK, student, plain_line(str(error)))
+        begun.clear()
+
+    def begin_after_note(assignment: str, student: str) -> None:
+        take_back()  # of the one before, which failed
+        with _gradebook(converter) as gradebook:
+            begun[assignment, student] = _entered(gradebook, assignment, student)
+        begin(assignment, student)
+
+    def end_with_grades(assignment: str, student: str) -> None:
+        begun.clear()  # nbgrader gets here once all notebooks have their grades
+        end(assignment, student)
+
+    def convert_and_take_back() -> None:
+        try:
+            convert()
+        finally:
+            take_back()
+
+    converter.init_assignment, converter.set_permissions = begin_after_note, end_with_grades
+    converter.convert_notebooks = convert_and_take_back
+
+
+def _gradebook(converter: Any) -> Any:
+    return Gradebook(converter.coursedir.db_url, converter.coursedir.course_id)
+
+
+def _entered(gradebook: Any, assignment: str, student: str) -> Earlier:
+    """What the gradebook has of a submission; nothing where no one has graded or extended it."""
+    rows = list(_rows(gradebook, assignment, student))
+    wanted = ("auto_score", "manual_score", "extra_credit", "auto_comment", "manual_comment", "extension")
+    if all(getattr(row, name, None) is None for row in rows for name in wanted):
+        return {}  # such as after a run that was killed
+    return {row.id: {name: getattr(row, name) for name in CHANGED[type(row).__name__]} for row in rows}
+
+
+def _restore(gradebook: Any, assignment: str, student: str, earlier: Earlier) -> None:
+    rows = list(_rows(gradebook, assignment, student))
+    for row in reversed(rows):
+        # Not by nbgrader's own method, which logs a traceback where the disk is full.
+        if not earlier:
+            gradebook.db.delete(row)
+        for name, value in earlier.get(row.id, {}).items():
+            setattr(row, name, value)
+    gradebook.db.commit()
+
+
+def _rows(gradebook: Any, assignment: str, student: str) -> Iterator[Any]:
+    try:
+        submission = gradebook.find_submission(assignment, student)
+    except MissingEntry:
+        return
+    yield submission
+    for notebook in submission.notebooks:
+        yield notebook
+        yield from notebook.grades
+        yield from notebook.comments

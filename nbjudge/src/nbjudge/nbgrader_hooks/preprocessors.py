@@ -20,14 +20,14 @@ from nbjudge.course.assignment_forms import graded
 from nbjudge.course.configuration import check_settings, config_folders, read_config
 from nbjudge.course.course import Assignment, Course, open_course
 from nbjudge.course.folders import folders_of
-from nbjudge.course.gradebook import sqlite_file
+from nbjudge.course.gradebook import GRADES_ARE_KEPT, sqlite_file
 from nbjudge.course.loading import read_notebook
 from nbjudge.errors import CourseError, GradingImpossibleError, GradingStoppedError, SettingsError
 from nbjudge.grading.grade import grade_without_running
 from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json, run_job, submission_seed
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.nbgrader_hooks.storage import GRADES_ARE_KEPT
 from nbjudge.overrides.decisions import apply_regrades
+from nbjudge.overrides.same_answer import record_answers
 from nbjudge.plain_text import as_html
 from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import NotebookRecord, read_record, write_record
@@ -170,7 +170,9 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
             self.log.warning("%s: %s", student, result.warning)
         self._warn_once(result.assignment_warning)
         graded_notebook = notebook_from_json(result.notebook)
-        decided = apply_regrades(graded_notebook, assignment, student, _own_files(job, assignment))
+        record_answers(graded_notebook, _own_files(job, assignment))
+        has_decisions = assignment.course.folders.decisions(assignment.folder).exists()
+        decided = apply_regrades(graded_notebook, assignment, student) if has_decisions else {}
         for exercise, points, max_points in result.points:
             self.log.info("%s: %g of %g", exercise, decided.get(exercise, points), max_points)
         write_record(graded_notebook, replace(read_record(graded_notebook), seconds=result.seconds))

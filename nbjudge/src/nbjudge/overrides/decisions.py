@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from nbformat import NotebookNode
 
 from nbjudge.atomic_files import write_atomically
-from nbjudge.cell_metadata import ANSWER_FORMAT, checked_exercise, record_answer
+from nbjudge.cell_metadata import ANSWER_FORMAT, recorded_answer
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
 from nbjudge.judge.verdict import Regrade, Verdict
-from nbjudge.overrides.same_answer import answers_of
 from nbjudge.record.graded_cell import read_verdict, write_regrade
 
 OLDER = (
@@ -52,13 +50,9 @@ def decision_for(
     return next((each for each in holding if each.student == student), next(iter(holding), None))
 
 
-def decisions_file(folders: CourseFolders, assignment: str) -> Path:
-    return folders.regrades / f"{assignment}.json"
-
-
 def read_decisions(folders: CourseFolders, assignment: str) -> list[Decision]:
     """Those of an assignment. Raises CourseError where the file is there and cannot be read."""
-    file = decisions_file(folders, assignment)
+    file = folders.decisions(assignment)
     try:
         entries = json.loads(file.read_bytes())
         answers = [str(entry["answer"]) for entry in entries if isinstance(entry, dict) and "answer" in entry]
@@ -80,7 +74,7 @@ def read_decisions(folders: CourseFolders, assignment: str) -> list[Decision]:
 
 def write_decisions(folders: CourseFolders, assignment: str, decisions: Sequence[Decision]) -> None:
     """Write them in place of those that are there; without any the file goes."""
-    file = decisions_file(folders, assignment)
+    file = folders.decisions(assignment)
     try:
         if decisions:
             file.parent.mkdir(exist_ok=True)
@@ -92,21 +86,17 @@ def write_decisions(folders: CourseFolders, assignment: str, decisions: Sequence
         raise CourseError(f"{file} cannot be written ({error.strerror}): nothing was changed.") from error
 
 
-def apply_regrades(
-    notebook: NotebookNode, assignment: Assignment, student: str, files: Mapping[str, bytes]
-) -> dict[str, float]:
-    """Record which answers are the same, and give what was decided to those that it was decided for.
+def apply_regrades(notebook: NotebookNode, assignment: Assignment, student: str) -> dict[str, float]:
+    """Give the points that were decided to the answers that they were decided for.
 
     Parameters
     ----------
     notebook
-        The graded notebook; it is changed.
+        The graded notebook, in which each answer is recorded; it is changed.
     assignment
         The assignment that it belongs to.
     student
         Whose it is.
-    files
-        The student's own files that were beside it, by path.
 
     Returns
     -------
@@ -119,14 +109,12 @@ def apply_regrades(
         If the assignment's decisions cannot be read.
     """
     decisions = read_decisions(assignment.course.folders, assignment.folder)
-    answers = answers_of(notebook.cells, files)
     given = {}
     for cell in notebook.cells:
-        exercise, verdict = checked_exercise(cell), read_verdict(cell)
-        if exercise is None or verdict is None:
+        answer, verdict = recorded_answer(cell), read_verdict(cell)
+        if answer is None or verdict is None:
             continue
-        record_answer(cell, answers[exercise])
-        decision = decision_for(decisions, answers[exercise], student, verdict)
+        decision = decision_for(decisions, answer, student, verdict)
         if decision is not None:
             points = min(decision.points, verdict.max_points)  # the exercise may be worth less by now
             regraded = write_regrade(cell, Regrade(points, decision.reason, decision.day))

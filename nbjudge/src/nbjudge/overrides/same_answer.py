@@ -17,7 +17,9 @@ from functools import lru_cache
 from symtable import SymbolTable
 from typing import Any
 
-from nbjudge.cell_metadata import ANSWER_FORMAT, checked_exercise, is_written_by_student
+from nbformat import NotebookNode
+
+from nbjudge.cell_metadata import ANSWER_FORMAT, checked_exercise, is_written_by_student, record_answer
 from nbjudge.parsing import parsed, symbols
 
 LONGEST_PARSED = 20_000  # characters; some longer code takes Python's parser gigabytes
@@ -174,6 +176,15 @@ class _PlacedStatement:
     cell: int
     given: int  # cells of the course's before it
     source: str  # of the whole cell
+
+
+def record_answers(notebook: NotebookNode, files: Mapping[str, bytes]) -> None:
+    """Record in each judged cell of a graded notebook which answers are the same; see `answers_of`."""
+    answers = answers_of(notebook.cells, files)
+    for cell in notebook.cells:
+        exercise = checked_exercise(cell)
+        if exercise is not None:
+            record_answer(cell, answers[exercise])
 
 
 def answers_of(cells: Sequence[Mapping[str, Any]], files: Mapping[str, bytes]) -> dict[str, str]:

@@ -1,11 +1,11 @@
-"""How an object is made of an answer that is a class, and what is looked at of it.
+"""How an object is made of an answer that is a class, and how it shows what it is made of.
 
 Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 # What is looked at without calling a method: what a call returns, and how the object is made.
@@ -41,24 +41,3 @@ class Builder:
 
 # By the name that `Build.builder` holds.
 BUILDERS: dict[str, Builder] = {"object": Builder()}
-
-
-def calls_in(look: list[str]) -> int:
-    """How many of these looks call the object or a method of it."""
-    return sum(name in RESULTS or name not in SIDES for name in look)
-
-
-def look_at(instance: Any, builder: Builder, look: list[str], handed: Iterator[dict[str, Any]]) -> Any:
-    """What the judge wants to see: one result, or a dict of whatever else it asked for.
-
-    `handed` holds arguments for each call: what one call changes must not reach the next one.
-    """
-    seen: dict[str, Any] = {}
-    # A call may change what is seen of the object: results come first, in this order.
-    for name in sorted(look, key=lambda name: (*SIDES, name).index(name)):
-        if name in SIDES and name not in RESULTS:
-            seen[name] = builder.side(instance, name)
-        else:
-            arguments, called = next(handed), instance if name in RESULTS else getattr(instance, name)
-            seen[name] = called(*arguments["args"], **arguments["kwargs"])
-    return seen["result"] if look == ["result"] else seen

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -115,25 +115,6 @@ class Recording:
         # a collector's callback, and can still fill in what was answered.
         if not self._aside or threading.get_ident() != self._asking:
             self._ran.add(name)
-
-
-class NoRecording:
-    """Stands in for a recording where nothing is watched."""
-
-    def __enter__(self) -> NoRecording:
-        return self
-
-    def __exit__(self, *details: Any) -> None:
-        pass
-
-    def answering(self, differentiating: bool = False) -> AbstractContextManager[Any]:
-        return nullcontext()
-
-    def aside(self) -> AbstractContextManager[Any]:
-        return nullcontext()
-
-    def taken(self) -> set[str]:
-        return set()
 
 
 class _AnswerContext:

@@ -9,26 +9,45 @@ inputs.
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import json
 import linecache
 import os
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from nbjudge.probe.building import BUILDERS, calls_in, look_at
+from nbjudge.probe.building import BUILDERS, RESULTS, SIDES, Builder
 from nbjudge.probe.kernel_state import as_remembered, drawing_from
-from nbjudge.probe.recording import NoRecording, Recording
+from nbjudge.probe.recording import Recording
 from nbjudge.probe.watching import Watch
 from nbjudge.values.kinds import KINDS, LONGEST_LIST, kind_of, owned_values
-from nbjudge.values.packing import DEEPEST_NEST, MadeInKernel, pack, unpack
+from nbjudge.values.packing import DEEPEST_NEST, copy_value, copy_within_graph, make, pack, unpack
 
 LONGEST_MESSAGE = 2_000  # characters
 NOT_ANSWERED = "the request could not be answered"
+
+
+class NoRecording:
+    """Stands in for a recording where nothing is watched."""
+
+    def __enter__(self) -> NoRecording:
+        return self
+
+    def __exit__(self, *details: Any) -> None:
+        pass
+
+    def answering(self, differentiating: bool = False) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def aside(self) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def taken(self) -> set[str]:
+        return set()
 
 
 def respond(text: str, namespace: dict[str, Any]) -> str:
@@ -89,15 +108,17 @@ def _answer(
     try:
         with recording.aside():
             if needs_gradients:
-                taken = _copy(sent, True)
-            for _ in range(1 if build is None else calls_in(build["look"])):
-                handed.append(CallArguments(_handed_out(taken) if needs_gradients else _copy(sent), sent))
+                taken = copy_value(sent, True)
+            for _ in range(1 if build is None else _calls_in(build["look"])):
+                handed.append(
+                    CallArguments(copy_within_graph(taken) if needs_gradients else copy_value(sent), sent)
+                )
             if call.get("through") is not None:
                 function = make(call["through"])(function)
             measure = None if call.get("measure") is None else make(call["measure"])
         with recording.answering():
             # To measure may take a second call, which must not meet what the first one has changed.
-            further = (_copy(sent) for _ in itertools.count())
+            further = (copy_value(sent) for _ in itertools.count())
             arguments = itertools.chain([each.handed for each in handed], further)
             value_of_call = partial(_call, function, call, taken, arguments)
             if measure is None:
@@ -124,11 +145,32 @@ def _call(
         given = next(arguments)
         return function(*given["args"], **given["kwargs"])
     builder = BUILDERS[build["builder"]]
-    instance = builder.make(function, build, _copy(build["args"]), _copy(build["kwargs"]))
+    instance = builder.make(function, build, copy_value(build["args"]), copy_value(build["kwargs"]))
     for earlier in call.get("before", ()):
-        builder.call_before(instance, build, _copy(earlier["args"]), _copy(earlier["kwargs"]))
+        builder.call_before(instance, build, copy_value(earlier["args"]), copy_value(earlier["kwargs"]))
     taken["parameters"] = builder.parameters(instance)
-    return look_at(instance, builder, build["look"], arguments)
+    return _look_at(instance, builder, build["look"], arguments)
+
+
+def _calls_in(look: list[str]) -> int:
+    """How many of these looks call the object or a method of it."""
+    return sum(name in RESULTS or name not in SIDES for name in look)
+
+
+def _look_at(instance: Any, builder: Builder, look: list[str], handed: Iterator[dict[str, Any]]) -> Any:
+    """What the judge wants to see: one result, or a dict of whatever else it asked for.
+
+    `handed` holds arguments for each call: what one call changes must not reach the next one.
+    """
+    seen: dict[str, Any] = {}
+    # A call may change what is seen of the object: results come first, in this order.
+    for name in sorted(look, key=lambda name: (*SIDES, name).index(name)):
+        if name in SIDES and name not in RESULTS:
+            seen[name] = builder.side(instance, name)
+        else:
+            arguments, called = next(handed), instance if name in RESULTS else getattr(instance, name)
+            seen[name] = called(*arguments["args"], **arguments["kwargs"])
+    return seen["result"] if look == ["result"] else seen
 
 
 def _gradients(value: Any, cotangents: list[Any], taken: dict[str, Any]) -> dict[str, Any] | str:
@@ -188,26 +230,6 @@ def _libraries() -> tuple[str, ...]:
     return (os.path.dirname(json.__file__), "<nbjudge>", *(os.path.dirname(file) for file in files if file))
 
 
-def _copy(value: Any, needs_gradients: bool = False) -> Any:
-    return _each(value, lambda kind, each: kind.copy(each, needs_gradients))
-
-
-def _handed_out(value: Any) -> Any:
-    """What an answer is handed where gradients are asked for: it may write into that, and they still flow."""
-    return _each(value, lambda kind, each: kind.copy_within_graph(each))
-
-
-def _each(value: Any, copy: Callable[[Any, Any], Any]) -> Any:
-    if isinstance(value, MadeInKernel):
-        return make(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)(_each(entry, copy) for entry in value)
-    if isinstance(value, dict):
-        return {key: _each(entry, copy) for key, entry in value.items()}
-    kind = kind_of(value)
-    return value if kind is None else copy(kind, value)
-
-
 def _snapshot(value: Any, depth: int = 0) -> Any:
     """The value as it is now, and of plain types: others may compute when they are read.
 
@@ -224,24 +246,6 @@ def _snapshot(value: Any, depth: int = 0) -> Any:
     if isinstance(value, (float, str)):
         return float(value) if isinstance(value, float) else str(value)
     return value
-
-
-def make(value: MadeInKernel) -> Any:
-    """Run the judge's own code: it makes an argument, or a function that calls the answer."""
-    code = value.code_object()
-    known = {name: module for kind in KINDS for name, module in kind.names.items()} | {"math": "math"}
-    space: dict[str, Any] = {
-        name: importlib.import_module(known[name]) for name in _names_in(code) & known.keys()
-    }
-    space |= _copy(value.given)  # an object may keep these as its own, and be changed
-    exec(code, space)
-    return space["made"]
-
-
-def _names_in(code: CodeType) -> set[str]:
-    """The names that code looks up outside of itself, or as attributes."""
-    inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*map(_names_in, inside))
 
 
 MOST_PARTS = 3_000  # of everything that is handed over: a model has some hundred

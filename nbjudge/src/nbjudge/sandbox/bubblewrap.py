@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import shutil
 import site
 import subprocess
@@ -21,7 +22,7 @@ from pathlib import Path
 
 from nbjudge import framing
 from nbjudge.errors import CourseError
-from nbjudge.sandbox.inside import system_calls
+from nbjudge.sandbox.inside.system_calls import MACHINES
 
 PROGRAMS = ("/usr/bin", "/usr/sbin", "/usr/libexec", "/bin", "/sbin")
 LIBRARIES = (
@@ -142,6 +143,10 @@ PRIVILEGES = (
     "CAP_SYS_RESOURCE",  # to forbid further user namespaces
     "CAP_SETPCAP",  # to give all of them up for good
 )
+UNKNOWN_MACHINE = (
+    "The sandbox does not know the system calls of this machine ({machine}), and cannot refuse the "
+    "dangerous ones: grade on {known} with a 64-bit Python."
+)
 ONLY_ON_LINUX = "The sandbox needs Linux; this is {system}."
 INSTALL = (
     "The sandbox needs bubblewrap, and there is no `bwrap` on this machine: install the package "
@@ -164,7 +169,7 @@ def refusal() -> str | None:
     """Return why this machine cannot make a sandbox and what to do, in a sentence; None if it can."""
     if sys.platform != "linux":
         return ONLY_ON_LINUX.format(system=sys.platform)
-    unknown = system_calls.refusal_of_this_machine()
+    unknown = _unknown_machine()
     if unknown is not None:
         return unknown
     if shutil.which("bwrap") is None:
@@ -174,6 +179,15 @@ def refusal() -> str | None:
         return None
     reason = (tried.stderr.strip().splitlines() or [f"it ended with status {tried.returncode}"])[-1]
     return NOT_PERMITTED.format(reason=reason.removeprefix("bwrap: ")[:200])
+
+
+def _unknown_machine() -> str | None:
+    """Why the system calls of this machine cannot be filtered, in a sentence; None if they can."""
+    machine = platform.machine()
+    if machine in MACHINES and sys.maxsize > 2**32:
+        return None
+    bits = "" if sys.maxsize > 2**32 else ", 32-bit Python"
+    return UNKNOWN_MACHINE.format(machine=machine + bits, known=" or ".join(MACHINES))
 
 
 def command(sockets: Path, requests: int, modules: Sequence[str], helpers: Sequence[str] = ()) -> list[str]:

@@ -13,7 +13,7 @@ from nbjudge.authoring.cases import Build
 from nbjudge.authoring.cases import Draw as PlainDraw
 from nbjudge.authoring.exercise import Names, merge_watches
 from nbjudge.authoring.exercise import Step as PlainStep
-from nbjudge.torch.tensors import MOST_STEPS
+from nbjudge.torch.values import MOST_STEPS
 from nbjudge.torch.watching import CALLED
 
 

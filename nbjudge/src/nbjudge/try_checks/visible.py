@@ -34,7 +34,7 @@ from nbjudge.course.loading import (
     without_windows,
 )
 from nbjudge.errors import CourseError, ExitStatus
-from nbjudge.grading.broken_assignment import MAY_FAIL
+from nbjudge.grading.grade import MAY_FAIL
 from nbjudge.try_checks.command import NO_CHECKS, print_problems
 from nbjudge.try_checks.trial import Kind, answers_of_exercise
 from nbjudge.values.kinds import kind_of

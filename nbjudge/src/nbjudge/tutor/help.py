@@ -11,14 +11,14 @@ from typing import Any
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge.argument_names import argument_names, receiver
+from nbjudge.judge import describe
+from nbjudge.judge.describe import argument_names, receiver
 from nbjudge.judge.judge import Judgement
 from nbjudge.kernel.protocol import Answer, CallAnswer
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import AssignmentMaterial
 from nbjudge.tutor.messages import Part
 from nbjudge.tutor.smallest import Difference, smallest_difference
-from nbjudge.values import describe
 from nbjudge.values.kinds import ArrayKind, kind_of
 
 FORMULA = re.compile(r"\$\$?([^$]+)\$\$?")  # as in the Markdown of a notebook

@@ -18,7 +18,7 @@ from typing import Any
 from nbjudge.authoring.cases import Case
 from nbjudge.course.course import Course
 from nbjudge.errors import CourseError
-from nbjudge.judge.argument_names import argument_names
+from nbjudge.judge.describe import argument_names
 from nbjudge.judge.drawn_group import draw_groups
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import AssignmentMaterial, Material, TutoredAssignment, material_of, tutor_options

@@ -27,6 +27,7 @@ class Kind:
 
     wire_name = ""  # what its values are called in a message
     library = ""  # the package that its values come from
+    type_names: tuple[str, ...] = ()  # the names of their types in that package
     noun = ""  # what a sentence calls one: "tensor"
     names: dict[str, str] = {}  # under which code that is sent along finds which modules: {"np": "numpy"}
     differentiates = False  # whether gradients flow through its values
@@ -37,13 +38,11 @@ class Kind:
         """Its library, where it has been imported already: before that there is no value of it."""
         return sys.modules.get(self.library)
 
-    def classes(self, *names: str) -> tuple[type, ...]:
-        """Those of its library that are there: another thread may be in the middle of importing it."""
-        found = (getattr(self.imported(), name, None) for name in names)
-        return tuple(each for each in found if each is not None)
-
     def owns(self, value: Any) -> bool:
-        raise NotImplementedError
+        """Whether a value is of this kind."""
+        # Another thread may be in the middle of importing the library.
+        found = (getattr(self.imported(), name, None) for name in self.type_names)
+        return isinstance(value, tuple(each for each in found if each is not None))
 
     # To travel.
 
@@ -214,11 +213,9 @@ class NumpyArrays(ArrayKind):
 
     wire_name = "array"
     library = "numpy"
+    type_names = ("ndarray", "generic")
     names = {"np": "numpy"}
     noun = "array"
-
-    def owns(self, value: Any) -> bool:
-        return isinstance(value, self.classes("ndarray", "generic"))
 
     def as_numbers(self, value: Any) -> Any:
         return value

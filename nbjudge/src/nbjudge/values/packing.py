@@ -9,9 +9,12 @@ Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 from __future__ import annotations
 
 import base64
+import importlib
 import json
 import marshal
+from collections.abc import Callable
 from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from nbjudge.values.kinds import KINDS, LONGEST_LIST, kind_of
@@ -209,3 +212,42 @@ class Unreadable:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
+
+
+def make(value: MadeInKernel) -> Any:
+    """Run the judge's own code: it makes an argument, or a function that calls the answer."""
+    code = value.code_object()
+    known = {name: module for kind in KINDS for name, module in kind.names.items()} | {"math": "math"}
+    space: dict[str, Any] = {
+        name: importlib.import_module(known[name]) for name in _names_in(code) & known.keys()
+    }
+    space |= copy_value(value.given)  # an object may keep these as its own, and be changed
+    exec(code, space)
+    return space["made"]
+
+
+def _names_in(code: CodeType) -> set[str]:
+    """The names that code looks up outside of itself, or as attributes."""
+    inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*map(_names_in, inside))
+
+
+def copy_value(value: Any, needs_gradients: bool = False) -> Any:
+    """A copy of nested values; what is made in the kernel is made again."""
+    return _copy_each(value, lambda kind, each: kind.copy(each, needs_gradients))
+
+
+def copy_within_graph(value: Any) -> Any:
+    """What an answer is handed where gradients are asked for: it may write into that, and they still flow."""
+    return _copy_each(value, lambda kind, each: kind.copy_within_graph(each))
+
+
+def _copy_each(value: Any, copy: Callable[[Any, Any], Any]) -> Any:
+    if isinstance(value, MadeInKernel):
+        return make(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_copy_each(entry, copy) for entry in value)
+    if isinstance(value, dict):
+        return {key: _copy_each(entry, copy) for key, entry in value.items()}
+    kind = kind_of(value)
+    return value if kind is None else copy(kind, value)

@@ -18,6 +18,7 @@ from nbjudge.values.kinds import LONGEST_LIST, Kind, kind_of, register
 BY_ENTRY = {"object", "str", "string", "category", "boolean", "Float32", "Float64"}
 BY_ENTRY |= {f"{sign}{bits}" for sign in ("Int", "UInt") for bits in (8, 16, 32, 64)}
 MOST_COLUMNS = 1_000
+MOST_SHOWN = 4  # columns or rows in a sentence
 NESTED = 4  # how deep a message's tree may be below a table
 
 
@@ -116,10 +117,8 @@ class Columns(PandasKind):
     """`pandas.Series`."""
 
     wire_name = "column"
+    type_names = ("Series",)
     noun = "Series"
-
-    def owns(self, value: Any) -> bool:
-        return isinstance(value, self.classes("Series"))
 
     def to_tree(self, value: Any, message: Any) -> dict[str, Any] | None:
         column, index = self._column_tree(value, message), self._index_tree(value.index, message)
@@ -161,10 +160,8 @@ class Tables(PandasKind):
     """`pandas.DataFrame`."""
 
     wire_name = "table"
+    type_names = ("DataFrame",)
     noun = "DataFrame"
-
-    def owns(self, value: Any) -> bool:
-        return isinstance(value, self.classes("DataFrame"))
 
     def to_tree(self, value: Any, message: Any) -> dict[str, Any] | None:
         names = [name for name in value.columns if isinstance(name, str)]
@@ -224,10 +221,10 @@ class Tables(PandasKind):
         return f"a DataFrame of {len(value)} rows and {len(value.columns)} columns"
 
 
-def _some(entries: Any, limit: int = 4) -> str:
-    listed = list(entries[: limit + 1])
-    shown = ", ".join(_entry(entry) for entry in listed[:limit])
-    return f"[{shown}{', …' if len(listed) > limit else ''}]"
+def _some(entries: Any) -> str:
+    listed = list(entries[: MOST_SHOWN + 1])
+    shown = ", ".join(_entry(entry) for entry in listed[:MOST_SHOWN])
+    return f"[{shown}{', …' if len(listed) > MOST_SHOWN else ''}]"
 
 
 def _entry(entry: Any) -> str:

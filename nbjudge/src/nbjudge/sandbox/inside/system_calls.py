@@ -5,17 +5,11 @@ the newest call that has been reviewed.
 """
 
 import errno
-import platform
-import sys
 
 # The machines that are known: how seccomp calls them (<linux/audit.h>).
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # Calls that Linux has gained since are refused as if it had not: file_setattr is the newest known here.
 NEWEST_KNOWN = 469
-UNKNOWN_MACHINE = (
-    "The sandbox does not know the system calls of this machine ({machine}), and cannot refuse the "
-    "dangerous ones: grade on {known} with a 64-bit Python."
-)
 
 # Refused with "function not implemented": programs that can do without fall back to something else.
 # name: (number on x86_64, number on aarch64); None where a machine has no such call.
@@ -120,15 +114,6 @@ JUDGED_BY_ARGUMENTS = {
     "prctl": (157, 167),
 }
 REFUSED = dict.fromkeys(NOT_IMPLEMENTED, errno.ENOSYS) | dict.fromkeys(NOT_PERMITTED, errno.EPERM)
-
-
-def refusal_of_this_machine() -> str | None:
-    """Why the calls of this machine cannot be filtered, in a sentence; None if they can."""
-    machine = platform.machine()
-    if machine in MACHINES and sys.maxsize > 2**32:
-        return None
-    bits = "" if sys.maxsize > 2**32 else ", 32-bit Python"
-    return UNKNOWN_MACHINE.format(machine=machine + bits, known=" or ".join(MACHINES))
 
 
 def number_of(call: str, machine: str) -> int | None:

@@ -1,13 +1,20 @@
-"""Values and numbers as a sentence shows them."""
+"""The words for values, numbers, arguments and calls in a sentence.
+
+A case's arguments are named as the function that gets them names its parameters: the answer, or code of the
+course that wraps it.
+"""
 
 from __future__ import annotations
 
+import inspect
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from nbjudge.authoring.cases import Case
 from nbjudge.values.kinds import kind_of
-from nbjudge.values.packing import MadeInKernel, Unreadable
+from nbjudge.values.packing import MadeInKernel, Unreadable, make
 
 MOST_NAMES = 4
 LONGEST_SHORT = 60  # characters of a value in a sentence
@@ -95,3 +102,68 @@ def listed(words: Sequence[str]) -> str:
     if len(words) > MOST_NAMES + 1:
         words = [*words[:MOST_NAMES], f"{len(words) - MOST_NAMES} more"]
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + f" and {words[-1]}" if words else ""
+
+
+def describe_call(case: Case) -> str:
+    """Describe the arguments of a call: "a float64 array of shape (7, 9), axis=1"."""
+    call = _arguments(case.args, case.kwargs)
+    if case.build is None:
+        return call
+    module = f"a module made with ({_arguments(case.build.args, case.build.kwargs)})"
+    return f"{module} and {call}" if call else module
+
+
+def _arguments(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    return ", ".join([short(value) for value in args] + [f"{name}={short(kwargs[name])}" for name in kwargs])
+
+
+def receiver(reference: Callable[..., Any], case: Case) -> Callable[..., Any]:
+    """Return the function that gets the case's arguments: the answer, or code of the course that wraps it."""
+    if case.through is None:
+        return reference
+    between = make(case.through)(reference)
+    parameters = inspect.signature(between).parameters.values()
+    own = all(each.kind is not inspect.Parameter.VAR_POSITIONAL for each in parameters)
+    return between if own else reference
+
+
+def own_case(reference: Callable[..., Any], case: Case) -> Case:
+    """Return the case with only those arguments that the answer itself gets, by name."""
+    between = receiver(reference, case)
+    if between is reference:
+        return case
+    own = argument_names(reference)
+    if inspect.isclass(reference):
+        own += inspect.signature(reference).parameters
+    given = dict(zip(argument_names(between), case.args, strict=False)) | case.kwargs
+    # Values that are made in the kernel cannot be described.
+    kwargs = {
+        name: value for name, value in given.items() if name in own and not isinstance(value, MadeInKernel)
+    }
+    return replace(case, args=(), kwargs=kwargs)
+
+
+def argument_names(function: Callable[..., Any]) -> list[str]:
+    """Return the parameter names of a function, or of a module's `forward`."""
+    if inspect.isclass(function):
+        return list(inspect.signature(function.forward).parameters)[1:]  # type: ignore[attr-defined]
+    return list(inspect.signature(function).parameters)
+
+
+def argument_name(function: Callable[..., Any], path: str) -> str:
+    """Return the parameter for a path in a request, such as "/args/0" or "/kwargs/axis"."""
+    parts, names = path.split("/"), argument_names(function)
+    if len(parts) < 3:
+        return path  # not a path of a request
+    if parts[1] == "args" and parts[2].isdecimal() and int(parts[2]) < len(names):
+        return names[int(parts[2])]
+    return parts[2]
+
+
+def part_name(reference: Callable[..., Any], place: str) -> str:
+    """Name a part of an object, such as "/args/0._modules.embedding._parameters.weight"."""
+    argument, *inner = place.split(".")
+    names = [name for name in inner if name.strip("_") == name != "grad" and not name.isdecimal() and name]
+    owner = f"`{argument_name(reference, argument)}`"
+    part = f"`{'.'.join(names)}` of {owner}" if names else owner
+    return f"the gradient of {part}" if inner[-1] == "grad" else part

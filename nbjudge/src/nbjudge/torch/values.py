@@ -1,4 +1,4 @@
-"""torch's tensors as a kind of value.
+"""torch's tensors as a kind of value, and how its modules are made, given weights, and looked at.
 
 Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from nbjudge.probe.building import BUILDERS, Builder
 from nbjudge.values.kinds import LARGEST_ARRAY, ArrayKind, Named, register
 
 DTYPES = {f"{sign}{bits}" for sign in ("int", "uint") for bits in (8, 16, 32, 64)}
@@ -20,6 +21,7 @@ NO_GPU = ("not compiled with CUDA", "Found no NVIDIA driver", "No CUDA GPUs are 
 MOST_STEPS = 127  # either side of 0: what a byte holds
 FEWEST_IN_BYTES = 256  # elements, below which a byte each saves nothing
 FINEST = 64  # steps of 2 to the minus this
+MOST_NAMES = 4  # of parameters, in a message
 
 
 class Tensors(ArrayKind):
@@ -27,14 +29,12 @@ class Tensors(ArrayKind):
 
     wire_name = "tensor"
     library = "torch"
+    type_names = ("Tensor",)
     names = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}
     noun = "tensor"
     differentiates = True
     cause_of_chance = "Is dropout active, perhaps in evaluation mode, too?"
     no_gradient = "something on the way leaves torch, detaches or switches gradients off"
-
-    def owns(self, value: Any) -> bool:
-        return isinstance(value, torch.Tensor)
 
     def as_numbers(self, value: Any) -> Any:
         tensor = value.detach()
@@ -167,4 +167,68 @@ def _from_bytes(message: Any, dtype: torch.dtype, shape: Any, start: Any, halvin
     return torch.frombuffer(numbers, dtype=torch.int8).reshape(axes).to(dtype) * 2.0**-halvings
 
 
+class ModuleBuilder(Builder):
+    """Objects that must be an `nn.Module`, in the dtype and mode that is asked for."""
+
+    def make(self, answer: Callable[..., Any], build: dict[str, Any], args: Any, kwargs: Any) -> Any:
+        module = answer(*args, **kwargs)
+        if not isinstance(module, torch.nn.Module):
+            raise TypeError(f"it builds an object of type {type(module).__name__}, not an nn.Module")
+        if build["double"]:
+            module.double()
+        if build["state"] is not None:
+            own = {name: tuple(parameter.shape) for name, parameter in module.named_parameters()}
+            sent = {name: tuple(tensor.shape) for name, tensor in build["state"].items()}
+            if own != sent:
+                raise WrongParametersError(own, sent)
+            module.load_state_dict(build["state"], strict=False)
+        return module.train(not build["eval"])
+
+    def modes(self, build: dict[str, Any]) -> list[dict[str, Any]]:
+        """What is the same in training is so in evaluation; the other way round it need not be."""
+        return [build] if build["eval"] else [build, build | {"eval": True}]
+
+    def call_before(self, instance: Any, build: dict[str, Any], args: Any, kwargs: Any) -> None:
+        """In the other mode than the call that is asked for, and then in its own."""
+        with torch.no_grad():
+            for training in (build["eval"], not build["eval"]):
+                instance.train(training)(*args, **kwargs)
+
+    def parameters(self, instance: Any) -> dict[str, Any]:
+        return dict(instance.named_parameters())
+
+    def side(self, instance: Any, name: str) -> Any:
+        if name == "parameters":
+            return {key: list(tensor.shape) for key, tensor in instance.named_parameters()}
+        if name == "buffers":
+            return {key: [str(tensor.dtype), list(tensor.shape)] for key, tensor in instance.named_buffers()}
+        if name == "buffer values":
+            return {key: tensor.detach() for key, tensor in instance.named_buffers()}
+        if name == "state":
+            return {key: tensor.detach() for key, tensor in instance.state_dict().items()}
+        children = {key: type(child).__name__ for key, child in instance.named_children()}
+        return dict(sorted(children.items()))
+
+
+class WrongParametersError(Exception):
+    """The module's parameters do not fit the weights that the judge sent."""
+
+    def __init__(self, own: dict[str, Any], sent: dict[str, Any]) -> None:
+        missing = [name for name in sent if name not in own]
+        extra = [name for name in own if name not in sent]
+        shapes = [
+            f"{name} {own[name]} instead of {sent[name]}"
+            for name in sent
+            if own.get(name, sent[name]) != sent[name]
+        ]
+        parts = (("missing", missing), ("too many", extra), ("of another shape", shapes))
+        super().__init__("; ".join(f"{what}: {_some_names(names)}" for what, names in parts if names))
+
+
+def _some_names(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
+
+
 register(Tensors())
+BUILDERS["module"] = ModuleBuilder()
