@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from nbjudge.api import grade_notebook
     from nbjudge.authoring import Exercise, Step, case
     from nbjudge.course.configuration import configure
-    from nbjudge.grading.in_kernel import Points
+    from nbjudge.grading.check_in_kernel import Points
 
 
 # The modules of the public names.
@@ -60,9 +60,9 @@ def check(name: str, seed: int | None = None) -> Points:
     Raises `CourseError` when no course surrounds the working folder or it has no such exercise.
     """
     # Imported here, so that `import nbjudge` stays fast.
-    from nbjudge.grading.in_kernel import judge_here
+    from nbjudge.grading.check_in_kernel import check_in_kernel
 
-    return judge_here(name, seed)
+    return check_in_kernel(name, seed)
 
 
 def __getattr__(name: str) -> Any:

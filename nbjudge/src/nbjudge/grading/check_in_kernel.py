@@ -33,7 +33,7 @@ class Points(float):
         return as_html(self.verdict)
 
 
-def judge_here(name: str, seed: int | None = None) -> Points:
+def check_in_kernel(name: str, seed: int | None = None) -> Points:
     """Judge the exercise `name` as this kernel defines it. See `nbjudge.check`."""
     assignment, exercise = find_course(Path.cwd()).exercise(name)
     answer = vars(sys.modules["__main__"]).get(name)
