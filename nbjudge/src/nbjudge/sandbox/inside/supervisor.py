@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import system
-from .enforce_limits import LimitEnforcer
 from .kernel import become_kernel
 from .loopback import bring_up_loopback
 from .relay import run_relay
+from .total_limits import TotalLimitEnforcer
 
 KERNEL_SOCKETS = "/run/kernel"
 ALL_SOCKETS = "/run/sockets"
@@ -57,7 +57,7 @@ def supervise(grader: socket.socket, relay: socket.socket, request_file: int) ->
         make_private_folders(request["limits"]["disk"])
         show_own_sockets_only(request["sockets"])
         os.mkdir(request["folder"])
-        enforcer = LimitEnforcer(request["limits"])
+        enforcer = TotalLimitEnforcer(request["limits"])
         kernel = os.fork()
         if kernel == 0:
             become_kernel(grader, request)

@@ -21,7 +21,7 @@ MEMORY = "more memory than is allowed"
 DEPTH = "a working folder whose path is longer than any program can use"
 
 
-class LimitEnforcer:
+class TotalLimitEnforcer:
     """Counts what a kernel uses, and ends it if a limit is exceeded.
 
     Create it in the kernel's network namespace, before the kernel is forked.
