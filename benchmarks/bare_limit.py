@@ -21,7 +21,7 @@ from nbjudge.course.assignment_forms import graded
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import read_notebook
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch

@@ -11,7 +11,7 @@ import torch
 
 from attention_lab.authoring import Draw
 from nbjudge.course.course import open_course
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.values.packing import MadeInKernel, pack, unpack

@@ -18,7 +18,7 @@ from attention_lab.maintain.demo.outcome import Judged
 from attention_lab.maintain.demo.transplant import ChecksFile
 from nbjudge.course.course import open_course
 from nbjudge.course.loading import read_notebook
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn as nn
 
 from nbjudge.course.course import open_course
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 

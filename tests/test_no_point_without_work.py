@@ -10,7 +10,7 @@ import torch
 from vacuous import vacuous
 
 from nbjudge.course.course import open_course
-from nbjudge.judge import judge as judging
+from nbjudge.judge import scoring as judging
 from nbjudge.judge.drawn_group import draw_group
 from nbjudge.kernel.protocol import Reply, read_reply
 from nbjudge.probe import respond

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from nbjudge.course.course import open_course
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 

@@ -22,7 +22,7 @@ from nbjudge.course.loading import in_folder
 from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import draw_group, draw_groups
 from nbjudge.judge.group_result import compare_group
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import CallAnswer, Reply, answers_of, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch

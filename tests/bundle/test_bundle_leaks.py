@@ -100,8 +100,8 @@ LEAKS = {
     "the checks": (in_zip("checks/tiny.py", ZEBRA), ("checks/tiny.py", "take it out")),
     "a gradebook": (in_zip("gradebook.db", "SQLite"), ("gradebook.db", "take it out")),
     "a module of the grader": (
-        in_wheel("nbjudge/judge/judge.py", ""),
-        ("nbjudge/judge/judge.py", "take it out"),
+        in_wheel("nbjudge/judge/scoring.py", ""),
+        ("nbjudge/judge/scoring.py", "take it out"),
     ),
     "checks in the grader's wheel": (
         in_wheel("nbjudge/checks/tiny.py", ZEBRA, "nbjudge"),

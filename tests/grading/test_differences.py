@@ -31,7 +31,7 @@ from wrong_attention import (
 from attention_lab.authoring import Exercise, case
 from nbjudge.judge.compare import is_right
 from nbjudge.judge.drawn_group import draw_groups
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import Answer, Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import Draw

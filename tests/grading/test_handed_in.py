@@ -12,7 +12,7 @@ import torch
 from attention_lab.authoring import Exercise, build, case, made_by
 from nbjudge.course.course import Course, open_course
 from nbjudge.errors import CourseError
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 

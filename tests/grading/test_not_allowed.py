@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from attention_lab.authoring import AUTOMATIC_DIFFERENTIATION, SOFTMAX, Case, Exercise, case
 from nbjudge.course.course import open_course
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import calls_for, read_reply
 from nbjudge.probe import respond
 

@@ -8,7 +8,7 @@ import torch
 from tiny_course import CHECKS
 
 from attention_lab.authoring import Exercise
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment

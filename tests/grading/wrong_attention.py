@@ -5,7 +5,7 @@ import math
 import torch
 
 from attention_lab.authoring import Exercise, case
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 

@@ -8,7 +8,7 @@ import torch
 from nbjudge.course.course import open_course
 from nbjudge.course.loading import importing_from
 from nbjudge.errors import CourseError
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor.disclosure import Disclosure

@@ -12,7 +12,7 @@ from attention_lab.measurements import AttentionExercise
 from nbjudge.course.course import find_course
 from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import draw_groups
-from nbjudge.judge.judge import judge_groups
+from nbjudge.judge.scoring import judge_groups
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings

@@ -5,7 +5,7 @@ import torch
 
 from nbjudge.course.course import find_course
 from nbjudge.judge.drawn_group import draw_groups
-from nbjudge.judge.judge import judge_groups
+from nbjudge.judge.scoring import judge_groups
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.tutor import smallest as smallest_module

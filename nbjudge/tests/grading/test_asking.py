@@ -8,7 +8,7 @@ from torch_exercise import Exercise
 
 from nbjudge.authoring import case
 from nbjudge.judge.drawn_group import call_groups, draw_groups
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel import protocol
 from nbjudge.kernel.protocol import Answer, Reply
 

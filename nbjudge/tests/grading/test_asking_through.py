@@ -11,7 +11,7 @@ from torch_exercise import Exercise
 
 from nbjudge.authoring import MadeInKernel, case, made_by
 from nbjudge.errors import CourseError
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import calls_for, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import build

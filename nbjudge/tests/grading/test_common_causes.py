@@ -9,7 +9,7 @@ import torch
 from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import messages
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import Answer, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch import Draw

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from nbjudge.authoring import Exercise, Step, build, case
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.protocol import read_reply

@@ -6,7 +6,7 @@ import torch
 from torch_exercise import Exercise
 
 from nbjudge.authoring import case
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import calls_for, read_reply
 from nbjudge.probe import respond
 from nbjudge.torch.memory import memory_of, multiplications_of, without_gradients

@@ -6,7 +6,7 @@ from torch_exercise import Exercise
 
 from nbjudge.authoring import case
 from nbjudge.judge.drawn_group import draw_group
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 

@@ -6,7 +6,7 @@ import pytest
 
 from nbjudge.authoring.cases import case
 from nbjudge.authoring.exercise import Exercise
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 

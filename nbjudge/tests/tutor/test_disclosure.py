@@ -6,7 +6,7 @@ import pytest
 
 from nbjudge.course.course import Course
 from nbjudge.errors import SettingsError
-from nbjudge.judge.judge import Judgement
+from nbjudge.judge.scoring import Judgement
 from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import material_of

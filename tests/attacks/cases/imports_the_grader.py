@@ -7,7 +7,7 @@ IMPORT = """
 import importlib, inspect
 import attention_lab.plots
 names = [
-    "nbjudge", "nbjudge.judge.judge", "nbjudge.grading.check_in_kernel",
+    "nbjudge", "nbjudge.judge.scoring", "nbjudge.grading.check_in_kernel",
     "checks", "checks.tiny", "tiny", "solutions", "tiny_course", "inside", "inside.supervisor",
 ]
 private = ("build", "bundle", "cli", "demo", "grading", "lab", "site", "start", "students")

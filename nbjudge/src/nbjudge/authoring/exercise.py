@@ -113,7 +113,7 @@ class Group:
     # "result" and "state", and the reference gives its result for the same call on that state.
     fresh: bool = False
     # For groups that can pass without any computation where the judge cannot see it by itself (see
-    # `nbjudge.judge.judge`): they earn their points once another group passes.
+    # `nbjudge.judge.scoring`): they earn their points once another group passes.
     withhold_points: bool = False
 
     def cases(self, draw: Any) -> list[Case]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nbjudge.course.course import find_course
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.protocol import Reply, read_reply
 from nbjudge.probe import respond

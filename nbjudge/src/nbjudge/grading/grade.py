@@ -20,7 +20,7 @@ from nbjudge.cell_metadata import (
 )
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.kernel.client import KernelClient, Outcome, open_kernel
 from nbjudge.kernel.process import KernelEnvironment

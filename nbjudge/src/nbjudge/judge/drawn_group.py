@@ -2,7 +2,7 @@
 
 It also says whether a group can only pass if the answer computes something. An error for bad arguments, a
 returned argument, a constant, the names of some attributes: such answers can be right by chance and prove
-nothing. The scoring rule (`nbjudge.judge.judge`) withholds the points of such a group. All groups of an
+nothing. The scoring rule (`nbjudge.judge.scoring`) withholds the points of such a group. All groups of an
 exercise are called in one request, because messages take longer than most answers.
 """
 
@@ -42,7 +42,7 @@ class DrawnGroup:
     cases: list[Case]
     calls: list[Call]
     expected: list[Answer]  # empty where no value is compared
-    requires_computation: bool  # see `nbjudge.judge.judge`
+    requires_computation: bool  # see `nbjudge.judge.scoring`
     retest_factor: float = 0.5  # see `Exercise`
     # The calls of the retest and the expected answers to them, once `nbjudge.judge.retest` has made them.
     retest: tuple[list[Call], list[Answer]] | None = None

@@ -41,7 +41,7 @@ class GroupVerdict:
     name: str
     points: Points
     agrees: bool
-    note: str = ""  # why the points are withheld of a group that passes, see `nbjudge.judge.judge`
+    note: str = ""  # why the points are withheld of a group that passes, see `nbjudge.judge.scoring`
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from nbjudge.authoring.exercise import Exercise, Step
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import in_folder
 from nbjudge.errors import CourseError
-from nbjudge.judge.judge import judge_exercise
+from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.protocol import CallAnswer, Reply, read_reply
 from nbjudge.probe import respond

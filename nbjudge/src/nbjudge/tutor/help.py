@@ -13,7 +13,7 @@ from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import describe
 from nbjudge.judge.describe import argument_names, receiver
-from nbjudge.judge.judge import Judgement
+from nbjudge.judge.scoring import Judgement
 from nbjudge.kernel.protocol import Answer, CallAnswer
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import AssignmentMaterial

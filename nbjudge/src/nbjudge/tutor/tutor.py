@@ -15,8 +15,8 @@ import msgspec
 from nbjudge.errors import CourseError
 from nbjudge.judge import verdict
 from nbjudge.judge.drawn_group import join_calls
-from nbjudge.judge.judge import Judgement, judge_groups
 from nbjudge.judge.retest import retest_calls
+from nbjudge.judge.scoring import Judgement, judge_groups
 from nbjudge.kernel import protocol
 from nbjudge.kernel.protocol import LARGEST_REPLY, CallAnswer
 from nbjudge.tutor.conversation import (

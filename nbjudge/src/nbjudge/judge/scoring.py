@@ -1,4 +1,4 @@
-"""Judging an exercise: draw, compare, retest, score and diagnose.
+"""Judge an exercise and score it: draw, compare, retest, score and diagnose.
 
 Student code never runs in this process, and the kernel that runs it knows nothing of this module.
 
