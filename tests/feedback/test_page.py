@@ -7,7 +7,7 @@ import pytest
 from feedback_pages import ALL, FRAME, Seen
 from traitlets.config import Config
 
-from nbjudge.feedback.exporter import NAME, TEMPLATES, FeedbackExporter
+from nbjudge.feedback.feedback_exporter import NAME, TEMPLATES, FeedbackExporter
 from nbjudge.feedback.shown_outputs import LONGEST_TEXT
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.record.graded_cell import write_verdict

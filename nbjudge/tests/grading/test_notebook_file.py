@@ -5,7 +5,7 @@ from __future__ import annotations
 import nbformat
 import pytest
 
-from nbjudge.nbgrader_hooks.exporter import notebook_file
+from nbjudge.nbgrader_hooks.submission_exporter import notebook_file
 
 CONTENTS = {
     "usual": "x = 'ü\u2028\x7f'\n\ny = 1\n",

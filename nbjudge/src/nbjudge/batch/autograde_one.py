@@ -17,7 +17,7 @@ from traitlets.config import Config
 
 from nbjudge.course.folders import folders_of, invalid_id_reason
 from nbjudge.grading.job import Executor
-from nbjudge.nbgrader_hooks.exporter import SharedFiles
+from nbjudge.nbgrader_hooks.submission_exporter import SharedFiles
 from nbjudge.plain_text import TRACEBACK, keep_plain, plain_line, words_of_failure
 
 FAILED = "nbgrader could not grade it; the log says why"

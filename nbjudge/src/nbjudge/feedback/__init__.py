@@ -4,6 +4,6 @@ Named in `nbgrader_config.py` as `nbjudge.feedback.FeedbackExporter`. The page i
 file without scripts that asks nothing of any network.
 """
 
-from nbjudge.feedback.exporter import FeedbackExporter
+from nbjudge.feedback.feedback_exporter import FeedbackExporter
 
 __all__ = ["FeedbackExporter"]

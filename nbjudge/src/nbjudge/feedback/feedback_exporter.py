@@ -56,7 +56,7 @@ class FeedbackExporter(FeedbackSettings, TemplateExporter):
 
     @default("preprocessors")
     def _preprocessors_default(self) -> list[str]:
-        return ["nbjudge.feedback.exporter.UnmarkedCellsNotice"]
+        return ["nbjudge.feedback.feedback_exporter.UnmarkedCellsNotice"]
 
     def default_filters(self) -> Iterable[tuple[str, Any]]:
         """nbconvert's, and those of the page: all give text that is safe in a page."""
