@@ -12,7 +12,7 @@ from traitlets.config import Config
 from nbjudge.classroom import request_handler
 from nbjudge.classroom.board_page import as_csv, is_instructor
 from nbjudge.classroom.check_events import CheckEvent, CheckEvents
-from nbjudge.classroom.limits import REQUESTS_PER_CHECK, Limits, RequestRefusedError
+from nbjudge.classroom.limits import REQUESTS_PER_CHECK, RateLimiter, RequestRefusedError
 from nbjudge.course.configuration import check_settings
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
@@ -248,7 +248,7 @@ def test_a_disk_that_cannot_be_written_is_said_when_the_service_starts(tmp_path)
 
 def test_the_rate_is_over_a_minute():
     now = [0.0]
-    limits = Limits(2, clock=lambda: now[0])
+    limits = RateLimiter(2, clock=lambda: now[0])
     limits.count_check("ada")
     now[0] = 30
     limits.count_check("ada")
@@ -260,7 +260,7 @@ def test_the_rate_is_over_a_minute():
 
 
 def test_one_thing_at_a_time_for_each():
-    limits = Limits(2)
+    limits = RateLimiter(2)
     limits.begin("ada", "answer")
     limits.begin("bob", "answer")
     with pytest.raises(RequestRefusedError, match="still busy"):
@@ -270,7 +270,7 @@ def test_one_thing_at_a_time_for_each():
 
 
 def test_every_request_counts_whatever_it_asks_for():
-    limits = Limits(2)
+    limits = RateLimiter(2)
     for _ in range(2 * REQUESTS_PER_CHECK):
         limits.begin("eve", "answer")
         limits.end("eve")

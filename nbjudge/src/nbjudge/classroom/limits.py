@@ -34,7 +34,7 @@ class RequestRefusedError(Exception):
         self.seconds = seconds
 
 
-class Limits:
+class RateLimiter:
     """Counts what each learner asks."""
 
     def __init__(self, checks_a_minute: int, clock: Callable[[], float] = time.monotonic) -> None:

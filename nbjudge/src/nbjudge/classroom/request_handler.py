@@ -21,7 +21,7 @@ from nbjudge.classroom.board import board
 from nbjudge.classroom.limits import (
     NO_MEMORY,
     TOO_LARGE,
-    Limits,
+    RateLimiter,
     RequestRefusedError,
     is_out_of_memory,
     keep_what_is_freed,
@@ -68,7 +68,7 @@ class AppState:
     def __init__(self, tutors: ClassTutors, keys: Keys, csv_format: CsvFormat | None = None) -> None:
         self.tutors, self.keys = tutors, keys
         self.csv_format = csv_format or CsvFormat()
-        self.limits = Limits(tutors.settings.checks_a_minute)
+        self.limits = RateLimiter(tutors.settings.checks_a_minute)
         sys.setswitchinterval(SWITCH_SECONDS)
         keep_what_is_freed()
         self.workers = ThreadPoolExecutor(WORKERS, "judge")
