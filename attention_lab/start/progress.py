@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from attention_lab.start.exercises import SavedLesson, read_lessons
-from attention_lab.tutor.learner_record import ExerciseRecord, LearnerRecord
+from attention_lab.tutor.learner_record import ExerciseHistory, LearnerRecord
 
 
 class Status(StrEnum):
@@ -29,7 +29,7 @@ class ExerciseProgress:
 
     name: str
     status: Status
-    record: ExerciseRecord
+    record: ExerciseHistory
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ def next_exercise(lessons: list[LessonProgress]) -> tuple[LessonProgress, Exerci
     return None
 
 
-def _progress(lesson: SavedLesson, name: str, records: dict[str, ExerciseRecord]) -> ExerciseProgress:
-    record = records.get(name, ExerciseRecord())
+def _progress(lesson: SavedLesson, name: str, records: dict[str, ExerciseHistory]) -> ExerciseProgress:
+    record = records.get(name, ExerciseHistory())
     if not record.tries:
         return ExerciseProgress(name, Status.NEW, record)
     if not record.is_right:

@@ -82,10 +82,10 @@ def check(exercise: str = "") -> CheckPanel | Sentence | WrittenAnswer | OnePage
     if reply.remark:
         notes.append(reply.remark)
     if reply.stopped:  # it is not a try: there is no result yet
-        exercise_record = record.exercise(exercise)
+        exercise_history = record.exercise(exercise)
     else:
-        exercise_record = record.add_check(exercise, lesson.name, code, reply.points, reply.max_points)
-    return CheckPanel(reply, notes, exercise_record, record, lesson.name, converse)
+        exercise_history = record.add_check(exercise, lesson.name, code, reply.points, reply.max_points)
+    return CheckPanel(reply, notes, exercise_history, record, lesson.name, converse)
 
 
 def converse(request: AnyRequest) -> tuple[Reply, list[str]]:

@@ -17,7 +17,7 @@ FIRST_LESSON = "00_start_here"  # only a learner's work folder has it beside the
 
 
 @dataclass(frozen=True)
-class ExerciseRecord:
+class ExerciseHistory:
     """The checks of one exercise. `code` is the digest of the answer that was checked last."""
 
     lesson: str = ""
@@ -40,7 +40,7 @@ class LearnerRecord:
 
     def __init__(self, folder: Path | None) -> None:
         self._file = folder / FILE if folder is not None else None
-        self._exercises = dict[str, ExerciseRecord]()
+        self._exercises = dict[str, ExerciseHistory]()
 
     @classmethod
     def for_lesson(cls, lesson: Path) -> LearnerRecord:
@@ -62,18 +62,18 @@ class LearnerRecord:
                 return name
         return ""
 
-    def exercises(self) -> dict[str, ExerciseRecord]:
+    def exercises(self) -> dict[str, ExerciseHistory]:
         """Return the records of all exercises that were checked."""
         if self._file is not None:
             self._exercises = _read(self._file)
         return self._exercises
 
-    def exercise(self, name: str) -> ExerciseRecord:
-        return self.exercises().get(name, ExerciseRecord())
+    def exercise(self, name: str) -> ExerciseHistory:
+        return self.exercises().get(name, ExerciseHistory())
 
     def add_check(
         self, name: str, lesson: str, code: str, points: float, max_points: float
-    ) -> ExerciseRecord:
+    ) -> ExerciseHistory:
         """Record a check of an answer. It is another try if the code differs from the last check's."""
         before = self.exercise(name)
         is_right = points == max_points
@@ -103,10 +103,10 @@ class LearnerRecord:
         """Delete the record of one exercise, or of all."""
         self._write({each: record for each, record in self.exercises().items() if name and each != name})
 
-    def _replace(self, name: str, record: ExerciseRecord) -> None:
+    def _replace(self, name: str, record: ExerciseHistory) -> None:
         self._write({**self.exercises(), name: record})
 
-    def _write(self, exercises: dict[str, ExerciseRecord]) -> None:
+    def _write(self, exercises: dict[str, ExerciseHistory]) -> None:
         """Write the whole file or nothing. If it cannot be written, the record is lost with the kernel."""
         self._exercises = exercises
         if self._file is None:
@@ -125,20 +125,20 @@ class LearnerRecord:
 _in_this_kernel = LearnerRecord(None)
 
 
-def _read(file: Path) -> dict[str, ExerciseRecord]:
+def _read(file: Path) -> dict[str, ExerciseHistory]:
     """Return the records in a file; none if it is missing or cannot be read."""
     with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
         content: dict[str, dict[str, Any]] = json.loads(file.read_text("utf-8"))
-        return {name: _exercise_record(entry) for name, entry in content.items()}
+        return {name: _exercise_history(entry) for name, entry in content.items()}
     return {}
 
 
-def _exercise_record(entry: dict[str, Any]) -> ExerciseRecord:
+def _exercise_history(entry: dict[str, Any]) -> ExerciseHistory:
     """Read one exercise of the file. Raises ValueError if a value has another type than the record's."""
-    empty = ExerciseRecord()
-    values = {each.name: entry[each.name] for each in fields(ExerciseRecord) if each.name in entry}
+    empty = ExerciseHistory()
+    values = {each.name: entry[each.name] for each in fields(ExerciseHistory) if each.name in entry}
     for name, value in values.items():
         expected = getattr(empty, name)
         if not isinstance(value, (int, float) if isinstance(expected, float) else type(expected)):
             raise ValueError(f"{name} is {type(value).__name__}")
-    return ExerciseRecord(**values)
+    return ExerciseHistory(**values)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attention_lab.tutor import panel
-from attention_lab.tutor.learner_record import ExerciseRecord, LearnerRecord
+from attention_lab.tutor.learner_record import ExerciseHistory, LearnerRecord
 from attention_lab.tutor.location import TutorMissingError
 
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ class CheckPanel:
         self,
         result: CheckResult,
         notes: Sequence[str],
-        exercise_record: ExerciseRecord,
+        exercise_history: ExerciseHistory,
         record: LearnerRecord,
         folder: str,
         converse: Converse,
     ) -> None:
-        self._result, self._notes, self._exercise_record = result, notes, exercise_record
+        self._result, self._notes, self._exercise_history = result, notes, exercise_history
         self._record, self._folder, self._converse = record, folder, converse
         self._given = 0
 
@@ -141,7 +141,7 @@ class CheckPanel:
     def _ask(self, step: Step) -> Help | Sentence:
         from nbjudge.tutor.messages import HelpRequest
 
-        exercise, tries = self._result.exercise, self._exercise_record.tries
+        exercise, tries = self._result.exercise, self._exercise_history.tries
         request = HelpRequest(
             folder=self._folder, exercise=exercise, step=step, given=self._given, tries=tries
         )
@@ -198,8 +198,8 @@ def one_page(folder: str, record: LearnerRecord, converse: Converse) -> OnePage 
     """Return the code of a lesson on one page, or the sentence that lists the answers still missing."""
     right = [
         name
-        for name, exercise_record in record.exercises().items()
-        if exercise_record.lesson == folder and exercise_record.is_right
+        for name, exercise_history in record.exercises().items()
+        if exercise_history.lesson == folder and exercise_history.is_right
     ]
     from nbjudge.tutor.messages import OnePageRequest
 
