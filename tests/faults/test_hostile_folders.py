@@ -40,7 +40,7 @@ def read(folder: Path, raw: bytes):
 def test_honest_work_in_an_odd_file_is_read(tmp_path, kind):
     submission = read(tmp_path, ODD_NOTEBOOKS[kind]())
     assert submission.reason == ""
-    assert submission.answered == set(FULL)
+    assert submission.found_answers == set(FULL)
 
 
 @pytest.mark.parametrize("kind", REFUSED_NOTEBOOKS)

@@ -85,7 +85,7 @@ def test_metadata_of_a_cell_may_be_anything(tmp_path, strange):
         cell["metadata"] = strange
     submission = read(tmp_path, json.dumps(work).encode())
     assert sources(submission) == WRITTEN
-    assert submission.answered == set(FULL)  # by their cell ids
+    assert submission.found_answers == set(FULL)  # by their cell ids
 
 
 def test_cells_of_the_wrong_form_are_passed_over(tmp_path):
@@ -109,7 +109,7 @@ def test_repeated_and_missing_cell_ids_are_read(tmp_path):
         cell["id"] = "same"
     submission = read(tmp_path, json.dumps(work).encode())
     assert sources(submission) == WRITTEN
-    assert submission.answered == set(FULL)  # by nbgrader's marks
+    assert submission.found_answers == set(FULL)  # by nbgrader's marks
 
 
 @pytest.mark.parametrize(
@@ -259,8 +259,8 @@ def test_of_many_large_notebooks_few_are_parsed(tmp_path, monkeypatch, has_answe
 def test_a_copy_of_another_notebook_of_the_assignment_is_not_taken_for_this_one(tmp_path):
     (tmp_path / "tiny.ipynb").write_text(json.dumps(release()))
     (tmp_path / "second-Copy1.ipynb").write_text(PLAIN)
-    assert read_work(tmp_path, others=["tiny.ipynb", "second.ipynb"]).written == set()
-    assert read_work(tmp_path, others=["tiny.ipynb"]).written == set(FULL)
+    assert read_work(tmp_path, others=["tiny.ipynb", "second.ipynb"]).changed_answers == set()
+    assert read_work(tmp_path, others=["tiny.ipynb"]).changed_answers == set(FULL)
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,10 @@ class Submission:
     cells: tuple[SubmittedCell, ...] = ()
     reason: str = ""  # why it cannot be graded
     note: str = ""  # what was corrected while reading
-    answered: frozenset[str] = field(default_factory=frozenset)  # the answer cells that are there
-    written: frozenset[str] = field(default_factory=frozenset)  # those that differ from what was released
+    found_answers: frozenset[str] = field(default_factory=frozenset)  # the answer cells that are there
+    changed_answers: frozenset[str] = field(
+        default_factory=frozenset
+    )  # those that differ from what was released
     path: str = ""  # of the notebook, in the folder that was handed in
 
 
@@ -91,22 +93,22 @@ def read_submission(
     changed = {entry.path: entry.about.st_mtime for entry in handed_in.entries}
     # The class waits while these are parsed: few, and small ones only if they change nothing but the note.
     candidates = sorted(_candidates(handed_in, name, others), key=changed.__getitem__, reverse=True)
-    is_answered = expected is not None and not expected.reason and bool(expected.written)
+    is_answered = expected is not None and not expected.reason and bool(expected.changed_answers)
     limit = MOST_FOR_A_NOTE if is_answered else ALL_CANDIDATES
     rest = [
         _read_file(handed_in, path, answers)
         for path in _within(handed_in.notebooks, candidates[:MOST_PARSED], limit)
     ]
     found = sorted(
-        (each for each in rest if each.answered or each.written),
-        key=lambda each: (len(each.written), len(each.answered), changed[each.path]),
+        (each for each in rest if each.found_answers or each.changed_answers),
+        key=lambda each: (len(each.changed_answers), len(each.found_answers), changed[each.path]),
         reverse=True,
     )
     if expected is not None and not expected.reason:
-        if found and found[0].written and not expected.written:
+        if found and found[0].changed_answers and not expected.changed_answers:
             note = f"{shown_name(name)} is as it was given out, so {shown_name(found[0].path)} was graded."
             return replace(found[0], note=note)
-        rivals = [each for each in found if each.written and each.cells != expected.cells]
+        rivals = [each for each in found if each.changed_answers and each.cells != expected.cells]
         if rivals:
             note = f"{shown_name(name)} was graded; {shown_name(rivals[0].path)} has answers in it, too."
             return replace(expected, note=note)
@@ -170,10 +172,12 @@ def _read_file(
             "it is another notebook under this name.",
             path=path,
         )
-    return Submission(cells, answered=known, written=_written(cells, answers), path=path)
+    return Submission(cells, found_answers=known, changed_answers=_changed_answers(cells, answers), path=path)
 
 
-def _written(cells: Collection[SubmittedCell], answers: Mapping[str, Mapping[str, Any]]) -> frozenset[str]:
+def _changed_answers(
+    cells: Collection[SubmittedCell], answers: Mapping[str, Mapping[str, Any]]
+) -> frozenset[str]:
     """The answers that the student wrote, in the answer cell or in a cell that defines the name."""
     written: set[str] = set()
     for cell in cells:
