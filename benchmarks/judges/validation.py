@@ -23,7 +23,7 @@ from nbjudge.errors import CourseError
 from nbjudge.judge.drawn_group import draw_group, draw_groups
 from nbjudge.judge.group_result import compare_group
 from nbjudge.judge.scoring import judge_exercise
-from nbjudge.kernel.protocol import CallAnswer, Reply, answers_of, read_reply
+from nbjudge.kernel.protocol import AnswerCaller, Reply, answers_of, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch
 
@@ -184,7 +184,7 @@ def _difference(comparison: Comparison, function: Any, seed: int) -> str:
     if seed >= SEEDS_AS_A_WHOLE:
         return ""
     # What no single value shows: forbidden calls, changed arguments, state kept between calls.
-    ask: CallAnswer = functools.partial(_asking, function)
+    ask: AnswerCaller = functools.partial(_asking, function)
     verdict = judge_exercise(exercise, reference, ask, seed)
     lost = [group.name for group in verdict.groups if not group.agrees]
     return (

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from nbjudge.kernel.protocol import CallAnswer
+from nbjudge.kernel.protocol import AnswerCaller
 from nbjudge.tutor.conversation import Conversation, KernelReply, KernelRequest, LostReply
 
 MOST_POSITIONS = 2_000  # positions in conversations that are kept
@@ -28,7 +28,7 @@ class Transcripts:
         self._lock = threading.Lock()
 
     def conversation(
-        self, learner: str, about: tuple[str, str], work: Callable[[CallAnswer], Any]
+        self, learner: str, about: tuple[str, str], work: Callable[[AnswerCaller], Any]
     ) -> CachedConversation:
         """Return a conversation that runs `work` only for new replies; `about` is assignment and exercise."""
         return CachedConversation(self, learner, about, work)
@@ -68,7 +68,7 @@ class CachedConversation:
         transcripts: Transcripts,
         learner: str,
         about: tuple[str, str],
-        work: Callable[[CallAnswer], Any],
+        work: Callable[[AnswerCaller], Any],
     ) -> None:
         self._transcripts, self._learner, self._work = transcripts, learner, work
         # None after a lost reply: what follows is not the same for another learner.

@@ -24,7 +24,7 @@ from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 from nbjudge.kernel.client import KernelClient, Outcome, open_kernel
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.kernel.protocol import Answer, CallAnswer, Reply
+from nbjudge.kernel.protocol import Answer, AnswerCaller, Reply
 from nbjudge.kernel.timing import Costs
 from nbjudge.plain_text import plain_line
 from nbjudge.probe.watching import Watch
@@ -124,7 +124,7 @@ class AnswerCalls:
         The error that the answer's own cell ended with: it explains why there is no answer to call.
     """
 
-    def __init__(self, call: CallAnswer, cell_error: NotebookNode | None = None) -> None:
+    def __init__(self, call: AnswerCaller, cell_error: NotebookNode | None = None) -> None:
         self._call, self._cell_error = call, cell_error
         # The status of each call, by its identity. The judge repeats a call whose reply was lost: the last
         # one counts.

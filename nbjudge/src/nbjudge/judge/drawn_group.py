@@ -21,7 +21,7 @@ from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Group, Mistake, merge_watches
 from nbjudge.errors import CourseError
 from nbjudge.judge.compare import changes_values, raises_as_required
-from nbjudge.kernel.protocol import Answer, CallAnswer, answers_of, calls_for
+from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of, calls_for
 from nbjudge.probe.building import RESULTS, SIDES
 from nbjudge.probe.watching import Watch
 from nbjudge.values.kinds import ArrayKind, kind_of
@@ -255,7 +255,7 @@ class HasCalls(Protocol):
 
 
 def call_groups(
-    exercise: Exercise, groups: Sequence[HasCalls], ask: CallAnswer, watched: bool = True
+    exercise: Exercise, groups: Sequence[HasCalls], ask: AnswerCaller, watched: bool = True
 ) -> list[list[Answer]]:
     """Make the calls of all groups in the student's kernel.
 

@@ -21,7 +21,7 @@ from nbjudge.judge.compare import changes_values, same_value
 from nbjudge.judge.drawn_group import Call, DrawnGroup, call_groups
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.verdict import Finding
-from nbjudge.kernel.protocol import Answer, CallAnswer, answers_of
+from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of
 from nbjudge.probe.building import BUILDERS
 from nbjudge.values.kinds import ArrayKind, is_array, owned_values
 from nbjudge.values.packing import MadeInKernel
@@ -52,7 +52,7 @@ class RepeatedCall:
     first: Answer
 
 
-def retest(exercise: Exercise, results: Sequence[GroupResult], ask: CallAnswer) -> list[GroupResult]:
+def retest(exercise: Exercise, results: Sequence[GroupResult], ask: AnswerCaller) -> list[GroupResult]:
     """Call the answer again where it passed, and repeat one call where it did not.
 
     Parameters

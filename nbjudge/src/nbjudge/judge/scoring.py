@@ -22,7 +22,7 @@ from nbjudge.judge.drawn_group import DrawnGroup, call_groups, draw_groups
 from nbjudge.judge.group_result import GroupResult, compare_group
 from nbjudge.judge.retest import retest
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
-from nbjudge.kernel.protocol import Answer, CallAnswer
+from nbjudge.kernel.protocol import Answer, AnswerCaller
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ class Judgement:
         return replace(self, results=tuple(results))
 
 
-def judge_exercise(exercise: Exercise, reference: Callable[..., Any], ask: CallAnswer, seed: int) -> Verdict:
+def judge_exercise(
+    exercise: Exercise, reference: Callable[..., Any], ask: AnswerCaller, seed: int
+) -> Verdict:
     """Judge one exercise on inputs drawn from `seed`.
 
     Parameters
@@ -68,7 +70,7 @@ def judge_exercise(exercise: Exercise, reference: Callable[..., Any], ask: CallA
     return judge_groups(exercise, draw_groups(exercise, reference, seed), ask, seed).verdict
 
 
-def judge_groups(exercise: Exercise, groups: Sequence[DrawnGroup], ask: CallAnswer, seed: int) -> Judgement:
+def judge_groups(exercise: Exercise, groups: Sequence[DrawnGroup], ask: AnswerCaller, seed: int) -> Judgement:
     """Judge one exercise on groups that are drawn already; see `judge_exercise`."""
     answered = call_groups(exercise, groups, ask)
     results = [compare_group(exercise, *pair) for pair in zip(groups, answered, strict=True)]

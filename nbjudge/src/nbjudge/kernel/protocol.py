@@ -188,7 +188,7 @@ class Reply:
 
 
 # Calls an answer: (name of the exercise, calls, steps to watch) -> Reply
-CallAnswer = Callable[[str, list[dict[str, Any]], Watch], Reply]
+AnswerCaller = Callable[[str, list[dict[str, Any]], Watch], Reply]
 
 
 def calls_for(cases: Sequence[Case], cotangents: Sequence[list[Any] | None]) -> list[dict[str, Any]]:

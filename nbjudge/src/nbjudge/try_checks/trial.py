@@ -16,7 +16,7 @@ from nbjudge.course.loading import in_folder
 from nbjudge.errors import CourseError
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Verdict
-from nbjudge.kernel.protocol import CallAnswer, Reply, read_reply
+from nbjudge.kernel.protocol import AnswerCaller, Reply, read_reply
 from nbjudge.probe import respond
 from nbjudge.probe.watching import Watch, python_functions
 
@@ -135,7 +135,7 @@ def refuse_unknown_steps(exercise: Exercise) -> None:
                     )
 
 
-def _asking(function: Callable[..., Any]) -> CallAnswer:
+def _asking(function: Callable[..., Any]) -> AnswerCaller:
     def ask(_name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
         return read_reply(respond.answer_calls(function, calls, watch), len(calls))
 

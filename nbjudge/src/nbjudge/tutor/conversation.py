@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from queue import Empty, Queue
 from typing import Any, Generic, Protocol, TypeVar
 
-from nbjudge.kernel.protocol import LARGEST_REPLY, Answer, CallAnswer, Reply, read_reply, request
+from nbjudge.kernel.protocol import LARGEST_REPLY, Answer, AnswerCaller, Reply, read_reply, request
 from nbjudge.probe.watching import Watch
 from nbjudge.values import packing
 
@@ -92,7 +92,7 @@ class AnyConversation(Protocol):
 class Conversation(Generic[Result]):
     """Runs `work(ask)` in a thread and returns its requests one at a time, and at the end its result."""
 
-    def __init__(self, work: Callable[[CallAnswer], Result]) -> None:
+    def __init__(self, work: Callable[[AnswerCaller], Result]) -> None:
         self._out: Queue[KernelRequest | Callable[[], Result]] = Queue()
         self._in: Queue[KernelReply | None] = Queue()  # None: closed
         self._work = work

@@ -14,7 +14,7 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import describe
 from nbjudge.judge.describe import argument_names, receiver
 from nbjudge.judge.scoring import Judgement
-from nbjudge.kernel.protocol import Answer, CallAnswer
+from nbjudge.kernel.protocol import Answer, AnswerCaller
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import AssignmentMaterial
 from nbjudge.tutor.messages import Part
@@ -58,7 +58,7 @@ def one_page(assignment: AssignmentMaterial, disclosure: Disclosure, right: Coll
     return [Part("code", assignment.one_page.rstrip())]
 
 
-def smallest_case(assignment: AssignmentMaterial, examination: Judgement, ask: CallAnswer) -> list[Part]:
+def smallest_case(assignment: AssignmentMaterial, examination: Judgement, ask: AnswerCaller) -> list[Part]:
     """The smallest case in which it goes wrong; nothing where none is found."""
     exercise, reference = assignment.exercise(examination.verdict.exercise)
     difference = smallest_difference(exercise, reference, examination.results, ask)

@@ -19,7 +19,7 @@ from nbjudge.authoring.cases import Build, Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.compare import has_expected_values, is_right
 from nbjudge.judge.group_result import GroupResult
-from nbjudge.kernel.protocol import Answer, CallAnswer, answers_of, calls_for
+from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of, calls_for
 from nbjudge.probe.building import BUILDERS
 from nbjudge.values.kinds import ArrayKind, kind_of
 
@@ -41,7 +41,7 @@ class Difference:
 
 
 def smallest_difference(
-    exercise: Exercise, reference: Callable[..., Any], runs: Sequence[GroupResult], ask: CallAnswer
+    exercise: Exercise, reference: Callable[..., Any], runs: Sequence[GroupResult], ask: AnswerCaller
 ) -> Difference | None:
     """The smallest case found in which the answer is wrong; None where none of its failing cases shrinks."""
     end = time.monotonic() + MOST_SECONDS

@@ -18,7 +18,7 @@ from nbjudge.judge.drawn_group import join_calls
 from nbjudge.judge.retest import retest_calls
 from nbjudge.judge.scoring import Judgement, judge_groups
 from nbjudge.kernel import protocol
-from nbjudge.kernel.protocol import LARGEST_REPLY, CallAnswer
+from nbjudge.kernel.protocol import LARGEST_REPLY, AnswerCaller
 from nbjudge.tutor.conversation import (
     AnyConversation,
     Conversation,
@@ -48,7 +48,7 @@ from nbjudge.tutor.messages import (
 )
 
 # Starts the conversation of a check, from (assignment, exercise) and the function that judges the answer.
-Converse = Callable[[tuple[str, str], Callable[[CallAnswer], Judgement]], AnyConversation]
+Converse = Callable[[tuple[str, str], Callable[[AnswerCaller], Judgement]], AnyConversation]
 MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
 IT_DIFFERS = "It gives something else than it should."
 ONLY_EXAMPLES = "In this assignment the tutor is not asked yet: the examples above test your answer."
@@ -116,7 +116,7 @@ class Tutor:
             return Notice(sentence=why_not)
         exercise, _ = assignment.exercise(name)
 
-        def judge(ask: CallAnswer) -> Judgement:
+        def judge(ask: AnswerCaller) -> Judgement:
             questions = assignment.questions(name, self._seed)
             return judge_groups(exercise, questions, ask, self._seed).without_answers()
 
