@@ -48,7 +48,7 @@ def test_an_answer_that_took_no_work_gets_no_point(lesson, exercise, monkeypatch
     for seed in SEEDS:
         for name, answer in vacuous(reference).items():
             verdict = judging.judge_exercise(exercise, reference, asking(answer), seed)
-            agree = [group.name for group in verdict.groups if group.agrees]
+            agree = [group.name for group in verdict.groups if group.is_earned]
             assert verdict.points == 0, f"{name}, seed {seed}: {agree}"
 
 

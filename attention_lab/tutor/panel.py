@@ -51,7 +51,8 @@ def panel_text(result: CheckResult, notes: Sequence[str] = ()) -> str:
     for finding in result.findings:
         lines += ["", finding.sentence, *filter(None, [finding.evidence])]
     groups = [
-        f"  {'✓' if group.agrees else '✗'} {group.name}{_agrees(group)}" for group in _listed_groups(result)
+        f"  {'✓' if group.is_earned else '✗'} {group.name}{_agrees(group)}"
+        for group in _listed_groups(result)
     ]
     return "\n".join([*lines, *(["", *groups] if groups else []), *notes])
 
@@ -86,11 +87,11 @@ def _score(result: CheckResult) -> str:
     groups = result.groups
     if _is_right(result):
         return f"✓ right in all {len(groups)} groups of cases" if len(groups) > 1 else "✓ right"
-    return f"{sum(group.agrees for group in groups)} of {len(groups)} groups of cases agree"
+    return f"{sum(group.is_earned for group in groups)} of {len(groups)} groups of cases agree"
 
 
 def _is_right(result: CheckResult) -> bool:
-    return not result.stopped and not result.findings and all(group.agrees for group in result.groups)
+    return not result.stopped and not result.findings and all(group.is_earned for group in result.groups)
 
 
 def _listed_groups(result: CheckResult) -> Sequence[GroupResult]:
@@ -99,14 +100,14 @@ def _listed_groups(result: CheckResult) -> Sequence[GroupResult]:
 
 
 def _agrees(group: GroupResult) -> str:
-    if group.agrees:
+    if group.is_earned:
         return ""
     return f" · {group.note}" if group.note else " · differs"
 
 
 def _group_html(group: GroupResult) -> str:
     name = escape(group.name)
-    if group.agrees:
+    if group.is_earned:
         return f"<li>✓ {name}</li>"
     return f'<li>✗ <strong>{name}</strong><span style="color: {PALE}">{escape(_agrees(group))}</span></li>'
 

@@ -186,7 +186,7 @@ def _difference(comparison: Comparison, function: Any, seed: int) -> str:
     # What no single value shows: forbidden calls, changed arguments, state kept between calls.
     ask: AnswerCaller = functools.partial(_asking, function)
     verdict = judge_exercise(exercise, reference, ask, seed)
-    lost = [group.name for group in verdict.groups if not group.agrees]
+    lost = [group.name for group in verdict.groups if not group.is_earned]
     return (
         f"seed {seed}, group “{lost[0]}” as a whole" if verdict.points < verdict.max_points and lost else ""
     )

@@ -155,7 +155,7 @@ def test_without_a_setting_a_changed_argument_is_a_remark(setting):
 )
 def test_one_group_is_lost_the_first_that_is_right_and_shows_it(answer, lost):
     verdict = verdict_on(tables("one group"), shares, answer)
-    assert [group.name for group in verdict.groups if not group.agrees] == lost[:2]
+    assert [group.name for group in verdict.groups if not group.is_earned] == lost[:2]
     assert any("changed arguments cost one group" in each.sentence for each in verdict.findings)
 
 
@@ -198,7 +198,7 @@ def test_the_course_takes_one_group_and_compares_values_and_gradients():
     reference = lesson.reference_answer("masked_softmax")
     assert verdict_on(checks, reference, masked).points == checks.points
     verdict = verdict_on(checks, reference, masked_in_place)
-    assert [group.name for group in verdict.groups if not group.agrees] == [checks.groups[0].name]
+    assert [group.name for group in verdict.groups if not group.is_earned] == [checks.groups[0].name]
     assert "changes its input `scores`" in verdict.message
 
 
@@ -216,7 +216,7 @@ def test_a_second_result_is_asked_for_with_arguments_of_its_own():
     layer.group("twice", points=1)(lambda draw: [case(draw.normal(7), build=build_call)])
     layer.group("gradients", points=1)(lambda draw: [case(draw.normal(7), build=build_call, gradients=True)])
     verdict = verdict_on(layer, Doubles, InPlace)
-    assert [group.agrees for group in verdict.groups] == [False, True]
+    assert [group.is_earned for group in verdict.groups] == [False, True]
 
 
 def test_unknown_settings_are_errors_that_name_the_allowed_ones(tmp_path):

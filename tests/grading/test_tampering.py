@@ -182,7 +182,7 @@ def test_a_parameter_or_a_view_counts_as_its_tensor(kernel, double):
         "(x + x).mT.mT if x.dim() > 1 else x + x",
     ):
         run(kernel, f"def double(x):\n    return {right}")
-        assert judged(kernel, double).groups[0].agrees, right
+        assert judged(kernel, double).groups[0].is_earned, right
 
 
 def test_the_same_kernel_answers_rightly_when_nothing_is_tampered_with(kernel, double):

@@ -220,7 +220,7 @@ def _result(
 
 def _graded(verdict: Verdict) -> GradedExercise:
     groups = (
-        GradedGroup(each.name, each.points if each.agrees else 0.0, each.points, each.note)
+        GradedGroup(each.name, each.points if each.is_earned else 0.0, each.points, each.note)
         for each in verdict.groups
     )
     findings = (GradedFinding(each.sentence, each.mistake, each.evidence) for each in verdict.findings)

@@ -128,7 +128,7 @@ def verdict_on(answer):
 
 
 def agreeing(verdict):
-    return {group.name for group in verdict.groups if group.agrees}
+    return {group.name for group in verdict.groups if group.is_earned}
 
 
 @pytest.mark.parametrize("answer", [Layer, DrawnOrthogonal, DrawnFromZero, NextToZero])

@@ -7,7 +7,7 @@ from tiny_course import after
 PROOF = "rewrote"
 VERDICT = {
     "exercise": "double", "seed": 1, "points": 2, "max_points": 2, "findings": [],
-    "groups": [{"name": "all", "points": 2, "agrees": True, "note": ""}],
+    "groups": [{"name": "all", "points": 2, "is_earned": True, "note": ""}],
 }  # fmt: skip
 # Every display has the same id, so that anyone who updates one updates whatever is known by it.
 SHOW = """

@@ -6,7 +6,7 @@ from attack import wrong
 
 VERDICT = {
     "exercise": "double", "seed": 1, "points": 2, "max_points": 2, "findings": [],
-    "groups": [{"name": "zebra", "points": 2, "agrees": True, "note": ""}],
+    "groups": [{"name": "zebra", "points": 2, "is_earned": True, "note": ""}],
 }  # fmt: skip
 RECORD = {"check": "biggest", "verdict": VERDICT, "seed": 1, "reason": "", "note": "", "half_graded": False}
 

@@ -41,7 +41,7 @@ def regrade(
         worth,
         plain_line(reason.strip(), 1_000),
         date.today().isoformat(),
-        {group.name: group.agrees for group in verdict.groups},
+        {group.name: group.is_earned for group in verdict.groups},
     )
     others = [each for each in _decisions(assignment) if not each.holds_for(answer, student, verdict)]
     write_decisions(assignment.course.folders, assignment.folder, [*others, decision])

@@ -76,7 +76,7 @@ def judge_groups(exercise: Exercise, groups: Sequence[DrawnGroup], ask: AnswerCa
     results = [compare_group(exercise, *pair) for pair in zip(groups, answered, strict=True)]
     results = retest(exercise, results, ask)
     results, scores = fail_one_group(exercise, results, score_groups(results))
-    findings = [] if all(score.agrees for score in scores) else _diagnose(exercise, results)
+    findings = [] if all(score.is_earned for score in scores) else _diagnose(exercise, results)
     if not any(finding.mistake for finding in findings):
         findings = [*findings, *remark_on_changes(exercise, results)]
     findings += withheld_findings(scores)
@@ -163,13 +163,13 @@ def fail_one_group(
     if exercise.changed_arguments == "one group":
         for index, (result, score) in enumerate(zip(results, scores, strict=True)):
             in_retest = result.change_in_retest
-            if score.agrees and (result.changed_cases or in_retest is not None):
+            if score.is_earned and (result.changed_cases or in_retest is not None):
                 objection = None
                 if in_retest is not None and not result.changed_cases:
                     cost = messages.COSTS_ONE_GROUP.format(result.group.name)
                     objection = Finding(f"{in_retest.sentence} {cost}")
                 results[index] = replace(result, fails_for_changes=True, objection=objection)
-                scores[index] = replace(score, agrees=False)
+                scores[index] = replace(score, is_earned=False)
                 break
     return results, tuple(scores)
 

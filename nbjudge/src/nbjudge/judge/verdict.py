@@ -40,7 +40,7 @@ class GroupVerdict:
 
     name: str
     points: Points
-    agrees: bool
+    is_earned: bool
     note: str = ""  # why the points are withheld of a group that passes, see `nbjudge.judge.scoring`
 
 
@@ -73,7 +73,7 @@ class Verdict:
     @property
     def judged_points(self) -> float:
         """The points that the judge gave, without a regrade."""
-        return sum(group.points for group in self.groups if group.agrees)
+        return sum(group.points for group in self.groups if group.is_earned)
 
     @property
     def max_points(self) -> float:

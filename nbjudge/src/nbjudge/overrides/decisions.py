@@ -38,7 +38,9 @@ class Decision:
         """Whether an answer gets these points: the same code and, of another student, the same verdict."""
         if (self.exercise, self.answer) != (verdict.exercise, answer):
             return False
-        outcomes = (self.groups.get(group.name, group.agrees) == group.agrees for group in verdict.groups)
+        outcomes = (
+            self.groups.get(group.name, group.is_earned) == group.is_earned for group in verdict.groups
+        )
         return student == self.student or all(outcomes)
 
 

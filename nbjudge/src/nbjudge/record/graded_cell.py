@@ -63,8 +63,8 @@ class ExerciseRecord:
 def as_html(verdict: Verdict) -> str:
     """The verdict as a student reads it: points, what is wrong, which groups agree."""
     rows = "".join(
-        f"<tr>{CELL}{'✓' if group.agrees else '✗'}</td>{CELL}{html.escape(_with_note(group))}</td>"
-        f"{CELL}{group.points if group.agrees else 0:g} of {group.points:g}</td></tr>"
+        f"<tr>{CELL}{'✓' if group.is_earned else '✗'}</td>{CELL}{html.escape(_with_note(group))}</td>"
+        f"{CELL}{group.points if group.is_earned else 0:g} of {group.points:g}</td></tr>"
         for group in verdict.groups
     )
     findings = "".join(_finding(finding) for finding in verdict.findings)
@@ -86,7 +86,7 @@ def as_text(verdict: Verdict) -> str:
 
 
 def _outcome(group: GroupVerdict) -> str:
-    return "agrees" if group.agrees else "does not count yet" if group.note else "differs"
+    return "agrees" if group.is_earned else "does not count yet" if group.note else "differs"
 
 
 def _with_note(group: GroupVerdict) -> str:

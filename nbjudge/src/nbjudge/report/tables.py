@@ -238,8 +238,8 @@ def groups(assignment: ClassResults) -> Table:
     for submission, key, verdict in assignment.verdicts():
         everything = sum(grade.points for grade in submission.entry.grades.values())
         for group in verdict.groups:
-            agree[key, group.name].append(group.agrees)
-            rest[key, group.name].append(everything - group.points * group.agrees)
+            agree[key, group.name].append(group.is_earned)
+            rest[key, group.name].append(everything - group.points * group.is_earned)
             points[key, group.name] = group.points
     rows = [
         {

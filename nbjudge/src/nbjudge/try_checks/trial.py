@@ -51,7 +51,7 @@ class Trial:
 
     def agrees(self, group: int) -> int:
         """On how many seeds a group agreed."""
-        return sum(verdict.groups[group].agrees for verdict in self.verdicts)
+        return sum(verdict.groups[group].is_earned for verdict in self.verdicts)
 
     def _problem(self, verdict: Verdict) -> str:
         called = "" if self.kind == "solution" else f" {self.name}"
@@ -59,7 +59,7 @@ class Trial:
         if self.kind != "mistake":
             if verdict.points == verdict.max_points:
                 return ""
-            lost = next(group.name for group in verdict.groups if not group.agrees)
+            lost = next(group.name for group in verdict.groups if not group.is_earned)
             return (
                 f"{what} gets {verdict.points:g} of {verdict.max_points:g} points on seed {verdict.seed}: "
                 f"the group “{lost}” says “{verdict.message[:LONGEST]}”. Fix the answer or the cases."

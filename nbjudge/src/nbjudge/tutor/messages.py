@@ -85,7 +85,7 @@ class GroupResult(msgspec.Struct):
     """Whether a group of cases passed, with a note if its points are withheld."""
 
     name: str
-    agrees: bool
+    is_earned: bool
     note: str
 
 

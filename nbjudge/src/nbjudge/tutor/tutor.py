@@ -253,7 +253,7 @@ def check_result(examination: Judgement, disclosure: Disclosure, remark: str = "
         max_points=judged.max_points,
         disclosure=disclosure,
         stopped=_always_stops(examination),
-        groups=[GroupResult(group.name, group.agrees, group.note) for group in judged.groups],
+        groups=[GroupResult(group.name, group.is_earned, group.note) for group in judged.groups],
         findings=[_finding(finding, disclosure) for finding in judged.findings],
         remark=remark,
     )
