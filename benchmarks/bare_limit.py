@@ -17,7 +17,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import checked_exercise, is_left_out
-from nbjudge.course.assignment_forms import graded
+from nbjudge.course.assignment_forms import grading_template
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment
 from nbjudge.course.loading import read_notebook
@@ -51,7 +51,7 @@ class BareLimit:
         self._lesson, self._which = lesson, which
         if which == JUDGED:  # the grader, too, loads checks and reference once
             _ = [lesson.reference_answer(name) for name in lesson.exercises]
-        self._form = graded(
+        self._form = grading_template(
             read_notebook(lesson.source_path),
             read_config(lesson.course.root),
             lesson.exercise_of_cell,

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from tiny_course import FOLDER, FULL, JUDGED, answered
 
-from nbjudge.course.assignment_forms import graded
+from nbjudge.course.assignment_forms import grading_template
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, open_course
 from nbjudge.course.loading import read_notebook
@@ -39,7 +39,7 @@ def lesson(whole_course: Path) -> Iterator[Assignment]:
 @pytest.fixture
 def grade_honest_work(lesson: Assignment, tmp_path: Path) -> Grade:
     source = lesson.source_path
-    form = graded(read_notebook(source), read_config(lesson.course.root), JUDGED, source.parent)
+    form = grading_template(read_notebook(source), read_config(lesson.course.root), JUDGED, source.parent)
     cells = [SubmittedCell(cell.cell_type, cell.source, cell_id=cell.id) for cell in answered().cells]
     world = KernelEnvironment(limits=PATIENT, modules=lesson.modules)
 

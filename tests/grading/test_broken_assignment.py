@@ -26,7 +26,7 @@ from tiny_course import (
 from nbjudge.batch.cluster import ClusterWorkers
 from nbjudge.batch.cluster_worker import versions
 from nbjudge.batch.grade_command import LOG_FILE
-from nbjudge.course.assignment_forms import graded, solved
+from nbjudge.course.assignment_forms import grading_template, solved
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
 from nbjudge.errors import BrokenAssignmentError, SandboxError
@@ -74,7 +74,7 @@ def result_of(
     solution = root / "solutions" / FOLDER / "tiny.ipynb"  # of the lesson with ids, whatever the source has
     solution.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(solved(source(), read_config(root)), solution)
-    form = graded(lesson, read_config(root), JUDGED, root)
+    form = grading_template(lesson, read_config(root), JUDGED, root)
     cells = [
         SubmittedCell(cell.cell_type, cell.source, cell.metadata.get("nbgrader", {}).get("grade_id"))
         for cell in after(answered(**answers), "", *own).cells

@@ -10,12 +10,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_
 from tiny_course import FULL, JUDGED, ROOT, after, answered, cell_of, release, source, without
 
 from nbjudge.cell_metadata import is_added, is_left_out
-from nbjudge.course.assignment_forms import graded
+from nbjudge.course.assignment_forms import grading_template
 from nbjudge.course.configuration import read_config
 from nbjudge.submission.merge import merge_submission
 from nbjudge.submission.read_submission import SubmittedCell
 
-FORM = graded(source(), read_config(ROOT), JUDGED)
+FORM = grading_template(source(), read_config(ROOT), JUDGED)
 
 
 def submitted(work: NotebookNode) -> list[SubmittedCell]:
@@ -53,7 +53,7 @@ def test_an_untouched_copy_gives_the_lesson_with_the_answers_in_it():
     assert {name: cell_of(work, name).source for name in FULL} == RIGHT
 
 
-def test_the_graded_form_holds_no_hidden_region_and_no_solution():
+def test_the_grading_template_holds_no_hidden_region_and_no_solution():
     text = nbformat.writes(FORM)
     for secret in ("HIDDEN", "check(", "import check", "okapi", "SOLUTION"):
         assert secret not in text
@@ -142,12 +142,12 @@ def test_own_cells_keep_their_place_and_their_order(place):
 
 
 def old_form(*given: str) -> NotebookNode:
-    """The graded form of a course from before cells had ids; `given` cells follow the first answer."""
+    """The grading template of a course from before cells had ids; `given` cells follow the first answer."""
     lesson = after(source(), "double", *given)
     lesson.nbformat_minor = 2
     for cell in lesson.cells:
         del cell["id"]
-    return graded(lesson, read_config(ROOT), JUDGED)
+    return grading_template(lesson, read_config(ROOT), JUDGED)
 
 
 def old_work(form: NotebookNode) -> NotebookNode:
@@ -187,7 +187,7 @@ def test_a_student_cannot_say_whose_a_cell_is():
 def test_a_cell_of_the_course_may_have_any_id():
     lesson = source()
     cell_of(lesson, "shown").id = "own-1-1"
-    merged = merge_submission(graded(lesson, read_config(ROOT), JUDGED), submitted(answered()))
+    merged = merge_submission(grading_template(lesson, read_config(ROOT), JUDGED), submitted(answered()))
     assert not any(is_added(cell) for cell in merged.cells)
 
 
@@ -346,7 +346,7 @@ def test_a_training_run_of_the_lessons_own_is_marked_as_left_out_edited_or_not()
     training = nbformat.v4.new_code_cell("train()", id="training", metadata={"tags": ["left-out-of-grading"]})
     lesson.cells.append(training)
     edited = [*submitted(answered()), SubmittedCell("code", "train(longer=True)", None, "training")]
-    work = merge_submission(graded(lesson, read_config(ROOT), JUDGED), edited)
+    work = merge_submission(grading_template(lesson, read_config(ROOT), JUDGED), edited)
     assert [cell.id for cell in work.cells if is_left_out(cell)] == ["training"]
     assert all("longer" not in cell.source for cell in work.cells)
 
@@ -359,7 +359,7 @@ def test_cells_of_an_old_course_that_are_marked_as_nothing_need_no_id():
     training.metadata["tags"] = ["left-out-of-grading"]
     for cell in (prose, code, training):
         cell.metadata["nbgrader"] = dict(old)
-    form = graded(after(lesson, "setup", prose, code, training), read_config(ROOT), JUDGED)
+    form = grading_template(after(lesson, "setup", prose, code, training), read_config(ROOT), JUDGED)
     merged = merge_submission(form, submitted(answered()))
     marks = [cell.metadata.nbgrader for cell in merged.cells if cell.source in ("Old.", "3", "4")]
     assert marks == [old] * 3

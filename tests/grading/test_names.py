@@ -13,7 +13,7 @@ import pytest
 
 from nbjudge.authoring import case
 from nbjudge.cell_metadata import Origin, is_written_by_student, mark_origin
-from nbjudge.course.assignment_forms import graded
+from nbjudge.course.assignment_forms import grading_template
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
 from nbjudge.course.loading import read_notebook
@@ -183,7 +183,7 @@ def test_no_right_answer_is_refused_because_of_its_helpers_names(lesson, tmp_pat
     not_theirs = global_names(answers) | lesson.exercises.keys()
     helpers = sorted(set().union(*(names_assigned(cell.source) for cell in given_cells)) - not_theirs)
     assert len(helpers) > 5
-    form = graded(notebook, config, lesson.exercise_of_cell, lesson.source_path.parent)
+    form = grading_template(notebook, config, lesson.exercise_of_cell, lesson.source_path.parent)
     for cell in form.cells:
         used = names_assigned(cell.source) if cell.id in {given.id for given in given_cells} else set()
         if used and not used & not_theirs:

@@ -29,7 +29,7 @@ from typer.testing import CliRunner
 
 from nbjudge.batch.grade_command import Options, grade_class
 from nbjudge.batch.regrade import regrade, withdraw
-from nbjudge.course.assignment_forms import graded as graded_form
+from nbjudge.course.assignment_forms import grading_template
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
 from nbjudge.course.folders import CourseFolders, read_folders
@@ -192,7 +192,7 @@ TWICE, ONCE = "def helper(x):\n    return 2 * x", "def helper(x):\n    return x"
 
 @cache
 def form(ids: bool):
-    return graded_form(source() if ids else without_ids(source()), read_config(ROOT), JUDGED_CELLS)
+    return grading_template(source() if ids else without_ids(source()), read_config(ROOT), JUDGED_CELLS)
 
 
 def answer(
@@ -342,7 +342,7 @@ def test_a_class_whose_methods_run_without_a_call_is_seen():
 
 def test_the_courses_own_cells_lead_to_a_students_code():
     lesson = after(source(), "test_double", "def given(x):\n    return double(x)")
-    form = graded_form(lesson, read_config(ROOT), JUDGED_CELLS)
+    form = grading_template(lesson, read_config(ROOT), JUDGED_CELLS)
 
     def with_double(text: str) -> str:
         work = answered(double=text, row_sums="def row_sums(x):\n    return given(x)")

@@ -14,7 +14,7 @@ from nbjudge.grading.grade import grade_without_running
 from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json, run_job, submission_seed
 from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.process import KernelEnvironment
-from nbjudge.nbgrader_hooks.preprocessors import graded_form
+from nbjudge.nbgrader_hooks.preprocessors import template_of
 from nbjudge.record.graded_cell import Status, read_verdict
 from nbjudge.record.graded_notebook import NotebookRecord, write_record
 from nbjudge.sandbox.bubblewrap import refusal
@@ -181,7 +181,7 @@ def grade_notebook(
         content = path.read_bytes()
     except OSError as error:
         raise CourseError(f"{path} cannot be read ({error.strerror}).") from error
-    form = graded_form(target, config)
+    form = template_of(target, config)
     name = f"{target.name}.ipynb"
     submitted = SubmissionFolder(Folder(path.parent), notebooks={name: content})
     submission = read_submission(submitted, name, answer_cells(form))

@@ -44,7 +44,7 @@ def solved(source: NotebookNode, config: Config) -> NotebookNode:
     return _through(_preprocessors(GenerateSolution, config, without=(Execute,)), source, config)
 
 
-def graded(
+def grading_template(
     source: NotebookNode, config: Config, judged: Mapping[str, str], folder: Path | None = None
 ) -> NotebookNode:
     """What is run for a grade: as released, with mark schemes for the person who marks by hand.
@@ -84,7 +84,7 @@ def graded(
 
 
 def answer_cells(form: NotebookNode) -> dict[str, NotebookNode]:
-    """The cells of a graded form in which students answer, by grade id; their text is as released."""
+    """The cells of a grading template in which students answer, by grade id; their text is as released."""
     return {cell.metadata.nbgrader["grade_id"]: cell for cell in form.cells if is_solution(cell)}
 
 

@@ -16,7 +16,7 @@ from nbgrader.preprocessors import CheckCellMetadata, NbGraderPreprocessor
 from traitlets.config import Config
 
 from nbjudge.cell_metadata import NOTICE_CELL_ID, Origin, mark_origin
-from nbjudge.course.assignment_forms import graded
+from nbjudge.course.assignment_forms import grading_template
 from nbjudge.course.configuration import check_settings, config_folders, read_config
 from nbjudge.course.course import Assignment, Course, open_course
 from nbjudge.course.folders import folders_of
@@ -49,7 +49,7 @@ NO_SANDBOX = (
 )
 NOTICE = "<p><strong>From the grader:</strong> {}</p>"
 _VALID: set[str] = set()  # nbgrader's metadata of notebooks, as JSON
-_FORMS: dict[Path, tuple[tuple[int, str, str], NotebookNode]] = {}  # by source notebook
+_TEMPLATES: dict[Path, tuple[tuple[int, str, str], NotebookNode]] = {}  # by source notebook
 
 
 def course_of(coursedir: Any) -> Course:
@@ -73,7 +73,7 @@ class MergeSubmission(NbGraderPreprocessor):  # type: ignore[misc]
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         assignment = assignment_of(self.parent.parent.coursedir, resources["nbgrader"])
         submission: Submission = resources["nbjudge_submission"]
-        merged = merge_submission(graded_form(assignment, self.config), submission.cells)
+        merged = merge_submission(template_of(assignment, self.config), submission.cells)
         student = resources["nbgrader"]["student"]
         record = NotebookRecord(Status.UNFINISHED, submission.reason, submission.note)
         write_record(merged, replace(record, **resources["nbjudge_record"]))
@@ -255,14 +255,14 @@ def write_small_file(handed_in: SubmissionFolder, folder: Path, name: str) -> No
         write_replacing(content, folder / name)
 
 
-def graded_form(assignment: Assignment, config: Config) -> NotebookNode:
-    """The graded form of an assignment, made once per class because automatic tests start a kernel."""
+def template_of(assignment: Assignment, config: Config) -> NotebookNode:
+    """The grading template of an assignment, made once per class because automatic tests start a kernel."""
     source = assignment.source_path
     # The formgrader lives on while the author edits the source or the settings. How notebooks are run
     # has no part in the form. Reading a section that is not there makes an empty one.
     settings = {name: section for name, section in config.items() if section and name != "RunAndJudge"}
     judged = assignment.exercise_of_cell
     made_of = (source.stat().st_mtime_ns, repr(settings), repr(judged))
-    if source not in _FORMS or _FORMS[source][0] != made_of:
-        _FORMS[source] = made_of, graded(read_notebook(source), config, judged, source.parent)
-    return _FORMS[source][1]  # `rebuild` copies it
+    if source not in _TEMPLATES or _TEMPLATES[source][0] != made_of:
+        _TEMPLATES[source] = made_of, grading_template(read_notebook(source), config, judged, source.parent)
+    return _TEMPLATES[source][1]  # `rebuild` copies it

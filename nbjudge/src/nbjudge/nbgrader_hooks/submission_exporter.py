@@ -33,7 +33,7 @@ from nbjudge.nbgrader_hooks.hooks import (
     refuse_unwritable,
     take_back_ungraded,
 )
-from nbjudge.nbgrader_hooks.preprocessors import assignment_of, graded_form
+from nbjudge.nbgrader_hooks.preprocessors import assignment_of, template_of
 from nbjudge.plain_text import keep_plain, plain_line, shown_name
 from nbjudge.submission.files import Entry, Folder, entries, plain_file_names
 from nbjudge.submission.folder import (
@@ -143,7 +143,7 @@ class SubmissionExporter(NotebookExporter):
             handed_in = read_handed_in(folder, names)
         except OSError as error:
             raise OutOfReachError(f"{error.strerror}") from error
-        answers = answer_cells(graded_form(assignment, self.config))
+        answers = answer_cells(template_of(assignment, self.config))
         submission = read_submission(handed_in, name, answers, names)
         protected = converter.exclude_overwriting.get(about["assignment"], [])
         given = set(plain_file_names(assignment.source_path.parent)) - set(protected)

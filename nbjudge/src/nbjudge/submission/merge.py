@@ -35,7 +35,7 @@ _Chain = tuple[int, int, "_Chain | None"]  # an index, its position, and the cha
 
 
 def merge_submission(source: NotebookNode, submitted: Iterable[SubmittedCell]) -> NotebookNode:
-    """Put a submission's cells into the graded form of its source (see `assignment_forms.graded`).
+    """Put a submission's cells into the source's template (see `assignment_forms.grading_template`).
 
     Cells are matched by the mark of the grader, by id, or by text and order: many courses have no ids.
     """
