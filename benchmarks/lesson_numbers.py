@@ -8,6 +8,7 @@ About ten minutes of one processor. Only lesson 6 measures time. `benchmarks/rea
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 import sys
 import time
@@ -224,7 +225,8 @@ def train_broken_attention() -> None:
         sys.modules.pop(name, None)
     sys.path.insert(0, str(SOLUTIONS / "12_silent_bugs"))
     import plumbing
-    import wall
+
+    letters = importlib.import_module("wall")
 
     news = load_news()
     tokenizer = train_tokenizer(news.train.texts, vocab_size=1000)
@@ -234,15 +236,15 @@ def train_broken_attention() -> None:
 
     def dividing(divisor: Callable[[torch.Tensor], Any]) -> Callable[..., Any]:
         def attention(query: Any, key: Any, value: Any, mask: Any) -> Any:
-            weights = wall.masked_softmax(query @ key.mT / divisor(mask), mask)
+            weights = letters.masked_softmax(query @ key.mT / divisor(mask), mask)
             return weights @ value, weights
 
         return attention
 
     root = torch.tensor([len(ids) for ids, _ in train_data]).sqrt().mean().item()
     layers = {
-        "H": wall.H,
-        "C": wall.C,
+        "H": letters.H,
+        "C": letters.C,
         "C, visible keys": dividing(lambda mask: mask.sum(dim=-1, keepdim=True).sqrt()),
         f"a constant {root:.1f}": dividing(lambda _: root),
         "a constant 4": dividing(lambda _: 4.0),
@@ -250,19 +252,19 @@ def train_broken_attention() -> None:
     of_h: list[float] = []
     for name, layer in layers.items():
         found = [
-            wall.accuracy_after_training(layer, size, train_data, test_batches, seed, 3, no_bar)
+            letters.accuracy_after_training(layer, size, train_data, test_batches, seed, 3, no_bar)
             for seed in range(9)
         ]
         of_h = of_h or found
         gaps = [h - each for h, each in zip(of_h, found, strict=True)]
         print(f"scale-read: {name}: below H in {sum(gap > 0 for gap in gaps)} of 9, by {sum(gaps) / 9:.3f}")
 
-    model = wall.classifier(wall.A, size, seed=0)
-    plumbing.train(model, wall.one_epoch, train_data, 0, 3, no_bar)
+    model = letters.classifier(letters.A, size, seed=0)
+    plumbing.train(model, letters.one_epoch, train_data, 0, 3, no_bar)
     labels = torch.tensor([label for _, label in test_data])
     classes = []
-    for beside in (0, 70):  # how many tokens longer the other text is
-        batches = [plumbing.collate([(ids, label), (ids + [2] * beside, 0)]) for ids, label in test_data]
+    for longer in (0, 70):  # how many tokens longer the other text is
+        batches = [plumbing.collate([(ids, label), (ids + [2] * longer, 0)]) for ids, label in test_data]
         logits, _ = plumbing.logits_of(model, batches)
         classes.append(logits[::2].argmax(dim=-1))
     shares = ", ".join(f"{(each == labels).double().mean():.3f}" for each in classes)
