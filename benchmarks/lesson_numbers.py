@@ -226,7 +226,7 @@ def train_broken_attention() -> None:
     sys.path.insert(0, str(SOLUTIONS / "12_silent_bugs"))
     import plumbing
 
-    letters = importlib.import_module("wall")
+    letters = importlib.import_module(Path("wall.py").stem)
 
     news = load_news()
     tokenizer = train_tokenizer(news.train.texts, vocab_size=1000)
