@@ -3,9 +3,11 @@
 import math
 import time
 
+import matplotlib.pyplot as plt
 import torch
 
 from attention_lab.memory import peak_bytes
+from attention_lab.plots import curves
 
 
 def plain_attention(query, key, value):
@@ -66,3 +68,14 @@ def measure(ways, lengths):
             outputs.append(way(*inputs))
         difference = max(difference, *((output - outputs[0]).abs().max().item() for output in outputs))
     return memory, times, difference
+
+
+def draw_race(lengths, memory, times):
+    """Draw what `measure` returned over the lengths of the texts, a panel each, with logarithmic axes."""
+    _, (left, right) = plt.subplots(1, 2, figsize=(8.5, 4), layout="constrained")
+    curves(lengths, memory, x_label="tokens", y_label="MB held at once", log_x=True, log_y=True, ax=left)
+    curves(lengths, times, x_label="tokens", y_label="milliseconds", log_x=True, log_y=True, ax=right)
+    for axes, title in ((left, "Memory"), (right, "Time")):
+        axes.set_title(title)
+        axes.minorticks_off()
+        axes.set_xticks(lengths, lengths)
