@@ -132,8 +132,8 @@ def skips_what_is_missing(weights, layer):
 
 
 @load_block.mistake(
-    "A missing entry becomes None, because `dict.get` raises no error. Read it with square brackets: they "
-    "raise a KeyError with its full name."
+    "A missing entry becomes None and no error is raised, as with `dict.get`. Read it with square brackets: "
+    "they raise a KeyError with its full name."
 )
 def none_for_what_is_missing(weights, layer):
     return {f"{part}.{kind}": weights.get(f"encoder.layer.{layer}.{bert}.{kind}")
