@@ -63,9 +63,22 @@ def learn_to_look_back() -> None:
 
 
 def find_key_zero() -> None:
-    """Lesson 2, cell three_tokens_read: Adam, and a small start (queries and keys of variance 1/3)."""
+    """Lesson 2, cells training_read (what is lost) and three_tokens_read (Adam, a start of variance 1/3)."""
     lesson = ready_made("02_scaling")
     attention = {name: lesson.attention_with(divisor) for name, divisor in lesson.DIVISORS.items()}
+    last: list[torch.Tensor] = []
+
+    def remembering(query: Any, key: Any, value: Any) -> Any:
+        output, weights = attention[name](query, key, value)
+        last[:] = [weights.detach()[:, 0]]
+        return output, weights
+
+    for name, rates in (("raw", (0.01, 0.1, 1, 3, 30, 100, 768)), ("1/sqrt(d_k)", (3, 30, 100, 768))):
+        for rate in rates:
+            lesson.share_found(remembering, rate)
+            lost = last[0][last[0][:, 0] <= 0.5, 1:].amax(dim=-1)
+            share = (lost > 0.9).double().mean()
+            print(f"training_read: {name}, rate {rate}: {share:.0%} of the others end on another key")
     shares = {}
     for rate in (0.001, 0.01, 0.1, 1):
         plain, torch.optim.SGD = torch.optim.SGD, torch.optim.Adam  # type: ignore[misc]
