@@ -101,6 +101,14 @@ class NoBiasInTheOutput(_Layer):
 
 
 @multi_head_attention.mistake(
+    "The layer has biases although none were asked for: `bias` is False unless the caller says otherwise."
+)
+class BiasByDefault(_Layer):
+    def __init__(self, embed_dim, num_heads, bias=True):
+        super().__init__(embed_dim, num_heads, bias)
+
+
+@multi_head_attention.mistake(
     "Asked for a bias, the layer has none at all: the argument `bias` is not used. It goes to every "
     "projection, those of the heads and `output`."
 )
