@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tracemalloc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any
@@ -53,7 +53,8 @@ def memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
         # Objects of other threads count, too, so a large result is measured a second time.
         if elsewhere > BLOCK:
             elsewhere = min(elsewhere, _beside_torch(call)[1])
-    return value, {"largest": max(sizes, default=0), "most": most_at_once(sizes), "elsewhere": elsewhere}
+    most = max(0, max(accumulate(sizes), default=0))
+    return value, {"largest": max(sizes, default=0), "most": most, "elsewhere": elsewhere}
 
 
 @contextmanager
@@ -82,11 +83,6 @@ def allocations() -> Iterator[list[int]]:
         recorded = autograd._disable_profiler()
     # Some ten thousand: a loop with more in it takes longer than the calls.
     sizes += [event.nbytes() for event in recorded.events() if event.name() == "[memory]"]
-
-
-def most_at_once(sizes: Iterable[int]) -> int:
-    """Return the most bytes that were held at once, from what `allocations` counted."""
-    return max(0, max(accumulate(sizes), default=0))
 
 
 def _beside_torch(call: Callable[[], Any]) -> tuple[Any, int]:
