@@ -53,8 +53,8 @@ def memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
         # Objects of other threads count, too, so a large result is measured a second time.
         if elsewhere > BLOCK:
             elsewhere = min(elsewhere, _beside_torch(call)[1])
-    most = max(0, max(accumulate(sizes), default=0))
-    return value, {"largest": max(sizes, default=0), "most": most, "elsewhere": elsewhere}
+    held = max(0, max(accumulate(sizes), default=0))
+    return value, {"largest": max(sizes, default=0), "most": held, "elsewhere": elsewhere}
 
 
 @contextmanager
