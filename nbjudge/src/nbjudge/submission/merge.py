@@ -268,6 +268,8 @@ DEEPEST = 30  # braces within each other
 LONGEST_PROSE = 20_000
 LONGEST_BLANK = 100  # a reader that looks for a line break behind spaces begins again at each of them
 LONG_BLANK = re.compile(rf"[ \t]{{{LONGEST_BLANK},}}")
+LONGEST_LINE = 500  # of code: from each bracket, nbconvert looks for a link to the end of the line
+LONG_LINE = re.compile(rf".{{{LONGEST_LINE}}}(?=.)")
 MOST_PROSE = 100_000
 
 
@@ -318,6 +320,7 @@ def _is_simple(text: str) -> bool:
 
 
 def _as_code(text: str) -> str:
-    """The text within a fence that nothing in it ends."""
+    """The text within a fence that nothing in it ends, its long lines broken."""
     fence = "~" * (max((len(run) for run in re.findall("~+", text)), default=2) + 1)
-    return f"{fence}\n{text}\n{fence}"
+    lines = LONG_LINE.sub("\\g<0>\n", text)
+    return f"{fence}\n{lines}\n{fence}"
