@@ -10,6 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -43,22 +45,25 @@ def head_heatmaps(
     width = min(WIDEST, max(1.8, cell * columns) * count + 2.2)
     height = max(0.8, cell * rows) + (1.6 if title else 1.2)
     figure, axes = plt.subplots(1, count, figsize=(width, height), layout="constrained", squeeze=False)
+    colours = ScalarMappable(Normalize(0, 1), plots.COLOURS)  # one bar serves the whole row
+    figure.colorbar(colours, ax=list(axes[0]), label="weight", ticks=[0, 0.5, 1], fraction=0.03, pad=0.02)
+    if title:
+        figure.suptitle(title)
+    figure.draw_without_rendering()  # the panels get the sizes by which names and numbers are fitted
+    figure.set_visible(False)  # otherwise seaborn draws the whole figure once for each panel
     for place, (ax, name, head) in enumerate(zip(axes[0], names, array, strict=True)):
         plots.attention_heatmap(head, queries=queries, keys=keys, ax=ax, title=name, annotate=annotate)
-        mesh = ax.collections[0]
-        if mesh.colorbar is not None:
-            mesh.colorbar.remove()  # one bar serves the whole row
+        if ax.collections[0].colorbar is not None:
+            ax.collections[0].colorbar.remove()
         if place > 0:
             ax.set_ylabel("")
             ax.tick_params("y", labelleft=False)
         if cell < 0.2:  # the names of all places would lie over each other
             _name_ends(ax, rows, columns, queries, keys)
+    figure.set_visible(True)
     labels = [label for ax in axes[0] for label in ax.get_xticklabels()]
     if any(label.get_rotation() for label in labels):  # in one panel, so in all
         plt.setp(labels, rotation=45, ha="right", rotation_mode="anchor")
-    figure.colorbar(mesh, ax=list(axes[0]), label="weight", ticks=[0, 0.5, 1], fraction=0.03, pad=0.02)
-    if title:
-        figure.suptitle(title)
     return figure
 
 

@@ -71,7 +71,7 @@ def test_one_query_and_one_head_are_drawn_too(weights):
 
 def test_no_figure_is_wider_than_a_notebook():
     for heads in (2, 8, 16):
-        figure = head_heatmaps(torch.full((heads, 4, 12), 1 / 12))
+        figure = head_heatmaps(torch.full((heads, 4, 12), 1 / 12), annotate=False)
         assert figure.get_figwidth() <= 12
 
 
