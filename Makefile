@@ -50,7 +50,7 @@ check_tests       := not integration and not long
 smoke_tests       := integration and smoke and not long
 integration_tests := integration and not smoke and not long
 every_test        := (integration and not smoke) or long
-pytest            := $(bin)/pytest --dist worksteal
+pytest            := $(bin)/pytest --dist worksteal -p no:nbval
 # On a loaded machine, a process may need longer than its test's limit allows. Such a test runs a second time, and the
 # run's last lines name it; one that fails twice fails. Points for an attack are never a matter of time.
 retry             := --reruns 1 --rerun-except "it earned" --rerun-except "a neighbour points" \

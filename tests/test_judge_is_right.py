@@ -40,7 +40,6 @@ SEEDS_ROUNDED = range(2) if EVERY_SEED else range(1)
 # Seconds for one test: a block of a layer with many mistakes takes minutes, and a busy machine more of them.
 pytestmark = [
     pytest.mark.integration,
-    pytest.mark.smoke,
     pytest.mark.timeout(3600 if EVERY_SEED else 900),
 ]
 
@@ -48,10 +47,16 @@ pytestmark = [
 # come nowhere near the tolerance, and mistakes do not come near it from the other side.
 MARGIN = 5
 CODE = re.compile(r"return \w+\(|lambda|\btorch\.\w+\(|\.\w+\(\w|\bdim=-?\d|\s@\s")
+# The first exercise of a lesson represents it, where judging it takes seconds.
 EXERCISES = [
-    pytest.param(lesson, exercise, id=f"{lesson.name}-{exercise.name}")
+    pytest.param(
+        lesson,
+        exercise,
+        id=f"{lesson.name}-{exercise.name}",
+        marks=() if place > 0 or SLOW & {lesson.name, exercise.name} else pytest.mark.smoke,
+    )
     for lesson in COURSE.assignments.values()
-    for exercise in lesson.exercises.values()
+    for place, exercise in enumerate(lesson.exercises.values())
 ]
 # All tests of an exercise come one after the other: on one seed they share its questions, and with these
 # what the reference and the mistakes answer.

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.lesson
 
 
 @every_lesson
+@pytest.mark.integration
 @pytest.mark.timeout(600)
 def test_they_catch_the_mistakes_refuse_nothing_right_and_leave_no_names_behind(lesson, capsys):
     tried = visible_tests(lesson)

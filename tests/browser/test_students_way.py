@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, expect
 
 from nbjudge.course.course import Course
 
-pytestmark = [pytest.mark.integration, pytest.mark.smoke, pytest.mark.browser]
+pytestmark = [pytest.mark.integration, pytest.mark.browser]
 
 SCALING = "02_scaling/scaling.ipynb"
 
@@ -160,7 +160,9 @@ def test_the_mask_is_walked_by_button_and_by_keyboard(start_lab, page, picture):
     picture(lesson.show("stepper"), "stepper")
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@pytest.mark.parametrize(
+    "theme", [pytest.param("JupyterLab Light", marks=pytest.mark.smoke), "JupyterLab Dark"]
+)
 def test_the_first_lesson_runs_to_its_first_exercise_and_asks_for_the_answer(start_lab, page, picture, theme):
     lesson = LessonPage(page, start_lab(theme), "01_dot_product/dot_product.ipynb")
     lesson.run_all()

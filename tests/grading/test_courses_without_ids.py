@@ -25,7 +25,7 @@ from tiny_course import (
 from nbjudge.record.graded_notebook import read_graded
 from nbjudge.report.notebooks import Failure, read_reported
 
-pytestmark = [pytest.mark.integration, pytest.mark.smoke]
+pytestmark = pytest.mark.integration
 
 GIVEN = "%time limit = 3"  # in a plain cell, with a magic; it occurs twice
 OWN = {"": "first / 0", "given": "middle / 0", "end": "last / 0"}  # by the cell that each follows
@@ -59,6 +59,7 @@ def graded_class(tmp_path_factory: pytest.TempPathFactory) -> GradedClass:
     return GradedClass(root)
 
 
+@pytest.mark.smoke
 def test_a_failing_cell_of_a_students_own_costs_no_one_a_grade(graded_class):
     assert graded_class.points("ada") == FULL
     assert graded_class.points("bob") == FULL | {"double": 0}

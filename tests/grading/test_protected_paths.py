@@ -105,6 +105,7 @@ def test_links_on_either_side_are_followed(root, tmp_path, monkeypatch):
     assert refusal_of(root).startswith("Nothing was graded. The course's folder submitted (")
 
 
+@pytest.mark.integration
 def test_nbgraders_own_command_grades_no_one_then(tmp_path):
     make_course(tmp_path / "course")
     hand_in(tmp_path / "course", "ada", answered())
@@ -115,6 +116,7 @@ def test_nbgraders_own_command_grades_no_one_then(tmp_path):
     assert not list((tmp_path / "course" / "autograded").rglob("*.ipynb"))
 
 
+@pytest.mark.integration
 def test_a_helper_that_is_not_there_stops_the_class_in_one_sentence(tmp_path):
     make_course(tmp_path / "course")
     hand_in(tmp_path / "course", "ada", answered())

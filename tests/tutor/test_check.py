@@ -14,7 +14,7 @@ from attention_lab.start.progress import digests
 from attention_lab.tutor.learner_record import LearnerRecord
 from nbjudge.course.course import open_course
 
-pytestmark = [pytest.mark.integration, pytest.mark.smoke, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 SET_UP = "import os, time\nimport torch\nfrom attention_lab import check"
 UNSHIFTED = "def softmax(scores):\n    e = torch.exp(scores)\n    return e / e.sum(dim=-1, keepdim=True)"
 RIGHT = "def softmax(x):\n    e = torch.exp(x - x.amax(-1, True))\n    return e / e.sum(-1, True)"
@@ -62,6 +62,7 @@ def notebook(tmp_path):
         yield notebook
 
 
+@pytest.mark.smoke
 def test_a_mistake_is_measured_then_named_then_shown_small_and_fixed(notebook):
     output = notebook.run(f"{UNSHIFTED}\nlook = check('softmax')\nlook")
     assert "5 of 6 groups of cases agree" in output and "✗ large scores" in output
@@ -157,6 +158,7 @@ def test_what_is_not_there_is_said_in_a_sentence(notebook):
     assert "There is no `score`" in notebook.run("check('score')")
 
 
+@pytest.mark.smoke
 def test_an_answer_that_is_missing_or_always_raises_is_one_sentence_and_no_try(notebook):
     for cell in ("", "def softmax(scores):\n    return score\n"):
         output = notebook.run(f"{cell}check('softmax')")

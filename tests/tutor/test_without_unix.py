@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.integration, pytest.mark.smoke, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 WITHOUT = Path(__file__).parent / "no_unix"
 SESSION = """
 from IPython.core.interactiveshell import InteractiveShell
@@ -33,6 +33,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.smoke
 def test_a_wrong_answer_is_named_and_a_right_one_accepted(tmp_path):
     folder = tmp_path / "my work" / "01_dot_product"
     folder.mkdir(parents=True)
