@@ -112,6 +112,17 @@ def test_a_sample_is_the_same_every_time_and_counts_each_kind(answer):
     assert chosen == sample([answer, *many], 2)
 
 
+def test_a_run_that_is_stopped_has_some_of_each_kind_and_then_mutations(answer):
+    from dataclasses import replace
+
+    from run import sample
+
+    kinds = ["mistake", "mutation"]
+    many = [replace(answer, id=f"softmax/{kind}/{n}", kind=kind) for kind in kinds for n in range(5)]
+    order = [each.kind for each in sample([answer, *many], None)]
+    assert order == ["reference", *kinds * 3, *["mutation"] * 2, *["mistake"] * 2]
+
+
 def test_mutations_change_the_reference_and_nothing_else(answer):
     pytest.importorskip("mutmut")
     from dataclasses import replace
@@ -327,6 +338,31 @@ def test_a_suite_alone_can_be_put_to_the_answers(path, suite, translation, monke
     run.main()
     assert list(json.loads(output.read_text(encoding="utf-8"))["judges"]) == ["suite"]
     assert "Warning: suite refuses the reference of softmax" in capsys.readouterr().out
+
+
+def test_a_run_without_time_left_counts_the_opinions_that_it_has(path, own_judge, monkeypatch, tmp_path):
+    import run
+
+    output = tmp_path / "my.json"
+    opinion = {
+        "judge": "own judge",
+        "answer": "softmax/reference",
+        "accepted": False,
+        "message": "",
+        "seconds": 1.0,
+    }
+    output.with_suffix(".jsonl").write_text(json.dumps(opinion) + "\n")
+    options = ["--judges", own_judge("Opinion(True)"), "--exercise", "softmax", "--minutes", 0]
+    options += ["--output", output, "--picture", tmp_path / "my.svg"]
+    monkeypatch.setattr(sys, "argv", ["run.py", *map(str, options), "--resume"])
+    run.main()
+    row = json.loads(output.read_text(encoding="utf-8"))["judges"]["own judge"]
+    assert row["right accepted"] == {"judged": 1, "rightly": 0, "left out": 0}
+    assert row["mistakes caught"]["judged"] == 0
+    assert json.loads(output.with_suffix(".jsonl").read_text()) == opinion  # once
+    monkeypatch.setattr(sys, "argv", ["run.py", *map(str, options)])
+    with pytest.raises(SystemExit, match="no time for any answer"):
+        run.main()
 
 
 @pytest.mark.integration

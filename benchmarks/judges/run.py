@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import random
 import sys
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -27,6 +27,7 @@ JUDGES = ("nbjudge", "visible-tests", "torch-judge")
 OUTPUT = results.FOLDER / "judges.json"
 PICTURE = answers.ROOT / "docs" / "images" / "judges.svg"
 LONGEST_MESSAGE = 1000  # characters
+FIRST = 3  # answers of each exercise and kind that are judged before all others
 # The columns of the table: its heading, and the kinds of answers that it counts.
 COLUMNS = {
     "right accepted": ("reference", "accepted"),
@@ -59,15 +60,22 @@ def make_judge(name: str) -> Judge:
 
 
 def sample(found: Iterable[Answer], count: int | None) -> list[Answer]:
-    """Choose at most `count` answers of each exercise and kind; the same ones every time."""
+    """Choose at most `count` answers of each exercise and kind; the same ones every time.
+
+    They are ordered for a run that is stopped: `FIRST` of each exercise and kind come first, then the other
+    mutations, which no author of our checks chose, then the other right answers and mistakes.
+    """
     groups: dict[tuple[str, str], list[Answer]] = defaultdict(list)
     for each in found:
         groups[each.exercise, each.kind].append(each)
-    chosen = []
+    ranked = list[tuple[int, Answer]]()
     for group in groups.values():
         random.Random(group[0].id).shuffle(group)
-        chosen += group[:count]
-    return chosen
+        ranked += enumerate(group[:count])
+    ranked.sort(
+        key=lambda each: (min(each[0], FIRST), each[0] >= FIRST and each[1].kind != "mutation", each[0])
+    )
+    return [answer for _, answer in ranked]
 
 
 def share(judged: Sequence[Judged]) -> dict[str, int]:
@@ -193,6 +201,12 @@ def main() -> None:
     parser.add_argument(
         "--sample", type=int, help="at most so many answers per exercise and kind (default: all)"
     )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=float("inf"),
+        help="put no further answer to the judges after so many minutes (default: no limit)",
+    )
     parser.add_argument("--resume", action="store_true", help="keep the opinions of an interrupted run")
     parser.add_argument("--answers", type=Path, default=answers.FILE)
     parser.add_argument("--output", type=Path, default=OUTPUT)
@@ -224,20 +238,29 @@ def main() -> None:
         parser.error("No judge knows any of the chosen exercises: choose others with --exercise.")
     console = results.console()
     machine = results.surroundings(console)
-    pairs = list(itertools.product(judges, chosen))
     judged = list[Judged]()
     options.output.parent.mkdir(parents=True, exist_ok=True)
     opinions_file = options.output.with_suffix(".jsonl")
+    end = time.monotonic() + 60 * options.minutes
     known = earlier(opinions_file, found) if options.resume else {}
-    with opinions_file.open("w", encoding="utf-8") as opinions:
-        for judge, answer in tqdm(pairs, unit="answer", disable=None):
-            try:
-                judged.append(known.get((judge.name, answer.id)) or put_to(judge, answer))
-            except JudgeError as error:
-                sys.exit(f"{error}\nNo table is written; {opinions_file} holds the opinions so far.")
-            if judged[-1].opinion is not None:
-                opinions.write(json.dumps(line(judged[-1], judged[-1].opinion), ensure_ascii=False) + "\n")
-                opinions.flush()
+    with opinions_file.open("a" if options.resume else "w", encoding="utf-8") as opinions:
+        for answer in tqdm(chosen, unit="answer", disable=None):
+            is_known = any((judge.name, answer.id) in known for judge in judges)
+            if time.monotonic() > end and not is_known:
+                continue
+            for judge in judges:
+                each = known.get((judge.name, answer.id))
+                if each is None:
+                    try:
+                        each = put_to(judge, answer)
+                    except JudgeError as error:
+                        sys.exit(f"{error}\nNo table is written; {opinions_file} holds the opinions so far.")
+                    if each.opinion is not None:
+                        opinions.write(json.dumps(line(each, each.opinion), ensure_ascii=False) + "\n")
+                        opinions.flush()
+                judged.append(each)
+    if not judged:
+        sys.exit(f"--minutes {options.minutes:g} leaves no time for any answer: give more.")
     rows = {judge.name: summary([each for each in judged if each.judge == judge.name]) for judge in judges}
     for name, counts in names.rated(sorted(RATINGS.glob("*.csv")), RATINGS.parent).items():
         if name in rows:

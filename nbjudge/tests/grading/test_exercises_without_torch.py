@@ -125,6 +125,47 @@ def test_a_class_is_made_and_its_methods_are_called():
     assert verdict.points == 0 and re.match(r"`total` is \d+, and \d+ is right", verdict.message)
 
 
+def test_a_method_without_a_return_is_not_called_blind_to_its_arguments():
+    two_calls = Exercise("Counter", results=("count",))
+
+    @two_calls.group("the total", points=1)
+    def the_total(draw):
+        for start in draw.sizes(2):
+            yield case(draw.integers(100, 900, 5), build=build(start, look=("total",)))
+
+    class WithoutReturn(Counter):
+        def total(self, numbers):
+            pass
+
+    verdict = judge_exercise(two_calls, Counter, by_text(WithoutReturn), 4)
+    assert re.match(
+        r"`total` returns nothing, expected an int\. Is the `return` line missing\?", verdict.message
+    )
+
+
+def test_parts_that_never_differ_are_told_by_name():
+    """They are no answer that ignores its arguments."""
+    parts = Exercise("Counter", results=("count",))
+
+    class Labelled(Counter):
+        def __init__(self, start, label=None):
+            super().__init__(start)
+            if label is not None:
+                self.label = label
+
+    class AlwaysLabelled(Labelled):
+        def __init__(self, start, label="sum"):
+            super().__init__(start, label)
+
+    @parts.group("the attributes", points=1)
+    def the_attributes(draw):
+        yield case(build=build(3, look=("attributes",)))
+        yield case(build=build(3, "count", look=("attributes",)))
+
+    verdict = judge_exercise(parts, Labelled, by_text(AlwaysLabelled), 4)
+    assert "`Counter` have `label` too many" in verdict.message
+
+
 @pytest.mark.integration
 def test_a_table_crosses_the_sandbox(tmp_path):
     source = (

@@ -8,6 +8,7 @@ from nbjudge.authoring.exercise import Exercise, Mistake
 from nbjudge.judge import messages
 from nbjudge.judge.compare import same_answer, same_value
 from nbjudge.judge.differences import describe_difference, describe_evidence
+from nbjudge.judge.drawn_group import returned_by_call
 from nbjudge.judge.group_result import GroupResult, run_verifier
 from nbjudge.judge.retest import draws_weights
 from nbjudge.judge.verdict import FORBIDDEN, Finding
@@ -237,17 +238,28 @@ def _cost(exercise: Exercise, result: GroupResult) -> str:
 
 
 def _is_always_the_same(exercise: Exercise, results: Sequence[GroupResult]) -> bool:
-    """Whether all calls of some groups gave the same value although the expected values differ."""
-    answers = [answer for result in results for answer in result.answers]
-    expected = [answer for result in results for answer in result.drawn.expected]
-    if len(answers) < 2 or not expected or any(answer.status != "value" for answer in answers):
+    """Whether all calls of some groups return the same value although the expected values differ.
+
+    The parts that an object is made of are not compared: a call returns none of them.
+    """
+    triples = [
+        each
+        for result in results
+        for each in zip(result.drawn.cases, result.answers, result.drawn.expected, strict=False)
+    ]  # none where a verifier judges, which expects no values
+    if len(triples) < 2 or any(answer.status != "value" for _, answer, _ in triples):
         return False
-    first = answers[0].value
-    if first is None or any(bool((each != each).any()) for _, each in owned_values(first) if is_array(each)):
-        return False  # a missing `return` and NaN have their own sentences
-    one_value = all(same_value(answer.value, first, exercise.tolerance) for answer in answers[1:])
-    return one_value and not all(
-        same_value(answer.value, expected[0].value, exercise.tolerance) for answer in expected[1:]
+    first, *others = (returned_by_call(case, answer.value) for case, answer, _ in triples)
+    entries = (
+        first.values() if isinstance(first, dict) else first if isinstance(first, (list, tuple)) else [first]
+    )
+    if any(each is None for each in entries):
+        return False  # a missing `return` has a sentence of its own, and so has NaN
+    if any(bool((each != each).any()) for _, each in owned_values(first) if is_array(each)):
+        return False
+    wanted, *further = (returned_by_call(case, expected.value) for case, _, expected in triples)
+    return all(same_value(each, first, exercise.tolerance) for each in others) and not all(
+        same_value(each, wanted, exercise.tolerance) for each in further
     )
 
 

@@ -87,6 +87,8 @@ def _wrong_side(
             return messages.wrong_parts(exercise, side, entry, right)
         if side not in actual:
             return f"`{side}` is missing from what `{exercise.name}` gives."
+        if entry is None and drawn.cases[number].build is not None:  # the side is a method
+            return messages.wrong_type(f"`{side}`", entry, right, is_part=False)
         index = exercise.results.index(side) if side in exercise.results else len(exercise.results)
         return next(_measurements(exercise, drawn, number, index, f"`{side}`", entry, right, is_part=True))
     extra = [f"`{side}`" for side in actual if side not in expected]

@@ -173,7 +173,7 @@ def requires_computation(group: Group, cases: Sequence[Case], expected: Sequence
         if case.refuses is not None or answer.status != "value":
             continue
         arguments = list(_leaves([case.args, case.kwargs]))
-        returned = _returned(case, answer.value)
+        returned = returned_by_call(case, answer.value)
         if _selects_entries(returned, case):
             return True
         for leaf in _leaves(returned):
@@ -184,9 +184,9 @@ def requires_computation(group: Group, cases: Sequence[Case], expected: Sequence
     return bool(guessable) and _chance_of_guessing(guessable) < LARGEST_CHANCE
 
 
-def _returned(case: Case, value: Any) -> Any:
+def returned_by_call(case: Case, value: Any) -> Any:
     """Return what the call itself gave, without the attributes and weights of its object."""
-    if case.build is None or case.build.look == ("result",):
+    if case.build is None or case.build.look == ("result",) or not isinstance(value, dict):
         return value
     return {side: each for side, each in value.items() if side in RESULTS or side not in SIDES}
 
