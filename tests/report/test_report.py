@@ -174,10 +174,9 @@ def test_pictures_have_words_and_no_id_is_there_twice(written):
     named = [each for each in pictures if each.get("role") == "img"]
     assert all(each.get("aria-hidden") == "true" for each in pictures if each not in named)
     assert all(each.get("aria-label") or each["aria-labelledby"] in ids for each in named)
-    # Two histograms, a bar for each exercise, one for the mistake that three made, one for each group.
+    # A histogram; a bar in the row of each exercise, mistake and group.
     described = [each["aria-describedby"] for each in named if "aria-describedby" in each]
-    assert described == ["points-picture-description", "seconds-picture-description"]
-    assert {"exercises-picture-title", "mistakes-picture-title"} <= set(ids)
+    assert described == ["points-picture-description"]
     assert "all points 1, some 1, none 4" in [each.get("aria-label") for each in named]
     assert "3 of 5 students" in [each.get("aria-label") for each in named]
     assert {table["aria-labelledby"] for table in page.all("table") if "aria-label" not in table} <= set(ids)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from nbjudge.report.gather import gather
 from nbjudge.report.page import render
 from nbjudge.report.summary import counts_of, summary
 from nbjudge.report.table_type import Row
-from nbjudge.report.tables import Tables, tables_of
+from nbjudge.report.tables import Tables, tables_of, with_columns
 
 
 def write_report(
@@ -42,8 +41,9 @@ def write_report(
     own = f"{folder}-anonymous" if anonymous else folder
     with console.status("Drawing the report …"):
         tables = tables_of(gathered, anonymous)
-        tables = replace(tables, compared=compared(rows_of(tables), earlier)) if earlier else tables
-        changes = list(changes_in_words(tables.compared))
+        if earlier:
+            tables["compared"] = compared(rows_of(tables), earlier)
+        changes = list(changes_in_words(tables["compared"]))
         first, *others = summary(gathered, tables)
         sentences = [first, *changes, *others]
         about = {
@@ -52,7 +52,7 @@ def write_report(
             "anonymous": anonymous,
             "summary": sentences,
             "points at most": gathered.max_points,
-            "counts": asdict(counts_of(gathered)),
+            "counts": counts_of(gathered),
         }
         page = render(gathered, tables, about)
         index = write_files(output or course.reports / own, page, tables, about, csv_format)
@@ -78,7 +78,7 @@ def write_files(
                 "folder, with --output, or remove that one."
             )
         folder.mkdir(parents=True, exist_ok=True)
-        for name, table in tables.named().items():
+        for name, table in with_columns(tables).items():
             rows = ([row[name] for name in table.columns] for row in table.rows)
             text = csv_format.text([table.columns, *rows])
             (folder / f"{name}.csv").write_bytes(text.encode("utf-8", "replace"))
@@ -97,7 +97,7 @@ def write_files(
 
 def rows_of(tables: Tables) -> dict[str, list[Row]]:
     """The rows of every table, as report.json has them."""
-    return {name: table.rows for name, table in tables.named().items()}
+    return {name: table.rows for name, table in with_columns(tables).items()}
 
 
 def current_time() -> str:

@@ -1,22 +1,126 @@
-"""A class and an assignment in one piece: the gradebook's points beside what the graded notebooks say."""
+"""A class and an assignment in one piece: what nbgrader's gradebook has, beside what graded notebooks say."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from nbgrader import api
 from rich.console import Console
 from rich.progress import track
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import SQLAlchemyError
 
 from nbjudge.course.folders import CourseFolders
 from nbjudge.course.gradebook import course_id, existing_gradebook_url
 from nbjudge.errors import CourseError
 from nbjudge.judge.verdict import Verdict
-from nbjudge.report.gradebook import Entry, Grade, Key, read_gradebook
 from nbjudge.report.notebooks import NO_NOTEBOOK, Failure, ReportedNotebook, plain, read_reported
+
+Key = tuple[str, str]  # the name of a notebook and the grade id of one of its cells
+
+
+@dataclass(frozen=True)
+class Grade:
+    """The points for one graded cell: a person's where there are some, else the grader's."""
+
+    points: float
+    max_points: float
+    waits: bool  # for a person to mark it
+    written: bool  # an answer in prose
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the gradebook has of one student's submission."""
+
+    penalty: float = 0.0  # for handing in late
+    grades: dict[Key, Grade] = field(default_factory=dict)
+
+
+def read_gradebook(
+    url: str, course_id: str, assignment: str
+) -> tuple[dict[str, str], dict[str, Entry], float]:
+    """Return names and entries by student id, and the points of the assignment.
+
+    Raises CourseError where the gradebook cannot be read or has no such assignment.
+    """
+    with _open_gradebook(url, course_id) as gradebook:
+        names = {student.id: _full_name(student) for student in gradebook.db.query(api.Student)}
+        found = gradebook.db.query(api.Assignment).filter(api.Assignment.name == assignment).one_or_none()
+        if found is None:
+            raise CourseError(
+                f"The gradebook {_without_password(url)} knows no assignment {assignment!r}: "
+                f"run `nbjudge grade {assignment}` first."
+            )
+        return names, _entries(gradebook, assignment), float(found.max_score)
+
+
+def _entries(gradebook: Any, assignment: str) -> dict[str, Entry]:
+    grades: dict[str, dict[Key, Grade]] = defaultdict(dict)
+    for student, notebook, cell, points, max_points, waits, kind in _rows(gradebook, assignment):
+        grades[student][notebook, cell] = Grade(points, max_points, bool(waits), kind != "code")
+    penalties: dict[str, float] = defaultdict(float)
+    handed_in = (
+        gradebook.db.query(api.SubmittedAssignment.student_id, api.SubmittedNotebook.late_submission_penalty)
+        .select_from(api.SubmittedAssignment)
+        .join(api.Assignment, api.SubmittedAssignment.assignment_id == api.Assignment.id)
+        .outerjoin(api.SubmittedNotebook, api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id)
+        .filter(api.Assignment.name == assignment)
+    )
+    for student, penalty in handed_in:
+        penalties[student] += penalty or 0.0
+    return {student: Entry(penalty, grades.get(student, {})) for student, penalty in penalties.items()}
+
+
+def _rows(gradebook: Any, assignment: str) -> Any:
+    """Every grade of an assignment in one query: a class of a thousand has many."""
+    return (
+        gradebook.db.query(
+            api.SubmittedAssignment.student_id,
+            api.Notebook.name,
+            api.BaseCell.name,
+            api.Grade.score,
+            api.Grade.max_score,
+            api.Grade.needs_manual_grade,
+            api.Grade.cell_type,
+        )
+        .select_from(api.Grade)
+        .join(api.SubmittedNotebook, api.Grade.notebook_id == api.SubmittedNotebook.id)
+        .join(api.Notebook, api.SubmittedNotebook.notebook_id == api.Notebook.id)
+        .join(api.SubmittedAssignment, api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id)
+        .join(api.Assignment, api.SubmittedAssignment.assignment_id == api.Assignment.id)
+        .join(api.BaseCell, api.Grade.cell_id == api.BaseCell.id)
+        .filter(api.Assignment.name == assignment)
+    )
+
+
+@contextmanager
+def _open_gradebook(url: str, course_id: str) -> Iterator[Any]:
+    try:
+        with api.Gradebook(url, course_id) as gradebook:
+            yield gradebook
+    except (SQLAlchemyError, ImportError) as error:  # the driver of another database may not be installed
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+        raise CourseError(
+            f"The gradebook {_without_password(url)} cannot be read ({reason}): check "
+            "c.CourseDirectory.db_url and that no other program is writing to it."
+        ) from error
+
+
+def _full_name(student: Any) -> str:
+    return " ".join(part for part in (student.first_name, student.last_name) if part)
+
+
+def _without_password(url: str) -> str:
+    """Without the password."""
+    return make_url(url).render_as_string()
+
 
 State = Literal["graded", "not graded", "not handed in"]
 
@@ -108,17 +212,18 @@ def gather(course: CourseFolders, folder: str, console: Console) -> ClassResults
 
     Raises CourseError where nothing has been graded.
     """
-    in_gradebook = read_gradebook(existing_gradebook_url(course.root), course_id(course.root), folder)
+    url = existing_gradebook_url(course.root)
+    full_names, entries, max_points = read_gradebook(url, course_id(course.root), folder)
     handed_in = set(course.students(folder))
     # A student who handed in another assignment belongs to the class too.
     known = {student for assignment in course.assignments() for student in course.students(assignment)}
-    students = sorted({*in_gradebook.names, *in_gradebook.entries, *handed_in, *known})
-    names = {notebook for entry in in_gradebook.entries.values() for notebook, _ in entry.grades}
+    students = sorted({*full_names, *entries, *handed_in, *known})
+    names = {notebook for entry in entries.values() for notebook, _ in entry.grades}
     submissions = []
     # Most of the time goes into a thousand files of a few hundred kilobytes.
     silent = not console.is_terminal
     for student in track(students, "Reading the class", console=console, transient=True, disable=silent):
-        name, entry = in_gradebook.names.get(student, ""), in_gradebook.entries.get(student)
+        name, entry = full_names.get(student, ""), entries.get(student)
         notebooks, problem = _notebooks(course.autograded(student, folder), names)
         state, why = _state(entry, problem, student in handed_in)
         results = (entry or Entry(), notebooks) if state == "graded" else (Entry(), ())
@@ -127,7 +232,7 @@ def gather(course: CourseFolders, folder: str, console: Console) -> ClassResults
         raise CourseError(
             f"No submission of {folder} has been graded: run `nbgrader autograde {folder}` first."
         )
-    return ClassResults(folder, tuple(submissions), in_gradebook.max_points)
+    return ClassResults(folder, tuple(submissions), max_points)
 
 
 def _notebooks(folder: Path, names: Collection[str]) -> tuple[tuple[ReportedNotebook, ...], str]:

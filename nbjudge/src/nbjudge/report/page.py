@@ -1,10 +1,14 @@
-"""The page: one HTML file with its figures, its style and its script in it."""
+"""The page: one HTML file with its figure, its style and its script in it."""
 
 from __future__ import annotations
 
 import hashlib
 import html
+import math
 from base64 import b64encode
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from statistics import median
 from typing import Any
@@ -13,18 +17,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from nbjudge.plain_text import sentence_as_html
-from nbjudge.report.figures import (
-    Bars,
-    Histogram,
-    exercise_bars,
-    mistake_bars,
-    points_histogram,
-    seconds_histogram,
-)
 from nbjudge.report.gather import ClassResults
 from nbjudge.report.summary import counts_of
 from nbjudge.report.table_type import Table
-from nbjudge.report.tables import Tables, exercise_columns, failure_kinds
+from nbjudge.report.tables import Tables, exercise_columns, failure_kinds, with_columns
 
 TEMPLATES = "templates"  # the folder beside this file
 
@@ -43,7 +39,6 @@ def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> s
         "code": with_code,
         "name": name_as_code,
         "percent": _percent,
-        "seconds": _duration,
         "shade": _shade,
     }
     style, script = _part("page.css"), _part("sort.js")
@@ -51,17 +46,16 @@ def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> s
         about=about,
         assignment=assignment,
         counts=counts_of(assignment),
-        figures=_figures(assignment, tables),
-        seconds=_seconds(assignment, about["anonymous"]),
-        cells=_most_points(assignment, tables.exercises),
-        besides=_besides(tables.students),
+        points=points_histogram([each.points for each in assignment.graded], assignment.max_points),
+        cells=_most_points(assignment, tables["exercises"]),
+        besides=_besides(tables["students"]),
         failure_kinds=failure_kinds(assignment).rows,
         style=Markup(style),
         script=Markup(script),
         # Nothing but this very style and script may have an effect, and nothing may be fetched.
         digests={"style": _digest(style), "script": _digest(script)},
-        files=[f"{name}.csv" for name in tables.named()],
-        **{name: table.rows for name, table in vars(tables).items()},
+        files=[f"{name}.csv" for name in with_columns(tables)],
+        **{name: table.rows for name, table in tables.items()},
     )
 
 
@@ -80,17 +74,6 @@ def _code(escaped: str) -> str:
     return f"<code>{escaped.replace('_', '_<wbr>')}</code>"
 
 
-def _figures(assignment: ClassResults, tables: Tables) -> dict[str, Histogram | Bars | None]:
-    """The figures by name; None where there is nothing to show."""
-    seconds = [each.seconds for each in assignment.graded if each.seconds is not None]
-    return {
-        "points": points_histogram([each.points for each in assignment.graded], assignment.max_points),
-        "exercises": exercise_bars(tables.exercises),
-        "mistakes": mistake_bars(tables.mistakes),
-        "seconds": seconds_histogram(seconds) if seconds else None,
-    }
-
-
 def _most_points(assignment: ClassResults, exercises: Table) -> dict[str, float]:
     """What there is to gain, by the exercises' columns in the table of students."""
     names = exercise_columns(assignment).values()
@@ -101,22 +84,6 @@ def _besides(students: Table) -> list[str]:
     """The columns besides the points that are not empty; the files have all columns."""
     names = ("late penalty", "seconds", "to mark", "failures")
     return [name for name in names if any(row[name] for row in students.rows)]
-
-
-def _seconds(assignment: ClassResults, anonymous: bool) -> dict[str, Any] | None:
-    """What is said of the time that grading took."""
-    known = [(each.seconds, each.student) for each in assignment.graded if each.seconds is not None]
-    if not known:
-        return None
-    times = [seconds for seconds, _ in known]
-    slowest = sorted(known, reverse=True)[:5]
-    return {
-        "count": len(known),
-        "median": median(times),
-        "most": max(times),
-        "total": sum(times),
-        "slowest": [] if anonymous else [{"student": who, "seconds": time} for time, who in slowest],
-    }
 
 
 def _part(name: str) -> str:
@@ -140,13 +107,116 @@ def _shade(points: float | None, max_points: float) -> str:
     return "most" if points <= 0 else "more" if points <= max_points / 2 else "some"
 
 
-def _duration(seconds: float) -> str:
-    """As a person would say it."""
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    minutes, hours = seconds / 60, seconds / 3600
-    return f"{seconds:.0f} s" if minutes < 5 else f"{minutes:.0f} min" if hours < 3 else f"{hours:.0f} h"
-
-
 def _percent(value: Any) -> str:
     return "" if value is None else f"{value:.0%}"
+
+
+# The histogram of points as plain data, which `templates/figures` draws as SVG. Lengths are in percent, so
+# that it fits a phone, a screen and a sheet of paper.
+MOST_TICKS = 8  # of an axis from left to right: more do not fit a phone
+MOST_COUNTS = 5  # of the axis that counts students
+HALF_A_POINT = 0.5  # the least width of a bar, so that 4.5 points are at 4.5
+MOST_BARS = 40  # of a histogram
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A number on an axis, and where: in percent of the axis's length."""
+
+    label: str
+    at: float
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of a histogram: the place that it stands for, how many lie there, and its box in percent."""
+
+    place: str
+    count: int
+    left: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How many students lie where. `median` is the tick of the line that is drawn there."""
+
+    description: str
+    unit: str  # what the axis from left to right shows
+    nearest: str  # the distance of two bars
+    bars: tuple[Bar, ...]
+    places: tuple[Tick, ...]
+    counts: tuple[Tick, ...]
+    median: Tick
+
+
+def points_histogram(points: Sequence[float], max_points: float) -> Histogram:
+    """How many students have how many points."""
+    heights, width = bins(points, max(max_points, *points), HALF_A_POINT)
+    # The axis begins before 0, where many are.
+    low, high = -width, max(heights) + width
+    top, middle = max(heights.values()), median(points)
+    fullest = max(heights, key=lambda place: heights[place])
+    return Histogram(
+        description=(
+            f"Histogram of the points of {len(points)} students: from {_short(min(points))} "
+            f"to {_short(max(points))}, median {_short(middle)}; most, {top}, have about {_short(fullest)}."
+        ),
+        unit=f"points, of {max_points:g}",
+        nearest=f"{width:g}",
+        bars=tuple(
+            Bar(
+                place=f"{place:.10g}",
+                count=count,
+                left=percent(place - 0.46 * width, low, high),
+                width=percent(0.92 * width, 0, high - low),
+                height=percent(count, 0, top),
+            )
+            for place, count in heights.items()
+            if count
+        ),
+        places=tuple(ticks(low, high, MOST_TICKS)),
+        counts=tuple(ticks(0, top, MOST_COUNTS, whole=True)),
+        median=Tick(_short(middle), percent(middle, low, high)),
+    )
+
+
+def _short(number: float) -> str:
+    return f"{round(number, 2):g}"
+
+
+def bins(values: Sequence[float], highest: float, finest: float) -> tuple[dict[float, int], float]:
+    """How many values lie around each of evenly spaced places from 0 to `highest`, and their distance.
+
+    The distance is 1, 2 or 5 times a power of ten, and no smaller than `finest`, which is one of these.
+    """
+    width = max(round_up(highest / MOST_BARS), finest)
+    steps = Counter(math.floor(value / width + 0.5) for value in values)
+    last = max(*steps, math.floor(highest / width + 0.5))
+    return {step * width: steps[step] for step in range(last + 1)}, width
+
+
+def ticks(low: float, high: float, limit: int, whole: bool = False) -> list[Tick]:
+    """Ticks at round numbers from 0 to `high` on an axis that begins at `low`, 0 and `limit` at the most.
+
+    `whole` keeps to whole numbers: there is no half student.
+    """
+    step = round_up(high / limit)
+    if whole:
+        step = max(1.0, step)
+    count = math.floor(high / step * (1 + 1e-9))
+    return [Tick(f"{place * step:.10g}", percent(place * step, low, high)) for place in range(count + 1)]
+
+
+def percent(place: float, low: float, high: float) -> float:
+    """The position of a value between two others, in percent."""
+    return round(100 * (place - low) / (high - low), 3)
+
+
+def round_up(width: float) -> float:
+    """The next of …, 0.5, 1, 2, 5, 10, …"""
+    if width < 1e-9:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(width))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= width * (1 - 1e-9))

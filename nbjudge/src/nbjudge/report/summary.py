@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import median, quantiles
 
 from nbjudge.report.gather import ClassResults
@@ -13,29 +12,18 @@ from nbjudge.report.tables import Tables
 SHARED = 2
 
 
-@dataclass(frozen=True)
-class Counts:
+def counts_of(assignment: ClassResults) -> dict[str, int]:
     """The numbers of students in each state."""
-
-    listed: int
-    handed_in: int
-    graded: int
-    could_not_run: int
-    partly_failed: int
-    to_mark: int
-
-
-def counts_of(assignment: ClassResults) -> Counts:
     graded = assignment.graded
     lost = [each for each in graded if each.could_not_run]
-    return Counts(
-        listed=len(assignment.submissions),
-        handed_in=len(assignment.handed_in),
-        graded=len(graded),
-        could_not_run=len(lost),
-        partly_failed=sum(bool(each.failures) for each in graded) - len(lost),
-        to_mark=sum(bool(each.waiting) for each in graded),
-    )
+    return {
+        "listed": len(assignment.submissions),
+        "handed_in": len(assignment.handed_in),
+        "graded": len(graded),
+        "could_not_run": len(lost),
+        "partly_failed": sum(bool(each.failures) for each in graded) - len(lost),
+        "to_mark": sum(bool(each.waiting) for each in graded),
+    }
 
 
 def summary(assignment: ClassResults, tables: Tables) -> list[str]:
@@ -44,38 +32,38 @@ def summary(assignment: ClassResults, tables: Tables) -> list[str]:
     sentences = [
         _first(assignment, counts, tables),
         *_spread(assignment),
-        *_hardest(assignment, tables.exercises),
+        *_hardest(assignment, tables["exercises"]),
     ]
-    sentences += _most_missed(tables.groups)
-    if counts.partly_failed:
-        sentences.append(f"In {_submissions(counts.partly_failed)} something failed; the rest was graded.")
-    if counts.to_mark:
+    sentences += _most_missed(tables["groups"])
+    if counts["partly_failed"]:
+        sentences.append(f"In {_submissions(counts['partly_failed'])} something failed; the rest was graded.")
+    if waiting := counts["to_mark"]:
         sentences.append(
-            f"{_submissions(counts.to_mark)} still {'waits' if counts.to_mark == 1 else 'wait'} for a person "
+            f"{_submissions(waiting)} still {'waits' if waiting == 1 else 'wait'} for a person "
             "to mark a written answer, and may gain points."
         )
-    ungraded = counts.handed_in - counts.graded
+    ungraded = counts["handed_in"] - counts["graded"]
     if ungraded:
         sentences.append(f"{_submissions(ungraded)} {_have(ungraded)} no grade yet.")
-    missing = counts.listed - counts.handed_in
+    missing = counts["listed"] - counts["handed_in"]
     if missing:
-        sentences.append(f"{missing} of the {counts.listed} students on the list handed in nothing.")
+        sentences.append(f"{missing} of the {counts['listed']} students on the list handed in nothing.")
     return sentences
 
 
-def _first(assignment: ClassResults, counts: Counts, tables: Tables) -> str:
+def _first(assignment: ClassResults, counts: dict[str, int], tables: Tables) -> str:
     """Such as: 30 handed in, 4 failed to run, median 14 of 20; what the class misunderstood most: …"""
-    parts = [f"{counts.handed_in} handed in"]
-    if counts.could_not_run:
-        parts.append(f"{counts.could_not_run} failed to run")
+    parts = [f"{counts['handed_in']} handed in"]
+    if counts["could_not_run"]:
+        parts.append(f"{counts['could_not_run']} failed to run")
     middle = median(each.points for each in assignment.graded)
     parts.append(f"median {_number(middle)} of {_number(assignment.max_points)} points")
     first = ", ".join(parts)
-    if not tables.groups.rows:  # graded by the course's own tests, which name nothing
+    if not tables["groups"].rows:  # graded by the course's own tests, which name nothing
         return f"{first}."
-    if not tables.mistakes.rows:
+    if not tables["mistakes"].rows:
         return f"{first}; no mistake that the assignment knows by name was made."
-    top = tables.mistakes.rows[0]
+    top = tables["mistakes"].rows[0]
     if top["students"] < SHARED:
         return f"{first}; no named mistake was made by more than one."
     return (

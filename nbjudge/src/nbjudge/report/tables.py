@@ -5,11 +5,9 @@ from __future__ import annotations
 import builtins
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import StatisticsError, correlation, mean, median
 
-from nbjudge.report.gather import ClassResults
-from nbjudge.report.gradebook import Key
+from nbjudge.report.gather import ClassResults, Key
 from nbjudge.report.notebooks import IN_WORDS, stops_with
 from nbjudge.report.table_type import Row, Table, table_of
 
@@ -21,27 +19,14 @@ ABOUT_STUDENTS += ["seconds", "to mark", "failures"]
 NOT_SAID = "(sentences that fewer than three were told: left out of a report without names)"
 
 
-@dataclass(frozen=True)
-class Tables:
-    """Each with a row for what its name says. A report without names has no `students` and no `remarks`.
+# By the name of the file. A report without names has empty `students` and `remarks`; `compared` is empty if
+# there are no earlier reports.
+Tables = dict[str, Table]
 
-    `compared` is filled if there are earlier reports.
-    """
 
-    exercises: Table
-    groups: Table
-    mistakes: Table
-    other_findings: Table
-    failures: Table
-    to_mark: Table
-    not_graded: Table
-    remarks: Table
-    students: Table
-    compared: Table = Table()
-
-    def named(self) -> dict[str, Table]:
-        """By name, those with columns."""
-        return {name: table for name, table in vars(self).items() if table.columns}
+def with_columns(tables: Tables) -> Tables:
+    """The tables that are not empty."""
+    return {name: table for name, table in tables.items() if table.columns}
 
 
 def tables_of(assignment: ClassResults, anonymous: bool) -> Tables:
@@ -50,18 +35,19 @@ def tables_of(assignment: ClassResults, anonymous: bool) -> Tables:
     mistakes, others = findings(assignment)
     if anonymous:
         mistakes, others = (_without_own_words(table) for table in (mistakes, others))
-    return Tables(
-        exercises=exercises(assignment),
-        groups=groups(assignment),
-        mistakes=mistakes.without(*hide),
-        other_findings=others.without(*hide),
-        failures=failure_kinds(assignment) if anonymous else failures(assignment),
-        to_mark=to_mark(assignment).without(*hide),
-        not_graded=not_graded(assignment).counted("why") if anonymous else not_graded(assignment),
+    return {
+        "exercises": exercises(assignment),
+        "groups": groups(assignment),
+        "mistakes": mistakes.without(*hide),
+        "other_findings": others.without(*hide),
+        "failures": failure_kinds(assignment) if anonymous else failures(assignment),
+        "to_mark": to_mark(assignment).without(*hide),
+        "not_graded": not_graded(assignment).counted("why") if anonymous else not_graded(assignment),
         # A remark quotes names of files, and of other students.
-        remarks=Table() if anonymous else remarks(assignment),
-        students=Table() if anonymous else students(assignment),
-    )
+        "remarks": Table() if anonymous else remarks(assignment),
+        "students": Table() if anonymous else students(assignment),
+        "compared": Table(),
+    }
 
 
 def exercises(assignment: ClassResults) -> Table:
