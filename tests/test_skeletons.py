@@ -20,8 +20,7 @@ from tiny_course import FOLDER, ROOT, make_course, succeed
 from nbjudge.course.course import open_course
 from nbjudge.course.folders import read_folders
 from nbjudge.errors import CourseError
-from nbjudge.skeletons.assignment import new_assignment
-from nbjudge.skeletons.exercise import new_exercise, with_import
+from nbjudge.skeletons.notebooks import new_assignment, new_exercise, with_import
 
 pytestmark = pytest.mark.integration
 

@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 from test_page import code, half_right, judged, page, printed, text
 from test_students_page import ARGUMENTS, CHROMIUM
 
-from nbjudge.feedback.formulas import as_mathml
+from nbjudge.feedback.prose import as_mathml
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 
 pytestmark = [pytest.mark.integration, pytest.mark.browser]

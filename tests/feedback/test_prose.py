@@ -7,8 +7,7 @@ from feedback_pages import ALL, FETCHES, SCRIPTS, Seen
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nbjudge.feedback.formulas import LONGEST_FORMULA, as_mathml
-from nbjudge.feedback.prose import LONGEST_PROSE, as_html
+from nbjudge.feedback.prose import LONGEST_FORMULA, LONGEST_PROSE, as_html, as_mathml
 
 many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 PIXEL = base64.b64encode(b"no picture, but bytes").decode()

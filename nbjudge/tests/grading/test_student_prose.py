@@ -12,8 +12,8 @@ from nbconvert.filters.markdown_mistune import markdown2html_mistune
 from nbconvert.filters.strings import strip_files_prefix
 
 from nbjudge.plain_text import as_html
-from nbjudge.submission.formula_commands import COMMANDS
 from nbjudge.submission.merge import (
+    COMMANDS,
     DEEPEST,
     INVISIBLE_SPACE,
     LONGEST_LINE,

@@ -10,51 +10,25 @@ import base64
 import html
 import re
 import secrets
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+from xml.etree.ElementTree import Element, SubElement, tostring
 
 import nh3
+from latex2mathml.converter import Converter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-from nbjudge.feedback.formulas import as_mathml
-
+ALLOWED = tomllib.loads(Path(__file__).with_name("allowed_markup.toml").read_text("utf-8"))
 # Characters of one cell, and of a notebook: readers of markdown are slow on text that is made for it.
 LONGEST_PROSE = 20_000
 MOST_PROSE = 400_000
 LARGEST_PICTURE = 5 * 2**20  # bytes
-PICTURE_FILES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-    ".svg": "image/svg+xml",
-}
 PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*")
 LINK = re.compile(r"(https?://|mailto:)", re.IGNORECASE)
 COLOURED = re.compile(r"highlight|[a-z][a-z0-9]?( [a-z][a-z0-9]?)*")  # Pygments' own class names
-ELEMENTS = frozenset(
-    element
-    for group in (
-        "h1 h2 h3 h4 h5 h6 p div blockquote pre hr br details summary",
-        "a b code del em i img kbd s span strong sub sup",
-        "ul ol li dl dt dd",
-        "table thead tbody tr th td",
-    )
-    for element in group.split()
-)
-ATTRIBUTES = {
-    "a": {"href", "title"},
-    "img": {"src", "alt", "title"},
-    "details": {"open"},
-    "ol": {"start"},
-    "td": {"colspan", "rowspan"},
-    "th": {"colspan", "rowspan"},
-    "div": {"class"},
-    "span": {"class"},
-}
 
 
 def as_html(text: str, attachments: Mapping[str, Any] | None = None, folder: str = "") -> str:
@@ -90,8 +64,8 @@ class _Prose(IPythonRenderer):
         rendered = MarkdownWithMath(renderer=self).render(text)
         clean = nh3.clean(
             rendered,
-            tags=set(ELEMENTS),
-            attributes=ATTRIBUTES,
+            tags=set(ALLOWED["html"]["elements"].split()),
+            attributes={name: set(names) for name, names in ALLOWED["html"]["attributes"].items()},
             attribute_filter=self._allowed_attribute,
             url_schemes={"http", "https", "mailto", "data"},
         )
@@ -111,7 +85,7 @@ class _Prose(IPythonRenderer):
 
     def _embedded(self, address: str) -> str | None:
         """A picture file beside the notebook, as data, because the page is one file."""
-        kind = PICTURE_FILES.get(Path(address).suffix.lower())
+        kind = ALLOWED["pictures"].get(Path(address).suffix.lower())
         try:
             file = (self._folder / unquote(address)).resolve()
             inside = file.is_relative_to(self._folder.resolve())
@@ -143,3 +117,63 @@ class _Prose(IPythonRenderer):
         if url.startswith("attachment:") and url.removeprefix("attachment:") not in self.attachments:
             return text
         return str(super().image(text, url, title))
+
+
+# Formulas as MathML, which browsers draw themselves: no script, no fonts from elsewhere. A formula may be a
+# student's. So only harmless elements and attributes of what the converter makes are kept, with small lengths
+# (TeX has `\href`, `\style` and `\raise`). Whatever it cannot make is shown as TeX. nh3 cannot do this: it
+# reads MathML as HTML and loses the sign of `\mathrel{+}`, and it cannot tell the slash of `\not` from other
+# padding.
+
+LONGEST_FORMULA = 4_000  # characters; the longest of the assignments has 300
+# A macro may call itself, or grow without end.
+MACROS = ("\\newcommand", "\\renewcommand", "\\providecommand", "\\def", "\\let")
+ELEMENTS = frozenset(ALLOWED["mathml"]["elements"].split())
+ATTRIBUTES = {
+    name: re.compile(values)
+    for names, values in ALLOWED["mathml"]["attributes"].items()
+    for name in names.split()
+}
+SPACES: dict[str, str] = ALLOWED["mathml"]["spaces"]
+SLASH = "\N{BIG SOLIDUS}"
+
+
+def as_mathml(tex: str, *, block: bool = False) -> str:
+    """MathML markup for a formula, or the TeX itself as code where it cannot be converted."""
+    if len(tex) > LONGEST_FORMULA or any(macro in tex for macro in MACROS):
+        return _as_code(tex)
+    try:
+        known = tex.replace("{aligned}", "{split}")  # the same table, under the name the converter knows
+        element = Converter(display="block" if block else "inline").convert_to_element(known)
+        return tostring(_harmless(element), encoding="unicode")
+    except Exception:  # whatever a student typed between two dollars; the converter raises many kinds
+        return _as_code(tex)
+
+
+def _as_code(tex: str) -> str:
+    return f"<code>{html.escape(tex)}</code>"
+
+
+def _harmless(element: Element) -> Element:
+    """A copy with the elements and attributes that only show; the converter's entities become letters."""
+    copy = Element("math")
+    _fill(copy, element)
+    return copy
+
+
+def _fill(copy: Element, element: Element) -> None:
+    for name, value in element.attrib.items():
+        if name in ATTRIBUTES and (value in SPACES or ATTRIBUTES[name].fullmatch(value)):
+            copy.set(name, SPACES.get(value, value))
+    copy.text = html.unescape(element.text or "").replace("\\_", "_")
+    if "\\" in copy.text:  # a command that the converter does not know, and leaves unchanged
+        raise ValueError(copy.text)
+    for child in element:
+        is_drawn = child.tag in ELEMENTS or _is_slash(child)
+        inner = SubElement(copy, child.tag if is_drawn else "mrow")
+        _fill(inner, child)
+
+
+def _is_slash(element: Element) -> bool:
+    r"""Whether it is what `\not` draws over the next sign; other padding could overlap the page."""
+    return element.tag == "mpadded" and html.unescape("".join(element.itertext())) == SLASH

@@ -16,6 +16,7 @@ import site
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -24,36 +25,8 @@ from nbjudge import framing
 from nbjudge.errors import CourseError
 from nbjudge.sandbox.inside.system_calls import MACHINES
 
-PROGRAMS = ("/usr/bin", "/usr/sbin", "/usr/libexec", "/bin", "/sbin")
-LIBRARIES = (
-    *("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32"),
-    *("/lib", "/lib32", "/lib64", "/libx32"),
-    *("/usr/local/lib", "/usr/local/lib64"),
-    "/usr/include",  # `torch.compile` builds with it
-)
-DATA = (
-    "/usr/share/fonts",
-    "/usr/local/share/fonts",
-    "/usr/share/fontconfig",
-    "/usr/share/matplotlib",  # fonts and styles of Debian's package
-    "/usr/share/mime",
-    "/usr/share/terminfo",
-    "/usr/share/zoneinfo",
-)
-# No file that names the machine or its users.
-SETTINGS = (
-    "/etc/alternatives",
-    "/etc/fonts",
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/etc/matplotlibrc",
-    "/etc/mime.types",
-)
-SYSTEM = (*PROGRAMS, *LIBRARIES, *DATA, *SETTINGS)
-# Folders of an interpreter's installation. `share` and `etc` are not among them: they may hold courses,
-# exchanges and configurations.
-OF_AN_INTERPRETER = ("bin", "lib", "lib64", "include", "share/terminfo", "share/zoneinfo")
-OF_AN_ENVIRONMENT = ("bin", "pyvenv.cfg")
+EXPOSED = tomllib.loads(Path(__file__).with_name("exposed.toml").read_text("utf-8"))
+SYSTEM: list[str] = [place for places in EXPOSED["system"].values() for place in places]
 # An environment's own standard library is the one that it was made from.
 INSTALLED_IN = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
 INTERPRETER = Path(os.path.abspath(sys.executable))  # as typed it may hold "..": ../.venv/bin/python
@@ -65,10 +38,7 @@ READABLE = (
 
 def exposed_paths() -> list[Path]:
     """Return the folders and files that are exposed read-only, outermost first."""
-    exposed: list[Path] = []
-    for place in map(Path, SYSTEM):
-        if place.exists():
-            exposed.append(place)
+    exposed = [place for place in map(Path, SYSTEM) if place.exists()]
     for place in sorted({*_interpreter(), *_packages()}):
         if place.exists() and not any(place.is_relative_to(other) for other in exposed):
             exposed.append(place)
@@ -105,44 +75,22 @@ def _interpreter() -> Iterator[Path]:
     if of_its_file.parent.name == "bin":  # where it looks for libraries, under whatever name it was started
         installed.add(of_its_file.parents[1])
     for folder in installed:
-        yield from (folder / name for name in OF_AN_INTERPRETER)
+        yield from (folder / name for name in EXPOSED["interpreter"])
     for name in ("stdlib", "platstdlib", "include"):
         yield Path(sysconfig.get_path(name, vars=INSTALLED_IN))
 
 
 def _packages() -> Iterator[Path]:
     for folder in {Path(sys.prefix), Path(sys.exec_prefix)}:
-        yield from (folder / name for name in OF_AN_ENVIRONMENT)
+        yield from (folder / name for name in EXPOSED["environment"])
     yield from map(Path, site.getsitepackages())
 
 
-HOME = "/home/student"
 INSIDE = Path(__file__).parent / "inside"
 FRAMING = Path(framing.__file__)
-DEVICES = ("null", "full", "random", "urandom")
-ENVIRONMENT = {
-    "HOME": HOME,
-    "USER": "student",
-    "LANG": "C.UTF-8",
-    "PATH": f"{sys.prefix}/bin:/usr/bin:/bin",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "NBGRADER_EXECUTION": "autograde",  # nbgrader says so to notebooks that ask
-    # One thread for each kernel: they share the machine, and a fork keeps no threads.
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMEXPR_NUM_THREADS": "1",
-    "TOKENIZERS_PARALLELISM": "false",
-    # What a large tensor took goes back to the system with it, not into a heap that only grows.
-    "MALLOC_MMAP_THRESHOLD_": "4194304",
-}
+ENVIRONMENT: dict[str, str] = {"PATH": f"{sys.prefix}/bin:/usr/bin:/bin"} | EXPOSED["variables"]
+HOME = ENVIRONMENT["HOME"]
 START = "import sys; sys.path[0] = '/run/fork_server'; from inside.fork_server import main; main()"
-PRIVILEGES = (
-    "CAP_SYS_ADMIN",  # to mount each kernel's private folders
-    "CAP_NET_ADMIN",  # to bring up the loopback device of each kernel's own network
-    "CAP_SYS_RESOURCE",  # to forbid further user namespaces
-    "CAP_SETPCAP",  # to give all of them up for good
-)
 UNKNOWN_MACHINE = (
     "The sandbox does not know the system calls of this machine ({machine}), and cannot refuse the "
     "dangerous ones: grade on {known} with a 64-bit Python."
@@ -219,7 +167,11 @@ def command(sockets: Path, requests: int, modules: Sequence[str], helpers: Seque
 def _bwrap_args(more: Iterable[str], helpers: Sequence[str] = ()) -> list[str]:
     arguments = ["bwrap", "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000"]
     arguments += ["--hostname", "sandbox", "--die-with-parent", "--new-session"]
-    arguments += ["--cap-drop", "ALL", *(word for name in PRIVILEGES for word in ("--cap-add", name))]
+    arguments += [
+        "--cap-drop",
+        "ALL",
+        *(word for name in EXPOSED["privileges"] for word in ("--cap-add", name)),
+    ]
     arguments += ["--clearenv", *(word for pair in ENVIRONMENT.items() for word in ("--setenv", *pair))]
     # Each kernel gets empty folders in the place of these. They come first, because packages may be in them.
     arguments += ["--tmpfs", "/tmp", "--tmpfs", HOME]
@@ -233,7 +185,9 @@ def _bwrap_args(more: Iterable[str], helpers: Sequence[str] = ()) -> list[str]:
     arguments += [word for place in exposed_modules(helpers, shown) for word in _expose(place)]
     arguments += [word for place in hidden_modules(helpers, shown) for word in _hide(place)]
     arguments += ["--tmpfs", "/dev", "--dir", "/dev/shm", "--dir", "/dev/pts"]
-    arguments += [word for name in DEVICES for word in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")]
+    arguments += [
+        word for name in EXPOSED["devices"] for word in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
+    ]
     arguments += ["--symlink", "/proc/self/fd", "/dev/fd", "--symlink", "pts/ptmx", "/dev/ptmx"]
     arguments += ["--remount-ro", "/dev"]
     arguments += ["--tmpfs", "/run", "--dir", "/run/kernel", "--dir", "/run/private", "--dir", "/run/sockets"]

@@ -24,7 +24,7 @@ def add_commands(app: typer.Typer, make_form: Callable[[], Form]) -> None:
     ) -> None:
         """Begin an assignment: a notebook with the cells that every assignment has, and no exercise yet."""
         from nbjudge.course.folders import find_root, read_folders
-        from nbjudge.skeletons.assignment import new_assignment
+        from nbjudge.skeletons.notebooks import new_assignment
 
         form = make_form()
         created = new_assignment(read_folders(find_root(Path.cwd())), folder, form)
@@ -41,7 +41,7 @@ def add_commands(app: typer.Typer, make_form: Callable[[], Form]) -> None:
     ) -> None:
         """Begin an exercise: a text, an answer cell and a graded cell, and checks that run as they are."""
         from nbjudge.course.course import find_course
-        from nbjudge.skeletons.exercise import new_exercise
+        from nbjudge.skeletons.notebooks import new_exercise
 
         form, chosen = make_form(), find_course(Path.cwd()).choose_one(assignment)
         notebook, checks = new_exercise(chosen, name, form)

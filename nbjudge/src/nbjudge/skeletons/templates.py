@@ -8,6 +8,7 @@ and ``--- exercises`` for the place of the exercises. `string.Template` replaces
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ import nbformat
 from nbformat import NotebookNode
 
 OWN = Path(__file__).with_name("templates")
+WORDS: dict[str, dict[str, str]] = tomllib.loads((OWN / "words.toml").read_text(encoding="utf-8"))
 HEADER = re.compile(r"^--- (.+)\n", re.MULTILINE)
 PLAIN = {"grade": False, "locked": False, "solution": False, "task": False, "schema_version": 3}
 # The metadata for nbgrader of a code cell, by what the cell is for; "code" and "text" have none.
@@ -124,33 +126,20 @@ class Vocabulary:
     torch: bool = False
 
     @property
-    def setup(self) -> str:
-        """The set-up cell of an assignment."""
-        libraries = (
-            ("torch", "torch.nn as nn", "torch.nn.functional as F") if self.torch else ("numpy as np",)
-        )
-        return "\n".join(["import math", "", *(f"import {library}" for library in libraries)])
-
-    @property
-    def draws(self) -> bool:
-        """Whether exercises have to be told to draw tensors, as the course has no `Exercise` of its own."""
-        return self.torch and self.module == OWN_MODULE
+    def words(self) -> dict[str, str]:
+        """What templates say of the library."""
+        return WORDS["torch" if self.torch else "numpy"]
 
     def values(self, layer: bool = False) -> dict[str, str]:
         """What templates say in this course's words; a layer is built besides."""
+        # A course without an `Exercise` of its own must say that exercises draw tensors.
+        draws = self.torch and self.module == OWN_MODULE
         lines = [f"from {self.module} import Exercise, case"]
-        of_torch = [name for name, used in (("Draw", self.draws), ("build", layer)) if used]
+        of_torch = [name for name, used in (("Draw", draws), ("build", layer)) if used]
         if of_torch:
             lines.append(f"from nbjudge.torch import {', '.join(of_torch)}")
-        return {
-            "imports": "\n".join(lines),
-            "draw": "\n    draw=Draw," if self.draws else "",
-            "array": "torch.tensor([1.0, 3.0])" if self.torch else "np.array([1.0, 3.0])",
-            "array_type": "torch.Tensor" if self.torch else "np.ndarray",
-            "whole_numbers": "torch.tensor([1, 3])" if self.torch else "np.array([1, 3])",
-            "library": "import torch" if self.torch else "import numpy as np",
-            "noun": "a tensor" if self.torch else "an array",
-        }
+        own = {"imports": "\n".join(lines), "draw": "\n    draw=Draw," if draws else ""}
+        return self.words | own | (WORDS["layer"] if layer else {})
 
 
 def vocabulary_of(checks: Path) -> Vocabulary:

@@ -7,23 +7,24 @@ helper functions cost no point.
 
 A student's prose shows, and does nothing. The formgrader's page, JupyterLab and the feedback page read
 markdown in ways of their own, so an invisible space is put where any of them would see markup. A formula may
-use the commands of `formula_commands`; an invisible space follows the backslash of every other command, so
-that no reader takes it for a command.
+use the commands of `formula_commands.toml`; an invisible space follows the backslash of every other command,
+so that no reader takes it for a command.
 """
 
 from __future__ import annotations
 
 import copy
 import re
+import tomllib
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import Origin, added_cell_id, is_left_out, is_released_text, mark_origin
-from nbjudge.submission.formula_commands import COMMANDS, ENVIRONMENTS
 from nbjudge.submission.read_submission import SubmittedCell, defined_names
 
 # Characters of code that are shown in colours; a solved assignment has 50,000, in lines of a hundred.
@@ -200,12 +201,7 @@ def _takes_long_to_colour(notebook: NotebookNode) -> bool:
 
 
 def _bare(cell: SubmittedCell, cell_id: str) -> NotebookNode:
-    make = {
-        "code": nbformat.v4.new_code_cell,
-        "markdown": nbformat.v4.new_markdown_cell,
-        "raw": nbformat.v4.new_raw_cell,
-    }[cell.cell_type]
-    bare = make(cell.source, id=cell_id)
+    bare: NotebookNode = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")(cell.source, id=cell_id)
     mark_origin(bare, Origin.STUDENT)
     return bare
 
@@ -241,6 +237,9 @@ MARKUP = re.compile(
     r"|(?:`{3}|~{3})[ \t]*(?=mermaid)",  # a diagram, which a script draws
     re.MULTILINE,
 )
+_FORMULAS = tomllib.loads(Path(__file__).with_name("formula_commands.toml").read_text("utf-8"))
+COMMANDS = frozenset(" ".join(_FORMULAS["commands"].values()).split())
+ENVIRONMENTS = frozenset(_FORMULAS["environments"].split())
 # A command of TeX; or a line break with a length, which may be as small as a line.
 COMMAND = re.compile(
     r"\\(?=(?P<name>[A-Za-z]+)(?P<after>\s*(?:\{[^{}\n]{0,40}\})?(?:\{[^{}\n]{0,40}\})?))"

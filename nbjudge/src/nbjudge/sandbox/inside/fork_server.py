@@ -19,27 +19,7 @@ from .rehearsal import rehearse
 from .supervisor import supervise
 
 # What a kernel would import in its first seconds. The caller adds the imports of the notebooks.
-KERNEL_MODULES = (
-    "ipykernel.kernelapp",
-    "ipykernel.ipkernel",
-    "ipykernel.comm.comm",
-    "ipykernel.debugger",
-    "ipykernel.zmqshell",
-    "IPython.core.pylabtools",
-    "IPython.core.completer",
-    "IPython.core.completerlib",
-    "IPython.core.debugger",
-    "IPython.core.oinspect",
-    "faulthandler",
-    "IPython.core.magics.execution",
-    "IPython.extensions.storemagic",
-    "comm",
-    "jupyter_client.session",
-    "psutil",
-    "tornado.platform.asyncio",
-    "zmq.asyncio",
-    "zmq.eventloop.zmqstream",
-)
+KERNEL_MODULES = Path(__file__).with_name("kernel_modules.txt").read_text().split()
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A new exercise: text, answer cell and graded cell in the notebook, checks in a file of their own."""
+"""New assignments and exercises: their cells in a notebook, and the checks of an exercise in a file."""
 
 from __future__ import annotations
 
@@ -11,18 +11,72 @@ from string import Template
 import nbformat
 
 from nbjudge.course.course import Assignment
+from nbjudge.course.folders import CourseFolders
 from nbjudge.course.loading import read_notebook
 from nbjudge.errors import CourseError
 from nbjudge.skeletons.templates import Cell, Form, Vocabulary, vocabulary_of
 
+NAME = re.compile(r"(?:(\d+)_)?([a-z]\w*)", re.ASCII)
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+
+
+def new_assignment(folders: CourseFolders, folder: str, form: Form | None = None) -> Path:
+    """Write an assignment's notebook, and the files beside it and beside its checks.
+
+    Parameters
+    ----------
+    folders
+        The folders of the course.
+    folder
+        The name of the new folder, such as "ps2".
+    form
+        The course's templates; nbjudge's own by default.
+
+    Returns
+    -------
+    Path
+        The notebook.
+
+    Raises
+    ------
+    CourseError
+        If the folder exists, or its name is not one of an assignment.
+    """
+    form = form or Form()
+    named = NAME.fullmatch(folder)
+    if named is None:
+        raise CourseError(
+            f"{folder!r} is no name for an assignment: write small letters, digits and _, such as ps2."
+        )
+    number, stem = named.groups()
+    source, checks = folders.source, folders.checks / stem
+    taken = [path for path in source.glob("*/*.ipynb") if path.stem == stem]
+    taken += [
+        path for path in (source / folder, *(checks / file for file in form.files("checks"))) if path.exists()
+    ]
+    if taken:
+        raise CourseError(f"{taken[0]} is there already: give the assignment a name of its own.")
+    title = stem.replace("_", " ").capitalize()
+    values = {
+        "title": title,
+        "heading": f"{int(number)} · {title}" if number else title,
+        "setup": vocabulary_of(folders.checks).words["setup"],
+    }
+    opening, ending = form.assignment()
+    notebook = nbformat.v4.new_notebook(
+        cells=[cell.filled(values) for cell in (*opening, *ending)], metadata={"kernelspec": KERNEL}
+    )
+    (source / folder).mkdir(parents=True)
+    path = source / folder / f"{stem}.ipynb"
+    nbformat.write(notebook, path)
+    for place, target in (("checks", checks), ("source", path.parent)):
+        for file, text in form.files(place).items():
+            target.mkdir(parents=True, exist_ok=True)
+            (target / file).write_text(Template(text).substitute(values))
+    return path
+
+
 CLOSING = "## What you now have"  # begins the text behind the exercises
-LAYER_VALUES = {
-    "weights": "draw.normal(width, width, dtype=dtype) / width**0.5",
-    "floats": "(torch.float32, torch.float64)",
-    "two_sizes": "draw.sizes(2)",
-    "four_sizes": "draw.sizes(4)",
-    "uncut": "parts, size = draw.sizes(2)\n    width = parts * size + 1",
-}
 LAYER_IMPORTS = "import torch.nn as nn"
 
 
@@ -56,7 +110,7 @@ def new_exercise(assignment: Assignment, name: str, form: Form | None = None) ->
     _see_that_it_is_free(assignment, name, variable)
     checks = assignment.checks_path
     file = checks / f"{variable}.py"
-    values = words.values(layer=is_layer) | (LAYER_VALUES | dict(form.layer_values) if is_layer else {})
+    values = words.values(layer=is_layer) | (dict(form.layer_values) if is_layer else {})
     values |= {"name": name, "variable": variable, "with_hyphens": name.replace("_", "-")}
     cells = form.cells(f"{kind}.cells")
     _add_cells(assignment, form, cells, values)
