@@ -16,9 +16,8 @@ from tornado.netutil import bind_sockets
 
 from attention_lab.tutor.answering import respond
 from nbjudge.classroom.check_events import CheckEvents
-from nbjudge.classroom.http_server import BoundedServer
 from nbjudge.classroom.request_handler import SERVER_LIMITS, AppState
-from nbjudge.classroom.service import application
+from nbjudge.classroom.service import BoundedServer, application
 from nbjudge.classroom.signatures import Keys, authorization
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.course.course import open_course

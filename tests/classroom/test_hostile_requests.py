@@ -9,11 +9,12 @@ import pytest
 import torch
 from classroom_lab import PREFIX, classroom_of
 
-from nbjudge.classroom import http_server, signatures
+from nbjudge.classroom import service as class_service
+from nbjudge.classroom import signatures
 from nbjudge.classroom.check_events import CheckEvent, CheckEvents
-from nbjudge.classroom.http_server import refusal
 from nbjudge.classroom.limits import limit_address_space
 from nbjudge.classroom.request_handler import LARGEST_BODY
+from nbjudge.classroom.service import refusal
 from nbjudge.classroom.signatures import SECONDS, Keys
 from nbjudge.tutor import conversation, messages
 from nbjudge.tutor.conversation import Conversation
@@ -278,7 +279,7 @@ def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monk
 def test_idle_connections_of_strangers_keep_no_one_out_and_are_one_line_of_the_log(
     tmp_path, monkeypatch, caplog
 ):
-    monkeypatch.setattr(http_server, "MOST_OPEN", 20)
+    monkeypatch.setattr(class_service, "MOST_OPEN", 20)
     with classroom_of(tmp_path) as service, caplog.at_level(logging.WARNING):
         body = MANY_LISTS
         busy = Raw(service, "ada", "answer", {"Content-Length": str(len(body))}, body)

@@ -4,38 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from nbjudge.classroom.check_events import CheckEvent
 from nbjudge.settings import ClassroomSettings
-
-
-@dataclass(frozen=True)
-class CurrentMistake:
-    """A named mistake that learners have now: its sentence, and one learner's measurements as an example."""
-
-    name: str
-    learners: int
-    sentence: str
-    example: str
-    who: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class ExerciseOnTheBoard:
-    """How many have begun an exercise, and how many of these are still at it, stuck, or done."""
-
-    assignment: str
-    exercise: str
-    begun: int
-    working: int
-    stuck: int
-    done: int
-    mistakes: tuple[CurrentMistake, ...]
-    who: Mapping[str, tuple[str, ...]]  # names by "working", "stuck" and "done", where the course shows them
 
 
 def board(
@@ -45,21 +19,36 @@ def board(
     settings: ClassroomSettings,
     now: float,
 ) -> list[dict[str, Any]]:
-    """Return the exercises that a learner has begun, ready for JSON: each an `ExerciseOnTheBoard`.
+    """Return the exercises that a learner has begun, ready for JSON.
 
-    `order` has assignment and exercise as the course has them. `sentence_of` gives the sentence of a
-    mistake, by assignment, exercise and name. `now` is the time that "stuck" refers to.
+    Parameters
+    ----------
+    check_events
+        The checks of all learners, in their order.
+    order
+        Assignment and exercise, as the course has them.
+    sentence_of
+        Gives the sentence of a mistake, by assignment, exercise and name.
+    settings
+        When a learner counts as stuck, and whether the board shows names.
+    now
+        The time that "stuck" refers to.
+
+    Returns
+    -------
+    list of dict
+        Of each exercise how many have begun it, and how many of these are working, stuck or done, with their
+        names under "who" if the board shows them; and the mistakes in their last checks, the most frequent
+        first, each with its sentence and one learner's measurements as an example.
     """
     by_exercise: dict[tuple[str, str], dict[str, list[CheckEvent]]] = defaultdict(lambda: defaultdict(list))
     for event in check_events:
         by_exercise[event.assignment, event.exercise][event.learner].append(event)
-    exercises = []
-    for key in order:
-        learners = by_exercise.get(key)
-        if learners:
-            mistakes = _mistakes(learners, partial(sentence_of, *key), settings.names)
-            exercises.append(asdict(_exercise(key, learners, mistakes, settings, now)))
-    return exercises
+    return [
+        _exercise(key, by_exercise[key], partial(sentence_of, *key), settings, now)
+        for key in order
+        if key in by_exercise
+    ]
 
 
 def tries(check_events: Sequence[CheckEvent]) -> int:
@@ -71,45 +60,35 @@ def tries(check_events: Sequence[CheckEvent]) -> int:
 def _exercise(
     key: tuple[str, str],
     learners: Mapping[str, Sequence[CheckEvent]],
-    mistakes: tuple[CurrentMistake, ...],
+    sentence_of: Callable[[str], str],
     settings: ClassroomSettings,
     now: float,
-) -> ExerciseOnTheBoard:
+) -> dict[str, Any]:
     by_progress: dict[str, list[str]] = {"working": [], "stuck": [], "done": []}
+    by_mistake: dict[str, list[CheckEvent]] = defaultdict(list)
     for learner, check_events in learners.items():
         by_progress[_progress(check_events, settings, now)].append(learner)
-    who = {
-        progress: tuple(sorted(names)) if settings.names else () for progress, names in by_progress.items()
-    }
-    return ExerciseOnTheBoard(
-        *key,
-        begun=len(learners),
-        working=len(by_progress["working"]),
-        stuck=len(by_progress["stuck"]),
-        done=len(by_progress["done"]),
-        mistakes=mistakes,
-        who=who,
-    )
-
-
-def _mistakes(
-    learners: Mapping[str, Sequence[CheckEvent]], sentence_of: Callable[[str], str], with_names: bool
-) -> tuple[CurrentMistake, ...]:
-    """List the mistakes in the learners' last checks, the most frequent first."""
-    by_mistake: dict[str, list[CheckEvent]] = defaultdict(list)
-    for *_, last in learners.values():
+        last = check_events[-1]
         if last.mistake and not last.right:
             by_mistake[last.mistake].append(last)
-    return tuple(
-        CurrentMistake(
-            name,
-            len(events),
-            sentence_of(name),
-            events[-1].told,
-            tuple(sorted(event.learner for event in events)) if with_names else (),
-        )
+    mistakes = [
+        {
+            "name": name,
+            "learners": len(events),
+            "sentence": sentence_of(name),
+            "example": events[-1].told,
+            "who": sorted(event.learner for event in events) if settings.names else [],
+        }
         for name, events in sorted(by_mistake.items(), key=lambda each: -len(each[1]))
-    )
+    ]
+    return {
+        "assignment": key[0],
+        "exercise": key[1],
+        "begun": len(learners),
+        **{progress: len(names) for progress, names in by_progress.items()},
+        "mistakes": mistakes,
+        "who": {name: sorted(names) if settings.names else [] for name, names in by_progress.items()},
+    }
 
 
 def _progress(check_events: Sequence[CheckEvent], settings: ClassroomSettings, now: float) -> str:

@@ -17,15 +17,8 @@ from typing import Any
 from tornado.iostream import StreamClosedError
 from tornado.web import RequestHandler, stream_request_body
 
+from nbjudge.classroom import limits
 from nbjudge.classroom.board import board
-from nbjudge.classroom.limits import (
-    NO_MEMORY,
-    TOO_LARGE,
-    RateLimiter,
-    RequestRefusedError,
-    is_out_of_memory,
-    keep_what_is_freed,
-)
 from nbjudge.classroom.signatures import REPLY_SIGNATURE, Keys, SignedRequest
 from nbjudge.classroom.tutors import ClassTutors
 from nbjudge.csv_files import CsvFormat
@@ -68,9 +61,9 @@ class AppState:
     def __init__(self, tutors: ClassTutors, keys: Keys, csv_format: CsvFormat | None = None) -> None:
         self.tutors, self.keys = tutors, keys
         self.csv_format = csv_format or CsvFormat()
-        self.limits = RateLimiter(tutors.settings.checks_a_minute)
+        self.limits = limits.RateLimiter(tutors.settings.checks_a_minute)
         sys.setswitchinterval(SWITCH_SECONDS)
-        keep_what_is_freed()
+        limits.keep_what_is_freed()
         self.workers = ThreadPoolExecutor(WORKERS, "judge")
         self.loop = asyncio.get_running_loop()
         self.changed = asyncio.Event()
@@ -144,7 +137,7 @@ class TutorRequestHandler(RequestHandler):
     def _begin(self, signed: SignedRequest, action: str, length: int) -> None:
         try:
             self.state.limits.begin(signed.learner, action)
-        except RequestRefusedError as refused:
+        except limits.RequestRefusedError as refused:
             self.set_header("Retry-After", str(refused.seconds))
             self._refusal = 429, str(refused)
             return
@@ -152,7 +145,7 @@ class TutorRequestHandler(RequestHandler):
         self.state.keys.remember(signed)
         limit = self.state.tutors.settings.largest_megabytes
         if length > limit * 2**20:
-            self._refusal = 413, TOO_LARGE.format(limit=limit)
+            self._refusal = 413, limits.TOO_LARGE.format(limit=limit)
 
     def data_received(self, chunk: bytes) -> None:
         """Keep what is going to be read, and nothing else."""
@@ -204,9 +197,9 @@ class TutorRequestHandler(RequestHandler):
         except Exception as error:
             if refusal := self._count_check(signed.learner):
                 return refusal
-            if is_out_of_memory(error):
+            if limits.is_out_of_memory(error):
                 log.warning("A request of %r to %s exceeded the memory limit.", signed.learner, action)
-                return 413, Notice(sentence=NO_MEMORY)
+                return 413, Notice(sentence=limits.NO_MEMORY)
             log.exception("A request to %s failed.", action)
             return 500, Notice(sentence=OWN_FAULT)
 
@@ -221,7 +214,7 @@ class TutorRequestHandler(RequestHandler):
         """Count what failed as a check, which bounds the lines of the log as well; a refusal, or None."""
         try:
             self.state.limits.count_check(learner)
-        except RequestRefusedError as refused:
+        except limits.RequestRefusedError as refused:
             self.set_header("Retry-After", str(refused.seconds))
             return 429, Notice(sentence=str(refused))
         return None
