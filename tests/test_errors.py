@@ -14,7 +14,7 @@ PACKAGES = [ROOT / "nbjudge/src/nbjudge", ROOT / "attention_lab"]
 MAY_EXIT = {
     "cli.py",
     "__main__.py",
-    "batch/grading_process.py",
+    "batch/cluster_worker.py",
     "batch/worker_process.py",
     "sandbox/inside/fork_server.py",
 }

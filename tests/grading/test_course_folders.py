@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbgrader.coursedir import CourseDirectory
 
-from nbjudge.batch.assignment_archive import pack_assignment, unpacked_assignment
+from nbjudge.batch.worker_process import pack_assignment, unpacked_assignment
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import find_course, open_course
 from nbjudge.course.folders import CourseFolders, folders_of, read_folders

@@ -27,8 +27,8 @@ from small_class import notebooks
 from tiny_course import FOLDER, after, answered, hand_in
 
 from attention_lab.errors import CourseError
-from nbjudge.batch.assignment_archive import pack_assignment
 from nbjudge.batch.cluster import ClusterWorkers
+from nbjudge.batch.worker_process import pack_assignment
 from nbjudge.course.course import open_course
 
 pytestmark = [pytest.mark.integration, pytest.mark.fault, pytest.mark.timeout(900)]

@@ -11,9 +11,8 @@ from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, find_course
 from nbjudge.errors import CourseError, SandboxError
 from nbjudge.grading.grade import grade_without_running
-from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json, run_job, submission_seed
-from nbjudge.judge.verdict import Verdict
-from nbjudge.kernel.process import KernelEnvironment
+from nbjudge.grading.job import make_job, notebook_from_json, run_job
+from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.nbgrader_hooks.preprocessors import template_of
 from nbjudge.record.graded_cell import Status, read_verdict
 from nbjudge.record.graded_notebook import NotebookRecord, write_record
@@ -46,25 +45,6 @@ class GradedGroup:
 
 
 @dataclass(frozen=True)
-class GradedFinding:
-    """One thing that is wrong with an answer.
-
-    Parameters
-    ----------
-    sentence
-        The sentence that the student reads.
-    mistake
-        The name of the mistake in the course's checks; None if none of them explains the answer.
-    evidence
-        The student's own numbers; mostly one line.
-    """
-
-    sentence: str
-    mistake: str | None = None
-    evidence: str = ""
-
-
-@dataclass(frozen=True)
 class GradedExercise:
     """The result of one exercise.
 
@@ -80,7 +60,7 @@ class GradedExercise:
 
     name: str
     groups: tuple[GradedGroup, ...]
-    findings: tuple[GradedFinding, ...]
+    findings: tuple[Finding, ...]
 
     @property
     def points(self) -> float:
@@ -190,22 +170,7 @@ def grade_notebook(
     if submission.reason:
         verdicts = grade_without_running(merged, target, submission.reason)
         return _result(target, verdicts, submission.reason)
-    named = merged.metadata.get("kernelspec", {}).get("name", "python3")
-    environment = KernelEnvironment(
-        settings.kernel_names.get(named, named),
-        target.limits or settings.limits,
-        settings.sandbox,
-        (*target.modules, *settings.modules),
-        tuple(settings.helpers),
-    )
-    job = GradingJob(
-        assignment=target.name,
-        notebook=notebook_to_json(merged),
-        seed=submission_seed(target.course.root, student, merged, {}),
-        environment=environment,
-        grade_despite_failing_cells=settings.grade_despite_failing_cells,
-    )
-    result = run_job(job, target)
+    result = run_job(make_job(merged, target, settings, student), target)
     cells = notebook_from_json(result.notebook).cells
     verdicts = [verdict for cell in cells if (verdict := read_verdict(cell)) is not None]
     return _result(target, verdicts, result.warning, result.seconds)
@@ -223,5 +188,4 @@ def _graded(verdict: Verdict) -> GradedExercise:
         GradedGroup(each.name, each.points if each.is_earned else 0.0, each.points, each.note)
         for each in verdict.groups
     )
-    findings = (GradedFinding(each.sentence, each.mistake, each.evidence) for each in verdict.findings)
-    return GradedExercise(verdict.exercise, tuple(groups), tuple(findings))
+    return GradedExercise(verdict.exercise, tuple(groups), verdict.findings)

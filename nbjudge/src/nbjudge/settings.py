@@ -16,6 +16,7 @@ from traitlets.config import Configurable
 from traitlets.config.loader import DeferredConfigString
 
 MEBIBYTE = 2**20
+IN_MEBIBYTES = ("output", "memory", "disk", "file")  # limits whose options are in MiB
 
 # What an answer loses that changes an argument; the first one is the default.
 CHANGED_ARGUMENTS = ("remark", "one group", "all groups")
@@ -50,6 +51,10 @@ class Limits:
     disk: int = 512 * MEBIBYTE  #: bytes of all files together, which are kept in memory
 
 
+# In the order in which `nbjudge config` and the reference show them.
+SECTIONS: list[type[Section]] = []
+
+
 class Section(Configurable):
     """The options of one section of a configuration."""
 
@@ -59,6 +64,8 @@ class Section(Configurable):
     def __init_subclass__(cls, **arguments: Any) -> None:
         """Make every trait of a section an option that a configuration can set."""
         super().__init_subclass__(**arguments)
+        if "config_name" in vars(cls):  # not a class of nbgrader's with these options
+            SECTIONS.append(cls)
         for trait in vars(cls).values():
             if isinstance(trait, TraitType):
                 trait.tag(config=True)
@@ -136,10 +143,7 @@ class GradingSettings(Section):
             cell=self.cell_seconds,
             answer=self.answer_seconds,
             notebook=self.notebook_seconds,
-            output=self.output_mebibytes * MEBIBYTE,
-            memory=self.memory_mebibytes * MEBIBYTE,
-            disk=self.disk_mebibytes * MEBIBYTE,
-            file=self.file_mebibytes * MEBIBYTE,
+            **{name: getattr(self, f"{name}_mebibytes") * MEBIBYTE for name in IN_MEBIBYTES},
             processes=self.processes,
             open_files=self.open_files,
         )
@@ -269,19 +273,6 @@ class SpreadsheetSettings(PlatformSettings):
     config_name = "SpreadsheetExporter"
     plugin = "nbjudge.exports.spreadsheet.SpreadsheetExporter"
 
-
-# In the order in which `nbjudge config` and the reference show them.
-SECTIONS: tuple[type[Section], ...] = (
-    GradingSettings,
-    TutorSettings,
-    ClassroomSettings,
-    FeedbackSettings,
-    CsvSettings,
-    PlatformSettings,
-    CanvasSettings,
-    MoodleSettings,
-    SpreadsheetSettings,
-)
 
 # nbgrader's `Execute`, which nbjudge replaces, and the bases that traitlets reads its options from.
 NUMBER_OR_NONE = Float(allow_none=True)

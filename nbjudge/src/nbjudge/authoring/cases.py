@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial, wraps
-from types import CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from nbjudge.errors import CourseError
 from nbjudge.parsing import source_of
 from nbjudge.values.kinds import KINDS
-from nbjudge.values.packing import MadeInKernel
+from nbjudge.values.packing import MadeInKernel, names_in
 
 
 class Draw:
@@ -222,7 +222,7 @@ def _gather(thing: Any, parts: dict[str, str], constants: dict[str, Any]) -> Non
     parts[name] = ""  # it may call itself
     source = source_of(thing)
     module_names = vars(sys.modules[thing.__module__])
-    for used in sorted(_names(compile(source, "<checks>", "exec")) & module_names.keys()):
+    for used in sorted(names_in(compile(source, "<checks>", "exec")) & module_names.keys()):
         value = module_names[used]
         if isinstance(value, ModuleType):
             if all(kind.names.get(used) != value.__name__ for kind in KINDS):
@@ -245,9 +245,3 @@ def _gather(thing: Any, parts: dict[str, str], constants: dict[str, Any]) -> Non
 
 def _package(thing: Any) -> str:
     return str(thing.__module__).partition(".")[0]
-
-
-def _names(code: CodeType) -> set[str]:
-    """All names that a piece of code looks up, also inside of its own functions and classes."""
-    inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*map(_names, inside))

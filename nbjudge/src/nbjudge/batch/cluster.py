@@ -20,8 +20,8 @@ from distributed import Client, KilledWorker
 from distributed import TimeoutError as NotYet
 from distributed.comm.addressing import get_address_host_port
 
-from nbjudge.batch.assignment_archive import AssignmentArchive
 from nbjudge.batch.cluster_worker import Outcome, grade_notebook, unsuitable_reason, versions
+from nbjudge.batch.worker_process import AssignmentArchive
 from nbjudge.errors import BrokenAssignmentError, CourseError, GradingStoppedError, WorkerDiedError
 from nbjudge.grading.job import GradingJob, GradingResult
 

@@ -9,20 +9,28 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import platform
+import signal
 import subprocess
 import sys
+import threading
+import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from types import FrameType
 from typing import Literal
 
 import nbjudge
+from nbjudge.errors import BrokenAssignmentError, NoKernelError
 from nbjudge.sandbox.bubblewrap import refusal
 
-PROGRAM = "nbjudge.batch.grading_process"
 POLL_SECONDS = 0.5  # seconds between checks whether a notebook is still wanted
-END_SECONDS = 5  # seconds that a process has to end
+END_SECONDS = 5  # seconds that a process has to clean up and end
 
 # How a notebook came back: graded; no kernel starts here, for anybody; the assignment's own cells stop; its
 # process died; it has failed otherwise. With it come the pickled `GradingResult`, or words.
@@ -86,7 +94,7 @@ class GradingProcess:
         self._wire, child_end = multiprocessing.Pipe()
         with child_end:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", PROGRAM, str(child_end.fileno())],
+                [sys.executable, "-P", "-m", "nbjudge.batch.cluster_worker", str(child_end.fileno())],
                 stdin=subprocess.DEVNULL,
                 cwd="/",  # it needs no folder, and the worker's may be taken away
                 pass_fds=[child_end.fileno()],
@@ -126,3 +134,54 @@ def _is_wanted() -> bool:
     worker = get_worker()
     task = worker.state.tasks.get(worker.get_current_task())
     return task is not None and task.state != "cancelled"
+
+
+# The process in which notebooks are graded, `python -m nbjudge.batch.cluster_worker DESCRIPTOR`: they come in
+# as pickled (archive, job); what came of one goes back in two messages (`Outcome`). It ends with the worker.
+
+
+def main() -> None:
+    """Grade what comes, in the main thread: the sandbox ends with the thread that started it."""
+    wire = Connection(int(sys.argv[1]))
+    os.set_inheritable(wire.fileno(), False)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the worker's to answer
+    signal.signal(signal.SIGTERM, _end)
+    arrived: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_read, args=(wire, arrived), daemon=True).start()
+    while True:
+        outcome, content = _graded(arrived.get())
+        wire.send_bytes(outcome.encode())
+        wire.send_bytes(content)
+
+
+def _graded(content: bytes) -> tuple[Outcome, bytes]:
+    from nbjudge.batch.worker_process import work
+
+    try:
+        archive, job = pickle.loads(content)
+        return "done", pickle.dumps(work(archive, job))
+    except NoKernelError as error:
+        return "no kernel", str(error).encode()
+    except BrokenAssignmentError as error:
+        return "assignment fails", str(error).encode()
+    except Exception as error:
+        traceback.print_exc()  # into the worker's log
+        return "failed", f"{type(error).__name__}: {error}".encode()
+
+
+def _read(wire: Connection, arrived: SimpleQueue[bytes]) -> None:
+    """Take in notebooks as long as the worker lives."""
+    with suppress(EOFError, OSError):
+        while True:
+            arrived.put(wire.recv_bytes())
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(END_SECONDS)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _end(_signal: int, _frame: FrameType | None) -> None:
+    raise SystemExit  # so that folders and sandboxes are cleaned up on the way out
+
+
+if __name__ == "__main__":
+    main()

@@ -147,7 +147,7 @@ def _workers(
     """Who grades: processes on this machine, with `early` as their fork server if it fits, or a cluster."""
     from nbgrader.coursedir import CourseDirectory
 
-    from nbjudge.batch.assignment_archive import pack_assignment
+    from nbjudge.batch.worker_process import pack_assignment
     from nbjudge.nbgrader_hooks import RunAndJudge
 
     archive = pack_assignment(course, plan.assignment)

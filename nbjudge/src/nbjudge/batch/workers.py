@@ -22,7 +22,7 @@ from nbjudge.sandbox.fork_server_client import ForkServer
 if TYPE_CHECKING:
     from traitlets.config import Config
 
-    from nbjudge.batch.assignment_archive import AssignmentArchive
+    from nbjudge.batch.worker_process import AssignmentArchive
     from nbjudge.course.course import AssignmentSummary, Course
     from nbjudge.grading.job import GradingJob, GradingResult
 

@@ -12,15 +12,8 @@ from typing import Any
 
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
+from nbgrader import preprocessors
 from nbgrader.converters import GenerateAssignment, GenerateSolution
-from nbgrader.preprocessors import (
-    CheckCellMetadata,
-    ClearHiddenTests,
-    ClearMarkScheme,
-    Execute,
-    InstantiateTests,
-    SaveCells,
-)
 from nbgrader.utils import compute_checksum, is_grade, is_locked, is_solution, is_task
 from traitlets.config import Config
 from traitlets.utils.importstring import import_item
@@ -28,7 +21,7 @@ from traitlets.utils.importstring import import_item
 from nbjudge.cell_metadata import LEFT_OUT_TAG, mark_checked, mark_left_out, mark_released
 
 # What takes out of a notebook what only the grader and the marker have.
-CLEAR_FOR_STUDENTS = (ClearHiddenTests, ClearMarkScheme)
+CLEAR_FOR_STUDENTS = (preprocessors.ClearHiddenTests, preprocessors.ClearMarkScheme)
 
 
 def released(source: NotebookNode, config: Config, folder: Path | None = None) -> NotebookNode:
@@ -36,12 +29,16 @@ def released(source: NotebookNode, config: Config, folder: Path | None = None) -
 
     `folder` is the source notebook's; courses with nbgrader's automatic tests keep their rules there.
     """
-    return _through(_preprocessors(GenerateAssignment, config, without=(SaveCells,)), source, config, folder)
+    return _through(
+        _preprocessors(GenerateAssignment, config, without=(preprocessors.SaveCells,)), source, config, folder
+    )
 
 
 def solved(source: NotebookNode, config: Config) -> NotebookNode:
     """The solution notebook before it is executed."""
-    return _through(_preprocessors(GenerateSolution, config, without=(Execute,)), source, config)
+    return _through(
+        _preprocessors(GenerateSolution, config, without=(preprocessors.Execute,)), source, config
+    )
 
 
 def grading_template(
@@ -55,12 +52,12 @@ def grading_template(
     `left-out-of-grading` are marked as such and not run. A cell that students have without some of its
     lines is marked with what they have, by which it is known again.
     """
-    stages = (SaveCells, *CLEAR_FOR_STUDENTS)
+    stages = (preprocessors.SaveCells, *CLEAR_FOR_STUDENTS)
     notebook = _through(_preprocessors(GenerateAssignment, config, without=stages), source, config, folder)
-    clear = ClearHiddenTests(config=config)
+    clear = preprocessors.ClearHiddenTests(config=config)
     # The answers of the release are looked at; its automatic tests need not be made, which takes a kernel.
     # Its metadata were validated above, at a second of CPU time for a long notebook.
-    unneeded = (SaveCells, InstantiateTests, CheckCellMetadata)
+    unneeded = (preprocessors.SaveCells, preprocessors.InstantiateTests, preprocessors.CheckCellMetadata)
     plain = _preprocessors(GenerateAssignment, config, without=unneeded)
     visibles = _through(plain, source, config, folder)
     clearing = [stage for stage in _preprocessors(GenerateAssignment, config) if stage in CLEAR_FOR_STUDENTS]

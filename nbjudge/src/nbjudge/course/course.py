@@ -48,12 +48,9 @@ class Course:
         """The assignments by the name of their notebook (with its folder, where another has that name)."""
         assignments: dict[str, Assignment] = {}
         for notebook in self.folders.source_notebooks():
-            key = (
-                notebook.stem
-                if notebook.stem not in assignments
-                else f"{notebook.parent.name}/{notebook.stem}"
-            )
-            assignments[key] = Assignment(self, notebook.parent.name, notebook.stem)
+            folder, name = notebook.parent.name, notebook.stem
+            key = name if name not in assignments else f"{folder}/{name}"
+            assignments[key] = Assignment(self, folder, name)
         return assignments
 
     def assignments_in(self, folder: str) -> list[Assignment]:

@@ -18,14 +18,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from nbjudge.course.loading import (
-    PlainCell,
-    as_python,
-    in_folder,
-    kernel_names,
-    read_plain_cells,
-    without_windows,
-)
+from nbjudge.course import loading
 from nbjudge.errors import CourseError
 from nbjudge.parsing import compiled, parsed
 
@@ -58,7 +51,7 @@ class Notebook:
 
     def __init__(self, path: Path, folder: Path, advice: str = "") -> None:
         self.path, self._folder, self._advice = path, folder, advice
-        self._cells = read_plain_cells(path)
+        self._cells = loading.read_plain_cells(path)
         self._code: NotebookCode = notebook_code(self._cells, str(path))
 
     def load(self, name: str, called_in: Collection[str] = ()) -> Any:
@@ -88,13 +81,13 @@ class Notebook:
         statements = self._code.statements
         needed = needed_statements(statements, {name}, max(graded, default=len(self._cells)))
         last = max((each.position for each in needed), default=len(self._cells))
-        with in_folder(self._folder):
+        with loading.in_folder(self._folder):
             try:
                 return self._run((each for each in statements if each in needed), needed)[name]
             except (_Stopped, KeyError):
                 others = (each for each in statements if each.position <= last and _may_run(each, needed))
             try:
-                with without_windows(), contextlib.redirect_stdout(io.StringIO()):
+                with loading.without_windows(), contextlib.redirect_stdout(io.StringIO()):
                     return self._run(others, needed)[name]
             except _Stopped as stopped:
                 raise CourseError(
@@ -106,7 +99,7 @@ class Notebook:
     def _run(self, statements: Iterable[Statement], needed: Collection[Statement]) -> dict[str, Any]:
         """The names that statements leave in a module of their own; errors count in needed ones only."""
         # Answer cells must know their module's name, or a class defined in one cannot be found again.
-        names = vars(ModuleType(f"reference_{self.path.stem}")) | kernel_names()
+        names = vars(ModuleType(f"reference_{self.path.stem}")) | loading.kernel_names()
         for statement in statements:
             try:
                 exec(statement.code, names)
@@ -148,7 +141,7 @@ class Statement:
 
     Parameters
     ----------
-    cell : PlainCell
+    cell : loading.PlainCell
         The cell, the `position`-th of its notebook.
     reads, binds : frozenset of str
         The notebook's names that it looks up, in functions and classes too, and those that it gives a value.
@@ -158,7 +151,7 @@ class Statement:
         Whether it is an import, and one of whatever names a module has.
     """
 
-    cell: PlainCell
+    cell: loading.PlainCell
     position: int
     code: CodeType
     reads: frozenset[str]
@@ -173,25 +166,25 @@ class NotebookCode:
     """The statements of a notebook's code cells, and the cells that no Python could be read from."""
 
     statements: tuple[Statement, ...]
-    unreadable: tuple[tuple[PlainCell, SyntaxError], ...]
+    unreadable: tuple[tuple[loading.PlainCell, SyntaxError], ...]
 
 
-def notebook_code(cells: Sequence[PlainCell], file: str) -> NotebookCode:
+def notebook_code(cells: Sequence[loading.PlainCell], file: str) -> NotebookCode:
     """The statements of all code cells but those left out of grading, in the notebook's order.
 
     Parameters
     ----------
-    cells : sequence of PlainCell
+    cells : sequence of loading.PlainCell
         The notebook's cells.
     file : str
         What tracebacks call the notebook; each cell's name is put behind it.
     """
-    statements, unreadable, flags = list[Statement](), list[tuple[PlainCell, SyntaxError]](), 0
+    statements, unreadable, flags = list[Statement](), list[tuple[loading.PlainCell, SyntaxError]](), 0
     for position, cell in enumerate(cells):
         if cell.cell_type != "code" or cell.is_left_out:
             continue
         try:
-            nodes = parsed(as_python(cell.source)).body
+            nodes = parsed(loading.as_python(cell.source)).body
             for node in nodes:
                 flags |= _future_flags(node)  # they hold for all that a kernel runs later
             codes = [compiled(node, f"{file}#{cell.label}", flags) for node in nodes]
@@ -244,7 +237,7 @@ def _is_needed(
     return statement.imports_all and is_earlier
 
 
-def _statement(cell: PlainCell, position: int, node: ast.stmt, code: CodeType) -> Statement:
+def _statement(cell: loading.PlainCell, position: int, node: ast.stmt, code: CodeType) -> Statement:
     reads, binds = set[str](), set[str]()
     for name, is_read in _names(code):
         (reads if is_read else binds).add(name)

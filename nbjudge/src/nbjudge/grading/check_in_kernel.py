@@ -10,14 +10,11 @@ from __future__ import annotations
 import secrets
 import sys
 from pathlib import Path
-from typing import Any
 
 from nbjudge.course.course import find_course
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.judge.verdict import Verdict
-from nbjudge.kernel.protocol import Reply, read_reply
-from nbjudge.probe import respond
-from nbjudge.probe.watching import Watch
+from nbjudge.kernel.protocol import caller_of
 from nbjudge.record.graded_cell import as_html, as_text
 
 
@@ -37,12 +34,8 @@ def check_in_kernel(name: str, seed: int | None = None) -> Points:
     """Judge the exercise `name` as this kernel defines it. See `nbjudge.check`."""
     assignment, exercise = find_course(Path.cwd()).exercise(name)
     answer = vars(sys.modules["__main__"]).get(name)
-
-    def ask(_name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
-
     seed = secrets.randbits(48) if seed is None else seed
-    verdict = judge_exercise(exercise, assignment.reference_answer(name), ask, seed)
+    verdict = judge_exercise(exercise, assignment.reference_answer(name), caller_of(answer), seed)
     print(as_text(verdict))
     points = Points(verdict.points)
     points.verdict = verdict

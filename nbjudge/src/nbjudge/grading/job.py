@@ -30,6 +30,7 @@ from nbjudge.grading.grade import cells_of_assignment, failed_given_cells, grade
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.timing import Costs
+from nbjudge.settings import GradingSettings
 from nbjudge.submission.files import copy_plain_files, write_files
 
 NOT_WITH_THESE_FILES = "No kernel could be started with the files of this submission beside the notebook"
@@ -62,6 +63,35 @@ class GradingResult:
 
 
 Executor = Callable[[GradingJob], GradingResult]
+
+
+def make_job(
+    notebook: NotebookNode,
+    assignment: Assignment,
+    settings: GradingSettings,
+    student: str,
+    files: Mapping[str, bytes] | None = None,
+    exclude_overwriting: tuple[str, ...] = (),
+) -> GradingJob:
+    """Make the job of a merged notebook; the limits are the assignment's, or else the course's."""
+    named = notebook.metadata.get("kernelspec", {}).get("name", "python3")
+    environment = KernelEnvironment(
+        settings.kernel_names.get(named, named),
+        assignment.limits or settings.limits,
+        settings.sandbox,
+        (*assignment.modules, *settings.modules),
+        tuple(settings.helpers),
+    )
+    return GradingJob(
+        assignment.name,
+        notebook_to_json(notebook),
+        # Of the very cells and files that are run: nothing is read twice.
+        submission_seed(assignment.course.root, student, notebook, files or {}),
+        environment,
+        files or {},
+        exclude_overwriting,
+        settings.grade_despite_failing_cells,
+    )
 
 
 def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:

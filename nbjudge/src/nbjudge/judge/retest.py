@@ -36,20 +36,11 @@ EQUAL = Tolerance((0.0, 0.0), (0.0, 0.0))
 
 @dataclass(frozen=True, eq=False)
 class Retest:
-    """The calls of a group's retest, and the expected answers."""
+    """Further calls after those of a group, and the answers to compare theirs with."""
 
     result: GroupResult
     calls: list[Call]
     expected: list[Answer]
-
-
-@dataclass(frozen=True, eq=False)
-class RepeatedCall:
-    """A call whose value was wrong, to be made a second time without a change."""
-
-    result: GroupResult
-    calls: list[Call]
-    first: Answer
 
 
 def retest(exercise: Exercise, results: Sequence[GroupResult], ask: AnswerCaller) -> list[GroupResult]:
@@ -81,7 +72,7 @@ def retest(exercise: Exercise, results: Sequence[GroupResult], ask: AnswerCaller
     }
     for repeat, (answer,) in zip(repeated, answered[len(retests) :], strict=True):
         if answer.status == "value" and not same_value(
-            answer.value, repeat.first.value, exercise.tolerance, equal_nan=True
+            answer.value, repeat.expected[0].value, exercise.tolerance, equal_nan=True
         ):
             found[repeat.result] = replace(repeat.result, is_nondeterministic=True)
     return [found.get(result, result) for result in results]
@@ -95,13 +86,13 @@ def retest_calls(drawn: DrawnGroup) -> tuple[list[Call], list[Answer]]:
     return drawn.retest
 
 
-def _call_to_repeat(results: Sequence[GroupResult]) -> list[RepeatedCall]:
+def _call_to_repeat(results: Sequence[GroupResult]) -> list[Retest]:
     """Choose one call with a wrong value, with many numbers, because few may be equal by chance.
 
     A module that draws its own weights comes last: they give other results in a second call.
     """
     candidates = [
-        RepeatedCall(result, [result.drawn.calls[index]], result.answers[index])
+        Retest(result, [result.drawn.calls[index]], [result.answers[index]])
         for result in results
         if result.drawn.expected and result.objection is None
         for index in result.wrong_values

@@ -19,19 +19,7 @@ from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import is_written_by_student
 from nbjudge.errors import SandboxError
-from nbjudge.kernel import protocol
-from nbjudge.kernel.channel import (
-    CellReply,
-    Channel,
-    Command,
-    Evaluate,
-    Evaluation,
-    Execute,
-    KernelDiedError,
-    KernelProcess,
-    R,
-    without_surrogates,
-)
+from nbjudge.kernel import channel, protocol
 from nbjudge.kernel.process import KernelEnvironment, start_process
 from nbjudge.kernel.protocol import Answer, Reply, read_reply
 from nbjudge.kernel.timing import Costs, Deadline, TimeBudget, WallClockDeadline, read_cpu_time
@@ -67,8 +55,8 @@ class KernelClient:
         self.limits = environment.limits
         self.budget = TimeBudget(environment.limits.notebook)  # starts with the first kernel
         self.end_reason = ""  # why the sandbox ended the last kernel that it ended
-        self.process: KernelProcess | None = None
-        self._channel: Channel | None = None
+        self.process: channel.KernelProcess | None = None
+        self._channel: channel.Channel | None = None
         self._has_probe = False  # whether the kernel keeps the probe of an earlier request
         self._folder = folder
         self._executed: list[NotebookNode] = []
@@ -84,7 +72,7 @@ class KernelClient:
                 self.process = start_process(self._folder, self.environment)
             except SandboxError:  # for example because the fork server has died: the next start replaces it
                 self.process = start_process(self._folder, self.environment)
-        self._channel, self._has_probe = Channel(self.process, self.costs.counts), False
+        self._channel, self._has_probe = channel.Channel(self.process, self.costs.counts), False
         self.budget.start()
 
     def stop(self) -> None:
@@ -178,24 +166,24 @@ class KernelClient:
         except TimeoutError:
             self._restart()
             return Reply([Answer("timeout")] * len(calls), lost=True)
-        except KernelDiedError:
+        except channel.KernelDiedError:
             self._restart()
             return Reply([Answer("died")] * len(calls), lost=True)
         except Exception as error:  # whatever a kernel sends must not stop the class
             return Reply([Answer("unreadable", message=str(error)[:200])] * len(calls), lost=True)
 
     def _execute(self, cell: NotebookNode, seconds: float) -> Outcome:
-        source = without_surrogates(cell.source)
+        source = channel.without_surrogates(cell.source)
         is_answer = is_written_by_student(cell)
         try:
             # Given cells may rebind the student's names, and answers are called with their own.
             then = REMEMBER if is_answer else ""
-            command = Execute(source, self._output_left, self.limits.output, then)
-            shown, timed_out = self._request(command, CellReply, self._deadline(seconds))
-        except KernelDiedError:
+            command = channel.Execute(source, self._output_left, self.limits.output, then)
+            shown, timed_out = self._request(command, channel.CellReply, self._deadline(seconds))
+        except channel.KernelDiedError:
             return "died"
         except TimeoutError:
-            shown, timed_out = CellReply(), True
+            shown, timed_out = channel.CellReply(), True
         cell.outputs = [nbformat.from_dict(msgspec.to_builtins(output)) for output in shown.outputs]
         if shown.output_left is not None:
             self._output_left = shown.output_left
@@ -217,7 +205,7 @@ class KernelClient:
         return "timeout" if timed_out else "done"
 
     def _remember_names(self) -> None:
-        with suppress(KernelDiedError, TimeoutError, ValueError):  # the next cell meets the same
+        with suppress(channel.KernelDiedError, TimeoutError, ValueError):  # the next cell meets the same
             self._evaluate(REMEMBER, self._deadline(self.limits.cell))
 
     def _restart(self) -> None:
@@ -249,19 +237,21 @@ class KernelClient:
     def _evaluate(self, expression: str, deadline: Deadline) -> str:
         """Return the printed value of an expression.
 
-        Raises TimeoutError, KernelDiedError, or ValueError if there is no readable value.
+        Raises TimeoutError, channel.KernelDiedError, or ValueError if there is no readable value.
         """
-        evaluation, _ = self._request(Evaluate(expression), Evaluation, deadline)
+        evaluation, _ = self._request(channel.Evaluate(expression), channel.Evaluation, deadline)
         if evaluation.status == "stopped":
             raise TimeoutError
         if evaluation.status != "ok":
             raise ValueError(evaluation.text)
         return evaluation.text
 
-    def _request(self, command: Command, reply_type: type[R], deadline: Deadline) -> tuple[R, bool]:
+    def _request(
+        self, command: channel.Command, reply_type: type[channel.R], deadline: Deadline
+    ) -> tuple[channel.R, bool]:
         """Send a command and wait for its reply, see `Channel.request`."""
         if self._channel is None:
-            raise KernelDiedError
+            raise channel.KernelDiedError
         try:
             return self._channel.request(command, reply_type, deadline)
         except TimeoutError:

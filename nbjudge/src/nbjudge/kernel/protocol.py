@@ -29,19 +29,9 @@ from nbjudge.values import packing
 from nbjudge.values.kinds import kind_of
 
 # The modules of the probe. They are sent as one program, without their imports of each other.
-PARTS = ["nbjudge.values.kinds", "nbjudge.values.packing", "nbjudge.values.tables"]
-PARTS += [
-    f"nbjudge.probe.{name}"
-    for name in (
-        "kernel_state",
-        "watching",
-        "compiled",
-        "processes",
-        "recording",
-        "building",
-        "respond",
-    )
-]
+PARTS = [f"nbjudge.values.{name}" for name in ("kinds", "packing", "tables")]
+_OF_THE_PROBE = "kernel_state watching compiled processes recording building respond"
+PARTS += [f"nbjudge.probe.{name}" for name in _OF_THE_PROBE.split()]
 _OWN_IMPORT = re.compile(r"^from (?:nbjudge[\w.]*|__future__) import (?:\([^)]*\)|[^(\n]+)$", re.MULTILINE)
 _SPACE = {"__name__": "nbjudge_respond", "__file__": "<nbjudge>"}
 _PACKED = re.compile(r"'[A-Za-z0-9+/= ]*'")  # a printed string without escapes
@@ -209,6 +199,15 @@ def calls_for(cases: Sequence[Case], cotangents: Sequence[list[Any] | None]) -> 
 def answers_of(function: Any, calls: list[dict[str, Any]]) -> list[Answer]:
     """Call a function in this process: the reference, a known mistake or an accepted alternative."""
     return read_reply(respond.answer_calls(function, calls), len(calls)).answers
+
+
+def caller_of(function: Any) -> AnswerCaller:
+    """Return what calls a function in this process in place of a student's answer."""
+
+    def call(_name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+        return read_reply(respond.answer_calls(function, calls, watch), len(calls))
+
+    return call
 
 
 def read_reply(reply: Any, expected: int) -> Reply:

@@ -78,7 +78,7 @@ class CpuTimeDeadline:
                 self._process = psutil.Process(pid)
         self._left = seconds
         self._checked = time.monotonic()
-        self._cpu_time = self._read_cpu_time()
+        self._cpu_time = _cpu_time(self._process)
         self._clock_ends = min(self._checked + WALL_CLOCK_FACTOR * seconds, ends)
 
     @property
@@ -86,14 +86,11 @@ class CpuTimeDeadline:
         now = time.monotonic()
         if now - self._checked < MIN_POLL_INTERVAL:  # nothing worth reading the system's files for
             return min(self._left, self._clock_ends - now)
-        cpu_time = self._read_cpu_time()
+        cpu_time = _cpu_time(self._process)
         spent = cpu_time - self._cpu_time
         self._left -= spent if self._is_busy() else max(spent, now - self._checked)
         self._checked, self._cpu_time = now, cpu_time
         return min(self._left, self._clock_ends - now)
-
-    def _read_cpu_time(self) -> float:
-        return _cpu_time(self._process)
 
     def _is_busy(self) -> bool:
         """Whether one of its threads runs, or is ready to run."""
@@ -212,10 +209,6 @@ class TimeBudget:
             self.ends = min(self.ends, self._clock() + self.seconds / 2**halvings)
 
 
-def _zeros() -> dict[str, float]:
-    return defaultdict(float)
-
-
 @dataclass
 class Costs:
     """Seconds by phase and counts, of one notebook or added up over several.
@@ -223,9 +216,9 @@ class Costs:
     A phase inside another one is subtracted from the outer one, so that the phases add up to the whole.
     """
 
-    seconds: dict[str, float] = field(default_factory=_zeros)  # by phase, by the clock
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))  # by phase, by the clock
     # By phase, of the processor, in the thread that grades.
-    cpu_seconds: dict[str, float] = field(default_factory=_zeros)
+    cpu_seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     kernel_cpu_seconds: float = 0.0  # processor seconds of the kernels, whatever the phase
     counts: Counter[str] = field(default_factory=Counter)  # "notebooks", "kernels", "messages", "bytes sent"
 

@@ -24,8 +24,7 @@ from nbjudge.course.gradebook import GRADES_ARE_KEPT, sqlite_file
 from nbjudge.course.loading import read_notebook
 from nbjudge.errors import CourseError, GradingImpossibleError, GradingStoppedError, SettingsError
 from nbjudge.grading.grade import grade_without_running
-from nbjudge.grading.job import GradingJob, notebook_from_json, notebook_to_json, run_job, submission_seed
-from nbjudge.kernel.process import KernelEnvironment
+from nbjudge.grading.job import GradingJob, make_job, notebook_from_json, run_job
 from nbjudge.overrides.decisions import apply_regrades
 from nbjudge.overrides.same_answer import record_answers
 from nbjudge.plain_text import as_html
@@ -181,23 +180,10 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
     def _job(self, nb: NotebookNode, assignment: Assignment, about: dict[str, str]) -> GradingJob:
         self.refuse_other_changed_arguments(assignment)
         limits = assignment.limits or self.limits
-        named = nb.metadata.get("kernelspec", {}).get("name", "python3")
-        kernel_name = self.kernel_names.get(named, named)
-        converter = self.parent.parent
         # The exporter has read them, with the notebook that is graded.
         files = files_within(self.parent.files_beside, limits.disk // 2)
-        return GradingJob(
-            assignment=assignment.name,
-            notebook=notebook_to_json(nb),
-            # Of the very cells and files that are run: nothing is read twice.
-            seed=submission_seed(assignment.course.root, about["student"], nb, files),
-            environment=KernelEnvironment(
-                kernel_name, limits, self.sandbox, self.modules_of(assignment), tuple(self.helpers)
-            ),
-            files=files,
-            exclude_overwriting=tuple(converter.exclude_overwriting.get(about["assignment"], [])),
-            grade_despite_failing_cells=self.grade_despite_failing_cells,
-        )
+        excluded = self.parent.parent.exclude_overwriting.get(about["assignment"], [])
+        return make_job(nb, assignment, self, about["student"], files, tuple(excluded))
 
     def _warn_once(self, warning: str) -> None:
         """Log what is true for the whole class: the exporter lives as long as nbgrader's run over it."""

@@ -25,14 +25,7 @@ from nbjudge.course.assignment_forms import answer_cells
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import CourseFolders, folders_of
 from nbjudge.errors import CourseError
-from nbjudge.nbgrader_hooks.hooks import (
-    copy_no_extra_files,
-    exit_on_write_error,
-    hide_links,
-    prepare_run,
-    refuse_unwritable,
-    take_back_ungraded,
-)
+from nbjudge.nbgrader_hooks import hooks
 from nbjudge.nbgrader_hooks.preprocessors import assignment_of, template_of
 from nbjudge.plain_text import keep_plain, plain_line, shown_name
 from nbjudge.submission.files import Entry, Folder, entries, plain_file_names
@@ -98,10 +91,10 @@ class SubmissionExporter(NotebookExporter):
         keep_plain(self.log)
         self.logged_warnings: set[str] = set()
         converter: Any = self.parent
-        copy_no_extra_files(converter)
-        hide_links(converter.coursedir)
-        take_back_ungraded(converter)
-        prepare_run(converter, self.config)
+        hooks.copy_no_extra_files(converter)
+        hooks.hide_links(converter.coursedir)
+        hooks.take_back_ungraded(converter)
+        hooks.prepare_run(converter, self.config)
         # When a whole class is graded at once, the exporters of its submissions share one object.
         shared: Any = getattr(converter, "shared_files", None)
         coursedir = converter.coursedir
@@ -109,7 +102,7 @@ class SubmissionExporter(NotebookExporter):
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> Any:
         try:
-            with exit_on_write_error(Path(filename)):
+            with hooks.exit_on_write_error(Path(filename)):
                 return self._from_filename(filename, resources, **kwargs)
         except OutOfReachError as error:
             raise CourseError(OUT_OF_REACH.format(filename, error)) from error
@@ -128,7 +121,7 @@ class SubmissionExporter(NotebookExporter):
         about = resources["nbgrader"]
         if Path(filename).parent != folders_of(coursedir).submitted(about["student"], about["assignment"]):
             return super().from_filename(filename, resources=resources, **kwargs)
-        refuse_unwritable(coursedir, f"Grading stopped before {about['student']}.")
+        hooks.refuse_unwritable(coursedir, f"Grading stopped before {about['student']}.")
         self._read(assignment_of(coursedir, about), resources)
         resources["metadata"] = ResourcesDict(name=Path(filename).stem, path=str(Path(filename).parent))
         return self.from_notebook_node(nbformat.v4.new_notebook(), resources=resources, **kwargs)

@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbjudge.cell_metadata import is_added, nbgrader_metadata, own_metadata, update_own_metadata
 from nbjudge.judge.verdict import Verdict
-from nbjudge.record.graded_cell import (
-    ExerciseRecord,
-    Status,
-    read_cell_status,
-    read_exercise,
-    read_status,
-)
+from nbjudge.record import graded_cell
 from nbjudge.submission.files import Folder
 from nbjudge.submission.folder import read_handed_in
 
@@ -50,7 +44,7 @@ class NotebookRecord:
         A warning for the person who grades.
     """
 
-    status: Status = Status.COMPLETED
+    status: graded_cell.Status = graded_cell.Status.COMPLETED
     reason: str = ""
     note: str = ""
     seconds: float | None = None
@@ -65,7 +59,7 @@ class NotebookRecord:
     def from_data(cls, data: Mapping[str, Any]) -> NotebookRecord:
         """Read a record; entries that cannot be read get their defaults."""
         return cls(
-            read_status(data.get("status")) or Status.COMPLETED,
+            graded_cell.read_status(data.get("status")) or graded_cell.Status.COMPLETED,
             str(data.get("reason") or ""),
             str(data.get("note") or ""),
             _read_seconds(data.get("seconds")),
@@ -91,9 +85,9 @@ class GradedCell:
     is_graded: bool = False  # nbgrader counts its points
     is_answer: bool = False
     is_added: bool = False  # by the student
-    status: Status = Status.COMPLETED
+    status: graded_cell.Status = graded_cell.Status.COMPLETED
     errors: tuple[CellError, ...] = ()
-    exercise: ExerciseRecord | None = None
+    exercise: graded_cell.ExerciseRecord | None = None
 
 
 @dataclass(frozen=True)
@@ -183,7 +177,7 @@ def remove_unfinished(folder: Path, names: Collection[str], whole: bool) -> bool
 def is_finished(notebook: Path) -> bool:
     """Whether a graded notebook was written completely, after its grades had entered the gradebook."""
     record = _read_record_only(notebook)
-    return record is not None and record.status is not Status.UNFINISHED
+    return record is not None and record.status is not graded_cell.Status.UNFINISHED
 
 
 def recorded_digest(notebook: Path) -> str:
@@ -233,9 +227,9 @@ def _cell(cell: dict[str, Any]) -> GradedCell:
         is_graded=bool(marks.get("grade")),
         is_answer=bool(marks.get("solution")),
         is_added=is_added(cell),
-        status=read_cell_status(cell),
+        status=graded_cell.read_cell_status(cell),
         errors=errors,
-        exercise=read_exercise(cell),
+        exercise=graded_cell.read_exercise(cell),
     )
 
 

@@ -1,8 +1,14 @@
-"""`nbjudge try`: the checks of a course, judged themselves."""
+"""`nbjudge try`: an exercise tried as a class would try it: its solution, accepted alternatives and mistakes.
+
+Here, in this process and without a kernel: the protocol is the same, and it is many times faster.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -10,15 +16,131 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from nbjudge.authoring.exercise import Exercise
+from nbjudge.authoring.exercise import Exercise, Step
 from nbjudge.course.course import Assignment, Course
+from nbjudge.course.loading import in_folder
 from nbjudge.errors import CourseError, ExitStatus
-from nbjudge.try_checks.trial import KINDS, Trial, answers_of_exercise, trials
+from nbjudge.judge.scoring import judge_exercise
+from nbjudge.judge.verdict import Verdict
+from nbjudge.kernel.protocol import caller_of
+from nbjudge.probe.watching import python_functions
 
 NO_CHECKS = (
     "There is nothing to try: no file under {checks} has an Exercise. `nbjudge new-exercise ASSIGNMENT NAME` "
     "writes a first one."
 )
+Kind = Literal["solution", "alternative", "mistake"]
+KINDS: dict[Kind, str] = {
+    "solution": "solution",
+    "alternative": "accepted alternative",
+    "mistake": "mistake",
+}
+LONGEST = 200  # characters of what is said of an answer
+CHARGE = 'To take points for that, set `changed_arguments="one group"` in the exercise or for the course.'
+VERIFIED = (
+    " A verifier's sentence comes first where the mistake's values are random and cannot be recognised: let "
+    "the verifier return the mistake's name then."
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One answer, and what the judge made of it on each seed."""
+
+    exercise: str
+    kind: Kind
+    name: str
+    verdicts: tuple[Verdict, ...]
+    is_verified: bool = False  # whether a group of the exercise has a verifier
+
+    @property
+    def problem(self) -> str:
+        """What its author has to fix, in a sentence; empty where all is as it should be."""
+        return next((problem for verdict in self.verdicts if (problem := self._problem(verdict))), "")
+
+    def agrees(self, group: int) -> int:
+        """On how many seeds a group agreed."""
+        return sum(verdict.groups[group].is_earned for verdict in self.verdicts)
+
+    def _problem(self, verdict: Verdict) -> str:
+        called = "" if self.kind == "solution" else f" {self.name}"
+        what = f"The {KINDS[self.kind]}{called} of `{self.exercise}`"
+        if self.kind != "mistake":
+            if verdict.points == verdict.max_points:
+                return ""
+            lost = next(group.name for group in verdict.groups if not group.is_earned)
+            return (
+                f"{what} gets {verdict.points:g} of {verdict.max_points:g} points on seed {verdict.seed}: "
+                f"the group “{lost}” says “{verdict.message[:LONGEST]}”. Fix the answer or the cases."
+            )
+        if verdict.points == verdict.max_points:
+            advice = "add a case on which it gives something else."
+            if verdict.findings:
+                advice = f"“{verdict.message[:LONGEST]}” {CHARGE}"
+            return f"{what} loses no point on seed {verdict.seed}: {advice}"
+        first = verdict.findings[0]
+        if first.mistake == self.name:
+            return ""
+        named = f"the mistake {first.mistake}" if first.mistake else f"“{first.sentence[:LONGEST]}”"
+        return (
+            f"{what} is taken for {named} on seed {verdict.seed}: add a case that tells the two apart, "
+            "or write it after the other, for the first that fits is named."
+            f"{VERIFIED if self.is_verified and not first.mistake else ''}"
+        )
+
+
+def answers_of_exercise(
+    assignment: Assignment, exercise: Exercise
+) -> list[tuple[Kind, str, Callable[..., Any]]]:
+    """All that is tried: the solution first. CourseError where there is no solution."""
+    return [
+        ("solution", exercise.name, assignment.reference_answer(exercise.name)),
+        *(("alternative", answer.__name__, answer) for answer in exercise.accepted_alternatives),
+        *(("mistake", mistake.name, mistake.answer) for mistake in exercise.mistakes),
+    ]
+
+
+def trials(
+    assignment: Assignment, exercise: Exercise, seeds: Sequence[int], only: str = ""
+) -> Iterator[Trial]:
+    """Try an exercise's answers, or the one called `only`, one after the other.
+
+    Raises CourseError where the checks themselves cannot be right: a case that the solution cannot
+    answer, a value that cannot travel, an unknown step, no answer of that name.
+    """
+    refuse_unknown_steps(exercise)
+    reference = assignment.reference_answer(exercise.name)
+    answers = answers_of_exercise(assignment, exercise)
+    chosen = [each for each in answers if only in ("", each[1])]
+    if not chosen:
+        known = ", ".join(name for _, name, _ in answers)
+        raise CourseError(f"The checks of `{exercise.name}` hold no {only!r}. They hold: {known}.")
+    for kind, name, answer in chosen:
+        with in_folder(assignment.source_path.parent):
+            verdicts = tuple(judge_exercise(exercise, reference, caller_of(answer), seed) for seed in seeds)
+        yield Trial(exercise.name, kind, name, verdicts, any(group.verify for group in exercise.groups))
+
+
+def refuse_unknown_steps(exercise: Exercise) -> None:
+    """Raises CourseError where `not_allowed` names what cannot be watched, or is not there to be."""
+    for step in exercise.not_allowed:
+        if not isinstance(step, Step):
+            raise CourseError(
+                f"`{exercise.name}` does not allow {step!r}, which is no step that can be watched: "
+                "write a Step (from nbjudge.authoring) with the functions that give it away."
+            )
+        for module, names in step.watch().get("functions", {}).items():
+            try:
+                found = import_module(module)
+            except ImportError:
+                continue  # such as a package that this course can do without: no answer can use it either
+            for name in names:
+                if not python_functions(found, name):
+                    raise CourseError(
+                        f"`{exercise.name}` does not allow {step.called}, and {module} has no function "
+                        f"{name!r} that is written in Python: fix the name, or take the function that it "
+                        "ends in."
+                    )
 
 
 def try_all(course: Course, name: str, answer: str, seeds: int, console: Console) -> ExitStatus:

@@ -23,20 +23,12 @@ from rich.console import Console
 from rich.table import Table
 
 from nbjudge.cell_metadata import LEFT_OUT_TAG, nbgrader_metadata
+from nbjudge.course import loading
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
-from nbjudge.course.loading import (
-    as_python,
-    cell_label,
-    in_folder,
-    kernel_names,
-    read_notebook,
-    without_windows,
-)
 from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.grading.grade import MAY_FAIL
-from nbjudge.try_checks.command import NO_CHECKS, print_problems
-from nbjudge.try_checks.trial import Kind, answers_of_exercise
+from nbjudge.try_checks.command import NO_CHECKS, Kind, answers_of_exercise, print_problems
 from nbjudge.values.kinds import kind_of
 
 Answer = tuple[Kind, str, Callable[..., Any]]
@@ -88,10 +80,10 @@ def visible_tests(assignment: Assignment) -> list[VisibleTests]:
         ClearHiddenTests(config=read_config(assignment.course.root)),
         assignment.source_path.parent,
     )
-    cells = read_notebook(assignment.source_path).cells
+    cells = loading.read_notebook(assignment.source_path).cells
     answers = {name: answers_of_exercise(assignment, assignment.exercises[name]) for name in judged.values()}
-    space, tried = vars(ModuleType("__main__")) | kernel_names(), list[VisibleTests]()
-    with in_folder(folder), without_windows(), contextlib.redirect_stdout(io.StringIO()):
+    space, tried = vars(ModuleType("__main__")) | loading.kernel_names(), list[VisibleTests]()
+    with loading.in_folder(folder), loading.without_windows(), contextlib.redirect_stdout(io.StringIO()):
         for cell in cells:
             if cell.cell_type != "code" or LEFT_OUT_TAG in cell.metadata.get("tags", []):
                 continue
@@ -135,7 +127,7 @@ def _run_test(cell: NotebookNode, space: dict[str, Any]) -> str:
 
     def run() -> None:
         try:
-            exec(compile(as_python(cell.source), "test", "exec", dont_inherit=True), space)
+            exec(compile(loading.as_python(cell.source), "test", "exec", dont_inherit=True), space)
         except Exception as error:
             message[0] = f"{type(error).__name__}: {error}"
 
@@ -147,12 +139,12 @@ def _run_test(cell: NotebookNode, space: dict[str, Any]) -> str:
 
 def _run_given(assignment: Assignment, cell: NotebookNode, space: dict[str, Any]) -> None:
     try:
-        exec(compile(as_python(cell.source), "cell", "exec", dont_inherit=True), space)
+        exec(compile(loading.as_python(cell.source), "cell", "exec", dont_inherit=True), space)
     except Exception as error:
         grade_id = nbgrader_metadata(cell).get("grade_id", "")
         if MAY_FAIL in cell.metadata.get("tags", []):
             return
-        label, message = cell_label(grade_id, cell.source), f"{type(error).__name__}: {error}"
+        label, message = loading.cell_label(grade_id, cell.source), f"{type(error).__name__}: {error}"
         raise CourseError(
             f"The cell “{label}” of {assignment.source_path} stops with {message}. Fix it, or give it "
             f"Jupyter's tag `{MAY_FAIL}` if it shows an error on purpose."

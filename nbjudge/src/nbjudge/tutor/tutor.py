@@ -19,6 +19,7 @@ from nbjudge.judge.retest import retest_calls
 from nbjudge.judge.scoring import Judgement, judge_groups
 from nbjudge.kernel import protocol
 from nbjudge.kernel.protocol import LARGEST_REPLY, AnswerCaller
+from nbjudge.tutor import messages
 from nbjudge.tutor.conversation import (
     AnyConversation,
     Conversation,
@@ -30,22 +31,6 @@ from nbjudge.tutor.conversation import (
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.help import hint, markdown_part, one_page, smallest_case, solutions, which_mistake
 from nbjudge.tutor.material import AssignmentMaterial, Material
-from nbjudge.tutor.messages import (
-    AnyRequest,
-    CallReply,
-    CallRequest,
-    CheckRequest,
-    CheckResult,
-    Finding,
-    GroupResult,
-    Help,
-    HelpRequest,
-    Notice,
-    OnePageRequest,
-    Part,
-    Reply,
-    WrittenExercise,
-)
 
 # Starts the conversation of a check, from (assignment, exercise) and the function that judges the answer.
 Converse = Callable[[tuple[str, str], Callable[[AnswerCaller], Judgement]], AnyConversation]
@@ -72,11 +57,11 @@ class Tutor:
         self._examined: dict[str, Judgement] = {}
         self._case_shown: dict[str, bool] = {}  # by exercise: whether the first help showed a failing case
         # By id: the exercise, its conversation, and what makes the reply of the conversation's result.
-        self._open: dict[str, tuple[str, AnyConversation, Callable[[Any], Reply]]] = {}
+        self._open: dict[str, tuple[str, AnyConversation, Callable[[Any], messages.Reply]]] = {}
         self._preparing = threading.Lock()
         self.asking = ""  # the exercise whose calls the kernel is making now
 
-    def reply(self, request: AnyRequest) -> Reply:
+    def reply(self, request: messages.AnyRequest) -> messages.Reply:
         """Do what a request asks for.
 
         Parameters
@@ -86,7 +71,7 @@ class Tutor:
 
         Returns
         -------
-        Reply
+        messages.Reply
             A `CallRequest`, or the result.
 
         Raises
@@ -95,32 +80,32 @@ class Tutor:
             If the course has no such exercise or assignment.
         """
         match request:
-            case CheckRequest():
+            case messages.CheckRequest():
                 return self._check(request)
-            case HelpRequest():
+            case messages.HelpRequest():
                 return self._help(request)
-            case OnePageRequest():
+            case messages.OnePageRequest():
                 return self._one_page(request)
-            case CallReply():
+            case messages.CallReply():
                 return self._continue(request)
 
-    def _check(self, request: CheckRequest) -> Reply:
+    def _check(self, request: messages.CheckRequest) -> messages.Reply:
         name = request.exercise
         assignment = self._material.find(name, request.folder)
         disclosure = self._disclosure(assignment)
         if assignment.written(name) is not None:
-            return WrittenExercise()
+            return messages.WrittenExercise()
         if disclosure == Disclosure.EXAMPLES:
-            return Notice(sentence=ONLY_EXAMPLES)
+            return messages.Notice(sentence=ONLY_EXAMPLES)
         if why_not := assignment.why_not(name):
-            return Notice(sentence=why_not)
+            return messages.Notice(sentence=why_not)
         exercise, _ = assignment.exercise(name)
 
         def judge(ask: AnswerCaller) -> Judgement:
             questions = assignment.questions(name, self._seed)
             return judge_groups(exercise, questions, ask, self._seed).without_answers()
 
-        def finish(examination: Judgement) -> Reply:
+        def finish(examination: Judgement) -> messages.Reply:
             self._examined[name] = examination
             self._prepare_next(assignment, name)
             return check_result(examination, disclosure, assignment.remark(name))
@@ -128,33 +113,33 @@ class Tutor:
         conversation = self._converse((assignment.folder, name), judge)
         return self._begin(name, conversation, finish, request.program)
 
-    def _help(self, request: HelpRequest) -> Reply:
+    def _help(self, request: messages.HelpRequest) -> messages.Reply:
         name, given = request.exercise, request.given
         assignment = self._material.find(name, request.folder)
         disclosure = self._disclosure(assignment)
         written = assignment.written(name)
         if written is not None:
-            return Help(parts=_model_answer(written.model_answer, written.scheme, disclosure))
+            return messages.Help(parts=_model_answer(written.model_answer, written.scheme, disclosure))
         examination = self._examined.get(name)
         if examination is None:
-            return Notice(sentence=CHECK_FIRST.format(name=name))
+            return messages.Notice(sentence=CHECK_FIRST.format(name=name))
         if request.step == "mistake":
-            return Help(parts=which_mistake(examination, disclosure))
+            return messages.Help(parts=which_mistake(examination, disclosure))
         if request.step == "solution":
             right = examination.verdict.points == examination.verdict.max_points
-            return Help(parts=solutions(assignment, name, disclosure, right, request.tries))
+            return messages.Help(parts=solutions(assignment, name, disclosure, right, request.tries))
         if given > 0:
-            return Help(parts=hint(assignment, name, given - self._case_shown.get(name, False)))
+            return messages.Help(parts=hint(assignment, name, given - self._case_shown.get(name, False)))
         current = examination
 
-        def finish(case: list[Part]) -> Reply:
+        def finish(case: list[messages.Part]) -> messages.Reply:
             self._case_shown[name] = bool(case)
-            return Help(parts=case or hint(assignment, name, 0))
+            return messages.Help(parts=case or hint(assignment, name, 0))
 
         conversation = Conversation(lambda ask: smallest_case(assignment, current, ask))
         return self._begin(name, conversation, finish, request.program)
 
-    def _one_page(self, request: OnePageRequest) -> Reply:
+    def _one_page(self, request: messages.OnePageRequest) -> messages.Reply:
         folder = request.folder
         if folder not in self._material.assignments:
             known = ", ".join(self._material.assignments)
@@ -163,12 +148,12 @@ class Tutor:
                 f"folder its name back: {known}."
             )
         assignment = self._material.assignments[folder]
-        return Help(parts=one_page(assignment, self._disclosure(assignment), request.right))
+        return messages.Help(parts=one_page(assignment, self._disclosure(assignment), request.right))
 
-    def _continue(self, reply: CallReply) -> Reply:
+    def _continue(self, reply: messages.CallReply) -> messages.Reply:
         """Continue a conversation with the results of the calls, or with the reason why there are none."""
         if reply.conversation not in self._open:
-            return Notice(sentence=TOO_LATE)
+            return messages.Notice(sentence=TOO_LATE)
         _, conversation, finish = self._open[reply.conversation]
         text = reply.text
         if text is None or len(text) > LARGEST_REPLY:
@@ -188,8 +173,12 @@ class Tutor:
                 packed_requests.text(name, second, {})
 
     def _begin(
-        self, name: str, conversation: AnyConversation, finish: Callable[[Any], Reply], program: str = ""
-    ) -> Reply:
+        self,
+        name: str,
+        conversation: AnyConversation,
+        finish: Callable[[Any], messages.Reply],
+        program: str = "",
+    ) -> messages.Reply:
         # A kernel that begins an exercise again no longer waits for its earlier conversation about it.
         obsolete = [each for each, (exercise, *_) in list(self._open.items()) if exercise == name]
         others = [each for each in self._open if each not in obsolete]
@@ -199,23 +188,25 @@ class Tutor:
         self.asking = name
         self._open[conversation_id] = name, conversation, finish
         reply = self._next_reply(conversation_id, conversation, finish)
-        if isinstance(reply, CallRequest) and reply.program != program:
+        if isinstance(reply, messages.CallRequest) and reply.program != program:
             reply.source = protocol.program()
         return reply
 
     def _next_reply(
-        self, conversation_id: str, conversation: AnyConversation, finish: Callable[[Any], Reply]
-    ) -> Reply:
+        self, conversation_id: str, conversation: AnyConversation, finish: Callable[[Any], messages.Reply]
+    ) -> messages.Reply:
         try:
             step = conversation.next()
         except BaseException as error:
             self.asking = ""
             self._open.pop(conversation_id, None)
             if isinstance(error, ConversationEndedError):
-                return Notice(sentence=TOO_LATE)
+                return messages.Notice(sentence=TOO_LATE)
             raise
         if isinstance(step, KernelRequest):
-            return CallRequest(conversation=conversation_id, program=program_digest(), text=step.request)
+            return messages.CallRequest(
+                conversation=conversation_id, program=program_digest(), text=step.request
+            )
         self.asking = ""
         self._open.pop(conversation_id, None)
         return finish(step)
@@ -244,16 +235,16 @@ def program_digest() -> str:
     return hashlib.sha256(protocol.program().encode()).hexdigest()
 
 
-def check_result(examination: Judgement, disclosure: Disclosure, remark: str = "") -> CheckResult:
+def check_result(examination: Judgement, disclosure: Disclosure, remark: str = "") -> messages.CheckResult:
     """Return the result of a check as a message; named mistakes keep their names, see `for_learner`."""
     judged = examination.verdict
-    return CheckResult(
+    return messages.CheckResult(
         exercise=judged.exercise,
         points=judged.points,
         max_points=judged.max_points,
         disclosure=disclosure,
         stopped=_always_stops(examination),
-        groups=[GroupResult(group.name, group.is_earned, group.note) for group in judged.groups],
+        groups=[messages.GroupResult(group.name, group.is_earned, group.note) for group in judged.groups],
         findings=[_finding(finding, disclosure) for finding in judged.findings],
         remark=remark,
     )
@@ -265,7 +256,7 @@ def _always_stops(examination: Judgement) -> bool:
     return examination.verdict.points == 0 and all(a.status in ("missing", "raised") for a in answers)
 
 
-def for_learner(reply: Reply) -> Reply:
+def for_learner(reply: messages.Reply) -> messages.Reply:
     """Return a reply as its learner may read it: only the disclosure "full" includes names of mistakes.
 
     Parameters
@@ -275,25 +266,25 @@ def for_learner(reply: Reply) -> Reply:
 
     Returns
     -------
-    Reply
+    messages.Reply
         The same reply, or a copy without the names.
     """
-    if not isinstance(reply, CheckResult) or reply.disclosure == Disclosure.FULL:
+    if not isinstance(reply, messages.CheckResult) or reply.disclosure == Disclosure.FULL:
         return reply
-    findings = [Finding(finding.sentence, finding.evidence) for finding in reply.findings]
+    findings = [messages.Finding(finding.sentence, finding.evidence) for finding in reply.findings]
     return msgspec.structs.replace(reply, findings=findings)
 
 
-def _finding(finding: verdict.Finding, disclosure: Disclosure) -> Finding:
+def _finding(finding: verdict.Finding, disclosure: Disclosure) -> messages.Finding:
     named = finding.mistake is not None and bool(finding.measured)
     # A forbidden call is no secret: the exercise names it.
     hidden = finding.mistake not in (None, "not_allowed") and disclosure != Disclosure.FULL
     sentence = finding.measured if named else IT_DIFFERS if hidden else finding.sentence
-    return Finding(sentence, finding.evidence, named, finding.mistake or "")
+    return messages.Finding(sentence, finding.evidence, named, finding.mistake or "")
 
 
-def _model_answer(text: str, scheme: str, disclosure: Disclosure) -> list[Part]:
+def _model_answer(text: str, scheme: str, disclosure: Disclosure) -> list[messages.Part]:
     if disclosure != Disclosure.FULL:
-        return [Part("text", "A model answer comes with your grade.")]
+        return [messages.Part("text", "A model answer comes with your grade.")]
     parts = [markdown_part(text, "A model answer")]
     return parts + ([markdown_part(scheme, "Ask your own text")] if scheme else [])

@@ -247,14 +247,8 @@ class NumpyArrays(ArrayKind):
         order = sorted(range(value.ndim), key=lambda axis: -abs(value.strides[axis]))
         base = value.transpose(order)
         start = message.add_numbers(base.astype(base.dtype.newbyteorder("<")).tobytes())
-        return {
-            self.wire_name: [
-                dtype,
-                list(base.shape),
-                start,
-                [order.index(axis) for axis in range(value.ndim)],
-            ]
-        }
+        back = [order.index(axis) for axis in range(value.ndim)]
+        return {self.wire_name: [dtype, list(base.shape), start, back]}
 
     def from_tree(self, content: Any, message: Any) -> Any:
         import numpy

@@ -219,17 +219,17 @@ def make(value: MadeInKernel) -> Any:
     code = value.code_object()
     known = {name: module for kind in KINDS for name, module in kind.names.items()} | {"math": "math"}
     space: dict[str, Any] = {
-        name: importlib.import_module(known[name]) for name in _names_in(code) & known.keys()
+        name: importlib.import_module(known[name]) for name in names_in(code) & known.keys()
     }
     space |= copy_value(value.given)  # an object may keep these as its own, and be changed
     exec(code, space)
     return space["made"]
 
 
-def _names_in(code: CodeType) -> set[str]:
+def names_in(code: CodeType) -> set[str]:
     """The names that code looks up outside of itself, or as attributes."""
     inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*map(_names_in, inside))
+    return set(code.co_names).union(*map(names_in, inside))
 
 
 def copy_value(value: Any, needs_gradients: bool = False) -> Any:

@@ -32,14 +32,11 @@ class PandasKind(Kind):
         return value.copy(deep=True)
 
     def identical(self, value: Any, other: Any) -> bool:
-        from pandas.testing import assert_frame_equal, assert_series_equal
+        return type(value) is type(other) and _are_equal(value, other, check_exact=True)
 
-        equal: Any = assert_frame_equal if hasattr(value, "columns") else assert_series_equal
-        try:
-            equal(value, other, check_exact=True)
-        except AssertionError:
-            return False
-        return type(value) is type(other)
+    def same(self, value: Any, other: Any, tolerance: Any, equal_nan: bool) -> bool:
+        rtol, atol = tolerance.float64
+        return _are_equal(value, other, rtol=rtol, atol=atol, check_freq=False, check_categorical=False)
 
     def _column_tree(self, column: Any, message: Any) -> list[Any] | None:
         """Its dtype, and its entries; of a column or an index."""
@@ -133,16 +130,6 @@ class Columns(PandasKind):
         series.index = labels
         return series.rename(name if isinstance(name, str) else None)
 
-    def same(self, value: Any, other: Any, tolerance: Any, equal_nan: bool) -> bool:
-        from pandas.testing import assert_series_equal
-
-        rtol, atol = tolerance.float64
-        try:
-            assert_series_equal(value, other, rtol=rtol, atol=atol, check_freq=False, check_categorical=False)
-        except AssertionError:
-            return False
-        return True
-
     def differences(self, name: str, value: Any, expected: Any) -> Iterator[str]:
         yield from self._rows_differ(name, value, expected)
         if len(value) == len(expected):
@@ -188,16 +175,6 @@ class Tables(PandasKind):
         table.index = labels
         return table
 
-    def same(self, value: Any, other: Any, tolerance: Any, equal_nan: bool) -> bool:
-        from pandas.testing import assert_frame_equal
-
-        rtol, atol = tolerance.float64
-        try:
-            assert_frame_equal(value, other, rtol=rtol, atol=atol, check_freq=False, check_categorical=False)
-        except AssertionError:
-            return False
-        return True
-
     def differences(self, name: str, value: Any, expected: Any) -> Iterator[str]:
         actual, wanted = list(value.columns), list(expected.columns)
         missing = [column for column in wanted if column not in actual]
@@ -219,6 +196,17 @@ class Tables(PandasKind):
 
     def describe(self, value: Any) -> str:
         return f"a DataFrame of {len(value)} rows and {len(value.columns)} columns"
+
+
+def _are_equal(value: Any, other: Any, **how: Any) -> bool:
+    from pandas.testing import assert_frame_equal, assert_series_equal
+
+    compare: Any = assert_frame_equal if hasattr(value, "columns") else assert_series_equal
+    try:
+        compare(value, other, **how)
+    except AssertionError:
+        return False
+    return True
 
 
 def _some(entries: Any) -> str:
