@@ -1,7 +1,5 @@
 """Files that are replaced whole or not at all, also where a disk is full."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Grade one submission with nbgrader's own `Autograde`; an executor runs the notebook."""
 
-from __future__ import annotations
-
 import logging
 import os
 from pathlib import Path

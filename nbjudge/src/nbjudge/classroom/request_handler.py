@@ -4,8 +4,6 @@ Of each request first the headers are read: who asks, and whether they may now. 
 within a size and a time, and parsed in a thread of the judge's.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import re

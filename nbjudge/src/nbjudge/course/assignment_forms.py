@@ -3,8 +3,6 @@
 All of them are made from the source notebook by nbgrader's own preprocessors.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path

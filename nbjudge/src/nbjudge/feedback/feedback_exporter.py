@@ -1,7 +1,5 @@
 """nbgrader's way to the page: an nbconvert exporter for `GenerateFeedback.exporter_class`."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Iterable

@@ -5,8 +5,6 @@ writes to no folder of the course. Its inputs are drawn from a seed that depends
 course's secret key.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

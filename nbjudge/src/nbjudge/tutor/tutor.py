@@ -1,7 +1,5 @@
 """One learner's tutor: it checks answers, and helps with the last check of each exercise."""
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 import threading

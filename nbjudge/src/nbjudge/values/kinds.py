@@ -9,8 +9,6 @@ number that it is.
 Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
