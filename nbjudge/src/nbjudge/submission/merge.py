@@ -27,7 +27,7 @@ from nbjudge.submission.read_submission import SubmittedCell, defined_names
 
 # Characters of code that are shown in colours; a solved assignment has 50,000, in lines of a hundred.
 MOST_CODE = 200_000
-LONGEST_LINE = 1_000
+LONGEST_CODE_LINE = 1_000
 UNCOLOURED = {"name": "python", "pygments_lexer": "text"}
 MISSING_ANSWER = "# This answer cell was not in the submission."
 _Chain = tuple[int, int, "_Chain | None"]  # an index, its position, and the chain that leads there
@@ -195,7 +195,7 @@ def _takes_long_to_colour(notebook: NotebookNode) -> bool:
     """Whether Pygments would keep the formgrader and the feedback page waiting for minutes."""
     code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     lines = (line for source in code for line in source.splitlines())
-    return sum(map(len, code)) > MOST_CODE or any(len(line) > LONGEST_LINE for line in lines)
+    return sum(map(len, code)) > MOST_CODE or any(len(line) > LONGEST_CODE_LINE for line in lines)
 
 
 def _bare(cell: SubmittedCell, cell_id: str) -> NotebookNode:
