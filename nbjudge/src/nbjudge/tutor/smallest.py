@@ -25,7 +25,6 @@ SMALL = (1, 2, 3, 4)
 AT_ONCE = 12  # cases that a kernel is asked about in one question
 MOST_SECONDS = 1.0  # of looking
 MOST_MAPPINGS = 2000  # ways to make the sizes of one case smaller
-MOST_PRODUCTS = 4**8  # of which these are the smallest: a case with more than eight sizes has more of them
 MOST_SHRUNK = 3  # failing cases that are made smaller
 LARGEST_WHOLE = 3
 
@@ -137,11 +136,29 @@ def _smaller(case: Case) -> Iterator[Case]:
         case = _with_state(case, _cut(state, {}, _whole_weights))
     sizes = sorted({size for part in _parts(case) for size in _sizes(part)})
     options = [[n for n in SMALL if n <= size] for size in sizes]
-    all_smaller = itertools.islice(itertools.product(*options), MOST_PRODUCTS)
-    for chosen in sorted(all_smaller, key=sum)[:MOST_MAPPINGS]:
+    some = itertools.islice(_smallest_first(options), MOST_MAPPINGS)
+    for chosen in some:
         mapping = dict(zip(sizes, chosen, strict=True))
         for change, end in ((_whole, False), (_ranked, True), (_rounded, False)):
             yield _with_parts(case, partial(_cut, sizes=mapping, change=change, end=end))
+
+
+def _smallest_first(options: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
+    """One of each option, in the order of their sum."""
+    for total in range(sum(map(min, options)), sum(map(max, options)) + 1):
+        yield from _with_sum(options, total)
+
+
+def _with_sum(options: Sequence[Sequence[int]], total: int) -> Iterator[tuple[int, ...]]:
+    if not options:
+        if total == 0:
+            yield ()
+        return
+    first, rest = options[0], options[1:]
+    least, largest = sum(map(min, rest)), sum(map(max, rest))
+    for number in first:
+        if least <= total - number <= largest:
+            yield from ((number, *others) for others in _with_sum(rest, total - number))
 
 
 def _parts(case: Case) -> list[Any]:
