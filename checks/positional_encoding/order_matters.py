@@ -106,11 +106,11 @@ def small_differences(draw):
     order = _order(draw, length)
     # Neither the first token nor the one that becomes the first: a look at the first must not see it.
     place = next(p for p in range(length - 1, 0, -1) if p != int(order[0]))
-    bump = torch.zeros(length, width)
-    bump[place, width - 1] = 0.05
+    bump, first_bump = torch.zeros(2, length, width)
+    bump[place, width - 1] = first_bump[0, width - 1] = 0.05
     last_sentence = torch.zeros(batch, length, width)
     last_sentence[-1] = draw.normal(length, width)
-    for places in (bump, last_sentence):
+    for places in (bump, first_bump, last_sentence):
         yield _case(draw, obfuscation, POSITIONS_ADDED, (batch, length, width), order, places=places)
     rounding = draw.uniform(length, width, dtype=torch.float64) * 1e-6
     sizes = (batch, length, width)
@@ -209,6 +209,14 @@ def first_token_only(attend, x, permutation):
 def first_sentence_only(attend, x, permutation):
     change = attend(x[:, permutation])[0] - attend(x)[0, permutation]
     return bool((change.abs() > 1e-4).any())
+
+
+@order_matters.mistake(
+    "You count only large differences. Order matters as soon as one number of one token differs by more than "
+    "1e-4."
+)
+def only_large_differences(attend, x, permutation):
+    return bool(((attend(x[:, permutation]) - attend(x)[:, permutation]).abs() > 0.1).any())
 
 
 @order_matters.mistake(

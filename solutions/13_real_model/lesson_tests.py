@@ -83,7 +83,7 @@ def test_load_block(answer):
     torch.manual_seed(42)
     others = ("embeddings.LayerNorm.weight", "encoder.layer.1.output.unknown")
     weights = {name: torch.randn(4) for name in others}
-    for layer in (10, 1, 0):
+    for layer in (10, 1, 11, 0):
         for name, shape in shapes.items():
             weights[f"encoder.layer.{layer}.{name}.weight"] = torch.randn(shape, dtype=torch.float64)
             weights[f"encoder.layer.{layer}.{name}.bias"] = torch.randn(shape[0], dtype=torch.float64)
@@ -140,5 +140,8 @@ def test_embed(answer):
     same("a text alone and beside longer ones", alone, vectors[:1])
     nothing = answer(texts, small.tokenizer, lambda ids: torch.zeros(*ids.shape, 4), [])
     same("rows of zeros stay zero", nothing, torch.zeros(3, 4))
+    short = answer(texts, small.tokenizer, lambda ids: small.embeddings(ids) / 1000, [])
+    lengths = short.norm(dim=-1)
+    assert torch.allclose(lengths, torch.ones(3)), f"short vectors get lengths {lengths.tolist()}, not 1"
     wide = answer(texts, small.tokenizer, lambda ids: small.embeddings(ids).double(), [])
     assert wide.dtype == torch.float64, f"for embeddings in float64 the result is {wide.dtype}"

@@ -32,13 +32,11 @@ def test_padding_mask(answer):
 
 
 def test_masked_softmax(answer):
-    example(
-        "ln 1 and ln 3 share 1 to 3, the third key is hidden",
-        answer,
-        torch.tensor([[0.0, math.log(3), 5.0], [2.0, 2.0, 2.0]]),
-        torch.tensor([[True, True, False], [True, True, True]]),
-        gives=[[1 / 4, 3 / 4, 0.0], [1 / 3, 1 / 3, 1 / 3]],
-    )
+    scores = torch.tensor([[0.0, math.log(3), 5.0], [2.0, 2.0, 2.0]])
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    by_hand = [[1 / 4, 3 / 4, 0.0], [1 / 3, 1 / 3, 1 / 3]]
+    example("ln 1 and ln 3 share 1 to 3, the third key is hidden", answer, scores, mask, gives=by_hand)
+    example("the same as a batch of one text", answer, scores[None], mask[None], gives=[by_hand])
     example(
         "a row with nothing to attend to",
         answer,

@@ -44,6 +44,9 @@ def test_TextClassifier(answer):
         by_hand = model.final(F.relu(model.fc1(gathered)))  # (B, C)
         example(f"logits by hand, {title}", model, ids, given, gives=by_hand)
         example(f"attend, {title}", model.attend, ids, given, gives=(placed @ placed.mT) * visible)
+    plain = answer(6, 4, 3, Neighbour())  # `positional` is None
+    x = plain.embedding(ids)
+    assert torch.allclose(plain.attend(ids), x @ x.mT), "without `positional`, attend gives other weights"
 
 
 class Balance(nn.Module):

@@ -143,6 +143,18 @@ def test_a_method_without_a_return_is_not_called_blind_to_its_arguments():
     )
 
 
+def test_an_empty_dict_is_told_by_what_is_missing():
+    totals = Exercise("totals", results=("totals",))
+
+    @totals.group("sums", points=1)
+    def sums(draw):
+        for size in draw.sizes(2):
+            yield case(draw.integers(100, 900, size))
+
+    verdict = judge_exercise(totals, lambda x: {"sum": int(x.sum())}, by_text(lambda x: {}), 4)
+    assert verdict.message.startswith("`sum` is missing from what `totals` gives.")
+
+
 def test_parts_that_never_differ_are_told_by_name():
     """They are no answer that ignores its arguments."""
     parts = Exercise("Counter", results=("count",))
