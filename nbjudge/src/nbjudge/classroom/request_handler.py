@@ -176,46 +176,37 @@ class TutorRequestHandler(RequestHandler):
     def _reply(self, action: str) -> tuple[int, tuple[bytes, ...], str]:
         """Status, body and signature of the reply; in a thread of the judge's."""
         assert self._signed is not None
-        status, content = self._result(self._signed, action)
+        try:
+            status, content = self._result(self._signed, action)
+        except limits.RequestRefusedError as refused:
+            self.set_header("Retry-After", str(refused.seconds))
+            status, content = 429, Notice(sentence=str(refused))
         parts = messages.encode(content)
         return status, parts, self._signed.reply_signature(status, parts)
 
     def _result(self, signed: SignedRequest, action: str) -> tuple[int, Reply]:
+        """What fails counts as a check, which bounds the lines of the log as well."""
         body, self._chunks = b"".join(self._chunks), []
         try:
             if not signed.has(body):
                 raise ValueError("it is not what was signed")
             request = messages.decode_request(body, messages.REQUESTS[action])
         except ValueError as error:
-            return self._not_read(signed.learner, action, error)
+            self.state.limits.count_check(signed.learner)
+            reason = str(error)[:LONGEST_REASON]
+            log.warning("A request of %r to %s was not understood (%r).", signed.learner, action, reason)
+            return 400, Notice(sentence=NOT_READ.format(error=reason))
         try:
             return 200, self.state.tutors.reply(signed.learner, request)
         except CourseError as error:
             return 200, Notice(sentence=str(error))
         except Exception as error:
-            if refusal := self._count_check(signed.learner):
-                return refusal
+            self.state.limits.count_check(signed.learner)
             if limits.is_out_of_memory(error):
                 log.warning("A request of %r to %s exceeded the memory limit.", signed.learner, action)
                 return 413, Notice(sentence=limits.NO_MEMORY)
             log.exception("A request to %s failed.", action)
             return 500, Notice(sentence=OWN_FAULT)
-
-    def _not_read(self, learner: str, action: str, error: ValueError) -> tuple[int, Reply]:
-        if refusal := self._count_check(learner):
-            return refusal
-        reason = str(error)[:LONGEST_REASON]
-        log.warning("A request of %r to %s was not understood (%r).", learner, action, reason)
-        return 400, Notice(sentence=NOT_READ.format(error=reason))
-
-    def _count_check(self, learner: str) -> tuple[int, Reply] | None:
-        """Count what failed as a check, which bounds the lines of the log as well; a refusal, or None."""
-        try:
-            self.state.limits.count_check(learner)
-        except limits.RequestRefusedError as refused:
-            self.set_header("Retry-After", str(refused.seconds))
-            return 429, Notice(sentence=str(refused))
-        return None
 
     def _refused(self) -> tuple[int, tuple[bytes, ...], str]:
         assert self._refusal is not None
