@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 from nbconvert.exporters import TemplateExporter
-from nbconvert.exporters.exporter import ResourcesDict
+from nbconvert.exporters.exporter import FilenameExtension, ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
@@ -18,7 +18,7 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.lexers.special import TextLexer
 from pygments.util import ClassNotFound
-from traitlets import default
+from traitlets import List, Unicode
 
 from nbjudge.course.regions import Regions
 from nbjudge.feedback.page import Page, Part, page_of
@@ -40,21 +40,10 @@ class FeedbackExporter(FeedbackSettings, TemplateExporter):
 
     output_mimetype = "text/html"
 
-    @default("file_extension")
-    def _file_extension_default(self) -> str:
-        return ".html"
-
-    @default("template_name")
-    def _template_name_default(self) -> str:
-        return NAME
-
-    @default("extra_template_basedirs")
-    def _extra_template_basedirs_default(self) -> list[str]:
-        return [str(TEMPLATES)]
-
-    @default("preprocessors")
-    def _preprocessors_default(self) -> list[str]:
-        return ["nbjudge.feedback.feedback_exporter.UnmarkedCellsNotice"]
+    file_extension = FilenameExtension(".html")
+    template_name = Unicode(NAME)
+    extra_template_basedirs = List(Unicode(), [str(TEMPLATES)])
+    preprocessors = List(default_value=["nbjudge.feedback.feedback_exporter.UnmarkedCellsNotice"])
 
     def default_filters(self) -> Iterable[tuple[str, Any]]:
         """nbconvert's, and those of the page: all give text that is safe in a page."""
