@@ -14,7 +14,7 @@ from threading import Thread
 from attention_lab.tutor.location import TutorMissingError
 from nbjudge.framing import read_frame, to_frame
 from nbjudge.tutor import messages
-from nbjudge.tutor.messages import NUMBER, AnyRequest, Ready, Reply
+from nbjudge.tutor.messages import NUMBER, AnyRequest, Reply, TutorReady
 
 SECONDS = 150  # that the tutor may take for one reply: with the first one it prepares an exercise
 NOT_STARTED = (
@@ -81,7 +81,7 @@ class LocalTutor:
                 number = int.from_bytes(content[:NUMBER], "big")
                 if number:
                     self._replies.put((number, content[NUMBER:]))
-                elif isinstance(reply := messages.decode_reply(content[NUMBER:]), Ready):
+                elif isinstance(reply := messages.decode_reply(content[NUMBER:]), TutorReady):
                     self.is_ready, self.program = True, reply.source
         self._replies.put(None)
 

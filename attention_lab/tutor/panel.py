@@ -11,7 +11,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nbjudge.tutor.messages import CheckResult, Finding, GroupResult, Part
+    from nbjudge.tutor.messages import CheckResult, Part, ShownFinding, ShownGroup
 
 TEXT, PALE = "var(--jp-content-font-color1, inherit)", "var(--jp-content-font-color2, inherit)"
 LINE = "var(--jp-border-color1, #888)"
@@ -94,25 +94,25 @@ def _is_right(result: CheckResult) -> bool:
     return not result.stopped and not result.findings and all(group.is_earned for group in result.groups)
 
 
-def _listed_groups(result: CheckResult) -> Sequence[GroupResult]:
+def _listed_groups(result: CheckResult) -> Sequence[ShownGroup]:
     """The groups to list: none of a right answer, because a list of ticks says nothing new."""
     return () if result.stopped or _is_right(result) else result.groups
 
 
-def _agrees(group: GroupResult) -> str:
+def _agrees(group: ShownGroup) -> str:
     if group.is_earned:
         return ""
     return f" · {group.note}" if group.note else " · differs"
 
 
-def _group_html(group: GroupResult) -> str:
+def _group_html(group: ShownGroup) -> str:
     name = escape(group.name)
     if group.is_earned:
         return f"<li>✓ {name}</li>"
     return f'<li>✗ <strong>{name}</strong><span style="color: {PALE}">{escape(_agrees(group))}</span></li>'
 
 
-def _finding_html(finding: Finding) -> str:
+def _finding_html(finding: ShownFinding) -> str:
     evidence = f"<br><small>{with_code(finding.evidence)}</small>" if finding.evidence else ""
     return f"<p>✗ {with_code(finding.sentence)}{evidence}</p>"
 

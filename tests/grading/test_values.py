@@ -25,7 +25,7 @@ from nbjudge.kernel import protocol
 from nbjudge.torch import Draw
 from nbjudge.values import packing
 from nbjudge.values.kinds import KINDS, kind_of
-from nbjudge.values.packing import Unreadable, pack, unpack
+from nbjudge.values.packing import UnreadableValue, pack, unpack
 
 EXACT = Tolerance((0, 0), (0, 0))
 DATES = pd.date_range("2026-01-01", periods=3)
@@ -111,8 +111,8 @@ def test_a_transposed_view_arrives_as_one(value):
 )
 def test_what_cannot_be_sent_arrives_as_its_name(value):
     received = unpack(pack([value]))[0]
-    holds_a_name = isinstance(received, pd.Series) and isinstance(received[0], Unreadable)
-    assert isinstance(received, Unreadable) or holds_a_name
+    holds_a_name = isinstance(received, pd.Series) and isinstance(received[0], UnreadableValue)
+    assert isinstance(received, UnreadableValue) or holds_a_name
 
 
 def words(tree: object, numbers: bytes = bytes(64)) -> str:

@@ -10,14 +10,14 @@ from nbjudge.tutor.messages import (
     CallRequest,
     CheckRequest,
     CheckResult,
-    Finding,
-    GroupResult,
     Help,
     HelpRequest,
     Notice,
     OnePageRequest,
     Part,
-    Ready,
+    ShownFinding,
+    ShownGroup,
+    TutorReady,
     WrittenExercise,
     decode_reply,
     decode_request,
@@ -25,7 +25,7 @@ from nbjudge.tutor.messages import (
 )
 
 LONG = "'\"\\\n ä ".encode() * 1000
-FINDING = Finding("It differs.", "at [0, 1]", True, "unscaled")
+FINDING = ShownFinding("It differs.", "at [0, 1]", True, "unscaled")
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,13 @@ def test_a_request_arrives_as_it_was_sent(request_):
             max_points=8.0,
             disclosure=Disclosure.FULL,
             stopped=False,
-            groups=[GroupResult("a\nb", True, "")],
+            groups=[ShownGroup("a\nb", True, "")],
             findings=[FINDING],
         ),
         Help(parts=[Part("code", "x = 1", "A solution")]),
         WrittenExercise(),
         Notice(sentence="Run the cell again first."),
-        Ready(source="def respond(): ..."),
+        TutorReady(source="def respond(): ..."),
     ],
 )
 def test_a_reply_arrives_as_it_was_sent(reply):

@@ -18,7 +18,15 @@ from attention_lab.tutor.location import TutorMissingError, course_folder
 from nbjudge.classroom import signatures
 from nbjudge.framing import to_frame
 from nbjudge.kernel import protocol
-from nbjudge.tutor.messages import LARGEST_MESSAGE, NUMBER, CallReply, CheckRequest, Notice, Ready, encode
+from nbjudge.tutor.messages import (
+    LARGEST_MESSAGE,
+    NUMBER,
+    CallReply,
+    CheckRequest,
+    Notice,
+    TutorReady,
+    encode,
+)
 from nbjudge.tutor.service import serve
 
 pytestmark = pytest.mark.integration
@@ -184,7 +192,7 @@ def test_frames_that_are_none_are_refused_and_not_waited_for():
         return outgoing.getvalue()
 
     number = (7).to_bytes(NUMBER, "big")
-    ready = to_frame(bytes(NUMBER) + encode(Ready(source=protocol.program()))[0])
+    ready = to_frame(bytes(NUMBER) + encode(TutorReady(source=protocol.program()))[0])
     good = served(to_frame(number + encode(CheckRequest(exercise="softmax"))[0]))
     assert number + b'{"type": "notice", "sentence": "softmax"}' in good
     assert b"cannot read this request" in served(to_frame(number + b"{...."))

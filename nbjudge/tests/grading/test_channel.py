@@ -19,7 +19,7 @@ from nbjudge.kernel.channel import (
     Evaluation,
     Execute,
     KernelDiedError,
-    Ready,
+    KernelReady,
     without_surrogates,
 )
 from nbjudge.kernel.timing import WallClockDeadline
@@ -158,7 +158,7 @@ def test_a_relay_that_has_ended_is_an_error_of_the_channel(ends):
     process, channel, relay = ends
     relay.end.close()
     with pytest.raises(ChannelError):
-        channel.receive(Ready, WallClockDeadline(10))
+        channel.receive(KernelReady, WallClockDeadline(10))
     with pytest.raises(KernelDiedError):
         channel.request(Execute("x" * 10**7, 1, 1), CellReply, WallClockDeadline(10))
     assert channel.overflowed  # its kernel runs
@@ -168,7 +168,7 @@ def test_a_kernel_that_has_ended_is_not_awaited(ends):
     process, channel, _ = ends
     process.alive = False
     with pytest.raises(ChannelError, match="the kernel has ended"):
-        channel.receive(Ready, WallClockDeadline(100))
+        channel.receive(KernelReady, WallClockDeadline(100))
     with pytest.raises(KernelDiedError):
         channel.request(Evaluate("1"), Evaluation, WallClockDeadline(100))
 

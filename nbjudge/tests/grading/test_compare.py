@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nbjudge.authoring import Tolerance
 from nbjudge.judge.compare import same_answer, same_gradients, same_value
 from nbjudge.kernel.protocol import Answer
-from nbjudge.values.packing import Unreadable
+from nbjudge.values.packing import UnreadableValue
 
 # However slow the machine, and without a database beside the tests.
 many = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
@@ -128,7 +128,7 @@ def test_floats_may_be_off_like_tensors(number):
 
 
 def test_what_could_not_be_read_is_not_the_same_as_anything():
-    thing = Unreadable("a.Thing")
+    thing = UnreadableValue("a.Thing")
     assert not same_value(thing, thing, COURSE)
     assert not same_value([thing], [thing], COURSE)
 

@@ -12,7 +12,7 @@ from nbjudge.classroom.transcripts import Transcripts
 from nbjudge.plain_text import plain_lines
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.material import AssignmentMaterial, Material
-from nbjudge.tutor.messages import AnyRequest, CheckRequest, CheckResult, Finding, HelpRequest, Reply
+from nbjudge.tutor.messages import AnyRequest, CheckRequest, CheckResult, HelpRequest, Reply, ShownFinding
 from nbjudge.tutor.tutor import Tutor, for_learner
 
 LONGEST_TOLD = 600  # characters of an example on the board
@@ -94,7 +94,7 @@ class ClassTutors:
         """Put the result of a check on the board; return it with the notice that there is one."""
         folder, code = self._last_checks.get(learner, ("", ""))
         named = next((finding for finding in reply.findings if finding.mistake), None)
-        told = named or next(iter(reply.findings), Finding("", ""))
+        told = named or next(iter(reply.findings), ShownFinding("", ""))
         self.check_events.add(
             CheckEvent(
                 time=time.time(),

@@ -12,7 +12,7 @@ from typing import Any
 
 from nbjudge.authoring.cases import Case
 from nbjudge.values.kinds import kind_of
-from nbjudge.values.packing import MadeInKernel, Unreadable, make
+from nbjudge.values.packing import MadeInKernel, UnreadableValue, make
 
 MOST_NAMES = 4
 LONGEST_SHORT = 60  # characters of a value in a sentence
@@ -21,7 +21,7 @@ MOST_DIGITS = 17  # any two floats that differ do so in these
 
 
 def kind(value: Any) -> str:
-    if isinstance(value, Unreadable):
+    if isinstance(value, UnreadableValue):
         return f"an object of type {value.kind}"
     owner = kind_of(value)
     if owner is not None:
@@ -37,7 +37,7 @@ def short(value: Any) -> str:
     owner = kind_of(value)
     if owner is not None:
         return owner.describe(value)
-    if isinstance(value, Unreadable):
+    if isinstance(value, UnreadableValue):
         return kind(value)
     if isinstance(value, MadeInKernel):
         return "an object"
@@ -71,7 +71,7 @@ class _Brief(reprlib.Repr):
         self.maxlevel, self.maxstring, self.maxlong = 3, LONGEST_SHORT + 4, LONGEST_SHORT
 
     def repr1(self, value: Any, level: int) -> str:
-        if isinstance(value, (Unreadable, MadeInKernel)) or kind_of(value) is not None:
+        if isinstance(value, (UnreadableValue, MadeInKernel)) or kind_of(value) is not None:
             return short(value)
         return super().repr1(value, level)
 

@@ -16,7 +16,7 @@ from nbjudge.judge.group_result import GroupResult
 from nbjudge.kernel.protocol import Answer, answers_of, calls_for
 from nbjudge.probe.building import SIDES
 from nbjudge.values.kinds import ArrayKind, kind_of
-from nbjudge.values.packing import Unreadable
+from nbjudge.values.packing import UnreadableValue
 
 MOST_ENTRIES = 5  # of a row that is shown
 
@@ -108,7 +108,7 @@ def _measurements(
     if kind is None or kind is not kind_of(expected):
         is_part = is_part or len(exercise.results) > 1
         what = name if is_part else f"`{exercise.name}`"
-        if isinstance(actual, Unreadable) or type(actual) is not type(expected):
+        if isinstance(actual, UnreadableValue) or type(actual) is not type(expected):
             yield messages.wrong_type(what, actual, expected, is_part)
         both = (actual, expected)
         if all(isinstance(value, (list, tuple)) for value in both) and any(map(kind_of, expected)):

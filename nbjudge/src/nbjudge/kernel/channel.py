@@ -27,7 +27,7 @@ class Command(msgspec.Struct, tag_field="command", tag=str.lower, frozen=True):
 
 
 class Connect(Command, frozen=True):
-    """Wait until the kernel answers and its output arrives; answered by `Ready`."""
+    """Wait until the kernel answers and its output arrives; answered by `KernelReady`."""
 
 
 class Execute(Command, frozen=True):
@@ -58,7 +58,7 @@ class Flood(msgspec.Struct, tag_field="type", tag="flood", frozen=True):
     repeated: bool
 
 
-class Ready(msgspec.Struct, tag_field="type", tag="ready", frozen=True):
+class KernelReady(msgspec.Struct, tag_field="type", tag="ready", frozen=True):
     """The kernel answers."""
 
 
@@ -92,7 +92,7 @@ class ExecuteResult(DisplayData, tag="execute_result", frozen=True):
     execution_count: None
 
 
-class CellError(msgspec.Struct, tag_field="output_type", tag="error", frozen=True):
+class ErrorOutput(msgspec.Struct, tag_field="output_type", tag="error", frozen=True):
     """An error that a cell ended with or displayed."""
 
     ename: str
@@ -103,7 +103,7 @@ class CellError(msgspec.Struct, tag_field="output_type", tag="error", frozen=Tru
 class CellReply(msgspec.Struct, tag_field="type", tag="cell", frozen=True):
     """What became of a cell; `reply` is None if the kernel did not answer."""
 
-    outputs: list[Stream | DisplayData | ExecuteResult | CellError] = []
+    outputs: list[Stream | DisplayData | ExecuteResult | ErrorOutput] = []
     output_left: int | None = None
     was_cut: bool = False
     reply: ExecuteReply | None = None
@@ -116,7 +116,7 @@ class Evaluation(msgspec.Struct, tag_field="type", tag="evaluation", frozen=True
     text: str = ""
 
 
-Reply: TypeAlias = Ready | CellReply | Evaluation
+Reply: TypeAlias = KernelReady | CellReply | Evaluation
 R = TypeVar("R", bound=Reply)
 
 

@@ -124,7 +124,7 @@ State = Literal["graded", "not graded", "not handed in"]
 
 
 @dataclass(frozen=True)
-class Submission:
+class ReportedSubmission:
     """One student and this assignment."""
 
     student: str  # the id
@@ -165,15 +165,15 @@ class ClassResults:
     """Everybody who is on the list or has handed in, by id, and what the assignment is worth."""
 
     folder: str
-    submissions: tuple[Submission, ...]
+    submissions: tuple[ReportedSubmission, ...]
     max_points: float
 
     @cached_property
-    def graded(self) -> list[Submission]:
+    def graded(self) -> list[ReportedSubmission]:
         return [each for each in self.submissions if each.state == "graded"]
 
     @cached_property
-    def handed_in(self) -> list[Submission]:
+    def handed_in(self) -> list[ReportedSubmission]:
         return [each for each in self.submissions if each.state != "not handed in"]
 
     @cached_property
@@ -192,7 +192,7 @@ class ClassResults:
             return {key: f"{key[0]}: {name}" for key, name in found.items()}
         return found
 
-    def verdicts(self) -> Iterator[tuple[Submission, Key, Verdict]]:
+    def verdicts(self) -> Iterator[tuple[ReportedSubmission, Key, Verdict]]:
         """All verdicts on answers: those of a notebook that could not be run say nothing of the student."""
         for submission in self.graded:
             for notebook in submission.notebooks:
@@ -225,7 +225,7 @@ def gather(course: CourseFolders, folder: str, console: Console) -> ClassResults
         notebooks, problem = _notebooks(course.autograded(student, folder), names)
         state, why = _state(entry, problem, student in handed_in)
         results = (entry or Entry(), notebooks) if state == "graded" else (Entry(), ())
-        submissions.append(Submission(plain(student), plain(name), state, why, *results))
+        submissions.append(ReportedSubmission(plain(student), plain(name), state, why, *results))
     if not any(each.state == "graded" for each in submissions):
         raise CourseError(
             f"No submission of {folder} has been graded: run `nbgrader autograde {folder}` first."

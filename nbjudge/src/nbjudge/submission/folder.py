@@ -249,7 +249,7 @@ OUT_OF_REACH = (
 )
 
 
-class Unreadable(Exception):
+class UnreadableFileError(Exception):
     """Completes the sentence "The file NAME ..."."""
 
 
@@ -272,7 +272,7 @@ def read_notebook_file(raw: bytes | OSError) -> dict[str, Any]:
 
     Raises
     ------
-    Unreadable
+    UnreadableFileError
         If it is no notebook.
     OutOfReachError
         If the grader could not read it.
@@ -280,37 +280,39 @@ def read_notebook_file(raw: bytes | OSError) -> dict[str, Any]:
     if isinstance(raw, OSError):
         raise _unread(raw) from raw
     if raw.startswith(ARCHIVES):
-        raise Unreadable("is not a notebook but an archive: unpack it and hand in the notebook")
+        raise UnreadableFileError("is not a notebook but an archive: unpack it and hand in the notebook")
     encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
     try:
         text = raw.decode(encoding).strip("\ufeff \r\n\t")
     except UnicodeDecodeError as error:
-        raise Unreadable("is not a notebook: it is not text") from error
+        raise UnreadableFileError("is not a notebook: it is not text") from error
     if not text:
-        raise Unreadable("is empty")
+        raise UnreadableFileError("is empty")
     _refuse_memory_bomb(raw if encoding == "utf-8" else text.encode("utf-8", "surrogatepass"))
     del raw
     content = _parsed(text)
     if not isinstance(content, dict):
-        raise Unreadable("is not a notebook: it holds no cells")
+        raise UnreadableFileError("is not a notebook: it holds no cells")
     return content
 
 
 def _unread(error: OSError) -> Exception:
     if error.errno == errno.EFBIG:
-        return Unreadable(f"is larger than {LARGEST_NOTEBOOK // 2**20} MiB: clear its outputs and try again")
+        return UnreadableFileError(
+            f"is larger than {LARGEST_NOTEBOOK // 2**20} MiB: clear its outputs and try again"
+        )
     if error.errno == errno.ELOOP:
-        return Unreadable("is a link, not a file: hand in the notebook itself")
+        return UnreadableFileError("is a link, not a file: hand in the notebook itself")
     if error.errno in NOT_THE_STUDENTS:
         return OutOfReachError(f"{error.strerror}")
-    return Unreadable(f"cannot be read: {error.strerror}")
+    return UnreadableFileError(f"cannot be read: {error.strerror}")
 
 
 def _refuse_memory_bomb(raw: bytes) -> None:
     marks = Counter(raw[found.start()] for found in islice(MARK.finditer(raw), MOST_MARKS + 1))
     groups, names = marks[ord("[")] + marks[ord("{")], marks[ord(":")]
     if marks.total() > MOST_MARKS or groups > MOST_GROUPS or names > MOST_NAMES:
-        raise Unreadable("holds more entries than any notebook: clear its outputs and try again")
+        raise UnreadableFileError("holds more entries than any notebook: clear its outputs and try again")
 
 
 def _parsed(text: str) -> Any:
@@ -319,23 +321,25 @@ def _parsed(text: str) -> Any:
     except json.JSONDecodeError as error:
         if conflict := CONFLICT.search(text):
             line = text.count("\n", 0, conflict.start()) + 1
-            raise Unreadable(
+            raise UnreadableFileError(
                 f"holds Git's conflict markers ({conflict.group().strip()!r} in line {line}): resolve the "
                 "conflict and hand it in again"
             ) from error
         if text.startswith("<"):
-            raise Unreadable(
+            raise UnreadableFileError(
                 "is not a notebook but a web page: download the notebook itself and hand that in"
             ) from error
         # An unterminated string is reported where it starts, anything else where the text ends.
         at_the_end = error.msg.startswith("Unterminated") or error.pos >= len(text) - 1
         if text.startswith("{") and at_the_end:
-            raise Unreadable("breaks off in the middle") from error
-        raise Unreadable(f"is not a notebook: {plain_line(error.msg)} in line {error.lineno}") from error
+            raise UnreadableFileError("breaks off in the middle") from error
+        raise UnreadableFileError(
+            f"is not a notebook: {plain_line(error.msg)} in line {error.lineno}"
+        ) from error
     except ValueError as error:
-        raise Unreadable("is not a notebook: it holds a number of thousands of digits") from error
+        raise UnreadableFileError("is not a notebook: it holds a number of thousands of digits") from error
     except RecursionError as error:
-        raise Unreadable("is not a notebook: it is nested too deeply") from error
+        raise UnreadableFileError("is not a notebook: it is nested too deeply") from error
 
 
 def _without_outputs(found: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from nbjudge.plain_text import plain_line, shown_name
 from nbjudge.submission.folder import (
     ALL_CANDIDATES,
     SubmissionFolder,
-    Unreadable,
+    UnreadableFileError,
     notebook_stem,
     read_notebook_file,
 )
@@ -161,7 +161,7 @@ def _read_file(
 ) -> Submission:
     try:
         cells = _cells(read_notebook_file(handed_in.notebooks[path]))
-    except Unreadable as error:
+    except UnreadableFileError as error:
         return Submission(reason=f"The file {shown_name(path)} {error}.", path=path)
     known = frozenset(cell.grade_id or cell.cell_id or "" for cell in cells) & frozenset(answers)
     if answers and not known and not _defines_any(cells, answers):
@@ -194,7 +194,7 @@ def _changed_answers(
 def _cells(content: dict[str, Any]) -> tuple[SubmittedCell, ...]:
     version = content.get("nbformat", NEWEST_FORMAT)
     if isinstance(version, (int, float)) and version > NEWEST_FORMAT:
-        raise Unreadable(
+        raise UnreadableFileError(
             f"is in notebook format {plain_line(repr(version), 20)}, newer than this grader reads "
             f"({NEWEST_FORMAT}): save it with a current JupyterLab"
         )
@@ -202,11 +202,11 @@ def _cells(content: dict[str, Any]) -> tuple[SubmittedCell, ...]:
         content = _converted(content)
     cells = content.get("cells")
     if not isinstance(cells, list):
-        raise Unreadable("is not a notebook: it holds no cells")
+        raise UnreadableFileError("is not a notebook: it holds no cells")
     _refuse_too_many(len(cells))
     read = tuple(_cell(cell) for cell in cells if isinstance(cell, dict))
     if sum(len(cell.source) for cell in read) > MOST_TEXT:
-        raise Unreadable(
+        raise UnreadableFileError(
             f"holds more than {MOST_TEXT:,} characters in its cells: put data into a file beside it"
         )
     return read
@@ -220,7 +220,9 @@ def _converted(content: dict[str, Any]) -> dict[str, Any]:
         converted: dict[str, Any] = nbformat.convert(nbformat.from_dict(content), NEWEST_FORMAT)
     except Exception as error:
         message = plain_line(f"{type(error).__name__}: {error}")
-        raise Unreadable(f"is in an old notebook format that cannot be converted ({message})") from error
+        raise UnreadableFileError(
+            f"is in an old notebook format that cannot be converted ({message})"
+        ) from error
     return converted
 
 
@@ -233,7 +235,7 @@ def _lists(value: Any) -> Iterator[list[Any]]:
 
 def _refuse_too_many(cells: int) -> None:
     if cells > MOST_CELLS:
-        raise Unreadable(f"holds {cells:,} cells, more than the {MOST_CELLS:,} that are read")
+        raise UnreadableFileError(f"holds {cells:,} cells, more than the {MOST_CELLS:,} that are read")
 
 
 def _cell(cell: dict[str, Any]) -> SubmittedCell:

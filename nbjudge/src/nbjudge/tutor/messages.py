@@ -79,7 +79,7 @@ class CallRequest(Message, tag_field="type", tag="calls", kw_only=True):
     text: bytes | None = None
 
 
-class GroupResult(msgspec.Struct):
+class ShownGroup(msgspec.Struct):
     """Whether a group of cases passed, with a note if its points are withheld."""
 
     name: str
@@ -87,7 +87,7 @@ class GroupResult(msgspec.Struct):
     note: str
 
 
-class Finding(msgspec.Struct, omit_defaults=True):
+class ShownFinding(msgspec.Struct, omit_defaults=True):
     """What is wrong with an answer; `mistake` is empty if it has no name, or none for the learner."""
 
     sentence: str
@@ -104,8 +104,8 @@ class CheckResult(Message, tag_field="type", tag="result", kw_only=True):
     max_points: float
     disclosure: Disclosure
     stopped: bool
-    groups: list[GroupResult]
-    findings: list[Finding]
+    groups: list[ShownGroup]
+    findings: list[ShownFinding]
     remark: str = ""
 
 
@@ -133,7 +133,7 @@ class Notice(Message, tag_field="type", tag="notice", kw_only=True):
     sentence: str
 
 
-class Ready(Message, tag_field="type", tag="ready", kw_only=True):
+class TutorReady(Message, tag_field="type", tag="ready", kw_only=True):
     """A tutor on this machine has loaded its libraries and the first exercise. It answers no request.
 
     `source` is the program that the kernel needs for the first check, see `CallRequest`.
@@ -149,7 +149,7 @@ REQUESTS: dict[str, type[Request]] = {
     "one_page": OnePageRequest,
 }
 AnyRequest = CheckRequest | CallReply | HelpRequest | OnePageRequest
-Reply = CallRequest | CheckResult | Help | WrittenExercise | Notice | Ready
+Reply = CallRequest | CheckResult | Help | WrittenExercise | Notice | TutorReady
 
 
 def encode(message: Message) -> tuple[bytes, ...]:

@@ -1,7 +1,7 @@
 """How a kernel on this machine reaches its tutor: in frames over a pair of pipes.
 
-A frame holds a number and a message. A reply has the number of its request; `Ready` has the number 0. No port
-is opened: only the process that started the tutor holds the other ends of the pipes.
+A frame holds a number and a message. A reply has the number of its request; `TutorReady` has the number 0. No
+port is opened: only the process that started the tutor holds the other ends of the pipes.
 """
 
 import threading
@@ -12,7 +12,7 @@ from nbjudge.errors import CourseError
 from nbjudge.framing import read_frame, to_frame
 from nbjudge.kernel import protocol
 from nbjudge.tutor import messages
-from nbjudge.tutor.messages import NUMBER, AnyRequest, Notice, Ready, Reply
+from nbjudge.tutor.messages import NUMBER, AnyRequest, Notice, Reply, TutorReady
 from nbjudge.tutor.tutor import for_learner
 
 NOT_READ = "The tutor cannot read this request ({error})."
@@ -34,7 +34,7 @@ def serve(
     incoming, outgoing
         Where requests are read from, and replies are written to.
     warm_up
-        Makes the tutor fast; afterwards it sends `Ready`.
+        Makes the tutor fast; afterwards it sends `TutorReady`.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def serve(
 
     def get_ready() -> None:
         warm_up()
-        send(bytes(NUMBER), Ready(source=protocol.program()))
+        send(bytes(NUMBER), TutorReady(source=protocol.program()))
 
     def answer(content: bytes) -> None:
         send(content[:NUMBER], _reply(reply_to, content[NUMBER:]))

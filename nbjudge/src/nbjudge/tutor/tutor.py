@@ -242,7 +242,7 @@ def check_result(examination: Judgement, disclosure: Disclosure, remark: str = "
         max_points=judged.max_points,
         disclosure=disclosure,
         stopped=_always_stops(examination),
-        groups=[messages.GroupResult(group.name, group.is_earned, group.note) for group in judged.groups],
+        groups=[messages.ShownGroup(group.name, group.is_earned, group.note) for group in judged.groups],
         findings=[_finding(finding, disclosure) for finding in judged.findings],
         remark=remark,
     )
@@ -269,16 +269,16 @@ def for_learner(reply: messages.Reply) -> messages.Reply:
     """
     if not isinstance(reply, messages.CheckResult) or reply.disclosure == Disclosure.FULL:
         return reply
-    findings = [messages.Finding(finding.sentence, finding.evidence) for finding in reply.findings]
+    findings = [messages.ShownFinding(finding.sentence, finding.evidence) for finding in reply.findings]
     return msgspec.structs.replace(reply, findings=findings)
 
 
-def _finding(finding: verdict.Finding, disclosure: Disclosure) -> messages.Finding:
+def _finding(finding: verdict.Finding, disclosure: Disclosure) -> messages.ShownFinding:
     named = finding.mistake is not None and bool(finding.measured)
     # A forbidden call is no secret: the exercise names it.
     hidden = finding.mistake not in (None, "not_allowed") and disclosure != Disclosure.FULL
     sentence = finding.measured if named else IT_DIFFERS if hidden else finding.sentence
-    return messages.Finding(sentence, finding.evidence, named, finding.mistake or "")
+    return messages.ShownFinding(sentence, finding.evidence, named, finding.mistake or "")
 
 
 def _model_answer(text: str, scheme: str, disclosure: Disclosure) -> list[messages.Part]:

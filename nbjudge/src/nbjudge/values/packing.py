@@ -135,7 +135,7 @@ class Message:
             code, given = content
             return MadeInKernel("", self.value(given, deep - 1), str(code))
         if kind == "other":
-            return Unreadable(str(content)[:LONGEST_TEXT])
+            return UnreadableValue(str(content)[:LONGEST_TEXT])
         for owner in KINDS:
             if kind == owner.wire_name:
                 return owner.from_tree(content, self)
@@ -205,7 +205,7 @@ def _compiled(code: str) -> Any:
     return compile(code, "<nbjudge>", "exec", optimize=2)  # without what is said of it
 
 
-class Unreadable:
+class UnreadableValue:
     """Stands for a returned object that is neither a plain value nor one of a known kind."""
 
     def __init__(self, kind: str) -> None:
