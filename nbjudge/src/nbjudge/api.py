@@ -1,5 +1,7 @@
 """Grade one notebook from Python, without nbgrader's database: `nbjudge.grade_notebook`."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Files that are replaced whole or not at all, also where a disk is full."""
 
+from __future__ import annotations
+
 import os
 from pathlib import Path
 

@@ -1,5 +1,7 @@
 """CSV files: one writer for reports, exports and the board, in the format that `c.CsvFiles` sets."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,6 +4,8 @@ A frame is the length of its content in eight bytes (big-endian), then the conte
 standard library: the sandbox exposes it to the relay of each kernel.
 """
 
+from __future__ import annotations
+
 import struct
 from collections.abc import Callable
 

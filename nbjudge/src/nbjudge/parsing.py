@@ -4,6 +4,8 @@ In CPython 3.11 two threads that parse at once may end in a SystemError ("AST co
 mismatch"): all of an interpreter count in one place how deep they are.
 """
 
+from __future__ import annotations
+
 import ast
 import inspect
 import textwrap

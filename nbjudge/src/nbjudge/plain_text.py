@@ -4,6 +4,8 @@ A file's name, an error's words and a student's id may hold anything. Whatever i
 goes through here once, where the sentence is made, and through `as_html` where it becomes markup.
 """
 
+from __future__ import annotations
+
 import html
 import logging
 import re

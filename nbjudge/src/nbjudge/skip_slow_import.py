@@ -6,6 +6,8 @@ process that reads a notebook, more than nbgrader and torch's core together. No 
 address where its schema asks for one.
 """
 
+from __future__ import annotations
+
 import sys
 
 

@@ -1,5 +1,7 @@
 """Grade one submission with nbgrader's own `Autograde`; an executor runs the notebook."""
 
+from __future__ import annotations
+
 import logging
 import os
 from pathlib import Path

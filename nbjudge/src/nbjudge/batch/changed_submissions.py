@@ -4,6 +4,8 @@ Looks at files only, and imports neither nbgrader nor torch: where there is noth
 of a thousand is done with in a moment.
 """
 
+from __future__ import annotations
+
 import stat
 from collections.abc import Collection
 from dataclasses import dataclass

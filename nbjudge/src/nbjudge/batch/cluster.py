@@ -3,6 +3,8 @@
 They need this package and bubblewrap, and no disk of the course's: notebooks and checks come as data.
 """
 
+from __future__ import annotations
+
 import logging
 import pickle
 import socket

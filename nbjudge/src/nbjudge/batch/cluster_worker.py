@@ -5,6 +5,8 @@ can, as soon as its notebook is not wanted any more, and all that it started goe
 itself needs no torch, and neither does the scheduler: both see bytes.
 """
 
+from __future__ import annotations
+
 import multiprocessing
 import os
 import pickle

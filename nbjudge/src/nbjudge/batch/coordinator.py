@@ -1,5 +1,7 @@
 """The coordinator: submissions go out to the workers, and what comes back is recorded by one hand."""
 
+from __future__ import annotations
+
 import os
 import threading
 import time

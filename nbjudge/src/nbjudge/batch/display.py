@@ -1,5 +1,7 @@
 """What the person who grades a class sees: a bar while it runs, a table when it is done."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from statistics import mean, median

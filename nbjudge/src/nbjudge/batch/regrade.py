@@ -1,5 +1,7 @@
 """`nbjudge regrade`: decide what an answer is worth, for everybody who gave it."""
 
+from __future__ import annotations
+
 import json
 from datetime import date
 from typing import Any

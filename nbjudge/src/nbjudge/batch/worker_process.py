@@ -4,6 +4,8 @@ The archive holds what a worker needs of the course, and nothing else of it. The
 unpredictable, the gradebook and the other submissions stay behind.
 """
 
+from __future__ import annotations
+
 import atexit
 import hashlib
 import io

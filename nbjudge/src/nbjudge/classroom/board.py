@@ -1,5 +1,7 @@
 """The board: how many learners are working, stuck or done with each exercise, and their current mistakes."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial

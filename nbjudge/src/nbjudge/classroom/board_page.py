@@ -3,6 +3,8 @@
 The page is kept up to date by server-sent events (WHATWG HTML, section 9.2).
 """
 
+from __future__ import annotations
+
 import asyncio
 import json
 from collections.abc import Mapping

@@ -1,5 +1,7 @@
 """The check events of a class: one line of a file per check, kept for as long as the course sets."""
 
+from __future__ import annotations
+
 import json
 import threading
 import time

@@ -1,5 +1,7 @@
 """What one learner may ask for, so that no learner slows another; and the memory of the whole service."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import sys

@@ -4,6 +4,8 @@ Of each request first the headers are read: who asks, and whether they may now. 
 within a size and a time, and parsed in a thread of the judge's.
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import re

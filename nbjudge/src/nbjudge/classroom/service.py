@@ -4,6 +4,8 @@ The hub gives it a name, a path, a token and an address in its environment (JUPY
 others; JupyterHub's documentation, "Services").
 """
 
+from __future__ import annotations
+
 import asyncio
 import gc
 import logging

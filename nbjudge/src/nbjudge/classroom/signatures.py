@@ -5,6 +5,8 @@ list. Neither is ever sent: listening, or answering in the service's place, lets
 The hub gives each learner's server its key in the environment.
 """
 
+from __future__ import annotations
+
 import hashlib
 import hmac
 import re

@@ -1,5 +1,7 @@
 """A tutor for each learner of a class, in one process; what they are told makes the board, too."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from functools import partial

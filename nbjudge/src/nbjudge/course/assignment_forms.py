@@ -3,6 +3,8 @@
 All of them are made from the source notebook by nbgrader's own preprocessors.
 """
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path

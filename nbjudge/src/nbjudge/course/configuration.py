@@ -1,5 +1,7 @@
 """The configuration of a course: what `configure` sets, and its files, read and checked for mistakes."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches

@@ -1,5 +1,7 @@
 """The folders of a course: where its notebooks and submissions are, and which names can be students' ids."""
 
+from __future__ import annotations
+
 import glob
 import os
 import re

@@ -4,6 +4,8 @@ It is a SQLite file of the course's own, or the database that `db_url` names. nb
 for cells that the gradebook has.
 """
 
+from __future__ import annotations
+
 import copy
 import os
 import shutil

@@ -1,5 +1,7 @@
 """The regions of a cell that nbgrader's delimiters mark: solutions, hidden tests and mark schemes."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

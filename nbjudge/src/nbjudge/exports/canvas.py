@@ -7,6 +7,8 @@ a column by the number in brackets, then by its title; one that it does not find
 https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_importer.rb
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from nbjudge.exports.learning_platform import PlatformExporter, round_score

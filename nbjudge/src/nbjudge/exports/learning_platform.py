@@ -1,5 +1,7 @@
 """What the exports for all platforms share: their options, and the way from gradebook to file."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

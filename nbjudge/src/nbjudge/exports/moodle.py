@@ -7,6 +7,8 @@ student stops the import, and `-` is no grade):
 https://github.com/moodle/moodle/blob/main/grade/import/csv/classes/load_data.php
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from nbjudge.csv_files import Verbatim

@@ -1,5 +1,7 @@
 """The class's scores as a table for a spreadsheet, in the separator and decimal sign that it expects."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from nbjudge.csv_files import CsvFormat, identifier

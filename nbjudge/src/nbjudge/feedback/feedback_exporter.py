@@ -1,5 +1,7 @@
 """nbgrader's way to the page: an nbconvert exporter for `GenerateFeedback.exporter_class`."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 from collections.abc import Iterable

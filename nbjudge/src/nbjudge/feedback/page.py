@@ -1,5 +1,7 @@
 """The contents of a feedback page: the exercises with their points, then the notebook part by part."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -4,6 +4,8 @@ Whatever HTML it holds is cleaned element by element, so nothing runs and nothin
 formulas become MathML. Text that no markdown reader can make sense of is shown as it is.
 """
 
+from __future__ import annotations
+
 import base64
 import html
 import re

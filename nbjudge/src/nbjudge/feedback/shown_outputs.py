@@ -1,5 +1,7 @@
 """What a cell showed, as text and pictures; HTML, scripts and widgets of any notebook stay out."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,6 +4,8 @@ A demonstration that calls `input()` costs nothing. A package that the sandbox l
 the points of a test: the instructor learns of it first, and no student gets 0 for it.
 """
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Collection
 from dataclasses import dataclass

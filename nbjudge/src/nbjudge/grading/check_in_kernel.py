@@ -5,6 +5,8 @@ source notebook, `check` runs here, inside the kernel, and judges the same cases
 trustworthy as any test inside the kernel.
 """
 
+from __future__ import annotations
+
 import secrets
 import sys
 from pathlib import Path

@@ -1,5 +1,7 @@
 """Grade one merged notebook: run its cells, call its answers, judge them, and record the verdicts."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path

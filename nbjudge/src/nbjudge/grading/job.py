@@ -5,6 +5,8 @@ writes to no folder of the course. Its inputs are drawn from a seed that depends
 course's secret key.
 """
 
+from __future__ import annotations
+
 import hashlib
 import hmac
 import json

@@ -1,5 +1,7 @@
 """Descriptions of wrong arrays: shape mismatch, dtype, NaN, transposed, constant factor, wrong rows."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

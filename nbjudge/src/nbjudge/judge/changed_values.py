@@ -5,6 +5,8 @@ one True of several: rows that begin with all their True still do. A sorted list
 entries stay distinct.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -1,5 +1,7 @@
 """Comparison of values, gradients and answers: shape, dtype and numbers within the tolerance."""
 
+from __future__ import annotations
+
 import math
 import re
 from typing import Any

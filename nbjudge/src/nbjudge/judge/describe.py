@@ -4,6 +4,8 @@ A case's arguments are named as the function that gets them names its parameters
 course that wraps it.
 """
 
+from __future__ import annotations
+
 import inspect
 import reprlib
 from collections.abc import Callable, Sequence

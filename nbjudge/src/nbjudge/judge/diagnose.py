@@ -1,5 +1,7 @@
 """Diagnosis of wrong answers: the named mistake that explains them, or a description of the difference."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 from nbjudge.authoring.exercise import Exercise, Mistake

@@ -3,6 +3,8 @@
 The most specific difference comes first: wrong shape, dtype, order, factor, unused argument, and so on.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

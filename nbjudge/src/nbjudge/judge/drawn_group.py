@@ -6,6 +6,8 @@ nothing. The scoring rule (`nbjudge.judge.scoring`) withholds the points of such
 exercise are called in one request, because messages take longer than most answers.
 """
 
+from __future__ import annotations
+
 import hashlib
 import math
 from collections import Counter

@@ -4,6 +4,8 @@ Besides wrong values, a forbidden call (see `nbjudge.authoring.Step`) costs the 
 compared on the random weights that it drew itself.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -3,6 +3,8 @@
 The sentences about wrong arrays (shape mismatch, dtype, numbers) are in `nbjudge.judge.array_messages`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

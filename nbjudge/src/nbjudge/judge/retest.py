@@ -6,6 +6,8 @@ arrays, with the first numbers, and in the opposite mode if it has modes. An ans
 by shape, by argument or by call, gives a wrong result then.
 """
 
+from __future__ import annotations
+
 import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence

@@ -1,5 +1,7 @@
 """The verdict on one exercise: the points of each group, and the findings."""
 
+from __future__ import annotations
+
 import sys
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any

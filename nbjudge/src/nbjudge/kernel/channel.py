@@ -5,6 +5,8 @@ it as JSON and answered by one reply; a `Flood` may come before it. A message of
 the channel. The grader never waits longer than a deadline allows.
 """
 
+from __future__ import annotations
+
 import select
 import signal
 import socket

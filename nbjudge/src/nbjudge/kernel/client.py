@@ -4,6 +4,8 @@ A cell or a call that ends the kernel loses only its own points: a new kernel ru
 without the one that ended the last kernel.
 """
 
+from __future__ import annotations
+
 import copy
 import time
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Start a kernel and its relay as processes: in the sandbox, or without it as the user who grades."""
 
+from __future__ import annotations
+
 import os
 import signal
 import socket

@@ -8,6 +8,8 @@ nbgrader enters a submission into the gradebook before it grades it, and without
 If its grading does not end, the earlier grade is restored; without one, the entry is removed.
 """
 
+from __future__ import annotations
+
 import copy
 import errno
 from collections.abc import Collection, Iterator, Sequence

@@ -1,5 +1,7 @@
 """The two preprocessors of nbgrader's `Autograde`: merge the submission, then run and judge it."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import replace
 from pathlib import Path

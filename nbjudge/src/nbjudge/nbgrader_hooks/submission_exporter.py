@@ -1,5 +1,7 @@
 """The exporter with which nbgrader's `Autograde` reads submissions; it warns of files that are hard links."""
 
+from __future__ import annotations
+
 import json
 import logging
 import stat

@@ -1,5 +1,7 @@
 """An instructor's decisions on points: stored in `regrades/ASSIGNMENT.json`, applied at each grading."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -4,6 +4,8 @@ The code is compared statement by statement, with the names that each statement 
 spaces and line breaks do not matter, unless the code may read them. In doubt two answers are not the same.
 """
 
+from __future__ import annotations
+
 import ast
 import hashlib
 import os

@@ -3,6 +3,8 @@
 Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

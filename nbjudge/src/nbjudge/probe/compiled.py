@@ -4,6 +4,8 @@ Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`. Code t
 called costs nothing.
 """
 
+from __future__ import annotations
+
 import ctypes
 import gc
 import os

@@ -8,6 +8,8 @@ after a check draws what it would have drawn without.
 Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
+from __future__ import annotations
+
 import random
 import sys
 from collections.abc import Iterator

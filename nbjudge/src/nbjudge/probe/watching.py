@@ -4,6 +4,8 @@ Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`. Nothin
 functions note by themselves that they run. So what is not watched costs nothing.
 """
 
+from __future__ import annotations
+
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence

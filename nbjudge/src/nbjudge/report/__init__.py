@@ -1,5 +1,7 @@
 """`nbjudge report`: what a class has understood of an assignment, as a page, CSV files and JSON."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from datetime import datetime

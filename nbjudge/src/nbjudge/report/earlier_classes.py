@@ -4,6 +4,8 @@ Shares are compared, each with a 95 % interval of the difference: Newcombe (1998
 the difference between independent proportions", method 10. Where the interval holds 0, it may be chance.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

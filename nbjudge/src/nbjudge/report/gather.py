@@ -1,5 +1,7 @@
 """A class and an assignment in one piece: what nbgrader's gradebook has, beside what graded notebooks say."""
 
+from __future__ import annotations
+
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager

@@ -3,6 +3,8 @@
 Its texts are made short and plain: a notebook that stock nbgrader graded may hold whatever its student wrote.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The page: one HTML file with its figure, its style and its script in it."""
 
+from __future__ import annotations
+
 import hashlib
 import html
 import math

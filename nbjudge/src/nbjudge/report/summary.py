@@ -1,5 +1,7 @@
 """What a teacher wants to know first, in words."""
 
+from __future__ import annotations
+
 from statistics import median, quantiles
 
 from nbjudge.report.gather import ClassResults

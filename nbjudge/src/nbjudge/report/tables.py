@@ -1,5 +1,7 @@
 """The report's tables: plain data, the same for the page, the CSV files and the JSON."""
 
+from __future__ import annotations
+
 import builtins
 from collections import Counter, defaultdict
 from collections.abc import Sequence

@@ -6,6 +6,8 @@ course names are exposed; a new one is hidden. nbjudge is always hidden, whereve
 Apart from nbjudge it needs only the standard library: any interpreter can tell what it would expose.
 """
 
+from __future__ import annotations
+
 import importlib.util
 import os
 import platform

@@ -1,5 +1,7 @@
 """The grader's side of the fork server: start it, request kernels from it, replace it when it has died."""
 
+from __future__ import annotations
+
 import atexit
 import os
 import secrets

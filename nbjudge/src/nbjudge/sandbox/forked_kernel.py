@@ -3,6 +3,8 @@
 A kernel is requested before its notebook is there; the files of the notebook follow when they are known.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import random

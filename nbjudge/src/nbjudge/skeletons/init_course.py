@@ -1,5 +1,7 @@
 """A course that begins to be graded with this package: the lines in its nbgrader_config.py."""
 
+from __future__ import annotations
+
 import ast
 from pathlib import Path
 

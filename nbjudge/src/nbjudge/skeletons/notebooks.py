@@ -1,5 +1,7 @@
 """New assignments and exercises: their cells in a notebook, and the checks of an exercise in a file."""
 
+from __future__ import annotations
+
 import keyword
 import re
 from collections.abc import Iterable, Mapping, Sequence

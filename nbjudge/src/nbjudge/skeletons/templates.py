@@ -5,6 +5,8 @@ what the cell is for, its id and its options. ``--- same ID`` stands for the cel
 and ``--- exercises`` for the place of the exercises. `string.Template` replaces names such as `$name`.
 """
 
+from __future__ import annotations
+
 import re
 import tomllib
 from collections import Counter

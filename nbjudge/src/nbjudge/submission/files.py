@@ -4,6 +4,8 @@ The student chose their names, how deep they are nested and what they are. So fo
 descriptor, one level at a time and without following links, and only up to the limits below.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import shutil

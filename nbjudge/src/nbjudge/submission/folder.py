@@ -5,6 +5,8 @@ An honest file is large because of them, and a small one can be made that grows 
 the lists and entries in it are counted before.
 """
 
+from __future__ import annotations
+
 import errno
 import hashlib
 import json

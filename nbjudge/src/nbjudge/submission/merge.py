@@ -11,6 +11,8 @@ use the commands of `formula_commands.toml`; an invisible space follows the back
 so that no reader takes it for a command.
 """
 
+from __future__ import annotations
+
 import copy
 import re
 import tomllib

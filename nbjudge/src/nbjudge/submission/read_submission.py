@@ -5,6 +5,8 @@ is. Everything else (outputs, tags, widget state, metadata) is dropped on readin
 in it can break the grader or mean anything to it.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,5 +1,7 @@
 """What checks with torch import: modules to make, tensors to draw, and steps that are operators of torch."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -5,6 +5,8 @@ gradients and return the pair (value, report). The judge compares the value, and
 group looks at the report.
 """
 
+from __future__ import annotations
+
 import os
 import tracemalloc
 from collections.abc import Callable, Iterator

@@ -3,6 +3,8 @@
 Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

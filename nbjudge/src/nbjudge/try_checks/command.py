@@ -3,6 +3,8 @@
 Here, in this process and without a kernel: the protocol is the same, and it is many times faster.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module

@@ -1,5 +1,7 @@
 """The coverage table: a row for each exercise, a column for each relation that its cases may test."""
 
+from __future__ import annotations
+
 import dis
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

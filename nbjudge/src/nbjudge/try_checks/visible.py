@@ -4,6 +4,8 @@ Here, in this process: the notebook runs once, and at each graded cell the visib
 every answer that the checks know. A wrong answer that passes would tell its student that all is well.
 """
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import io

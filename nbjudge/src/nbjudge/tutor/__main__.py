@@ -5,6 +5,8 @@ When standard input ends, because the kernel has ended, so does the tutor; where
 question, it leaves the exercise's name in the file.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from contextlib import suppress

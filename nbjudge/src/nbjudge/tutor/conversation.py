@@ -5,6 +5,8 @@ called, because it sends the messages itself: it fetches a request from the tuto
 the reply with its next message.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """How much the tutor may reveal: an instructor's choice for each assignment, which may change on a date."""
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field

@@ -3,6 +3,8 @@
 Each step is a list of parts, and the page that shows them lays them out: plain text, Markdown or code.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Collection
 from typing import Any

@@ -1,5 +1,7 @@
 """What the tutor knows of an exercise: its checks, its reference, and the notebook's text about it."""
 
+from __future__ import annotations
+
 import re
 import threading
 from collections.abc import Callable, Mapping

@@ -7,6 +7,8 @@ A kernel sends one of `REQUESTS`; over HTTP its name is also the last part of th
 of `Reply`. Whatever does not have one of these types is refused with a ValueError.
 """
 
+from __future__ import annotations
+
 import json
 from typing import Annotated, Any, Literal
 

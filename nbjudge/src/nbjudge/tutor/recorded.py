@@ -6,6 +6,8 @@ left out, because that code may hold an answer; so is what no recorded number an
 that keep weights of their own).
 """
 
+from __future__ import annotations
+
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields

@@ -4,6 +4,8 @@ A recording is a zip file. `recording.json` holds plain values and the few `FORM
 `arrays.json` and `arrays.bin` hold each array once. Nothing in it is executed when it is read.
 """
 
+from __future__ import annotations
+
 import dataclasses
 import io
 import json

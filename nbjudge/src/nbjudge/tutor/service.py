@@ -4,6 +4,8 @@ A frame holds a number and a message. A reply has the number of its request; `Tu
 port is opened: only the process that started the tutor holds the other ends of the pipes.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from typing import BinaryIO

@@ -5,6 +5,8 @@ right remains so, and whatever the reference cannot answer is passed over. The l
 all that is left at once, from the smallest on, and the first on which it goes wrong is shown.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
 import time

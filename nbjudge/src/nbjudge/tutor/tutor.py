@@ -1,5 +1,7 @@
 """One learner's tutor: it checks answers, and helps with the last check of each exercise."""
 
+from __future__ import annotations
+
 import hashlib
 import secrets
 import threading

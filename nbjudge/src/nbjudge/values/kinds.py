@@ -9,6 +9,8 @@ number that it is.
 Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
+from __future__ import annotations
+
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence

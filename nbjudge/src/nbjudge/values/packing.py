@@ -6,6 +6,8 @@ within bounds, or raises.
 Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
+from __future__ import annotations
+
 import base64
 import importlib
 import json

@@ -7,6 +7,8 @@ category's values, does not.
 Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 
