@@ -6,8 +6,10 @@ Simulated in processes without those modules, functions and files: see `no_unix/
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,17 @@ def test_the_simulation_stops_code_that_needs_unix():
             [sys.executable, "-c", line], env=os.environ | {"PYTHONPATH": str(WITHOUT)}, capture_output=True
         )
         assert done.returncode != 0
+
+
+def test_windows_can_hold_every_file_that_students_get():
+    """No name that it refuses, and no two that differ only in upper and lower case."""
+    folders = ["attention_lab", "checks", "nbjudge/src", "release", "source"]
+    root = WITHOUT.parents[2]
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", *folders], cwd=root, capture_output=True, text=True, check=True
+    )
+    names = list(filter(None, listed.stdout.split("\0")))
+    devices = r"(^|/)(con|prn|aux|nul|com\d|lpt\d)(\.|/|$)"
+    refused = re.compile(rf'[<>:"|?*\\\x00-\x1f]|[. ](/|$)|{devices}', re.IGNORECASE)
+    assert len(names) > 300 and not [name for name in names if refused.search(name)]
+    assert max(Counter(map(str.casefold, names)).values()) == 1
