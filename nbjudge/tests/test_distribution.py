@@ -59,6 +59,7 @@ def test_a_command_that_needs_a_missing_package_says_how_to_install_it(monkeypat
     output = capsys.readouterr().out
     assert "needs nbgrader, which is not installed" in output and "pip install 'nbjudge[grading]'" in output
     assert without_grading(ModuleNotFoundError(name="torch")) is None
+    assert "runs on Linux only" in str(without_grading(ModuleNotFoundError(name="fcntl")))
 
 
 @pytest.mark.integration

@@ -77,9 +77,18 @@ GRADING_MODULES = frozenset(
 )
 
 
+# Modules of Python that Windows does not have, and that grading and a class's tutor import.
+UNIX_MODULES = frozenset(["fcntl", "resource"])
+
+
 def without_grading(error: ModuleNotFoundError) -> CourseError | None:
-    """Return the error to show if a package of the group `grading` is not installed, and None otherwise."""
+    """Return the error to show if this machine lacks what grading needs, and None for any other module."""
     package = (error.name or "").partition(".")[0]
+    if package in UNIX_MODULES:
+        return CourseError(
+            "This command runs on Linux only, because student code is graded in a Linux sandbox. Lessons, "
+            "`check` and the start page run on every system."
+        )
     if package not in GRADING_MODULES:
         return None
     return CourseError(
