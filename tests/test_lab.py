@@ -122,6 +122,7 @@ def test_a_lesson_that_was_released_again_brings_its_text_and_keeps_the_answers(
     assert (own.parent / "lesson_tests.py").read_text() == "new = True"
     backup = own.with_name("second (before the update).ipynb")
     assert backup.read_text() == edited and backup.name in output and "your answers are kept" in output
+    assert "(lesson_tests.py, second.ipynb)" in output
     assert "02_second" not in copy(course, tmp_path / "lab").partition("Updated")[2]  # once is enough
 
 

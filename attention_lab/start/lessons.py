@@ -66,7 +66,7 @@ def add_missing_lessons(release: Path, folder: Path, console: Console) -> None:
         newer = [
             name for name in existing if name in record and record[name].digests != released[name].digests
         ]
-        backups = {name: update_lesson(release / name, folder / name, record[name]) for name in newer}
+        updates = {name: update_lesson(release / name, folder / name, record[name]) for name in newer}
         write_record(folder, record | {name: released[name] for name in (*added, *newer)})
     except OSError as error:  # of several files, shutil tells in a list
         reason = error.strerror or "not every file can be written"
@@ -77,8 +77,14 @@ def add_missing_lessons(release: Path, folder: Path, console: Console) -> None:
     if added:
         console.print(f"Added to {folder}: {', '.join(added)}.", highlight=False)
     for name in newer:
-        before = f" As it was before: {', '.join(backups[name])}." if backups[name] else ""
-        console.print(f"Updated {folder / name}; your answers are kept.{before}", highlight=False)
+        update = updates[name]
+        cells = f", {update.new_cells} new cells" if update.new_cells else ""
+        before = f" As it was before: {', '.join(update.backups)}." if update.backups else ""
+        console.print(
+            f"Updated {folder / name} ({', '.join(update.files)}{cells}); your answers are kept.{before}",
+            highlight=False,
+            soft_wrap=True,
+        )
     if unchanged := [name for name in existing if name not in newer]:
         console.print(
             f"Kept as you left them in {folder}: {', '.join(unchanged)}. "

@@ -47,7 +47,16 @@ def write_record(folder: Path, record: Mapping[str, ReleaseRecord]) -> None:
     os.replace(new, file)
 
 
-def update_lesson(release: Path, own: Path, copied: ReleaseRecord) -> list[str]:
+@dataclass(frozen=True)
+class LessonUpdate:
+    """What an update changed in a learner's copy of a lesson."""
+
+    files: list[str]  # the files that were replaced
+    new_cells: int  # of its notebook: those that the earlier release did not have
+    backups: list[str]  # copies of files that the learner had changed
+
+
+def update_lesson(release: Path, own: Path, copied: ReleaseRecord) -> LessonUpdate:
     """Bring the changed files of a release into a learner's copy of the lesson.
 
     Parameters
@@ -59,20 +68,23 @@ def update_lesson(release: Path, own: Path, copied: ReleaseRecord) -> list[str]:
 
     Returns
     -------
-    list of str
-        The backups: of each replaced file that the learner had changed, a copy of what it was.
+    LessonUpdate
+        The replaced files, and a backup of each that the learner had changed.
 
     Raises
     ------
     OSError
         If something cannot be read or written.
     """
-    backups = []
+    files, backups, new_cells = list[str](), list[str](), 0
     for file in _files(release):
         name, old = file.as_posix(), own / file
         if copied.digests.get(name) == _digest(release / file):
             continue
         content = (release / file).read_bytes()
+        files.append(name)
+        if file.suffix == ".ipynb":
+            new_cells += sum(_name(cell) not in copied.cells for cell in _cells(release / file))
         if old.exists() and _digest(old) != copied.digests.get(name):
             backup = _backup_path(old)
             shutil.copy2(old, backup)
@@ -83,7 +95,7 @@ def update_lesson(release: Path, own: Path, copied: ReleaseRecord) -> list[str]:
         new = old.with_name(f".{old.name}.new")
         new.write_bytes(content)
         os.replace(new, old)
-    return backups
+    return LessonUpdate(files, new_cells, backups)
 
 
 def merge_answers(
