@@ -51,6 +51,18 @@ def test_public_exceptions_end_in_error_and_have_a_sentence():
     assert all(issubclass(each, CourseError | NbgraderCommandError) for each in classes)
 
 
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
+def test_every_exception_ends_in_error(package):
+    classes = [
+        node
+        for file in package.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ClassDef)
+        and any(ast.unparse(base).endswith(("Error", "Exception", "SystemExit")) for base in node.bases)
+    ]
+    assert classes and not [each.name for each in classes if not each.name.endswith("Error")]
+
+
 def test_an_error_that_ends_nbgraders_command_is_not_caught_as_an_exception():
     with pytest.raises(SystemExit, match="The disk is full"):
         try:

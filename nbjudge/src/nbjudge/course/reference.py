@@ -29,7 +29,7 @@ _BUILTINS = frozenset(vars(builtins))
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
-class _Stopped(Exception):
+class _StoppedError(Exception):
     """A statement that the answer needs has stopped with an error."""
 
     def __init__(self, statement: Statement, error: BaseException) -> None:
@@ -84,12 +84,12 @@ class Notebook:
         with loading.in_folder(self._folder):
             try:
                 return self._run((each for each in statements if each in needed), needed)[name]
-            except (_Stopped, KeyError):
+            except (_StoppedError, KeyError):
                 others = (each for each in statements if each.position <= last and _may_run(each, needed))
             try:
                 with loading.without_windows(), contextlib.redirect_stdout(io.StringIO()):
                     return self._run(others, needed)[name]
-            except _Stopped as stopped:
+            except _StoppedError as stopped:
                 raise CourseError(
                     NOT_LOADED.format(name=name, reason=self._cause(stopped))
                 ) from stopped.error
@@ -105,10 +105,10 @@ class Notebook:
                 exec(statement.code, names)
             except (Exception, SystemExit) as error:
                 if statement in needed:
-                    raise _Stopped(statement, error) from error
+                    raise _StoppedError(statement, error) from error
         return names
 
-    def _cause(self, stopped: _Stopped) -> str:
+    def _cause(self, stopped: _StoppedError) -> str:
         error = stopped.error
         if isinstance(error, ModuleNotFoundError):
             advice = f"Install {error.name!r} where nbjudge runs, or put its file into {self._folder}."
