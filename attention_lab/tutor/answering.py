@@ -25,7 +25,7 @@ class CallOutcome:
     """What came of a question: the text to send back, or why there is none; and what else was noticed."""
 
     text: str | None = None
-    lost: Literal["", "late", "died"] = ""
+    lost: Literal["", "timeout", "died"] = ""
     notes: list[str] = field(default_factory=list)
 
 
@@ -47,7 +47,7 @@ def answer(work: Callable[[], str], seconds: float = SECONDS) -> CallOutcome:
         except KeyboardInterrupt:
             if not clock.fired:
                 raise
-            result.lost = "late"
+            result.lost = "timeout"
         finally:
             # An interrupt can hit the end of a `with torch.no_grad()`, and the kernel would stay without.
             torch.set_grad_enabled(gradients_on)

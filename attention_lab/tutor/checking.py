@@ -119,7 +119,7 @@ def converse(request: AnyRequest) -> tuple[Reply, list[str]]:
         answered = answer(work)
         notes += [note for note in answered.notes if note not in notes]
         if len(answered.text or "") > LARGEST_TEXT:
-            answered = CallOutcome(lost="late")
+            answered = CallOutcome(lost="timeout")
         text = None if answered.text is None else answered.text.encode(errors="replace")
         reply = _connection.send(
             CallReply(folder=request.folder, conversation=reply.conversation, text=text, lost=answered.lost)

@@ -19,13 +19,13 @@ def test_the_value_is_sent_back():
 def test_what_never_ends_is_interrupted():
     began = time.monotonic()
     done = answer(lambda: [None for _ in iter(int, 1)], seconds=0.3)
-    assert (done.text, done.lost) == (None, "late")
+    assert (done.text, done.lost) == (None, "timeout")
     assert time.monotonic() - began < 5
 
 
 def test_what_sleeps_is_interrupted_too():
     began = time.monotonic()
-    assert answer(lambda: time.sleep(60), seconds=0.3).lost == "late"
+    assert answer(lambda: time.sleep(60), seconds=0.3).lost == "timeout"
     assert time.monotonic() - began < 10
 
 
@@ -40,7 +40,7 @@ def test_gradients_are_on_again_after_an_interrupted_call():
         torch.set_grad_enabled(False)  # an interrupt in the exit of `torch.no_grad` leaves them off too
         time.sleep(60)
 
-    assert answer(never_ends, seconds=0.3).lost == "late"
+    assert answer(never_ends, seconds=0.3).lost == "timeout"
     assert torch.is_grad_enabled()
 
 

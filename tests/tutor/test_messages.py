@@ -36,7 +36,7 @@ FINDING = ShownFinding("It differs.", "at [0, 1]", True, "unscaled")
         OnePageRequest(folder="a\nb", right=["score"]),
         CallReply(conversation="1", text=LONG),
         CallReply(conversation="1", text=b""),
-        CallReply(conversation="1", lost="late"),
+        CallReply(conversation="1", lost="timeout"),
     ],
 )
 def test_a_request_arrives_as_it_was_sent(request_):

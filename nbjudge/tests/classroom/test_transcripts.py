@@ -57,7 +57,7 @@ def test_the_same_words_about_something_else_are_judged_again(work, judged):
     assert len(judged) == 3
 
 
-@pytest.mark.parametrize("lost", ["late", "died"])
+@pytest.mark.parametrize("lost", ["timeout", "died"])
 def test_what_was_lost_holds_for_no_one_else(work, judged, lost):
     store = Transcripts()
     assert talked(store.conversation("ada", ABOUT, work), "a", LostReply(lost)) == "result 1"

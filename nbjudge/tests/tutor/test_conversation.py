@@ -7,7 +7,7 @@ import pytest
 from nbjudge.tutor import conversation
 from nbjudge.tutor.conversation import Conversation, ConversationEndedError, KernelRequest
 from nbjudge.tutor.messages import CallReply, CallRequest, Notice
-from nbjudge.tutor.tutor import MOST_CONVERSATIONS, TOO_LATE, Tutor
+from nbjudge.tutor.tutor import CHECK_ENDED, MOST_CONVERSATIONS, Tutor
 
 CALLS = [{"args": [1], "kwargs": {}}]
 
@@ -48,7 +48,7 @@ def test_an_answer_that_comes_too_late_is_told_so(monkeypatch, ended, tutor):
     monkeypatch.setattr(conversation, "PATIENCE", 0.05)
     reply = begin(tutor)
     assert ended.wait(10)
-    assert tutor.reply(answer_to(reply)) == Notice(sentence=TOO_LATE)
+    assert tutor.reply(answer_to(reply)) == Notice(sentence=CHECK_ENDED)
     assert not tutor._open and not tutor.asking
 
 
@@ -72,7 +72,7 @@ def test_an_exercise_has_one_conversation_and_a_kernel_a_few(ended, tutor):
     first = begin(tutor)
     second = begin(tutor)
     assert ended.wait(10)  # the first one's thread
-    assert tutor.reply(answer_to(first)) == Notice(sentence=TOO_LATE)
+    assert tutor.reply(answer_to(first)) == Notice(sentence=CHECK_ENDED)
     assert isinstance(tutor.reply(answer_to(second)), CallRequest)
     for number in range(2 * MOST_CONVERSATIONS):
         begin(tutor, f"exercise {number}")

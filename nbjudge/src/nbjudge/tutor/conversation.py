@@ -68,7 +68,7 @@ class KernelRequest:
 
 @dataclass(frozen=True)
 class LostReply:
-    """Why the kernel has no reply to a request: "late" (it timed out) or "died"."""
+    """Why the kernel has no reply to a request: "timeout" or "died"."""
 
     status: str
 

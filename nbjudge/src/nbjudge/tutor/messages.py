@@ -66,7 +66,7 @@ class CallReply(Request, tag="answer", kw_only=True):
 
     conversation: Name
     text: bytes | None = None
-    lost: Literal["", "late", "died"] = ""
+    lost: Literal["", "timeout", "died"] = ""
 
 
 class CallRequest(Message, tag_field="type", tag="calls", kw_only=True):

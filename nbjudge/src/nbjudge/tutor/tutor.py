@@ -38,7 +38,7 @@ MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
 IT_DIFFERS = "It gives something else than it should."
 ONLY_EXAMPLES = "In this assignment the tutor is not asked yet: the examples above test your answer."
 CHECK_FIRST = "Run the cell with check({name!r}) again first: the tutor was restarted and has not seen it."
-TOO_LATE = "This check is over: run its cell again."
+CHECK_ENDED = "This check is over: run its cell again."
 
 
 class Tutor:
@@ -153,11 +153,11 @@ class Tutor:
     def _continue(self, reply: messages.CallReply) -> messages.Reply:
         """Continue a conversation with the results of the calls, or with the reason why there are none."""
         if reply.conversation not in self._open:
-            return messages.Notice(sentence=TOO_LATE)
+            return messages.Notice(sentence=CHECK_ENDED)
         _, conversation, finish = self._open[reply.conversation]
         text = reply.text
         if text is None or len(text) > LARGEST_REPLY:
-            conversation.answer(LostReply(reply.lost or "late"))
+            conversation.answer(LostReply(reply.lost or "timeout"))
         else:
             conversation.answer(text)
         return self._next_reply(reply.conversation, conversation, finish)
@@ -201,7 +201,7 @@ class Tutor:
             self.asking = ""
             self._open.pop(conversation_id, None)
             if isinstance(error, ConversationEndedError):
-                return messages.Notice(sentence=TOO_LATE)
+                return messages.Notice(sentence=CHECK_ENDED)
             raise
         if isinstance(step, KernelRequest):
             return messages.CallRequest(
