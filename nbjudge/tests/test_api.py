@@ -38,6 +38,12 @@ def test_the_examples_of_the_package_run():
     assert failures(nbjudge) == 0
 
 
+@pytest.mark.parametrize("name", ["Exercise", "Step", "case", "configure"])
+def test_a_public_name_has_numpydoc_sections_and_an_example_that_runs(name):
+    thing = getattr(nbjudge, name)
+    assert "Parameters\n" in thing.__doc__ and failures(thing) == 0
+
+
 @pytest.mark.integration
 def test_the_example_of_grade_notebook_runs(course):
     assert (

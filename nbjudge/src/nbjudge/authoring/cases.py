@@ -156,20 +156,42 @@ def case(
     measure: Callable[..., Any] | None = None,
     **kwargs: Any,
 ) -> Case:
-    """Write a case the way the call itself is written: ``case(sample, weights=weights)``.
+    """Make one call of the student's answer, written as the call itself: ``case(sample, weights=weights)``.
 
-    `refuses` are the numbers that the sentence of a ValueError has to hold, where the call cannot work;
-    `or_naming` are others that say as much (a whole and the number of its parts, for the size of a part).
+    Parameters
+    ----------
+    args, kwargs
+        The arguments of the call.
+    gradients
+        Whether to compare the gradient of every floating tensor argument and parameter as well.
+    refuses
+        The numbers that the message of a `ValueError` must contain, if the call must fail.
+    build
+        How to make the object that is called, if the answer is a class.
+    through
+        A function that runs in the kernel, for arguments or results that cannot be sent (an optimizer, an
+        open file): given the answer, it returns the callable that gets the arguments in its place. Other
+        values are handed over by ``partial(function, name=value)``. It makes and reports, and compares
+        nothing; see `made_by` for what it may use.
+    or_naming
+        Other numbers that the message may contain instead of those of `refuses`.
+    measure
+        A function that runs in the kernel and makes the call: given a callable without arguments, it calls it
+        and returns the pair (value, report). The value is compared; if it is right, the `verify` of the
+        group gets the report. `nbjudge.torch.memory` has two such functions.
 
-    Where an answer takes or returns what cannot travel (an optimizer, an open file), `through` is a
-    function that runs in the kernel: given the answer, it returns the callable that gets the arguments
-    in its place. What it needs besides is handed over by ``partial(function, name=value)``. It may make
-    and report, in values that can travel; to compare is the judge's alone. See `made_by` for what such
-    a function may use.
+    Returns
+    -------
+    Case
+        The case, for a group to yield.
 
-    `measure` is a function that runs in the kernel and makes the call: given a callable without arguments,
-    it calls it and returns the pair (value, report). The value is compared like any other, and where it is
-    right, the `verify` of the group gets the report. `nbjudge.torch.memory` has two such functions.
+    Examples
+    --------
+    >>> from nbjudge import case
+    >>> case([1.0, 2.0], ddof=1).kwargs
+    {'ddof': 1}
+    >>> case([], refuses=(0,)).refuses
+    (0,)
     """
     refused = tuple(refuses) if refuses is not None else None
     between = None if through is None else as_kernel_code(through)

@@ -40,14 +40,32 @@ Names = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Step:
-    """A step that is not allowed: ``Step("a ready-made mean", {"numpy._core._methods": ("_mean",)})``.
+    """A step that students must write themselves, so that an answer may not call a ready-made one.
 
-    `called` is how a message calls it. `functions` holds qualified names of functions written in Python,
-    by their module; NumPy's methods end in `numpy._core._methods`. `compiled` holds compiled classes by their
-    module, each of whose methods gives it away, and `ufuncs` NumPy's ufuncs that may not reduce numbers.
-    `also` are other steps that give it away, and `noted_as` patterns (as in file names) of whatever else is
-    noted. `written_as` says by what call people come to it, for names that users do not write:
-    ``{"numpy._core._methods._std": "np.std"}``.
+    Parameters
+    ----------
+    called
+        The name of the step in messages.
+    functions
+        Qualified names of functions written in Python, by their module; NumPy's methods end in
+        ``numpy._core._methods``.
+    compiled
+        Compiled classes by their module; a call of any of their methods counts.
+    ufuncs
+        NumPy's ufuncs that may not reduce numbers, by their module.
+    also
+        Other steps; a call of one of them counts as this step.
+    noted_as
+        Patterns, as in file names, of other recorded names that count.
+    written_as
+        The call that users write, by the recorded name: ``{"numpy._core._methods._std": "np.std"}``.
+
+    Examples
+    --------
+    >>> from nbjudge import Step
+    >>> library_mean = Step("a ready-made mean", {"numpy._core._methods": ("_mean",)})
+    >>> library_mean.patterns()
+    ('numpy._core._methods._mean',)
     """
 
     called: str
@@ -140,23 +158,52 @@ class ShownAlternative:
 
 @dataclass(eq=False)
 class Exercise:
-    """One graded answer: its cases, its mistakes, and how its result is talked about.
+    """One graded answer: its case groups, its mistakes, and the words for its results.
 
-    `results` names what is returned ("means", "deviations"); `axes` names the last
-    axes of each result in their order, for messages ("people", "measurements"). `not_allowed` holds the
-    ready-made steps that students are to write themselves. `draw` is what its inputs come from.
-    `cell` is the graded cell whose points it decides, by its id for nbgrader, where that cell's hidden
-    region does not say ``check("NAME")`` itself: whatever the region holds is not run then.
-    The first mistake that explains an answer is named: those of one file are tried in their order
-    there, and where several files hold mistakes, `mistakes_from` lists these files in their order.
-    `retest_factor` is what its floating numbers are multiplied by when it is asked once more: a power of
-    two, so that nothing is rounded, and one that leaves numbers which can come up.
-    `changed_arguments` says what it costs that an answer changes an argument, such as a table or a list that
-    it is given: "remark" (no point: feedback says it), "one group" (the first group, in their order, that
-    shows the change and whose values are right) or "all groups" (every group that shows it). None is the
-    course's default, `c.RunAndJudge.changed_arguments`, which is "remark". The values that the answer returns
-    are compared in each case; what the reference changes as well is no change.
-    `groups`, `mistakes`, `accepted_alternatives` and `shown_alternatives` are filled by the decorators.
+    Parameters
+    ----------
+    name
+        The name of the function or class that students write.
+    results
+        What is returned, one name per result: ``("means", "deviations")``.
+    axes
+        The last axes of each result in their order, for messages: ``(("people", "measurements"),)``.
+    not_allowed
+        The steps that students must write themselves.
+    tolerance
+        How far a right answer may be from the reference.
+    draw
+        The class that draws inputs.
+    cell
+        The id of the graded cell whose points it decides. It is needed if the hidden region of that cell does
+        not call ``check("NAME")``; the region is not run then.
+    mistakes_from
+        The files that hold its mistakes, in the order in which they are tried. The first mistake that
+        explains an answer is named.
+    retest_factor
+        The factor of floating numbers in the retest: a power of two, so that nothing is rounded.
+    changed_arguments
+        The cost of changing an argument: ``"remark"`` costs nothing, ``"one group"`` costs the first group
+        that shows the change and whose values are right, ``"all groups"`` each group that shows it. None is
+        the course's default, `c.RunAndJudge.changed_arguments`. What the reference changes as well
+        costs nothing.
+    groups, mistakes, accepted_alternatives, shown_alternatives
+        Filled by the decorators.
+
+    Raises
+    ------
+    CourseError
+        If `changed_arguments` has another value.
+
+    Examples
+    --------
+    >>> from nbjudge import Exercise, case
+    >>> total = Exercise("total", results=("total",))
+    >>> @total.group("short lists", points=2)
+    ... def short_lists(draw):
+    ...     yield case([1.0, 2.0, 6.0])
+    >>> total.points
+    2
     """
 
     name: str

@@ -58,6 +58,15 @@ def configure(config: Any) -> None:
     ----------
     config
         The configuration that `get_config()` returns.
+
+    Examples
+    --------
+    >>> from traitlets.config import Config
+    >>> from nbjudge import configure
+    >>> c = Config()
+    >>> configure(c)
+    >>> c.GenerateFeedback.exporter_class
+    'nbjudge.feedback.FeedbackExporter'
     """
     autograde = config.Autograde
     autograde.exporter_class = "nbjudge.nbgrader_hooks.SubmissionExporter"
