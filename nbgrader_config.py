@@ -28,12 +28,12 @@ c.Execute.timeout = 300
 
 # Grading: student code never shares a process with an input generator, a reference or a verdict. Feedback:
 # one page a student, without scripts, that asks nothing of any network.
-with suppress(ImportError):  # who only learns needs no grader
+with suppress(ImportError):  # nbjudge is optional: learners do not need it
     from nbjudge import configure
 
     configure(c)
 
-# What of the course's own code notebooks import, and therefore see.
+# The modules of the course that notebooks import: the sandbox exposes these and no others.
 c.RunAndJudge.helpers = list(HELPERS)
 # What they import later on than at their top: every lesson uses it.
 c.RunAndJudge.modules = ["attention_lab.examples", "attention_lab.tutor.checking"]

@@ -25,6 +25,7 @@ TEXTS = (
 EXCLUDED = ("source/", "release/", "solutions/", *TEXTS, THIS_FILE)
 EXCLUDED_NAMES = {"CHANGELOG.md", "LICENSE"}
 SUFFIXES = {".py", ".md", ".toml", ".cfg", ".yml", ".txt", ".ipynb", ".template", ""}
+SUFFIXES |= {".j2", ".html", ".css", ".js", ".R", ".cells", ".cff"}  # pages, and templates of lessons
 
 # A regular expression and what to write instead.
 WORDS = {

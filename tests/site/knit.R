@@ -1,5 +1,5 @@
 # Rscript tests/site/knit.R FILE...   writes behind every expression of an R file what it prints,
-#                                     as lines that begin with "#>", in place of those that stand there.
+#                                     as lines that begin with "#>", in place of those that are there.
 # With --check as the first argument nothing is written: it fails and names the files that would change.
 
 printed_by <- function(expression, variables) {

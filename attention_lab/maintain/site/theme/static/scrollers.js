@@ -1,5 +1,5 @@
 // What is wider than the page scrolls in a box of its own. A keyboard can scroll only what it can reach,
-// so such a box takes the focus; one that fits does not stand in the way.
+// so such a box takes the focus; one that fits does not.
 const BOXES = ".highlight pre, .formula, .table-wrapper";
 
 function reachByKeyboard() {

@@ -3,7 +3,7 @@
 const words = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
 
 function compare(first, second) {
-  // Where nothing stands, it stands last, whichever way the rest is sorted.
+  // An empty field comes last, whichever way the others are sorted.
   if (first === "" || second === "") return null;
   const [a, b] = [Number(first), Number(second)];
   return Number.isNaN(a) || Number.isNaN(b) ? words.compare(first, second) : a - b;
