@@ -149,5 +149,6 @@ def test_GroupedQueryAttention(answer):
         layer(x)[0].square().sum().backward()
         for name, parameter in layer.named_parameters():
             assert parameter.grad is not None, f"no gradient reaches {name}"
+    assert answer(8, 4, 2).query.bias is None, "`bias` is False unless the caller says otherwise"
     refuses("10 numbers for 4 heads", answer, 10, 4, 2, naming=(10, 4))
     refuses("4 query heads, 3 for keys", answer, 8, 4, 3, naming=(4, 3))
