@@ -5,6 +5,7 @@
 sentence. Lessons (`source/`, `release/`, `solutions/`) have a style of their own, and changelogs are history.
 """
 
+import ast
 import io
 import re
 import subprocess
@@ -113,3 +114,13 @@ def test_finds_a_participle_only_as_a_name():
 def test_no_file_has_a_word_with_a_plain_replacement():
     """Rewrite the sentence; where the word is the only right one, add an exception with its reason."""
     assert [line for lines in findings().values() for line in lines] == []
+
+
+def test_no_sentence_of_the_checks_has_lost_its_beginning():
+    """A replacement in the source once left ". Hidden keys must weigh exactly 0" of an f-string."""
+    for file in (ROOT / "checks").rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+        parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+        texts = [node for node in nodes if isinstance(node, ast.Constant) and id(node) not in parts]
+        lost = [node.value for node in texts if isinstance(node.value, str) and node.value.startswith(". ")]
+        assert not lost, f"{file}: {lost}"

@@ -63,7 +63,7 @@ def _not_zero(scores, mask, weights):
         return f"The weights should be a tensor like the scores: {tuple(scores.shape)}, {scores.dtype}."
     largest = weights[~mask.expand_as(scores)].abs().max().item()
     if largest != 0:
-        return ". Hidden keys must weigh exactly 0, not nearly 0."
+        return f"A hidden key gets weight {largest:.2g}. Hidden keys must weigh exactly 0, not nearly 0."
     if not torch.allclose(weights.sum(dim=-1), weights.new_ones(()), atol=1e-4):
         return "Hidden keys weigh 0, but the weights of the visible ones do not sum to 1 in every row."
     return None

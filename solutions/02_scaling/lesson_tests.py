@@ -20,6 +20,7 @@ def test_score_variance(answer):
     assert first != other, f"seeds 3 and 4 both gave {first:.4f}: use the argument `seed`"
     few = answer(64, samples=100, seed=3)
     assert few != first, f"100 pairs and 10,000 pairs both gave {few:.4f}: draw `samples` pairs"
+    assert answer(64) == answer(64, 10_000, 0), "if they are left out, `samples` is 10,000 and `seed` is 0"
     print("✓ the seed and the number of samples decide")
 
 
