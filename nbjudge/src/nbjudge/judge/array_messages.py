@@ -95,7 +95,7 @@ def _shape_mismatch(
 ) -> str:
     named = f" (…, {', '.join(axes)})" if len(axes) < len(expected) else f" ({', '.join(axes)})"
     sentence = f"{name} has shape {actual}, expected {expected}"
-    sentence += f":{named}." if axes else "."
+    sentence += f", with the axes{named}." if axes else "."
     if len(actual) == len(expected) >= 2 and (*actual[:-2], actual[-1], actual[-2]) == expected:
         sentence += " The last two axes have changed places."
     return sentence
