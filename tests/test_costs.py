@@ -69,6 +69,7 @@ def imports(statement: str) -> dict[str, Any]:
             "coordinator, nothing to do",
             "import nbjudge.batch.grade_command, nbjudge.batch.changed_submissions",
         ),
+        ("coordinator, grading", "import nbjudge.batch.coordinator, nbjudge.batch.autograde_one"),
         ("worker", "import nbjudge.batch.worker_process"),
         ("learner's kernel", "from attention_lab import check"),
         (
@@ -142,6 +143,16 @@ def test_grading_the_solution_of_the_example_course(tmp_path, monkeypatch):
     monkeypatch.setattr(api, "run_job", observed)
     monkeypatch.setattr(drawn_group, "answers_of", counted)
     drawn_group.draw_group.cache_clear()
+    # With the same key each time, the inputs and so the bytes of a request are the same.
+    (tmp_path / "course" / ".grading-key").write_text("0" * 64)
+    sent, request = Counter[str](), protocol.request
+
+    def measured(name, calls, watch):
+        text = request(name, calls, watch)
+        sent[name] += len(text)
+        return text
+
+    monkeypatch.setattr(protocol, "request", measured)
     graded = nbjudge.grade_notebook(submitted, tmp_path / "course")
     assert graded.points == graded.max_points > 0
     (result,) = results
@@ -151,6 +162,7 @@ def test_grading_the_solution_of_the_example_course(tmp_path, monkeypatch):
         "reference calls": len(reference_calls),
     }
     compare("examples/statistics", counts)
+    compare("bytes of requests per exercise", dict(sent))
 
 
 def test_the_largest_recording_that_students_download():
