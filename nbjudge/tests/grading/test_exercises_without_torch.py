@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
 
 import nbformat
 import numpy as np
@@ -10,13 +11,17 @@ import pandas as pd
 import pytest
 
 from nbjudge.authoring import Exercise, Step, build, case
+from nbjudge.authoring.cases import as_kernel_code
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.settings import Limits
-from nbjudge.values.packing import pack, unpack
+from nbjudge.values.packing import make, pack, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 GROUPING = Step("a ready-made grouping", {"pandas.core.frame": ("DataFrame.groupby",)})
 means = Exercise("mean_by_city", results=("means",), not_allowed=(GROUPING,))
@@ -190,3 +195,11 @@ def test_a_table_crosses_the_sandbox(tmp_path):
         assert kernel.run_cell(nbformat.v4.new_code_cell(source)) == "done"
         verdict = judge_exercise(means, mean_by_city, kernel.call, 1)
     assert "rows in another order" in verdict.message
+
+
+def absolute(answer: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda number: abs(answer(number))
+
+
+def test_annotations_of_code_for_a_kernel_are_not_evaluated():
+    assert make(as_kernel_code(absolute))(int)("-3") == 3

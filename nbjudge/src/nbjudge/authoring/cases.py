@@ -13,7 +13,7 @@ from typing import Any
 from nbjudge.errors import CourseError
 from nbjudge.parsing import source_of
 from nbjudge.values.kinds import KINDS
-from nbjudge.values.packing import MadeInKernel, names_in
+from nbjudge.values.packing import MadeInKernel, compile_for_kernel, names_in
 
 
 class Draw:
@@ -244,7 +244,7 @@ def _gather(thing: Any, parts: dict[str, str], constants: dict[str, Any]) -> Non
     parts[name] = ""  # it may call itself
     source = source_of(thing)
     module_names = vars(sys.modules[thing.__module__])
-    for used in sorted(names_in(compile(source, "<checks>", "exec")) & module_names.keys()):
+    for used in sorted(names_in(compile_for_kernel(source)) & module_names.keys()):
         value = module_names[used]
         if isinstance(value, ModuleType):
             if all(kind.names.get(used) != value.__name__ for kind in KINDS):

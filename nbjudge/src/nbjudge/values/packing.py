@@ -7,6 +7,7 @@ Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
 from __future__ import annotations
+import __future__
 
 import base64
 import importlib
@@ -199,12 +200,14 @@ class MadeInKernel:
         """What is executed. Only the side that was asked reads what was received, never the judge."""
         if self._received:
             return marshal.loads(base64.b64decode(self._received))
-        return _compiled(self.code)
+        return compile_for_kernel(self.code)
 
 
 @lru_cache(maxsize=256)
-def _compiled(code: str) -> Any:
-    return compile(code, "<nbjudge>", "exec", optimize=2)  # without what is said of it
+def compile_for_kernel(code: str) -> CodeType:
+    """Compile code of the checks without docstrings, and with annotations that no kernel evaluates."""
+    flags = __future__.annotations.compiler_flag
+    return compile(code, "<nbjudge>", "exec", flags, dont_inherit=True, optimize=2)
 
 
 class UnreadableValue:
