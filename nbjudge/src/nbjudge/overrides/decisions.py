@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-import msgspec
 from nbformat import NotebookNode
 
 from nbjudge.atomic_files import write_atomically
@@ -14,7 +13,7 @@ from nbjudge.cell_metadata import ANSWER_FORMAT, recorded_answer
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
-from nbjudge.judge.verdict import Points, Regrade, Verdict
+from nbjudge.judge.verdict import Regrade, Verdict
 from nbjudge.record.graded_cell import read_verdict, write_regrade
 
 OLDER = (
@@ -30,7 +29,7 @@ class Decision:
     exercise: str
     answer: str  # as `same_answer` knows it
     student: str  # whose answer it was that was looked at
-    points: Points
+    points: float
     reason: str
     day: str
     groups: Mapping[str, bool]  # whether each case group agreed when it was decided
@@ -57,16 +56,22 @@ def read_decisions(folders: CourseFolders, assignment: str) -> list[Decision]:
     """Those of an assignment. Raises CourseError where the file is there and cannot be read."""
     file = folders.decisions(assignment)
     try:
-        found = msgspec.json.decode(file.read_bytes(), type=list[Decision])
+        entries = json.loads(file.read_bytes())
+        answers = [str(entry["answer"]) for entry in entries if isinstance(entry, dict) and "answer" in entry]
+        if not all(answer.startswith(ANSWER_FORMAT) for answer in answers):
+            raise CourseError(OLDER.format(file=file, assignment=assignment))
+        found = [Decision(**entry) for entry in entries]
+        if not all(isinstance(each.points, int | float) and each.points >= 0 for each in found):
+            raise ValueError("points must be numbers from 0")
+        if not all(isinstance(each.groups, dict) for each in found):
+            raise ValueError("groups must say whether each group agreed")
+        return found
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, msgspec.DecodeError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise CourseError(
             f"The regrades in {file} cannot be read ({error}): fix the file or remove it."
         ) from error
-    if not all(each.answer.startswith(ANSWER_FORMAT) for each in found):
-        raise CourseError(OLDER.format(file=file, assignment=assignment))
-    return found
 
 
 def write_decisions(folders: CourseFolders, assignment: str, decisions: Sequence[Decision]) -> None:

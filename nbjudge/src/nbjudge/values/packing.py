@@ -6,6 +6,7 @@ within bounds, or raises.
 Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """
 
+# `compile` below takes it over: annotations of code that is sent along are not evaluated in the kernel.
 from __future__ import annotations
 import __future__
 
