@@ -34,7 +34,10 @@ def main() -> None:
     os.sched_setaffinity(0, all_processors)
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
-        raise SystemExit(f"warming up has started {threads - 1} threads: a fork would lose them")
+        # Printed before the socket closes, which tells the grader that this process has ended.
+        reason = f"warming up has started {threads - 1} threads: a fork would lose them"
+        print(reason, file=sys.stderr, flush=True)
+        raise SystemExit(1)
     system.let_others_look(False)
     no_more_user_namespaces()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # supervisors are not waited for
