@@ -385,6 +385,6 @@ def test_one_exercise_is_built_and_put_to_two_judges(path, monkeypatch, tmp_path
     rows = json.loads(results.read_text(encoding="utf-8"))["judges"]
     assert rows["nbjudge"]["right accepted"] == {"judged": 2, "rightly": 2, "left out": 0}
     assert rows["nbjudge"]["mistakes caught"] == {"judged": 1, "rightly": 1, "left out": 0}
-    assert rows["nbjudge"]["names"]["mutation"]["ratings"] == 24  # from the sample rated by hand
+    assert rows["nbjudge"]["names"]["mutation"]["ratings"] == 20  # from the sample rated by hand
     assert rows["visible tests"]["right accepted"]["rightly"] == 2
     assert picture.read_text(encoding="utf-8").startswith("<?xml")
