@@ -16,8 +16,8 @@ help:
 	@echo "             with TUTOR=measured it brings a tutor that says what is wrong"
 	@echo "make site    the lessons as pages for the web, in _site/"
 	@echo "make bench   how fast it grades: three programs, up to an hour on two idle cores"
-	@echo "make check   lint, types, unit tests; three minutes"
-	@echo "make test    the same, build check, all solution notebooks, one test of each integration; ten minutes"
+	@echo "make check   lint, types, unit tests; two minutes"
+	@echo "make test    the same, build check, all solution notebooks, one test of each integration; nine minutes"
 	@echo "make test-integration  the other tests with kernels, sandboxes, browsers and servers; up to an hour"
 	@echo "make test-all  everything with every repetition: 200 seeds, every attack, all lessons' classes; hours"
 
