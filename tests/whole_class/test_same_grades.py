@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -37,9 +38,12 @@ def test_the_command_leaves_what_nbgrader_leaves(copy_of_class, one_by_one):
 def test_in_any_order_with_any_number_of_workers(copy_of_class, one_by_one):
     plan = make_plan(read_folders(copy_of_class), FOLDER)
     backwards = replace(plan, todo=dict(reversed(plan.todo.items())))
-    results = []
-    grade_plan(backwards, Options(workers=1), Console(file=io.StringIO()), results)
+    results, printed = [], io.StringIO()
+    grade_plan(backwards, Options(workers=1, timings=True), Console(file=printed, width=300), results)
     assert len(results) == 11
     assert not any(graded.problem for graded in results)
     assert [graded.student for graded in results if graded.reason] == ["no notebook", "cut off"]
     assert_same(recorded(copy_of_class), one_by_one)
+    assert "Where the time of 10 notebooks went" in printed.getvalue()
+    phases = "read the course .*, import nbgrader .*, wait until a worker has imported"
+    assert re.search(rf"Start: .* until the first notebook went to a worker \({phases}", printed.getvalue())

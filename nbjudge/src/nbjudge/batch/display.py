@@ -75,8 +75,8 @@ def print_closing_table(
         console.print(f"[bold]Stopped: {left} to go.[/] The same command goes on from here.")
 
 
-def print_timings(console: Console, costs: Costs, start: float) -> None:
-    """Print where the time of a run went: its start, and the phases of its notebooks."""
+def print_timings(console: Console, costs: Costs, until_first: float, start: Costs) -> None:
+    """Print where the time of a run went: the phases of its start, and those of its notebooks."""
     notebooks = costs.counts["notebooks"]
     table = Table(box=SIMPLE_HEAD, show_edge=False, title=f"Where the time of {notebooks} notebooks went")
     table.add_column("phase")
@@ -88,7 +88,8 @@ def print_timings(console: Console, costs: Costs, start: float) -> None:
     console.print(table)
     names = ("kernels", "messages", "bytes sent")
     counts = ", ".join(f"{costs.counts[name] / notebooks:,.1f} {name}" for name in names)
-    console.print(f"Start: {start:.1f} s until the first notebook went to a worker.")
+    phases = ", ".join(f"{name} {seconds:.1f}" for name, seconds in start.seconds.items())
+    console.print(f"Start: {until_first:.1f} s until the first notebook went to a worker ({phases}).")
     console.print(f"Per notebook: {counts}.")
 
 

@@ -97,34 +97,38 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
 
     Raises CourseError where nothing can be graded, or nothing more.
     """
-    root, started = plan.folders.root, time.monotonic()
+    from nbjudge.kernel.timing import Costs
+
+    root, started, start = plan.folders.root, time.monotonic(), Costs()
     with exclusive_run(root), ExitStack() as on_end:
         with console.status("Starting …"):
-            config = read_config(root)
-            if options.sandbox is not None:
-                config.RunAndJudge.sandbox = options.sandbox
-            config.CourseDirectory.root = str(root)
-            course = open_course(root, plan.folders)
-            on_end.enter_context(without_changes(course))  # workers have its files as they are now
-            fork_server = None
-            if options.scheduler is None:
-                # Each imports for seconds: the two start first, and this process imports nbgrader meanwhile.
-                fork_server = start_fork_server(course, plan.assignment, config)
-                if fork_server is not None:
-                    on_end.callback(fork_server.close)
-                preload_workers(
-                    [file for each in course.assignments_in(plan.assignment) for file in each.checks_files]
-                )
-            from nbjudge.batch.autograde_one import Autograder
-            from nbjudge.batch.coordinator import ClassRun
-            from nbjudge.batch.display import print_timings, progress_bar
-            from nbjudge.course.gradebook import not_generated_reason
+            with start.phase("read the course"):
+                config = read_config(root)
+                if options.sandbox is not None:
+                    config.RunAndJudge.sandbox = options.sandbox
+                config.CourseDirectory.root = str(root)
+                course = open_course(root, plan.folders)
+                on_end.enter_context(without_changes(course))  # workers have its files as they are now
+                fork_server = None
+                if options.scheduler is None:
+                    # Both import for seconds, so they start first; this process imports nbgrader meanwhile.
+                    fork_server = start_fork_server(course, plan.assignment, config)
+                    if fork_server is not None:
+                        on_end.callback(fork_server.close)
+                    assignments = course.assignments_in(plan.assignment)
+                    preload_workers([file for each in assignments for file in each.checks_files])
+            with start.phase("import nbgrader"):
+                from nbjudge.batch.autograde_one import Autograder
+                from nbjudge.batch.coordinator import ClassRun
+                from nbjudge.batch.display import print_timings, progress_bar
+                from nbjudge.course.gradebook import not_generated_reason
 
-            reason = not_generated_reason(plan.folders, plan.assignment)
-            if reason is not None:
-                raise CourseError(reason)
-            autograder = Autograder(config, root, plan.assignment, root / LOG_FILE)
-            workers = _workers(plan, course, options, config, console, fork_server)
+                reason = not_generated_reason(plan.folders, plan.assignment)
+                if reason is not None:
+                    raise CourseError(reason)
+                autograder = Autograder(config, root, plan.assignment, root / LOG_FILE)
+            with start.phase("wait until a worker has imported packages and loaded the checks"):
+                workers = _workers(plan, course, options, config, console, fork_server)
             run = ClassRun(plan, autograder, workers)
         try:
             with progress_bar(console, len(plan.todo)) as bar:
@@ -134,7 +138,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
                     bar.show(run, graded)
             run.workers.close()
             if options.timings and run.first_dispatch is not None:
-                print_timings(console, run.costs, run.first_dispatch - started)
+                print_timings(console, run.costs, run.first_dispatch - started, start)
         finally:
             for warning in run.warnings:
                 console.print(Text(plain_line(warning, LONGEST_SENTENCE), style="yellow"), soft_wrap=True)
