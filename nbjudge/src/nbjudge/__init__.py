@@ -55,9 +55,24 @@ PUBLIC = {
 
 
 def check(name: str, seed: int | None = None) -> Points:
-    """Judge the exercise `name` as this kernel defines it; the result counts as the cell's points.
+    """Judge an exercise as this kernel defines it; the result counts as the cell's points.
 
-    Raises `CourseError` when no course surrounds the working folder or it has no such exercise.
+    Parameters
+    ----------
+    name : str
+        The exercise, and the name of the student's function or class.
+    seed : int, optional
+        From which the inputs are drawn; by default another one each time.
+
+    Returns
+    -------
+    Points
+        A float that shows its verdict in a notebook.
+
+    Raises
+    ------
+    CourseError
+        If no course surrounds the working folder, or it has no such exercise.
     """
     # Imported here, so that `import nbjudge` stays fast.
     from nbjudge.grading.check_in_kernel import check_in_kernel

@@ -17,6 +17,7 @@ language = "en"
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",  # numpydoc's sections: Parameters, Returns, Raises
     "sphinx_design",
     "attention_lab.maintain.site.mathml",
     "attention_lab.maintain.site.landmarks",
@@ -38,6 +39,7 @@ myst_heading_anchors = 3
 # Docstrings: what is between single backticks is code, and a link where it is a name with an entry.
 default_role = "py:obj"
 autodoc_typehints_format = "short"
+napoleon_google_docstring = False
 autodoc_preserve_defaults = True
 autodoc_type_aliases = ALIASES
 python_use_unqualified_type_names = True
