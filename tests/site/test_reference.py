@@ -67,7 +67,7 @@ def test_every_name_for_authors_of_checks_is_on_their_page(pages, name):
 
 
 def test_check_and_the_decorators_of_an_exercise_are_there(pages):
-    assert entry(pages[CHECKS], "nbjudge.check").startswith("Judge the exercise")
+    assert entry(pages[CHECKS], "nbjudge.check").startswith("Judge an exercise")
     for name, member in vars(authoring.Exercise).items():
         if inspect.isfunction(member) and not name.startswith("_") and member.__doc__:
             assert entry(pages[CHECKS], f"nbjudge.authoring.Exercise.{name}")
