@@ -21,15 +21,6 @@ An exercise with one group of cases, one mistake that is named, and one call tha
 2
 >>> [mistake.name for mistake in mean.mistakes]
 ['not_divided']
-
-In nbgrader_config.py, where nbgrader provides `get_config`:
-
->>> from traitlets.config import Config
->>> from nbjudge import configure
->>> c = Config()
->>> configure(c)
->>> c.GenerateFeedback.exporter_class
-'nbjudge.feedback.FeedbackExporter'
 """
 
 from __future__ import annotations
