@@ -96,10 +96,10 @@ class BareLimit:
     def _judge(self, name: str, space: dict[str, Any]) -> None:
         """What the hidden region's `check` does: draw inputs, ask the reference and the answer, compare."""
 
-        def ask(_name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+        def call_answer(_name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
             return read_reply(respond.answer_calls(space[name], calls, watch), len(calls))
 
-        judge_exercise(self._lesson.exercises[name], self._lesson.reference_answer(name), ask, SEED)
+        judge_exercise(self._lesson.exercises[name], self._lesson.reference_answer(name), call_answer, SEED)
 
 
 def _render(*_arguments: Any, **_options: Any) -> None:

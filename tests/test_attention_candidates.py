@@ -56,11 +56,11 @@ def points_in_lesson_3(function):
     """(points, of how many) where the function is handed in as lesson 3's `masked_attention`."""
     mask = COURSE.assignments["mask"]
 
-    def ask(_name, calls, _watch):
+    def call_answer(_name, calls, _watch):
         return read_reply(respond.answer_calls(function, calls), len(calls))
 
     verdict = judge_exercise(
-        mask.exercises["masked_attention"], mask.reference_answer("masked_attention"), ask, seed=3
+        mask.exercises["masked_attention"], mask.reference_answer("masked_attention"), call_answer, seed=3
     )
     return verdict.points, verdict.max_points
 
@@ -126,10 +126,10 @@ def test_one_answer_for_all_and_a_coin_earn_nothing(lesson):
 
     for guess in (thrown, lambda _attention: True, lambda _attention: False):
 
-        def ask(_name, calls, _watch, guess=guess):
+        def call_answer(_name, calls, _watch, guess=guess):
             return read_reply(respond.answer_calls(guess, calls), len(calls))
 
-        assert judge_exercise(exercise, reference, ask, seed=5).points == 0
+        assert judge_exercise(exercise, reference, call_answer, seed=5).points == 0
 
 
 def test_no_name_and_no_text_in_a_function_tells_its_label(module):
@@ -174,10 +174,10 @@ def test_a_table_of_the_code_of_other_draws_earns_nothing(lesson, module):
     def looked_up(attention):
         return attention.__code__.co_code in seen[True] - seen[False]
 
-    def ask(_name, calls, _watch):
+    def call_answer(_name, calls, _watch):
         return read_reply(respond.answer_calls(looked_up, calls), len(calls))
 
-    assert judge_exercise(exercise, reference, ask, seed=5).points == 0
+    assert judge_exercise(exercise, reference, call_answer, seed=5).points == 0
 
 
 def code_of(candidate) -> CodeType:

@@ -63,10 +63,10 @@ def set_up(lesson):
 
 
 def verdict_on(lesson, name, answer, seed=7):
-    def ask(_name, calls, watch):
+    def call_answer(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    return judge_exercise(lesson.exercises[name], lesson.reference_answer(name), ask, seed)
+    return judge_exercise(lesson.exercises[name], lesson.reference_answer(name), call_answer, seed)
 
 
 @pytest.fixture

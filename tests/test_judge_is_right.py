@@ -77,17 +77,17 @@ CENTRAL = {
 }
 
 
-def asking(function, traced=False):
+def caller(function, traced=False):
     """Put calls straight to a function, without a kernel between: the same protocol, many times faster."""
 
-    def ask(_name, calls, watch) -> Reply:
+    def call_answer(_name, calls, watch) -> Reply:
         return read_reply(respond.answer_calls(function, calls, watch if traced else {}), len(calls))
 
-    return ask
+    return call_answer
 
 
-def asking_once(exercise, reference, mistake, seed):
-    """As `asking`, but what the mistake answers is worked out once for all the judgements on a seed.
+def caller_with_cache(exercise, reference, mistake, seed):
+    """As `caller`, but what the mistake answers is worked out once for all the judgements on a seed.
 
     The judge itself answers with each mistake when it looks for one that explains a wrong answer.
     """
@@ -95,7 +95,7 @@ def asking_once(exercise, reference, mistake, seed):
 
     first = [call for drawn_group in questions for call in drawn_group.calls]
 
-    def ask(_name, calls, _watch) -> Reply:
+    def call_answer(_name, calls, _watch) -> Reply:
         if len(calls) != len(first) or any(
             call is not other for call, other in zip(calls, first, strict=True)
         ):
@@ -111,7 +111,7 @@ def asking_once(exercise, reference, mistake, seed):
             ]
         )
 
-    return ask
+    return call_answer
 
 
 def seeds_of(lesson, exercise, block):
@@ -149,8 +149,8 @@ def test_right_answers_get_full_marks_on_every_seed(lesson, exercise, block):
     for seed in seeds_of(lesson, exercise, block):
         for answer in (reference, *exercise.accepted_alternatives):
             # What runs is the same on every seed, and noting it is slow.
-            ask = asking(answer, traced=seed < SEEDS_WITH_RETEST)
-            verdict = judge_exercise(exercise, reference, ask, seed)
+            call_answer = caller(answer, traced=seed < SEEDS_WITH_RETEST)
+            verdict = judge_exercise(exercise, reference, call_answer, seed)
             wrong = f"{answer.__name__}, seed {seed}: {verdict.findings}"
             assert verdict.points == verdict.max_points, wrong
 
@@ -164,8 +164,10 @@ def test_every_mistake_loses_points_and_is_named_first_on_every_seed(lesson, exe
         for mistake in exercise.mistakes:
             # A mistake that answered otherwise when it is asked again would show on any seed.
             alone = seed < SEEDS_WITH_RETEST
-            ask = asking(mistake.answer) if alone else asking_once(exercise, reference, mistake, seed)
-            verdict = judge_exercise(exercise, reference, ask, seed)
+            call_answer = (
+                caller(mistake.answer) if alone else caller_with_cache(exercise, reference, mistake, seed)
+            )
+            verdict = judge_exercise(exercise, reference, call_answer, seed)
             assert verdict.points < verdict.max_points, f"{mistake.name}, seed {seed}: no point lost"
             named = verdict.findings[0].mistake
             assert named == mistake.name, f"{mistake.name}, seed {seed}: {verdict.findings}"
@@ -181,10 +183,12 @@ def test_a_grade_hangs_on_no_rounding(lesson, exercise, monkeypatch):
     narrow, wide = with_tolerance(exercise, 1 / MARGIN), with_tolerance(exercise, MARGIN)
     for seed in SEEDS_ROUNDED:
         for answer in exercise.accepted_alternatives:
-            verdict = judge_exercise(narrow, reference, asking(answer), seed)
+            verdict = judge_exercise(narrow, reference, caller(answer), seed)
             assert verdict.points == verdict.max_points, f"{answer.__name__}, seed {seed}: {verdict.findings}"
         for mistake in exercise.mistakes:
-            verdict = judge_exercise(wide, reference, asking_once(exercise, reference, mistake, seed), seed)
+            verdict = judge_exercise(
+                wide, reference, caller_with_cache(exercise, reference, mistake, seed), seed
+            )
             assert verdict.points < verdict.max_points, f"{mistake.name}, seed {seed}: no point lost"
 
 
@@ -217,6 +221,6 @@ def test_no_answer_gets_no_points(lesson, exercise):
         raise NotImplementedError
 
     for answer in (not_written, None, lambda *args, **kwargs: None):
-        verdict = judge_exercise(exercise, lesson.reference_answer(exercise.name), asking(answer), seed=0)
+        verdict = judge_exercise(exercise, lesson.reference_answer(exercise.name), caller(answer), seed=0)
         assert verdict.points == 0
         assert verdict.message

@@ -35,11 +35,11 @@ def one_thread():
     torch.set_num_threads(1)
 
 
-def asking(function):
-    def ask(_name, calls, _watch) -> Reply:
+def caller(function):
+    def call_answer(_name, calls, _watch) -> Reply:
         return read_reply(respond.answer_calls(function, calls), len(calls))
 
-    return ask
+    return call_answer
 
 
 def test_an_answer_that_took_no_work_gets_no_point(lesson, exercise, monkeypatch):
@@ -47,7 +47,7 @@ def test_an_answer_that_took_no_work_gets_no_point(lesson, exercise, monkeypatch
     reference = lesson.reference_answer(exercise.name)
     for seed in SEEDS:
         for name, answer in vacuous(reference).items():
-            verdict = judging.judge_exercise(exercise, reference, asking(answer), seed)
+            verdict = judging.judge_exercise(exercise, reference, caller(answer), seed)
             agree = [group.name for group in verdict.groups if group.is_earned]
             assert verdict.points == 0, f"{name}, seed {seed}: {agree}"
 

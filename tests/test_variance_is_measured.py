@@ -22,10 +22,10 @@ pytestmark = pytest.mark.lesson
 
 
 def points(answer, seed):
-    def ask(_name, calls, _watch):
+    def call_answer(_name, calls, _watch):
         return read_reply(respond.answer_calls(answer, calls), len(calls))
 
-    return judge_exercise(EXERCISE, LESSON.reference_answer("score_variance"), ask, seed).points
+    return judge_exercise(EXERCISE, LESSON.reference_answer("score_variance"), call_answer, seed).points
 
 
 def made_up(error):

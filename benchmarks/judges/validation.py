@@ -168,7 +168,7 @@ def _unloadable(error: Exception) -> Outcome:
     return Outcome(f"the code itself: {type(error).__name__}: {error}"[:200])
 
 
-def _asking(function: Any, _name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+def _call_answer(function: Any, _name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
     return read_reply(respond.answer_calls(function, calls, watch), len(calls))
 
 
@@ -184,8 +184,8 @@ def _difference(comparison: Comparison, function: Any, seed: int) -> str:
     if seed >= SEEDS_AS_A_WHOLE:
         return ""
     # What no single value shows: forbidden calls, changed arguments, state kept between calls.
-    ask: AnswerCaller = functools.partial(_asking, function)
-    verdict = judge_exercise(exercise, reference, ask, seed)
+    call_answer: AnswerCaller = functools.partial(_call_answer, function)
+    verdict = judge_exercise(exercise, reference, call_answer, seed)
     lost = [group.name for group in verdict.groups if not group.is_earned]
     return (
         f"seed {seed}, group “{lost[0]}” as a whole" if verdict.points < verdict.max_points and lost else ""

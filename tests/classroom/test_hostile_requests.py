@@ -265,7 +265,9 @@ def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monk
         for number, name in enumerate(("eve", "mal")):  # as many as the judge has threads
             _, check_reply = service.post(name, "check", {"exercise": "softmax", "folder": DOT})
             talk = service.tutors._tutors[name]._open[check_reply.conversation][1]
-            talk._own = Conversation(lambda ask: ask("softmax", [], {}))  # one that waits for no one else
+            talk._own = Conversation(
+                lambda call_answer: call_answer("softmax", [], {})
+            )  # one that waits for no one else
             talk.next()
             until(lambda waiting=talk._own: not waiting._out.empty())
             message = {"conversation": check_reply.conversation, "text": f"late {number}"}

@@ -20,10 +20,10 @@ COURSE = open_course(Path(__file__).parents[2])
 
 
 def verdict_on(exercise, reference, answer, seed=5):
-    def ask(_name, calls, watch):
+    def call_answer(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    return judge_exercise(exercise, reference, ask, seed)
+    return judge_exercise(exercise, reference, call_answer, seed)
 
 
 # ---- objects, lists and dicts ---------------------------------------------------------------------

@@ -17,7 +17,7 @@ from nbjudge.probe import respond
 COURSE = open_course(Path(__file__).parents[2])
 
 
-def asking(function):
+def caller(function):
     def put(_name, calls, watch):
         return read_reply(respond.answer_calls(function, calls, watch), len(calls))
 
@@ -40,12 +40,12 @@ def test_asking_for_gradients_accuses_no_one_of_differentiating():
     def gradients(draw):
         yield case(draw.normal(*draw.sizes(2)), gradients=True)
 
-    assert judge_exercise(exercise, by_hand, asking(by_hand), seed=1).points == 1
+    assert judge_exercise(exercise, by_hand, caller(by_hand), seed=1).points == 1
 
 
 def test_the_verdict_says_what_ran_and_gives_nothing_for_it():
     lesson, exercise = COURSE.exercise("softmax")
-    verdict = judge_exercise(exercise, lesson.reference_answer("softmax"), asking(ready_made), seed=1)
+    verdict = judge_exercise(exercise, lesson.reference_answer("softmax"), caller(ready_made), seed=1)
     assert verdict.points == 0
     assert verdict.findings[0].mistake == "not_allowed"
     assert "runs a ready-made softmax" in verdict.message
@@ -72,7 +72,7 @@ def test_the_verdict_says_what_ran_and_gives_nothing_for_it():
 )
 def test_the_verdict_names_the_call_that_was_written(answer, call):
     lesson, exercise = COURSE.exercise("softmax")
-    verdict = judge_exercise(exercise, lesson.reference_answer("softmax"), asking(answer), seed=1)
+    verdict = judge_exercise(exercise, lesson.reference_answer("softmax"), caller(answer), seed=1)
     assert f"(`{call}`)" in verdict.message
 
 
@@ -82,7 +82,7 @@ def test_the_verdict_says_that_another_process_took_part_and_gives_nothing_for_i
         return by_hand(scores)
 
     lesson, exercise = COURSE.exercise("softmax")
-    verdict = judge_exercise(exercise, lesson.reference_answer("softmax"), asking(elsewhere), seed=1)
+    verdict = judge_exercise(exercise, lesson.reference_answer("softmax"), caller(elsewhere), seed=1)
     assert verdict.points == 0
     assert verdict.findings[0].mistake == "not_allowed"
     assert verdict.findings[0].sentence == (
@@ -100,7 +100,7 @@ def test_an_answer_is_what_it_was_when_the_call_returned():
         return returned[-1][1]
 
     calls = calls_for([Case((torch.ones(3),)), Case((torch.ones(3),))], [None, None])
-    first, _ = asking(filled_in_later)("answer", calls, SOFTMAX.watch()).answers
+    first, _ = caller(filled_in_later)("answer", calls, SOFTMAX.watch()).answers
     assert torch.equal(first.value, torch.zeros(3))
 
 
@@ -112,7 +112,7 @@ def test_a_softmax_is_welcome_where_the_exercise_does_not_ask_for_one():
 
     lesson, exercise = COURSE.exercise("dot_product_attention")
     reference = lesson.reference_answer("dot_product_attention")
-    verdict = judge_exercise(exercise, reference, asking(dot_product_attention), seed=1)
+    verdict = judge_exercise(exercise, reference, caller(dot_product_attention), seed=1)
     assert verdict.points == verdict.max_points, verdict.findings
 
 
@@ -124,4 +124,4 @@ def test_only_the_group_in_which_it_ran_is_lost():
     def answer(scores):
         return by_hand(scores) if scores.dim() == 1 else torch.softmax(scores, -1)
 
-    assert judge_exercise(exercise, by_hand, asking(answer), seed=1).points == 1
+    assert judge_exercise(exercise, by_hand, caller(answer), seed=1).points == 1

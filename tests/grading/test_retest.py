@@ -22,10 +22,10 @@ COURSE = open_course(Path(__file__).parents[2])
 def verdict_on(name, answer, seed=5):
     lesson, exercise = COURSE.exercise(name)
 
-    def ask(_name, calls, watch):
+    def call_answer(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    return judge_exercise(exercise, lesson.reference_answer(name), ask, seed)
+    return judge_exercise(exercise, lesson.reference_answer(name), call_answer, seed)
 
 
 def reference(name):

@@ -35,10 +35,10 @@ def page_of(lesson) -> dict:
 
 
 def points(exercise, lesson, answer):
-    def ask(_name, calls, _watch):
+    def call_answer(_name, calls, _watch):
         return read_reply(respond.answer_calls(answer, calls, {}), len(calls))
 
-    verdict = judge_exercise(exercise, lesson.reference_answer(exercise.name), ask, seed=0)
+    verdict = judge_exercise(exercise, lesson.reference_answer(exercise.name), call_answer, seed=0)
     return verdict.points, verdict.findings
 
 

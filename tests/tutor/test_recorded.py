@@ -68,10 +68,10 @@ def verdict(recorded, name, function):
 
 
 def judge(exercise, groups, function):
-    def ask(_, calls, watch):
+    def call_answer(_, calls, watch):
         return read_reply(respond.answer_calls(function, calls, watch), len(calls))
 
-    return judge_groups(exercise, groups, ask, 0).verdict
+    return judge_groups(exercise, groups, call_answer, 0).verdict
 
 
 def record_one(lesson, name):

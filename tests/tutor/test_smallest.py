@@ -25,7 +25,7 @@ def as_long_as_it_takes(monkeypatch):
     monkeypatch.setattr(smallest_module, "MOST_SECONDS", 60)
 
 
-def asking(function):
+def caller(function):
     return lambda name, calls, watch: read_reply(respond.answer_calls(function, calls, watch), len(calls))
 
 
@@ -35,9 +35,9 @@ def smallest(course, name, mistake):
     reference = lesson.reference_answer(name)
     groups = draw_groups(exercise, reference, 7)
     # As a tutor keeps them.
-    runs = judge_groups(exercise, groups, asking(answer), 7).without_answers().results
+    runs = judge_groups(exercise, groups, caller(answer), 7).without_answers().results
     assert all(each.value is None for run in runs for each in run.answers)
-    return smallest_difference(exercise, reference, runs, asking(answer))
+    return smallest_difference(exercise, reference, runs, caller(answer))
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ def judged():
 def work(judged):
     """A judge that asks again what was answered first, and is done with the second answer."""
 
-    def examine(ask):
-        first: Reply = ask("softmax", CALLS, {})
-        second = ask("softmax", [CALLS[0] | {"again": first.lost}], {})
+    def examine(call_answer):
+        first: Reply = call_answer("softmax", CALLS, {})
+        second = call_answer("softmax", [CALLS[0] | {"again": first.lost}], {})
         judged.append((first, second))
         return f"result {len(judged)}"
 
@@ -70,7 +70,7 @@ def test_what_was_lost_holds_for_no_one_else(work, judged, lost):
 def test_a_judge_that_fails_is_asked_again():
     store = Transcripts()
 
-    def fail(ask):
+    def fail(call_answer):
         raise ValueError("no such lesson")
 
     for _ in range(2):

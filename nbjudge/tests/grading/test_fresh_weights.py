@@ -121,10 +121,10 @@ class StateOfNothing(Layer):
 
 
 def verdict_on(answer):
-    def asking(_name, calls, watch):
+    def call_answer(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    return judge_exercise(layer, Layer, asking, seed=3)
+    return judge_exercise(layer, Layer, call_answer, seed=3)
 
 
 def agreeing(verdict):

@@ -62,11 +62,11 @@ def in_numpy(rows, columns):
 def grade_answer(answer):
     """The points, and what was counted, by way of text as to a kernel."""
 
-    def asking(name, calls, watch):
+    def call_answer(name, calls, watch):
         request = packing.pack({"target": name, "calls": calls, "watch": watch})
         return read_reply(packing.unpack(respond.respond(request, {name: answer})), len(calls))
 
-    verdict = judge_exercise(table, row_by_row, asking, seed=5)
+    verdict = judge_exercise(table, row_by_row, call_answer, seed=5)
     return verdict, dict(saved[0]) if saved else {}
 
 
@@ -142,11 +142,11 @@ def test_without_gradients_a_value_is_compared_like_any_other():
     def only_with_gradients(rows, columns):
         return row_by_row(rows, columns) if torch.is_grad_enabled() else None
 
-    def asking(answer):
+    def caller(answer):
         return lambda _name, calls, _watch: read_reply(respond.answer_calls(answer, calls), len(calls))
 
-    assert judge_exercise(exercise, row_by_row, asking(row_by_row), seed=5).points == 1
-    assert judge_exercise(exercise, row_by_row, asking(only_with_gradients), seed=5).points == 0
+    assert judge_exercise(exercise, row_by_row, caller(row_by_row), seed=5).points == 1
+    assert judge_exercise(exercise, row_by_row, caller(only_with_gradients), seed=5).points == 0
 
 
 def test_nothing_is_said_on_the_way(capfd):

@@ -50,10 +50,10 @@ def tables_only(x):
 
 
 def verdict_on(answer, exercise=double, right=reference):
-    def asking(_name, calls, watch):
+    def call_answer(_name, calls, watch):
         return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
 
-    return judge_exercise(exercise, right, asking, seed=3)
+    return judge_exercise(exercise, right, call_answer, seed=3)
 
 
 @pytest.mark.parametrize(

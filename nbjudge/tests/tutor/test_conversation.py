@@ -12,9 +12,9 @@ from nbjudge.tutor.tutor import CHECK_ENDED, MOST_CONVERSATIONS, Tutor
 CALLS = [{"args": [1], "kwargs": {}}]
 
 
-def two_questions(ask):
-    ask("softmax", CALLS, {})
-    ask("softmax", CALLS, {})
+def two_questions(call_answer):
+    call_answer("softmax", CALLS, {})
+    call_answer("softmax", CALLS, {})
     return "done"
 
 
@@ -49,7 +49,7 @@ def test_an_answer_that_comes_too_late_is_told_so(monkeypatch, ended, tutor):
     reply = begin(tutor)
     assert ended.wait(10)
     assert tutor.reply(answer_to(reply)) == Notice(sentence=CHECK_ENDED)
-    assert not tutor._open and not tutor.asking
+    assert not tutor._open and not tutor.called_exercise
 
 
 def test_an_answer_in_time_is_followed_by_the_next_question_and_the_result(tutor):
@@ -62,7 +62,7 @@ def test_an_answer_in_time_is_followed_by_the_next_question_and_the_result(tutor
 def test_work_that_never_comes_to_an_end_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(conversation, "LONGEST_WORK", 0.05)
     go_on = threading.Event()
-    stuck = Conversation(lambda ask: go_on.wait(10) and two_questions(ask))
+    stuck = Conversation(lambda call_answer: go_on.wait(10) and two_questions(call_answer))
     with pytest.raises(ConversationEndedError):
         stuck.next()
     go_on.set()

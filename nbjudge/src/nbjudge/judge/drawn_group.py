@@ -255,7 +255,7 @@ class HasCalls(Protocol):
 
 
 def call_groups(
-    exercise: Exercise, groups: Sequence[HasCalls], ask: AnswerCaller, watched: bool = True
+    exercise: Exercise, groups: Sequence[HasCalls], call_answer: AnswerCaller, watched: bool = True
 ) -> list[list[Answer]]:
     """Make the calls of all groups in the student's kernel.
 
@@ -265,7 +265,7 @@ def call_groups(
         The exercise whose answer is called.
     groups
         The groups, in order.
-    ask
+    call_answer
         Makes calls of the student's answer.
     watched
         Whether forbidden calls are recorded.
@@ -281,7 +281,7 @@ def call_groups(
     together, lost_alone = True, 0
     while len(answered) < len(groups):
         batch = groups[len(answered) :] if together else [groups[len(answered)]]
-        reply = ask(exercise.name, *join_calls(exercise, batch, watched))
+        reply = call_answer(exercise.name, *join_calls(exercise, batch, watched))
         if reply.lost and together:
             together = False  # calling each group alone shows which one lost the reply
             continue

@@ -43,7 +43,9 @@ class Retest:
     expected: list[Answer]
 
 
-def retest(exercise: Exercise, results: Sequence[GroupResult], ask: AnswerCaller) -> list[GroupResult]:
+def retest(
+    exercise: Exercise, results: Sequence[GroupResult], call_answer: AnswerCaller
+) -> list[GroupResult]:
     """Call the answer again where it passed, and repeat one call where it did not.
 
     Parameters
@@ -52,7 +54,7 @@ def retest(exercise: Exercise, results: Sequence[GroupResult], ask: AnswerCaller
         The exercise.
     results
         The result of each group after the first calls.
-    ask
+    call_answer
         Makes calls of the student's answer.
 
     Returns
@@ -64,7 +66,7 @@ def retest(exercise: Exercise, results: Sequence[GroupResult], ask: AnswerCaller
     passed = [result for result in reversed(results) if result.passed and result.drawn.expected]
     retests = [retest for result in passed if (retest := Retest(result, *retest_calls(result.drawn))).calls]
     repeated = _call_to_repeat(results)
-    answered = call_groups(exercise, [*retests, *repeated], ask, watched=False)
+    answered = call_groups(exercise, [*retests, *repeated], call_answer, watched=False)
     all_passed = all(result.passed for result in results)
     found = {
         each.result: _compare_retest(exercise, each, answers, all_passed)

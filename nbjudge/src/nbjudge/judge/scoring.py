@@ -42,7 +42,7 @@ class Judgement:
 
 
 def judge_exercise(
-    exercise: Exercise, reference: Callable[..., Any], ask: AnswerCaller, seed: int
+    exercise: Exercise, reference: Callable[..., Any], call_answer: AnswerCaller, seed: int
 ) -> Verdict:
     """Judge one exercise on inputs drawn from `seed`.
 
@@ -52,7 +52,7 @@ def judge_exercise(
         The exercise with its groups and mistakes.
     reference
         The answer of the solution notebook, which runs in this process.
-    ask
+    call_answer
         Makes calls of the student's answer, in the student's kernel.
     seed
         The same seed draws the same inputs.
@@ -67,14 +67,16 @@ def judge_exercise(
     CourseError
         If the checks are broken, for example if the reference cannot answer a case.
     """
-    return judge_groups(exercise, draw_groups(exercise, reference, seed), ask, seed).verdict
+    return judge_groups(exercise, draw_groups(exercise, reference, seed), call_answer, seed).verdict
 
 
-def judge_groups(exercise: Exercise, groups: Sequence[DrawnGroup], ask: AnswerCaller, seed: int) -> Judgement:
+def judge_groups(
+    exercise: Exercise, groups: Sequence[DrawnGroup], call_answer: AnswerCaller, seed: int
+) -> Judgement:
     """Judge one exercise on groups that are drawn already; see `judge_exercise`."""
-    answered = call_groups(exercise, groups, ask)
+    answered = call_groups(exercise, groups, call_answer)
     results = [compare_group(exercise, *pair) for pair in zip(groups, answered, strict=True)]
-    results = retest(exercise, results, ask)
+    results = retest(exercise, results, call_answer)
     results, scores = fail_one_group(exercise, results, score_groups(results))
     findings = [] if all(score.is_earned for score in scores) else _diagnose(exercise, results)
     if not any(finding.mistake for finding in findings):

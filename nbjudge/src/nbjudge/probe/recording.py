@@ -46,7 +46,7 @@ class Recording:
 
     def __init__(self, watch: Watch) -> None:
         self._ran: set[str] = set()
-        self._asking = threading.get_ident()
+        self._answering_thread = threading.get_ident()
         self._aside = self._compiling = False
         kinds: list[type[Watcher]] = [*WATCHERS, WatchedFunctions]
         self._foreign = ForeignFunctions(self._note, watch)
@@ -107,13 +107,13 @@ class Recording:
             return
         if event == "subprocess.Popen" and _compiles():
             self._compiling = True
-        elif event != "socket.connect" or threading.get_ident() == self._asking:
+        elif event != "socket.connect" or threading.get_ident() == self._answering_thread:
             self._note(ANOTHER_PROCESS)
 
     def _note(self, name: str) -> None:
         # Between answers, too: code of the student's is called by whatever they have left there, such as
         # a collector's callback, and can still fill in what was answered.
-        if not self._aside or threading.get_ident() != self._asking:
+        if not self._aside or threading.get_ident() != self._answering_thread:
             self._ran.add(name)
 
 

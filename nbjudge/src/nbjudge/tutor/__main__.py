@@ -34,10 +34,10 @@ def main(course: str, folder: str = "", last_words: str = "") -> None:
     tutor = Tutor(material)
     warm_up = partial(_warm_up, tutor, material, folder)
     serve(tutor.reply, incoming, outgoing, warm_up)  # until the kernel has ended
-    if last_words and tutor.asking:
+    if last_words and tutor.called_exercise:
         with suppress(OSError):
             Path(last_words).parent.mkdir(exist_ok=True)
-            Path(last_words).write_text(tutor.asking, "utf-8")
+            Path(last_words).write_text(tutor.called_exercise, "utf-8")
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:

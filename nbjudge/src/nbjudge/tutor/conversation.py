@@ -90,7 +90,7 @@ class AnyConversation(Protocol):
 
 
 class Conversation(Generic[Result]):
-    """Runs `work(ask)` in a thread and returns its requests one at a time, and at the end its result."""
+    """Runs `work(call_answer)` in a thread and returns its requests one at a time, and at the end its result."""
 
     def __init__(self, work: Callable[[AnswerCaller], Result]) -> None:
         self._out: Queue[KernelRequest | Callable[[], Result]] = Queue()
@@ -117,7 +117,7 @@ class Conversation(Generic[Result]):
 
     def _run(self) -> None:
         try:
-            result = self._work(self._ask)
+            result = self._work(self._call_answer)
         except BaseException as error:
             problem = error
 
@@ -128,7 +128,7 @@ class Conversation(Generic[Result]):
         else:
             self._out.put(lambda: result)
 
-    def _ask(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+    def _call_answer(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
         self._out.put(KernelRequest(packed_requests.text(name, calls, watch)))
         try:
             reply = self._in.get(timeout=PATIENCE)

@@ -58,10 +58,12 @@ def one_page(assignment: AssignmentMaterial, disclosure: Disclosure, right: Coll
     return [Part("code", assignment.one_page.rstrip())]
 
 
-def smallest_case(assignment: AssignmentMaterial, examination: Judgement, ask: AnswerCaller) -> list[Part]:
+def smallest_case(
+    assignment: AssignmentMaterial, examination: Judgement, call_answer: AnswerCaller
+) -> list[Part]:
     """The smallest case in which it goes wrong; nothing where none is found."""
     exercise, reference = assignment.exercise(examination.verdict.exercise)
-    difference = smallest_difference(exercise, reference, examination.results, ask)
+    difference = smallest_difference(exercise, reference, examination.results, call_answer)
     return [] if difference is None else show_case(exercise, reference, difference)
 
 

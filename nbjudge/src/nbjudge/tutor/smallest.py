@@ -41,7 +41,7 @@ class Difference:
 
 
 def smallest_difference(
-    exercise: Exercise, reference: Callable[..., Any], runs: Sequence[GroupResult], ask: AnswerCaller
+    exercise: Exercise, reference: Callable[..., Any], runs: Sequence[GroupResult], call_answer: AnswerCaller
 ) -> Difference | None:
     """The smallest case found in which the answer is wrong; None where none of its failing cases shrinks."""
     end = time.monotonic() + MOST_SECONDS
@@ -49,7 +49,7 @@ def smallest_difference(
     matches = has_expected_values if any(_has_wrong_values(run) for run in runs) else is_right
     candidates = _candidates(reference, _failing(runs), end)
     while some := list(itertools.islice(candidates, AT_ONCE)):
-        reply = ask(exercise.name, calls_for([case for case, _ in some], [None] * len(some)), {})
+        reply = call_answer(exercise.name, calls_for([case for case, _ in some], [None] * len(some)), {})
         for (case, expected), answer in zip(some, reply.answers, strict=True):
             answer = answer.without_allowed_changes(expected)
             if answer.status not in ("value", "raised") or matches(exercise, case, answer, expected):

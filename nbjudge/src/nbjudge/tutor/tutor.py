@@ -59,7 +59,7 @@ class Tutor:
         # By id: the exercise, its conversation, and what makes the reply of the conversation's result.
         self._open: dict[str, tuple[str, AnyConversation, Callable[[Any], messages.Reply]]] = {}
         self._preparing = threading.Lock()
-        self.asking = ""  # the exercise whose calls the kernel is making now
+        self.called_exercise = ""  # the exercise whose calls the kernel is making now
 
     def reply(self, request: messages.AnyRequest) -> messages.Reply:
         """Do what a request asks for.
@@ -101,9 +101,9 @@ class Tutor:
             return messages.Notice(sentence=why_not)
         exercise, _ = assignment.exercise(name)
 
-        def judge(ask: AnswerCaller) -> Judgement:
+        def judge(call_answer: AnswerCaller) -> Judgement:
             questions = assignment.questions(name, self._seed)
-            return judge_groups(exercise, questions, ask, self._seed).without_answers()
+            return judge_groups(exercise, questions, call_answer, self._seed).without_answers()
 
         def finish(examination: Judgement) -> messages.Reply:
             self._examined[name] = examination
@@ -136,7 +136,7 @@ class Tutor:
             self._case_shown[name] = bool(case)
             return messages.Help(parts=case or hint(assignment, name, 0))
 
-        conversation = Conversation(lambda ask: smallest_case(assignment, current, ask))
+        conversation = Conversation(lambda call_answer: smallest_case(assignment, current, call_answer))
         return self._begin(name, conversation, finish, request.program)
 
     def _one_page(self, request: messages.OnePageRequest) -> messages.Reply:
@@ -185,7 +185,7 @@ class Tutor:
         for each in obsolete + others[: max(0, len(others) + 1 - MOST_CONVERSATIONS)]:
             self._open.pop(each)[1].close()
         conversation_id = secrets.token_hex(8)
-        self.asking = name
+        self.called_exercise = name
         self._open[conversation_id] = name, conversation, finish
         reply = self._next_reply(conversation_id, conversation, finish)
         if isinstance(reply, messages.CallRequest) and reply.program != program:
@@ -198,7 +198,7 @@ class Tutor:
         try:
             step = conversation.next()
         except BaseException as error:
-            self.asking = ""
+            self.called_exercise = ""
             self._open.pop(conversation_id, None)
             if isinstance(error, ConversationEndedError):
                 return messages.Notice(sentence=CHECK_ENDED)
@@ -207,7 +207,7 @@ class Tutor:
             return messages.CallRequest(
                 conversation=conversation_id, program=program_digest(), text=step.request
             )
-        self.asking = ""
+        self.called_exercise = ""
         self._open.pop(conversation_id, None)
         return finish(step)
 

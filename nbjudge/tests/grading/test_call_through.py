@@ -88,11 +88,11 @@ def doubles_the_step(weights, optimizer):
 def verdict_on(exercise, reference, answer):
     """By way of text, as to a kernel."""
 
-    def asking(name, calls, watch):
+    def call_answer(name, calls, watch):
         request = packing.pack({"target": name, "calls": calls, "watch": watch})
         return read_reply(packing.unpack(respond.respond(request, {name: answer})), len(calls))
 
-    return judge_exercise(exercise, reference, asking, seed=5)
+    return judge_exercise(exercise, reference, call_answer, seed=5)
 
 
 def test_an_adapter_makes_what_the_answer_takes_and_reports_what_it_did():
