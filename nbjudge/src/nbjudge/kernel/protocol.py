@@ -126,7 +126,7 @@ LONGEST_MESSAGE = 500  # characters
 MAX_CHANGES = 500  # paths of changed arguments
 MAX_STEPS, LONGEST_STEP = 500, 300  # names of steps that ran, and characters of one
 
-Status = Literal["value", "raised", "missing", "timeout", "died", "unreadable"]
+AnswerStatus = Literal["value", "raised", "missing", "timeout", "died", "unreadable"]
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Answer:
         What a measured call reports, see `nbjudge.authoring.case`.
     """
 
-    status: Status
+    status: AnswerStatus
     value: Any = None
     error: str = ""
     message: str = ""
