@@ -24,7 +24,7 @@ from nbjudge.course.loading import read_notebook
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import Reply, read_reply
 from nbjudge.probe import respond
-from nbjudge.probe.watching import Watch
+from nbjudge.probe.watching import WatchedCalls
 from nbjudge.submission.files import Folder
 from nbjudge.submission.folder import read_handed_in
 from nbjudge.submission.merge import merge_submission
@@ -96,8 +96,8 @@ class BareLimit:
     def _judge(self, name: str, space: dict[str, Any]) -> None:
         """What the hidden region's `check` does: draw inputs, ask the reference and the answer, compare."""
 
-        def call_answer(_name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
-            return read_reply(respond.answer_calls(space[name], calls, watch), len(calls))
+        def call_answer(_name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> Reply:
+            return read_reply(respond.answer_calls(space[name], calls, watched_calls), len(calls))
 
         judge_exercise(self._lesson.exercises[name], self._lesson.reference_answer(name), call_answer, SEED)
 

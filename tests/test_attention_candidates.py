@@ -56,7 +56,7 @@ def points_in_lesson_3(function):
     """(points, of how many) where the function is handed in as lesson 3's `masked_attention`."""
     mask = COURSE.assignments["mask"]
 
-    def call_answer(_name, calls, _watch):
+    def call_answer(_name, calls, _watched_calls):
         return read_reply(respond.answer_calls(function, calls), len(calls))
 
     verdict = judge_exercise(
@@ -126,7 +126,7 @@ def test_one_answer_for_all_and_a_coin_earn_nothing(lesson):
 
     for guess in (thrown, lambda _attention: True, lambda _attention: False):
 
-        def call_answer(_name, calls, _watch, guess=guess):
+        def call_answer(_name, calls, _watched_calls, guess=guess):
             return read_reply(respond.answer_calls(guess, calls), len(calls))
 
         assert judge_exercise(exercise, reference, call_answer, seed=5).points == 0
@@ -174,7 +174,7 @@ def test_a_table_of_the_code_of_other_draws_earns_nothing(lesson, module):
     def looked_up(attention):
         return attention.__code__.co_code in seen[True] - seen[False]
 
-    def call_answer(_name, calls, _watch):
+    def call_answer(_name, calls, _watched_calls):
         return read_reply(respond.answer_calls(looked_up, calls), len(calls))
 
     assert judge_exercise(exercise, reference, call_answer, seed=5).points == 0

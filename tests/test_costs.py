@@ -147,8 +147,8 @@ def test_grading_the_solution_of_the_example_course(tmp_path, monkeypatch):
     (tmp_path / "course" / ".grading-key").write_text("0" * 64)
     sent, request = Counter[str](), protocol.request
 
-    def measured(name, calls, watch):
-        text = request(name, calls, watch)
+    def measured(name, calls, watched_calls):
+        text = request(name, calls, watched_calls)
         sent[name] += len(text)
         return text
 

@@ -63,8 +63,8 @@ def set_up(lesson):
 
 
 def verdict_on(lesson, name, answer, seed=7):
-    def call_answer(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def call_answer(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     return judge_exercise(lesson.exercises[name], lesson.reference_answer(name), call_answer, seed)
 

@@ -18,8 +18,8 @@ COURSE = open_course(Path(__file__).parents[1])
 def points_lost(name, answer):
     lesson, exercise = COURSE.exercise(name)
 
-    def call_answer(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def call_answer(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     verdict = judge_exercise(exercise, lesson.reference_answer(name), call_answer, seed=4)
     return verdict.max_points - verdict.points

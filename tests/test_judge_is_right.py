@@ -80,8 +80,8 @@ CENTRAL = {
 def caller(function, traced=False):
     """Put calls straight to a function, without a kernel between: the same protocol, many times faster."""
 
-    def call_answer(_name, calls, watch) -> Reply:
-        return read_reply(respond.answer_calls(function, calls, watch if traced else {}), len(calls))
+    def call_answer(_name, calls, watched_calls) -> Reply:
+        return read_reply(respond.answer_calls(function, calls, watched_calls if traced else {}), len(calls))
 
     return call_answer
 
@@ -95,7 +95,7 @@ def caller_with_cache(exercise, reference, mistake, seed):
 
     first = [call for drawn_group in questions for call in drawn_group.calls]
 
-    def call_answer(_name, calls, _watch) -> Reply:
+    def call_answer(_name, calls, _watched_calls) -> Reply:
         if len(calls) != len(first) or any(
             call is not other for call, other in zip(calls, first, strict=True)
         ):

@@ -36,7 +36,7 @@ def one_thread():
 
 
 def caller(function):
-    def call_answer(_name, calls, _watch) -> Reply:
+    def call_answer(_name, calls, _watched_calls) -> Reply:
         return read_reply(respond.answer_calls(function, calls), len(calls))
 
     return call_answer

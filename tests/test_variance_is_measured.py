@@ -22,7 +22,7 @@ pytestmark = pytest.mark.lesson
 
 
 def points(answer, seed):
-    def call_answer(_name, calls, _watch):
+    def call_answer(_name, calls, _watched_calls):
         return read_reply(respond.answer_calls(answer, calls), len(calls))
 
     return judge_exercise(EXERCISE, LESSON.reference_answer("score_variance"), call_answer, seed).points

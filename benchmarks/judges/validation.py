@@ -25,7 +25,7 @@ from nbjudge.judge.group_result import compare_group
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import AnswerCaller, Reply, answers_of, read_reply
 from nbjudge.probe import respond
-from nbjudge.probe.watching import Watch
+from nbjudge.probe.watching import WatchedCalls
 
 # Which calls an answer makes is the same on every seed, and recording them takes most of the time.
 SEEDS_AS_A_WHOLE = 3
@@ -168,8 +168,10 @@ def _unloadable(error: Exception) -> Outcome:
     return Outcome(f"the code itself: {type(error).__name__}: {error}"[:200])
 
 
-def _call_answer(function: Any, _name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
-    return read_reply(respond.answer_calls(function, calls, watch), len(calls))
+def _call_answer(
+    function: Any, _name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls
+) -> Reply:
+    return read_reply(respond.answer_calls(function, calls, watched_calls), len(calls))
 
 
 def _difference(comparison: Comparison, function: Any, seed: int) -> str:

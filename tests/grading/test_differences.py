@@ -147,7 +147,7 @@ def test_the_sentence_says_what_was_measured(cases, answer, sentence):
     ],
 )
 def test_no_answer_is_told_from_a_wrong_one(status, sentence):
-    def ask_kernel(_name, calls, _watch):
+    def ask_kernel(_name, calls, _watched_calls):
         return Reply([Answer(status, message="too long")] * len(calls))
 
     found = finding(None, unequal, ask_kernel=ask_kernel)
@@ -172,8 +172,8 @@ def test_a_number_is_told_from_a_tensor_and_an_int():
         lambda n: torch.tensor(float(n)): r"returns a tensor of shape \(\), expected a Python float",
     }.items():
 
-        def in_process(_name, calls, watch, answer=answer):
-            return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+        def in_process(_name, calls, watched_calls, answer=answer):
+            return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
         assert re.search(sentence, judge_exercise(exercise, lambda n: float(n), in_process, seed=1).message)
 
@@ -237,8 +237,8 @@ def test_a_wrong_sum_is_told_by_the_rows_that_there_are(answer, cases, sentence)
     exercise = Exercise("share", results=("weights",), axes=(("queries", "keys"),), weights=0)
     exercise.group("the cases", points=1)(cases)
 
-    def in_process(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def in_process(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     assert judge_exercise(exercise, share, in_process, seed=3).message == sentence
 
@@ -254,8 +254,8 @@ def test_one_line_that_stops_in_every_group_is_told_once():
             return float(len(x) / 7)
         return x + (x, x)
 
-    def in_process(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def in_process(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     def right(x):
         return sum(x) if isinstance(x, list) else 2 * x
@@ -289,8 +289,8 @@ def test_of_a_result_that_holds_arrays_the_one_that_differs_is_named(name):
     exercise = Exercise("cached", results=("output", "cache"), draw=Draw)
     exercise.group("a token", points=1)(lambda draw: [case(draw.normal(*draw.sizes(2)))])
 
-    def in_process(_name, calls, watch):
-        reply = respond.answer_calls(lambda *given: spoil(*cached(*given)), calls, watch)
+    def in_process(_name, calls, watched_calls):
+        reply = respond.answer_calls(lambda *given: spoil(*cached(*given)), calls, watched_calls)
         return read_reply(reply, len(calls))
 
     (found,) = judge_exercise(exercise, cached, in_process, seed=1).findings
@@ -368,7 +368,7 @@ def test_an_error_raised_on_purpose_is_recognised_in_other_words(answer, mistake
             raise ValueError(f"{len(x)} is odd")
         return x
 
-    def in_process(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def in_process(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     assert judge_exercise(exercise, right, in_process, seed=3).findings[0].mistake == mistake

@@ -48,8 +48,8 @@ def reference(step, tokens, count):
 
 
 def evidence_for(exercise, answer, right=reference):
-    def in_process(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def in_process(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     verdict = judge_exercise(exercise, right, in_process, seed=2)
     return [finding.evidence for finding in verdict.findings]
@@ -69,7 +69,7 @@ def test_of_several_sides_those_that_differ_are_shown():
 def test_names_that_an_answer_makes_up_are_not_shown():
     made_up = {"how long": 6, "<b>full marks</b>": 1}
 
-    def forged(_name, calls, _watch):
+    def forged(_name, calls, _watched_calls):
         return Reply([Answer("value", value=made_up)] * len(calls))
 
     shown = [each.evidence for each in judge_exercise(continued, reference, forged, seed=2).findings]
@@ -114,8 +114,8 @@ def test_an_entry_of_a_dict_is_told_by_its_own_name():
     def answer(step, tokens, count):
         return reference(step, tokens, count)[:-1]
 
-    def in_process(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def in_process(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     sentences = [each.sentence for each in judge_exercise(continued, reference, in_process, seed=2).findings]
     assert "`how long` is 6, and 7 is right." in sentences
@@ -143,8 +143,8 @@ def test_of_many_wrong_entries_a_few_are_shown_and_the_dict_is_counted():
 
 
 def test_a_missing_entry_of_a_dict_is_not_a_missing_return():
-    def in_process(_name, calls, watch):
-        reply = respond.answer_calls(lambda weights: dict.fromkeys(rename(weights)), calls, watch)
+    def in_process(_name, calls, watched_calls):
+        reply = respond.answer_calls(lambda weights: dict.fromkeys(rename(weights)), calls, watched_calls)
         return read_reply(reply, len(calls))
 
     verdict = judge_exercise(renamed, rename, in_process, seed=2)
@@ -188,8 +188,8 @@ def test_what_a_change_costs_is_told_once():
         numbers *= 2
         return numbers
 
-    def in_process(_name, calls, watch):
-        return read_reply(respond.answer_calls(in_place, calls, watch), len(calls))
+    def in_process(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(in_place, calls, watched_calls), len(calls))
 
     (found,) = judge_exercise(exercise, lambda numbers: 2 * numbers, in_process, seed=2).findings
     assert found.evidence.count("cost one group") == 1

@@ -20,8 +20,8 @@ COURSE = open_course(Path(__file__).parents[2])
 
 
 def verdict_on(exercise, reference, answer, seed=5):
-    def call_answer(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def call_answer(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     return judge_exercise(exercise, reference, call_answer, seed)
 

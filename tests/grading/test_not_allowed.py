@@ -18,8 +18,8 @@ COURSE = open_course(Path(__file__).parents[2])
 
 
 def caller(function):
-    def put(_name, calls, watch):
-        return read_reply(respond.answer_calls(function, calls, watch), len(calls))
+    def put(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(function, calls, watched_calls), len(calls))
 
     return put
 
@@ -100,7 +100,7 @@ def test_an_answer_is_what_it_was_when_the_call_returned():
         return returned[-1][1]
 
     calls = calls_for([Case((torch.ones(3),)), Case((torch.ones(3),))], [None, None])
-    first, _ = caller(filled_in_later)("answer", calls, SOFTMAX.watch()).answers
+    first, _ = caller(filled_in_later)("answer", calls, SOFTMAX.watched_calls()).answers
     assert torch.equal(first.value, torch.zeros(3))
 
 

@@ -22,8 +22,8 @@ COURSE = open_course(Path(__file__).parents[2])
 def verdict_on(name, answer, seed=5):
     lesson, exercise = COURSE.exercise(name)
 
-    def call_answer(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def call_answer(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     return judge_exercise(exercise, lesson.reference_answer(name), call_answer, seed)
 
@@ -79,8 +79,8 @@ def test_what_is_right_by_luck_is_not_called_kept():
     def wrong_below_two(x):
         return 2 * x if x[0] >= 2 else x
 
-    def put(_name, calls, watch):
-        return read_reply(respond.answer_calls(wrong_below_two, calls, watch), len(calls))
+    def put(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(wrong_below_two, calls, watched_calls), len(calls))
 
     verdict = judge_exercise(exercise, lambda x: 2 * x, put, seed=5)
     assert verdict.points == 0
@@ -132,8 +132,8 @@ def test_what_is_wrong_without_optional_arguments_is_not_only_called_kept():
     def wrong_without_weights(x, weights=None):
         return total(x, weights) if weights is not None else x.mean()
 
-    def put(_name, calls, watch):
-        return read_reply(respond.answer_calls(wrong_without_weights, calls, watch), len(calls))
+    def put(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(wrong_without_weights, calls, watched_calls), len(calls))
 
     verdict = judge_exercise(exercise, total, put, seed=5)
     assert verdict.points == 0
@@ -147,8 +147,8 @@ def test_numbers_that_cannot_come_up_are_not_asked():
     def right_from_one_on(x):
         return np.sqrt(np.maximum(x, 1.0))
 
-    def put(_name, calls, watch):
-        return read_reply(respond.answer_calls(right_from_one_on, calls, watch), len(calls))
+    def put(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(right_from_one_on, calls, watched_calls), len(calls))
 
     assert judge_exercise(exercise, np.sqrt, put, seed=5).points == 1
 
@@ -244,8 +244,8 @@ def test_whole_numbers_change_places_where_the_reference_accepts_it(accepts_any_
             raise ValueError("the numbers begin with 0")
         return 3 * x
 
-    def put(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def put(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     answer = by_shape(lambda x: 3 * x)
     assert judge_exercise(exercise, reference, put, seed=5).points == points
@@ -291,8 +291,8 @@ def kept_forever(right):
 
 
 def judge_function(exercise, reference, answer):
-    def call(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def call(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     return judge_exercise(exercise, reference, call, seed=5)
 

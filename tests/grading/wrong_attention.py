@@ -70,8 +70,8 @@ def finding(answer, cases, seed=3, ask_kernel=None):
     )
     exercise.group("the cases", points=1)(cases)
 
-    def in_process(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def in_process(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     (found,) = judge_exercise(exercise, attend, ask_kernel or in_process, seed).findings
     assert found.mistake is None

@@ -35,7 +35,7 @@ def page_of(lesson) -> dict:
 
 
 def points(exercise, lesson, answer):
-    def call_answer(_name, calls, _watch):
+    def call_answer(_name, calls, _watched_calls):
         return read_reply(respond.answer_calls(answer, calls, {}), len(calls))
 
     verdict = judge_exercise(exercise, lesson.reference_answer(exercise.name), call_answer, seed=0)

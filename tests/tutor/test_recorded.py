@@ -68,8 +68,8 @@ def verdict(recorded, name, function):
 
 
 def judge(exercise, groups, function):
-    def call_answer(_, calls, watch):
-        return read_reply(respond.answer_calls(function, calls, watch), len(calls))
+    def call_answer(_, calls, watched_calls):
+        return read_reply(respond.answer_calls(function, calls, watched_calls), len(calls))
 
     return judge_groups(exercise, groups, call_answer, 0).verdict
 

@@ -26,7 +26,9 @@ def as_long_as_it_takes(monkeypatch):
 
 
 def caller(function):
-    return lambda name, calls, watch: read_reply(respond.answer_calls(function, calls, watch), len(calls))
+    return lambda name, calls, watched_calls: read_reply(
+        respond.answer_calls(function, calls, watched_calls), len(calls)
+    )
 
 
 def smallest(course, name, mistake):

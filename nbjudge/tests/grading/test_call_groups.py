@@ -38,8 +38,8 @@ class Kernel:
         self.width, self.status, self.keeps, self.calls_in_time = width, status, keeps, calls_in_time
         self.requested_widths = []
 
-    def __call__(self, name, calls, watch):
-        assert name == "double" and watch == {}
+    def __call__(self, name, calls, watched_calls):
+        assert name == "double" and watched_calls == {}
         self.requested_widths.append(sorted({len(call["args"][0]) for call in calls}))
         answers = []
         for call in calls[: self.calls_in_time]:
@@ -96,8 +96,8 @@ def test_an_unreadable_answer_spoils_its_own_group_only():
 
 def test_after_two_replies_lost_alone_no_group_is_asked():
     class Unreadable(Kernel):
-        def __call__(self, name, calls, watch):
-            super().__call__(name, calls, watch)
+        def __call__(self, name, calls, watched_calls):
+            super().__call__(name, calls, watched_calls)
             return Reply([Answer("unreadable")] * len(calls), lost=True)
 
     kernel = Unreadable()

@@ -88,8 +88,8 @@ def doubles_the_step(weights, optimizer):
 def verdict_on(exercise, reference, answer):
     """By way of text, as to a kernel."""
 
-    def call_answer(name, calls, watch):
-        request = packing.pack({"target": name, "calls": calls, "watch": watch})
+    def call_answer(name, calls, watched_calls):
+        request = packing.pack({"target": name, "calls": calls, "watched_calls": watched_calls})
         return read_reply(packing.unpack(respond.respond(request, {name: answer})), len(calls))
 
     return judge_exercise(exercise, reference, call_answer, seed=5)
@@ -121,7 +121,7 @@ def test_an_answer_that_is_not_there_needs_no_adapter():
 
 def test_the_judges_code_arrives_without_its_text():
     drawn_case = case(torch.ones(2), torch.ones(2), through=partial(with_an_optimizer, rate=0.5))
-    request = packing.pack({"target": "step", "calls": calls_for([drawn_case], [None]), "watch": {}})
+    request = packing.pack({"target": "step", "calls": calls_for([drawn_case], [None]), "watched_calls": {}})
     found = []
 
     def searches(weights, optimizer):

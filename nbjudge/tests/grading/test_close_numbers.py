@@ -45,7 +45,7 @@ def test_a_student_whose_number_is_nearly_right_sees_what_is_wrong_with_it(answe
     def numbers(draw):
         yield case(torch.eye(*draw.sizes(1))[0])
 
-    def ask_student(_name, calls, _watch):
+    def ask_student(_name, calls, _watched_calls):
         return read_reply(respond.answer_calls(answer, calls), len(calls))
 
     verdict = judge_exercise(exercise, reference, ask_student, seed=1)

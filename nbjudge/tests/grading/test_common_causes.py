@@ -30,8 +30,8 @@ def shares_of_array(x):
 
 
 def message(exercise, reference, answer):
-    def put(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def put(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     verdict = judge_exercise(exercise, reference, put, seed=1)
     assert verdict.points == 0

@@ -84,8 +84,8 @@ ANSWERS = {
 def by_text(answer):
     """As to a kernel."""
 
-    def put(name, calls, watch):
-        request = pack({"target": name, "calls": calls, "watch": watch})
+    def put(name, calls, watched_calls):
+        request = pack({"target": name, "calls": calls, "watched_calls": watched_calls})
         return read_reply(unpack(respond.respond(request, {name: answer})), len(calls))
 
     return put

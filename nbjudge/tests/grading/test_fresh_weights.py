@@ -121,8 +121,8 @@ class StateOfNothing(Layer):
 
 
 def verdict_on(answer):
-    def call_answer(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def call_answer(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     return judge_exercise(layer, Layer, call_answer, seed=3)
 

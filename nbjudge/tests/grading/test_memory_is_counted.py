@@ -62,8 +62,8 @@ def in_numpy(rows, columns):
 def grade_answer(answer):
     """The points, and what was counted, by way of text as to a kernel."""
 
-    def call_answer(name, calls, watch):
-        request = packing.pack({"target": name, "calls": calls, "watch": watch})
+    def call_answer(name, calls, watched_calls):
+        request = packing.pack({"target": name, "calls": calls, "watched_calls": watched_calls})
         return read_reply(packing.unpack(respond.respond(request, {name: answer})), len(calls))
 
     verdict = judge_exercise(table, row_by_row, call_answer, seed=5)
@@ -143,7 +143,9 @@ def test_without_gradients_a_value_is_compared_like_any_other():
         return row_by_row(rows, columns) if torch.is_grad_enabled() else None
 
     def caller(answer):
-        return lambda _name, calls, _watch: read_reply(respond.answer_calls(answer, calls), len(calls))
+        return lambda _name, calls, _watched_calls: read_reply(
+            respond.answer_calls(answer, calls), len(calls)
+        )
 
     assert judge_exercise(exercise, row_by_row, caller(row_by_row), seed=5).points == 1
     assert judge_exercise(exercise, row_by_row, caller(only_with_gradients), seed=5).points == 0

@@ -50,8 +50,8 @@ def tables_only(x):
 
 
 def verdict_on(answer, exercise=double, right=reference):
-    def call_answer(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def call_answer(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     return judge_exercise(exercise, right, call_answer, seed=3)
 

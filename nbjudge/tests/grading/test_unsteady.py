@@ -40,9 +40,9 @@ def judged(judged_exercise, reference, answer):
     """The verdict, and how many messages and calls it took."""
     messages = []
 
-    def put(_name, calls, watch):
+    def put(_name, calls, watched_calls):
         messages.append(len(calls))
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     return judge_exercise(judged_exercise, reference, put, seed=3), messages
 

@@ -70,8 +70,8 @@ def by_threes(number):
 
 
 def verdict_on(answer):
-    def put(_name, calls, watch):
-        return read_reply(respond.answer_calls(answer, calls, watch), len(calls))
+    def put(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(answer, calls, watched_calls), len(calls))
 
     return judge_exercise(exercise, path, put, seed=3)
 

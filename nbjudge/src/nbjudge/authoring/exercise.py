@@ -76,10 +76,10 @@ class Step:
     noted_as: tuple[str, ...] = ()
     written_as: Mapping[str, str] = field(default_factory=dict)
 
-    def watch(self) -> dict[str, dict[str, tuple[str, ...]]]:
+    def watched_calls(self) -> dict[str, dict[str, tuple[str, ...]]]:
         """What has to be watched for it, see `nbjudge.probe.watching`."""
         own = {"functions": self.functions, "compiled": self.compiled, "ufuncs": self.ufuncs}
-        return merge_watches([own, *(step.watch() for step in self.also)])
+        return merge_watched_calls([own, *(step.watched_calls() for step in self.also)])
 
     def patterns(self) -> tuple[str, ...]:
         """Patterns of the names that give it away; first those of steps that hold it, which say more."""
@@ -102,11 +102,11 @@ def _full_names(names: Names) -> list[str]:
     return [f"{module}.{name}" for module, entries in names.items() for name in entries]
 
 
-def merge_watches(watches: Iterable[Mapping[str, Names]]) -> dict[str, dict[str, tuple[str, ...]]]:
+def merge_watched_calls(watches: Iterable[Mapping[str, Names]]) -> dict[str, dict[str, tuple[str, ...]]]:
     """All that several steps have watched."""
     merged: dict[str, dict[str, tuple[str, ...]]] = {}
-    for watch in watches:
-        for kind, entries in watch.items():
+    for watched_calls in watches:
+        for kind, entries in watched_calls.items():
             for name, values in entries.items():
                 known = merged.setdefault(kind, {}).get(name, ())
                 merged[kind][name] = tuple(dict.fromkeys((*known, *values)))

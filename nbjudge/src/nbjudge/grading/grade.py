@@ -27,7 +27,7 @@ from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.protocol import Answer, AnswerCaller, Reply
 from nbjudge.kernel.timing import Costs
 from nbjudge.plain_text import plain_line
-from nbjudge.probe.watching import Watch
+from nbjudge.probe.watching import WatchedCalls
 from nbjudge.record.graded_cell import Status, write_cell_status, write_verdict
 from nbjudge.record.graded_notebook import read_record, write_record
 
@@ -131,8 +131,8 @@ class AnswerCalls:
         self._statuses: dict[int, str] = {}
         self._calls: list[dict[str, Any]] = []  # kept, so that no identity is used twice
 
-    def __call__(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
-        reply = self._call(name, calls, watch)
+    def __call__(self, name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> Reply:
+        reply = self._call(name, calls, watched_calls)
         self._calls += calls
         statuses = [answer.status for answer in reply.answers]
         self._statuses |= zip(map(id, calls), statuses, strict=False)

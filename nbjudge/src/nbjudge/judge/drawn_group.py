@@ -18,12 +18,12 @@ from itertools import takewhile
 from typing import Any, Protocol
 
 from nbjudge.authoring.cases import Case
-from nbjudge.authoring.exercise import Exercise, Group, Mistake, merge_watches
+from nbjudge.authoring.exercise import Exercise, Group, Mistake, merge_watched_calls
 from nbjudge.errors import CourseError
 from nbjudge.judge.compare import changes_values, raises_as_required
 from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of, calls_for
 from nbjudge.probe.building import RESULTS, SIDES
-from nbjudge.probe.watching import Watch
+from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values.kinds import ArrayKind, kind_of
 from nbjudge.values.packing import why_it_cannot_travel
 
@@ -301,10 +301,12 @@ def call_groups(
 
 def join_calls(
     exercise: Exercise, groups: Sequence[HasCalls], watched: bool = True
-) -> tuple[list[dict[str, Any]], Watch]:
+) -> tuple[list[dict[str, Any]], WatchedCalls]:
     """Return the calls of several groups as one list, and what the kernel records while it makes them."""
     calls = [call for group in groups for call in group.calls]
-    return calls, merge_watches(step.watch() for step in exercise.not_allowed) if watched else {}
+    return calls, merge_watched_calls(
+        step.watched_calls() for step in exercise.not_allowed
+    ) if watched else {}
 
 
 def _split(groups: Sequence[HasCalls], answers: list[Answer]) -> list[list[Answer]]:

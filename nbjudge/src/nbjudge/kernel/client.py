@@ -24,7 +24,7 @@ from nbjudge.kernel.process import KernelEnvironment, start_process
 from nbjudge.kernel.protocol import Answer, Reply, read_reply
 from nbjudge.kernel.timing import Costs, Deadline, TimeBudget, WallClockDeadline, read_cpu_time
 from nbjudge.probe.kernel_state import REMEMBER
-from nbjudge.probe.watching import Watch
+from nbjudge.probe.watching import WatchedCalls
 
 RESPONSE_TIMEOUT = 3.0  # seconds in which an interrupted kernel must evaluate an expression
 EXIT_GRACE = 0.05  # seconds in which a kernel that was told to exit has ended
@@ -124,7 +124,7 @@ class KernelClient:
             self.budget.count_cell(timed_out=outcome == "timeout")
         return outcome
 
-    def call(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+    def call(self, name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> Reply:
         """Call the answer to an exercise in the kernel.
 
         Parameters
@@ -133,7 +133,7 @@ class KernelClient:
             The name of the answer.
         calls
             The arguments and what else to do, see `nbjudge.kernel.protocol.calls_for`.
-        watch
+        watched_calls
             The names of the steps to note if they run.
 
         Returns
@@ -149,17 +149,17 @@ class KernelClient:
         if self.budget.is_used_up:
             return Reply([Answer("timeout")] * len(calls))
         with self.costs.phase("call answers"):
-            reply = self._call(name, calls, watch)
+            reply = self._call(name, calls, watched_calls)
         self.budget.count_reply(name, calls, reply)
         return reply
 
-    def _call(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
+    def _call(self, name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> Reply:
         # An error in a request is the grader's, not the student's.
-        request = protocol.expression(name, calls, watch, with_probe=not self._has_probe)
+        request = protocol.expression(name, calls, watched_calls, with_probe=not self._has_probe)
         try:
             printed = self._evaluate(request, self._deadline(self.limits.answer))
             if printed == protocol.NO_PROBE:
-                request = protocol.expression(name, calls, watch)
+                request = protocol.expression(name, calls, watched_calls)
                 printed = self._evaluate(request, self._deadline(self.limits.answer))
             self._has_probe = True
             return read_reply(protocol.read_printed(printed), len(calls))

@@ -24,7 +24,7 @@ import msgspec
 
 from nbjudge.authoring.cases import Case
 from nbjudge.probe import respond
-from nbjudge.probe.watching import Watch
+from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values import packing
 from nbjudge.values.kinds import kind_of
 
@@ -66,7 +66,9 @@ def send_along(module: str) -> None:
         PARTS.append(module)
 
 
-def expression(name: str, calls: list[dict[str, Any]], watch: Watch, with_probe: bool = True) -> str:
+def expression(
+    name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls, with_probe: bool = True
+) -> str:
     """Return an expression whose value is the packed reply to some calls.
 
     Parameters
@@ -75,21 +77,21 @@ def expression(name: str, calls: list[dict[str, Any]], watch: Watch, with_probe:
         The name of the answer.
     calls
         See `nbjudge.kernel.protocol.calls_for`.
-    watch
-        The names of the steps to note if they run, see `nbjudge.authoring.exercise.Step.watch`.
+    watched_calls
+        The names of the steps to note if they run, see `nbjudge.authoring.exercise.Step.watched_calls`.
     with_probe
         Whether the expression contains the probe. Otherwise the kernel must have kept the probe of an earlier
         request; the value is `NO_PROBE` if it has not, or if it has been changed.
     """
     sent, digest = _program(tuple(PARTS))
     program = _KEEP.format(sent=sent) if with_probe else _KEPT.format(digest=digest)
-    run = _RUN.format(request=request(name, calls, watch))
+    run = _RUN.format(request=request(name, calls, watched_calls))
     return f"(lambda program, space: {NO_PROBE} if program is None else {run})({program}, {_SPACE!r})"
 
 
-def request(name: str, calls: list[dict[str, Any]], watch: Watch) -> str:
+def request(name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> str:
     """Return the packed request without the probe, for a kernel that already has the probe."""
-    return packing.pack({"target": name, "calls": calls, "watch": watch})
+    return packing.pack({"target": name, "calls": calls, "watched_calls": watched_calls})
 
 
 def program() -> str:
@@ -178,7 +180,7 @@ class Reply:
 
 
 # Calls an answer: (name of the exercise, calls, steps to watch) -> Reply
-AnswerCaller = Callable[[str, list[dict[str, Any]], Watch], Reply]
+AnswerCaller = Callable[[str, list[dict[str, Any]], WatchedCalls], Reply]
 
 
 def calls_for(cases: Sequence[Case], cotangents: Sequence[list[Any] | None]) -> list[dict[str, Any]]:
@@ -204,8 +206,8 @@ def answers_of(function: Any, calls: list[dict[str, Any]]) -> list[Answer]:
 def caller_of(function: Any) -> AnswerCaller:
     """Return what calls a function in this process in place of a student's answer."""
 
-    def call(_name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
-        return read_reply(respond.answer_calls(function, calls, watch), len(calls))
+    def call(_name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> Reply:
+        return read_reply(respond.answer_calls(function, calls, watched_calls), len(calls))
 
     return call
 

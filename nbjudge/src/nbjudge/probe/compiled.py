@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
-from nbjudge.probe.watching import WATCHERS, ExchangedCode, Note, Watch, Watcher, attribute
+from nbjudge.probe.watching import WATCHERS, ExchangedCode, Note, WatchedCalls, Watcher, attribute
 
 FOREIGN_CODE = "compiled code by way of ctypes"
 # What Python reports, in any thread, before ctypes does it.
@@ -49,8 +49,8 @@ def used_by_a_library() -> bool:
 class ForeignFunctions(Watcher):
     """Calls of ctypes functions, whenever and wherever these were fetched."""
 
-    def __init__(self, note: Note, watch: Watch) -> None:
-        super().__init__(note, watch)
+    def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
+        super().__init__(note, watched_calls)
         self._exchanged = ExchangedCode(self._note_students)
         self._classes: list[type] = []
 
@@ -92,11 +92,11 @@ def _subclasses(base: Any) -> Iterator[Any]:
 
 
 class CompiledClasses(Watcher):
-    """The classes of `watch["compiled"]`: names by module. Each of their methods notes that it runs."""
+    """The classes of `watched_calls["compiled"]`, by module. Each of their methods notes that it runs."""
 
-    def __init__(self, note: Note, watch: Watch) -> None:
-        super().__init__(note, watch)
-        self._names = watch.get("compiled", {})
+    def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
+        super().__init__(note, watched_calls)
+        self._names = watched_calls.get("compiled", {})
         self._methods: list[tuple[type, str, Any]] = []
 
     def start(self) -> None:
@@ -137,14 +137,14 @@ def _set_method(owner: type, name: str, method: Any) -> None:
 
 
 class UfuncReductions(Watcher):
-    """The ufuncs of `watch["ufuncs"]`, by module: noted where one reduces or accumulates numbers.
+    """The ufuncs of `watched_calls["ufuncs"]`, by module: noted where one reduces or accumulates numbers.
 
     NumPy lets the loop behind a ufunc be replaced; code that fetched the ufunc earlier runs the new one, too.
     """
 
-    def __init__(self, note: Note, watch: Watch) -> None:
-        super().__init__(note, watch)
-        self._names = watch.get("ufuncs", {})
+    def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
+        super().__init__(note, watched_calls)
+        self._names = watched_calls.get("ufuncs", {})
         self._loops: list[tuple[Any, Any, Any]] = []  # ufunc, types, the loop that it had
         self._kept: list[Any] = []  # what NumPy calls must stay
 

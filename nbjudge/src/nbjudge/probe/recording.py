@@ -20,7 +20,7 @@ from nbjudge.probe.compiled import (
     used_by_a_library,
 )
 from nbjudge.probe.processes import OtherProcesses
-from nbjudge.probe.watching import WATCHERS, Watch, WatchedFunctions, Watcher
+from nbjudge.probe.watching import WATCHERS, WatchedCalls, WatchedFunctions, Watcher
 
 ANOTHER_PROCESS = "another process"
 # Before code that a compiler wrote, which is named after the steps that it was made from.
@@ -42,15 +42,15 @@ LISTEN = "nbjudge.listen"
 
 
 class Recording:
-    """Notes what of `watch` runs in this process, in whichever thread, while a question is answered."""
+    """Notes which watched calls run in this process, in any thread, while an answer is computed."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watched_calls: WatchedCalls) -> None:
         self._ran: set[str] = set()
         self._answering_thread = threading.get_ident()
         self._aside = self._compiling = False
         kinds: list[type[Watcher]] = [*WATCHERS, WatchedFunctions]
-        self._foreign = ForeignFunctions(self._note, watch)
-        self._watchers = [*(kind(self._note, watch) for kind in kinds), self._foreign]
+        self._foreign = ForeignFunctions(self._note, watched_calls)
+        self._watchers = [*(kind(self._note, watched_calls) for kind in kinds), self._foreign]
         self._processes = OtherProcesses()
         self._ending = ExitStack()
 

@@ -23,7 +23,7 @@ from typing import Any
 from nbjudge.probe.building import BUILDERS, RESULTS, SIDES, Builder
 from nbjudge.probe.kernel_state import as_remembered, drawing_from
 from nbjudge.probe.recording import Recording
-from nbjudge.probe.watching import Watch
+from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values.kinds import KINDS, LONGEST_LIST, kind_of, owned_values
 from nbjudge.values.packing import DEEPEST_NEST, copy_value, copy_within_graph, make, pack, unpack
 
@@ -66,8 +66,8 @@ def _respond(text: str, namespace: dict[str, Any]) -> str:
     request = unpack(text, with_code=True)
     with as_remembered(namespace), drawing_from(zlib.crc32(text.encode())):
         function = namespace.get(request["target"])
-        watch = request["watch"]
-        with Recording(watch) if watch and callable(function) else NoRecording() as recording:
+        watched_calls = request["watched_calls"]
+        with Recording(watched_calls) if watched_calls and callable(function) else NoRecording() as recording:
             answers = _answers(function, request["calls"], recording)
             packed = pack(answers)
             ran_while_packing = recording.taken()  # while it was packed
@@ -77,10 +77,10 @@ def _respond(text: str, namespace: dict[str, Any]) -> str:
 
 
 def answer_calls(
-    function: Any, calls: list[dict[str, Any]], watch: Watch | None = None
+    function: Any, calls: list[dict[str, Any]], watched_calls: WatchedCalls | None = None
 ) -> list[dict[str, Any]]:
-    """Call `function` once per call: a dict per call says what came of it, and what of `watch` ran."""
-    with Recording(watch) if watch and callable(function) else NoRecording() as recording:
+    """Call `function` once per call: a dict per call says what came of it, and which watched calls ran."""
+    with Recording(watched_calls) if watched_calls and callable(function) else NoRecording() as recording:
         return _answers(function, calls, recording)
 
 

@@ -14,13 +14,13 @@ from typing import Any
 
 Note = Callable[[str], None]
 # What is watched, by the watcher that knows how: "functions" by their module, and what `WATCHERS` know.
-Watch = Mapping[str, Mapping[str, Sequence[str]]]
+WatchedCalls = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 class Watcher:
     """Notes some of what runs while a question is answered."""
 
-    def __init__(self, note: Note, watch: Watch) -> None:
+    def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
         self.note = note
 
     def start(self) -> None:
@@ -68,11 +68,11 @@ class ExchangedCode:
 
 
 class WatchedFunctions(Watcher):
-    """The functions of `watch["functions"]`: qualified names by module."""
+    """The functions of `watched_calls["functions"]`: qualified names by module."""
 
-    def __init__(self, note: Note, watch: Watch) -> None:
-        super().__init__(note, watch)
-        self._names = watch.get("functions", {})
+    def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
+        super().__init__(note, watched_calls)
+        self._names = watched_calls.get("functions", {})
         self._exchanged = ExchangedCode(note)
         self._finding: set[str] = set()
 

@@ -11,7 +11,7 @@ import torch
 
 from nbjudge.authoring.cases import Build
 from nbjudge.authoring.cases import Draw as PlainDraw
-from nbjudge.authoring.exercise import Names, merge_watches
+from nbjudge.authoring.exercise import Names, merge_watched_calls
 from nbjudge.authoring.exercise import Step as PlainStep
 from nbjudge.torch.values import MOST_STEPS
 from nbjudge.torch.watching import CALLED
@@ -115,9 +115,9 @@ class Step(PlainStep):
     operators: Names = field(default_factory=dict)
     called_operators: Names = field(default_factory=dict)
 
-    def watch(self) -> dict[str, dict[str, tuple[str, ...]]]:
+    def watched_calls(self) -> dict[str, dict[str, tuple[str, ...]]]:
         own = {"operators": self.operators, "called_operators": self.called_operators}
-        return merge_watches([super().watch(), own])
+        return merge_watched_calls([super().watched_calls(), own])
 
     def _own_patterns(self) -> tuple[str, ...]:
         called = (operator + CALLED for operator in self.called_operators)

@@ -27,7 +27,7 @@ MOST_NAMES = 4  # of parameters, in a message
 class Tensors(ArrayKind):
     """`torch.Tensor` on a CPU, dense and real, and what belongs to its graph."""
 
-    wire_name = "tensor"
+    message_tag = "tensor"
     library = "torch"
     type_names = ("Tensor",)
     names = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}
@@ -71,9 +71,9 @@ class Tensors(ArrayKind):
         halvings = _halvings(base)
         if halvings is not None:
             start = message.add_numbers((base * 2.0**halvings).to(torch.int8).numpy().tobytes())
-            return {self.wire_name: [dtype, list(base.shape), start, back, halvings]}
+            return {self.message_tag: [dtype, list(base.shape), start, back, halvings]}
         start = message.add_numbers(base.reshape(-1).view(torch.uint8).numpy().tobytes())
-        return {self.wire_name: [dtype, list(base.shape), start, back]}
+        return {self.message_tag: [dtype, list(base.shape), start, back]}
 
     def from_tree(self, content: Any, message: Any) -> Any:
         name, shape, start, order, *in_bytes = content

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from nbjudge.probe.recording import COMPILED
-from nbjudge.probe.watching import WATCHERS, ExchangedCode, Note, Watch, Watcher, attribute
+from nbjudge.probe.watching import WATCHERS, ExchangedCode, Note, WatchedCalls, Watcher, attribute
 
 CALLED = " (called)"  # behind an operator that ran outside of every backward pass
 BACKWARD_PASS = "a backward pass"  # started by Python, C++ or scripted code
@@ -27,9 +27,12 @@ class WatchedOperators(Watcher):
     below modes and subclasses, in threads of every kind.
     """
 
-    def __init__(self, note: Note, watch: Watch) -> None:
-        super().__init__(note, watch)
-        self._always, self._called = watch.get("operators", {}), watch.get("called_operators", {})
+    def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
+        super().__init__(note, watched_calls)
+        self._always, self._called = (
+            watched_calls.get("operators", {}),
+            watched_calls.get("called_operators", {}),
+        )
         self._operators = {**self._called, **self._always}
         self._libraries: list[Any] = []
 
@@ -70,8 +73,8 @@ class WatchedOperators(Watcher):
 class WatchedCompiledCode(Watcher):
     """What torch.compile writes while it is watched, or has written; what is written is also run."""
 
-    def __init__(self, note: Note, watch: Watch) -> None:
-        super().__init__(note, watch)
+    def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
+        super().__init__(note, watched_calls)
         self._exchanged = ExchangedCode(note)
 
     def start(self) -> None:
@@ -97,8 +100,8 @@ class WatchedCompiledCode(Watcher):
 class BackwardPasses(Watcher):
     """How many backward passes this process has run: torch numbers them all, however they are started."""
 
-    def __init__(self, note: Note, watch: Watch) -> None:
-        super().__init__(note, watch)
+    def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
+        super().__init__(note, watched_calls)
         self._number = self._before = 0
         with torch.inference_mode(False), torch.enable_grad():
             self._leaf = torch.zeros(1, device="cpu", requires_grad=True)

@@ -129,7 +129,7 @@ def refuse_unknown_steps(exercise: Exercise) -> None:
                 f"`{exercise.name}` does not allow {step!r}, which is no step that can be watched: "
                 "write a Step (from nbjudge.authoring) with the functions that give it away."
             )
-        for module, names in step.watch().get("functions", {}).items():
+        for module, names in step.watched_calls().get("functions", {}).items():
             try:
                 found = import_module(module)
             except ImportError:

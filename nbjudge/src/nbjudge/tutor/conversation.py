@@ -14,7 +14,7 @@ from queue import Empty, Queue
 from typing import Any, Generic, Protocol, TypeVar
 
 from nbjudge.kernel.protocol import LARGEST_REPLY, Answer, AnswerCaller, Reply, read_reply, request
-from nbjudge.probe.watching import Watch
+from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values import packing
 
 Result = TypeVar("Result")
@@ -34,14 +34,14 @@ class PackedRequests:
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def text(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> bytes:
+    def text(self, name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> bytes:
         """Return the packed request in UTF-8."""
-        key = (name, repr(watch), *map(id, calls))
+        key = (name, repr(watched_calls), *map(id, calls))
         with self._lock:
             if key in self._texts:
                 self._texts[key] = self._texts.pop(key)  # asked again, so it is the last to go
                 return self._texts[key][1]
-        text = request(name, calls, watch).encode()
+        text = request(name, calls, watched_calls).encode()
         with self._lock:
             if key not in self._texts:
                 self._texts[key] = calls, text  # with the calls, or another's could get their ids
@@ -90,7 +90,7 @@ class AnyConversation(Protocol):
 
 
 class Conversation(Generic[Result]):
-    """Runs `work(call_answer)` in a thread and returns its requests one at a time, and at the end its result."""
+    """Runs `work(call_answer)` in a thread; returns its requests one at a time, and at the end its result."""
 
     def __init__(self, work: Callable[[AnswerCaller], Result]) -> None:
         self._out: Queue[KernelRequest | Callable[[], Result]] = Queue()
@@ -128,8 +128,8 @@ class Conversation(Generic[Result]):
         else:
             self._out.put(lambda: result)
 
-    def _call_answer(self, name: str, calls: list[dict[str, Any]], watch: Watch) -> Reply:
-        self._out.put(KernelRequest(packed_requests.text(name, calls, watch)))
+    def _call_answer(self, name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> Reply:
+        self._out.put(KernelRequest(packed_requests.text(name, calls, watched_calls)))
         try:
             reply = self._in.get(timeout=PATIENCE)
         except Empty:

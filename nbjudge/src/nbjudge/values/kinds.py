@@ -25,7 +25,7 @@ Named = tuple[str, Any]
 class Kind:
     """One kind of value. Every method but `owns` is for values that it owns."""
 
-    wire_name = ""  # what its values are called in a message
+    message_tag = ""  # what its values are called in a message
     library = ""  # the package that its values come from
     type_names: tuple[str, ...] = ()  # the names of their types in that package
     noun = ""  # what a sentence calls one: "tensor"
@@ -211,7 +211,7 @@ def is_array(value: Any) -> bool:
 class NumpyArrays(ArrayKind):
     """`numpy.ndarray`, of numbers, truth values, times or texts."""
 
-    wire_name = "array"
+    message_tag = "array"
     library = "numpy"
     type_names = ("ndarray", "generic")
     names = {"np": "numpy"}
@@ -240,7 +240,7 @@ class NumpyArrays(ArrayKind):
         if value.size > LARGEST_ARRAY:
             return {"other": f"an array of {value.size} elements, which is more than is read"}
         if dtype == "str" and value.size <= LONGEST_LIST:
-            return {self.wire_name: ["str", list(value.shape), value.reshape(-1).tolist(), []]}
+            return {self.message_tag: ["str", list(value.shape), value.reshape(-1).tolist(), []]}
         if dtype not in SIZES and not TIMES.fullmatch(dtype):
             return {"other": f"an array of dtype {dtype}"}
         # A transposed view arrives as a transposed view, so that its order can be tested.
@@ -248,7 +248,7 @@ class NumpyArrays(ArrayKind):
         base = value.transpose(order)
         start = message.add_numbers(base.astype(base.dtype.newbyteorder("<")).tobytes())
         back = [order.index(axis) for axis in range(value.ndim)]
-        return {self.wire_name: [dtype, list(base.shape), start, back]}
+        return {self.message_tag: [dtype, list(base.shape), start, back]}
 
     def from_tree(self, content: Any, message: Any) -> Any:
         import numpy

@@ -141,7 +141,7 @@ class Message:
         if kind == "other":
             return UnreadableValue(str(content)[:LONGEST_TEXT])
         for owner in KINDS:
-            if kind == owner.wire_name:
+            if kind == owner.message_tag:
                 return owner.from_tree(content, self)
         raise ValueError(f"not something a kernel may send: {str(kind)[:100]}")
 

@@ -113,7 +113,7 @@ class PandasKind(Kind):
 class Columns(PandasKind):
     """`pandas.Series`."""
 
-    wire_name = "column"
+    message_tag = "column"
     type_names = ("Series",)
     noun = "Series"
 
@@ -121,7 +121,7 @@ class Columns(PandasKind):
         column, index = self._column_tree(value, message), self._index_tree(value.index, message)
         if column is None or index is None:
             return {"other": f"a Series of dtype {value.dtype}, or with an index, that cannot be sent"}
-        return {self.wire_name: [value.name if isinstance(value.name, str) else None, column, index]}
+        return {self.message_tag: [value.name if isinstance(value.name, str) else None, column, index]}
 
     def from_tree(self, content: Any, message: Any) -> Any:
         name, column, index = content
@@ -146,7 +146,7 @@ class Columns(PandasKind):
 class Tables(PandasKind):
     """`pandas.DataFrame`."""
 
-    wire_name = "table"
+    message_tag = "table"
     type_names = ("DataFrame",)
     noun = "DataFrame"
 
@@ -158,7 +158,7 @@ class Tables(PandasKind):
         columns = [self._column_tree(value.iloc[:, at], message) for at in range(len(names))]
         if None in columns:
             return {"other": f"a DataFrame whose column {names[columns.index(None)]!r} cannot be sent"}
-        return {self.wire_name: [names, columns, index]}
+        return {self.message_tag: [names, columns, index]}
 
     def from_tree(self, content: Any, message: Any) -> Any:
         import pandas

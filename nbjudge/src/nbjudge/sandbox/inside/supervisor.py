@@ -71,7 +71,7 @@ def supervise(grader: socket.socket, relay: socket.socket, request_file: int) ->
             return
         write_files(Path(request["folder"]), content_of(*files))
         grader.send(b"filled")
-        reason = enforcer.watch(kernel)
+        reason = enforcer.enforce(kernel)
     except Exception as error:
         with suppress(OSError):  # the grader has closed its end
             grader.send(f"failed: {type(error).__name__}: {error}"[:2000].encode())

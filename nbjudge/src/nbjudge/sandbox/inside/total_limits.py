@@ -42,7 +42,7 @@ class TotalLimitEnforcer:
         self._sockets = os.open("/proc/self/net/sockstat", os.O_RDONLY)
         self._socket_buffers = socket_buffer_size()
 
-    def watch(self, kernel: int) -> str:
+    def enforce(self, kernel: int) -> str:
         """Wait until the kernel has ended, and end it if a limit is exceeded.
 
         Returns the exceeded limit, in words; empty if the kernel ended by itself.
