@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from attention_lab.students import HELPERS
+from attention_lab.students import EXPOSED_MODULES
 
 c = get_config()  # noqa: F821 - nbgrader provides it
 
@@ -34,7 +34,7 @@ with suppress(ImportError):  # nbjudge is optional: learners do not need it
     configure(c)
 
 # The modules of the course that notebooks import: the sandbox exposes these and no others.
-c.RunAndJudge.helpers = list(HELPERS)
+c.RunAndJudge.exposed_modules = list(EXPOSED_MODULES)
 # What they import later on than at their top: every lesson uses it.
 c.RunAndJudge.modules = ["attention_lab.examples", "attention_lab.tutor.checking"]
 # In grading a cell has less time than above, where it may be a training run.

@@ -20,5 +20,5 @@ LESSON_MODULES = (
 # `measurements` is what a tutor without checks measures.
 START_MODULES = ("__init__", "characters", "cli", "errors", "measurements", "start", "students")
 STUDENT_MODULES = (*LESSON_MODULES, *START_MODULES)
-# By their full names, for `c.RunAndJudge.helpers` in nbgrader_config.py.
-HELPERS = tuple(f"attention_lab.{name}" for name in LESSON_MODULES)
+# By their full names, for `c.RunAndJudge.exposed_modules` in nbgrader_config.py.
+EXPOSED_MODULES = tuple(f"attention_lab.{name}" for name in LESSON_MODULES)

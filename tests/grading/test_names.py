@@ -194,8 +194,8 @@ def test_no_right_answer_is_refused_because_of_its_helpers_names(lesson, tmp_pat
             cell.source = with_helpers(cell.source, name, lesson.reference_answer(name), helpers)
     submitted = [SubmittedCell(cell.cell_type, cell.source, cell_id=cell.id) for cell in notebook.cells]
     folder = shutil.copytree(lesson.source_path.parent, tmp_path / "work")  # with the files that are given
-    shown = tuple(config.RunAndJudge.helpers)
-    world = KernelEnvironment(limits=PATIENT, modules=lesson.modules, helpers=shown)
+    shown = tuple(config.RunAndJudge.exposed_modules)
+    world = KernelEnvironment(limits=PATIENT, modules=lesson.modules, exposed_modules=shown)
     verdicts = grade(merge_submission(form, submitted), lesson, folder, 7, world)
     assert {verdict.exercise for verdict in verdicts} == lesson.exercises.keys()
     assert {

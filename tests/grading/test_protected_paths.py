@@ -97,7 +97,7 @@ def test_each_of_them_stops_the_grading_in_one_sentence(root, section, name, val
 
 def test_links_on_either_side_are_followed(root, tmp_path, monkeypatch):
     (tmp_path / "packages").mkdir()
-    monkeypatch.setattr(settings, "shown_to_students", lambda _helpers: [tmp_path / "shown"])
+    monkeypatch.setattr(settings, "shown_to_students", lambda _exposed_modules: [tmp_path / "shown"])
     (tmp_path / "shown").symlink_to(tmp_path / "packages")
     assert refusal_of(root) == ""
     (tmp_path / "packages" / "submitted").mkdir()
@@ -120,6 +120,8 @@ def test_nbgraders_own_command_grades_no_one_then(tmp_path):
 def test_a_helper_that_is_not_there_stops_the_class_in_one_sentence(tmp_path):
     make_course(tmp_path / "course")
     hand_in(tmp_path / "course", "ada", answered())
-    run = nbgrader(tmp_path / "course", "autograde", FOLDER, "--RunAndJudge.helpers=no_course.plots")
+    run = nbgrader(tmp_path / "course", "autograde", FOLDER, "--RunAndJudge.exposed_modules=no_course.plots")
     assert run.returncode != 0 and "Traceback" not in run.stderr
-    assert "Nothing was graded. c.RunAndJudge.helpers names the module 'no_course', which" in run.stderr
+    assert (
+        "Nothing was graded. c.RunAndJudge.exposed_modules names the module 'no_course', which" in run.stderr
+    )

@@ -93,7 +93,7 @@ class GradingSettings(Section):
         help="Packages that the sandbox imports once for all notebooks, besides those that the assignment's "
         "own cells import.",
     )
-    helpers = List(
+    exposed_modules = List(
         Unicode(),
         help="Modules of the course's own that notebooks import (a_course.plots): the sandbox exposes these, "
         "and nothing else of their packages.",

@@ -110,12 +110,12 @@ def test_nbgraders_command_stops_at_a_misspelt_option():
 def test_nbjudge_config_lists_each_option_with_its_source(tmp_path):
     (tmp_path / "nbgrader_config.py").write_text(
         "c = get_config()\nc.Execute.timeout = 7\nc.Tutor.level = 'measured'\n"
-        "c.RunAndJudge.helpers.append('a_course.plots')\n"
+        "c.RunAndJudge.exposed_modules.append('a_course.plots')\n"
     )
     options = {option.name: option for option in options_in_force(tmp_path)}
     file = str(tmp_path / "nbgrader_config.py")
     assert options["c.Tutor.level"] == Option("c.Tutor.level", "measured", "full", file)
-    assert options["c.RunAndJudge.helpers"].value == ["a_course.plots"]
+    assert options["c.RunAndJudge.exposed_modules"].value == ["a_course.plots"]
     assert options["c.RunAndJudge.cell_seconds"].value == 7
     assert options["c.RunAndJudge.cell_seconds"].source == "c.Execute.timeout"
     assert options["c.CsvFiles.decimal"].source == "default"

@@ -18,8 +18,8 @@ PATIENT = Limits(cell=60, answer=60, notebook=240)
 class Inside:
     """One notebook's kernel; `folder` holds the files that lie beside the notebook."""
 
-    def __init__(self, folder: Path, limits: Limits = PATIENT, helpers: tuple[str, ...] = ()) -> None:
-        environment = KernelEnvironment(limits=limits, modules=MODULES, helpers=helpers)
+    def __init__(self, folder: Path, limits: Limits = PATIENT, exposed_modules: tuple[str, ...] = ()) -> None:
+        environment = KernelEnvironment(limits=limits, modules=MODULES, exposed_modules=exposed_modules)
         self.kernel = KernelClient(folder, environment)
 
     def __enter__(self) -> Inside:

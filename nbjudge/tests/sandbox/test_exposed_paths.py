@@ -202,13 +202,13 @@ def a_course(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-HELPERS = ("a_course.plots", "a_course.pictures", "a_course.data.news")
+EXPOSED_MODULES = ("a_course.plots", "a_course.pictures", "a_course.data.news")
 
 
 def test_of_an_installed_package_only_what_is_named_is_seen_by_any_name(a_course, monkeypatch):
     places = [a_course / "again", a_course / "lib"]
     monkeypatch.setattr(bubblewrap, "exposed_paths", lambda: places)
-    words = bubblewrap.command(a_course, 5, [], HELPERS)
+    words = bubblewrap.command(a_course, 5, [], EXPOSED_MODULES)
     emptied = {words[at + 1] for at, word in enumerate(words) if word == "--tmpfs"}
     emptied |= {
         words[at + 2] for at, word in enumerate(words) if word == "--ro-bind" and "null" in words[at + 1]
@@ -219,7 +219,7 @@ def test_of_an_installed_package_only_what_is_named_is_seen_by_any_name(a_course
 
 
 def test_of_a_package_elsewhere_only_what_is_named_is_shown(a_course):
-    shown = set(bubblewrap.shown_to_students(HELPERS)) - set(bubblewrap.shown_to_students())
+    shown = set(bubblewrap.shown_to_students(EXPOSED_MODULES)) - set(bubblewrap.shown_to_students())
     package = a_course / "lib" / "a_course"
     files = ("__init__.py", "plots.py", "pictures", "data/__init__.py", "data/news.py")
     assert shown == {package / name for name in files}

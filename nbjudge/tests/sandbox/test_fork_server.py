@@ -184,7 +184,7 @@ def test_kernels_end_with_it(start, tmp_path):
 
 
 def test_what_it_said_last_is_told_where_it_does_not_start(monkeypatch):
-    def broken(sockets: Path, requests: int, modules: object, helpers: object) -> list[str]:
+    def broken(sockets: Path, requests: int, modules: object, exposed_modules: object) -> list[str]:
         return ["sh", "-c", "echo first >&2; echo 'no such library' >&2; exit 1"]
 
     monkeypatch.setattr(server_module.bubblewrap, "command", broken)

@@ -115,7 +115,7 @@ for name in ("attention_lab.plots", "attention_lab.maintain", "nbjudge", "nbjudg
 """
     with start(tmp_path) as kernel:
         assert kernel.says(code).splitlines() == ["[]"]
-    with start(tmp_path, helpers=("attention_lab.plots",)) as kernel:
+    with start(tmp_path, exposed_modules=("attention_lab.plots",)) as kernel:
         assert kernel.says(code).splitlines() == ["[]", "attention_lab.plots"]
 
 
@@ -129,7 +129,7 @@ def test_a_helper_is_the_copy_that_the_grader_finds_though_another_is_installed(
         monkeypatch.delitem(sys.modules, name)
     code = "import attention_lab.plots\nprint(attention_lab.plots.__file__)"
     close_fork_server()  # one that is there sees what its grader found
-    with start(work, helpers=("attention_lab.plots",)) as kernel:
+    with start(work, exposed_modules=("attention_lab.plots",)) as kernel:
         assert kernel.says(code).strip() == str(copy / "attention_lab" / "plots.py")
     close_fork_server()
 

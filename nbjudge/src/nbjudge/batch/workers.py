@@ -81,12 +81,12 @@ def start_fork_server(course: Course, assignment: str, config: Config) -> ForkSe
     before nbgrader is imported and its settings are checked: they are read as they are written.
     """
     settings = config.RunAndJudge
-    modules, helpers = (_written_list(settings.get(name)) for name in ("modules", "helpers"))
+    modules, exposed_modules = (_written_list(settings.get(name)) for name in ("modules", "exposed_modules"))
     if settings.get("sandbox") is False:
         return None
     first, *_ = course.assignments_in(assignment)
     try:
-        return ForkServer((*first.modules, *modules), helpers)
+        return ForkServer((*first.modules, *modules), exposed_modules)
     except CourseError:
         return None
 

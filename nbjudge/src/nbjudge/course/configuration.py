@@ -196,7 +196,7 @@ def _check_option(section: type[Section], option: str, value: Any) -> None:
                 f"{suggestion(option, known)}"
             )
         return
-    if isinstance(value, LazyConfigValue):  # such as `c.RunAndJudge.helpers.append(...)`
+    if isinstance(value, LazyConfigValue):  # such as `c.RunAndJudge.exposed_modules.append(...)`
         return
     try:
         section(config=Config({section.config_name: {option: value}}))

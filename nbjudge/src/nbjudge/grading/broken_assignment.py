@@ -33,8 +33,9 @@ POINTS_LOST = (
 REFUSED = (
     "The notebook “{notebook}” cannot be graded: its own cell {failures}, and with the solution's answers "
     "points are lost in {tests}, too. Fix the cell, or give the sandbox, which has no network, what it lacks "
-    "(`c.RunAndJudge.modules` for packages, `c.RunAndJudge.helpers` for modules of the course's own, files "
-    "beside the notebook); to grade all the same, set `c.RunAndJudge.grade_despite_failing_cells = True`."
+    "(`c.RunAndJudge.modules` for packages, `c.RunAndJudge.exposed_modules` for modules of the course's own, "
+    "files beside the notebook); to grade all the same, set "
+    "`c.RunAndJudge.grade_despite_failing_cells = True`."
 )
 
 

@@ -80,7 +80,7 @@ def make_job(
         assignment.limits or settings.limits,
         settings.sandbox,
         (*assignment.modules, *settings.modules),
-        tuple(settings.helpers),
+        tuple(settings.exposed_modules),
     )
     return GradingJob(
         assignment.name,

@@ -43,7 +43,7 @@ class KernelEnvironment:
     limits: Limits = Limits()
     sandbox: bool = True
     modules: tuple[str, ...] = ()
-    helpers: tuple[str, ...] = ()  # modules of the course that it can import
+    exposed_modules: tuple[str, ...] = ()  # modules of the course that it can import
 
 
 def start_process(folder: Path, environment: KernelEnvironment) -> KernelProcess:
@@ -70,7 +70,7 @@ def start_process(folder: Path, environment: KernelEnvironment) -> KernelProcess
     name = environment.kernel_name
     if environment.sandbox:
         refuse_other_languages(name)
-        server = current_fork_server(environment.modules, environment.helpers)
+        server = current_fork_server(environment.modules, environment.exposed_modules)
         kernel = server.fork(asdict(environment.limits), _content(folder), environment.limits.startup)
     else:
         kernel = UnsandboxedKernel(folder, name if language_of(name) else "python3")

@@ -79,7 +79,7 @@ def prepare_run(converter: Any, config: Any) -> None:
     refuse_unwritable(coursedir, "Nothing was graded.")
     converter.writer = GradedNotebookWriter(parent=converter, config=converter.config)
     if judging.sandbox and is_here:  # it starts while the class is read
-        current_fork_server(judging.modules_of(wanted[0]), tuple(judging.helpers))
+        current_fork_server(judging.modules_of(wanted[0]), tuple(judging.exposed_modules))
     select_submissions(converter, wanted)
 
 

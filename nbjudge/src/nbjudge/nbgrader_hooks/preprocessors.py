@@ -144,7 +144,8 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
         if not self.sandbox:
             return
         try:
-            reason = readable(protected_paths(coursedir, self.config), shown_to_students(self.helpers))
+            shown = shown_to_students(self.exposed_modules)
+            reason = readable(protected_paths(coursedir, self.config), shown)
         except CourseError as error:  # a helper that is not there
             reason = str(error)
         if reason is not None:

@@ -19,6 +19,7 @@ import sysconfig
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 
 from nbjudge import framing
@@ -107,7 +108,7 @@ NOT_PERMITTED = (
 )
 GRADER = Path(__file__).parents[1]
 NOT_FOUND = (
-    "c.RunAndJudge.helpers names the module {name!r}, which this Python cannot find: install it, "
+    "c.RunAndJudge.exposed_modules names the module {name!r}, which this Python cannot find: install it, "
     "or take its name out of nbgrader_config.py."
 )
 
@@ -117,9 +118,9 @@ def refusal() -> str | None:
     """Return why this machine cannot make a sandbox and what to do, in a sentence; None if it can."""
     if sys.platform != "linux":
         return ONLY_ON_LINUX.format(system=sys.platform)
-    unknown = _unknown_machine()
-    if unknown is not None:
-        return unknown
+    if platform.machine() not in MACHINES or sys.maxsize < 2**32:
+        machine = platform.machine() + ("" if sys.maxsize > 2**32 else ", 32-bit Python")
+        return UNKNOWN_MACHINE.format(machine=machine, known=" or ".join(MACHINES))
     if shutil.which("bwrap") is None:
         return INSTALL
     tried = subprocess.run([*_bwrap_args(()), "true"], capture_output=True, text=True, timeout=30)
@@ -129,16 +130,9 @@ def refusal() -> str | None:
     return NOT_PERMITTED.format(reason=reason.removeprefix("bwrap: ")[:200])
 
 
-def _unknown_machine() -> str | None:
-    """Why the system calls of this machine cannot be filtered, in a sentence; None if they can."""
-    machine = platform.machine()
-    if machine in MACHINES and sys.maxsize > 2**32:
-        return None
-    bits = "" if sys.maxsize > 2**32 else ", 32-bit Python"
-    return UNKNOWN_MACHINE.format(machine=machine + bits, known=" or ".join(MACHINES))
-
-
-def command(sockets: Path, requests: int, modules: Sequence[str], helpers: Sequence[str] = ()) -> list[str]:
+def command(
+    sockets: Path, requests: int, modules: Sequence[str], exposed_modules: Sequence[str] = ()
+) -> list[str]:
     """Return the command that starts a fork server.
 
     Parameters
@@ -149,7 +143,7 @@ def command(sockets: Path, requests: int, modules: Sequence[str], helpers: Seque
         The descriptor of the socket from which it reads requests.
     modules
         The modules that it imports.
-    helpers
+    exposed_modules
         The modules of the course that the sandbox exposes.
 
     Raises
@@ -161,33 +155,29 @@ def command(sockets: Path, requests: int, modules: Sequence[str], helpers: Seque
     inside += ["--ro-bind", str(FRAMING), "/run/fork_server/inside/framing.py"]
     inside += ["--bind", str(sockets), "/run/sockets"]
     program = [str(INTERPRETER), "-B", "-c", START, str(requests), *modules]
-    return [*_bwrap_args(inside, helpers), *program]
+    return [*_bwrap_args(inside, exposed_modules), *program]
 
 
-def _bwrap_args(more: Iterable[str], helpers: Sequence[str] = ()) -> list[str]:
+def _bwrap_args(more: Iterable[str], modules: Sequence[str] = ()) -> list[str]:
     arguments = ["bwrap", "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000"]
     arguments += ["--hostname", "sandbox", "--die-with-parent", "--new-session"]
-    arguments += [
-        "--cap-drop",
-        "ALL",
-        *(word for name in EXPOSED["privileges"] for word in ("--cap-add", name)),
-    ]
+    arguments += ["--cap-drop", "ALL"]
+    arguments += [word for name in EXPOSED["privileges"] for word in ("--cap-add", name)]
     arguments += ["--clearenv", *(word for pair in ENVIRONMENT.items() for word in ("--setenv", *pair))]
     # Each kernel gets empty folders in the place of these. They come first, because packages may be in them.
     arguments += ["--tmpfs", "/tmp", "--tmpfs", HOME]
-    arguments += [word for place in exposed_paths() for word in _expose(place)]
+    exposed = exposed_paths()
+    arguments += [word for place in exposed for word in _expose(place)]
     for place, target in links_to_the_interpreter().items():
-        if not any(map(place.is_relative_to, exposed_paths())):
+        if not any(map(place.is_relative_to, exposed)):
             arguments += ["--symlink", target, str(place)]
-    shown = exposed_paths()
-    if folders := import_folders(helpers, shown):
+    if folders := import_folders(modules, exposed):
         arguments += ["--setenv", "PYTHONPATH", os.pathsep.join(map(str, folders))]
-    arguments += [word for place in exposed_modules(helpers, shown) for word in _expose(place)]
-    arguments += [word for place in hidden_modules(helpers, shown) for word in _hide(place)]
+    arguments += [word for place in module_paths(modules, exposed) for word in _expose(place)]
+    arguments += [word for place in hidden_paths(modules, exposed) for word in _hide(place)]
     arguments += ["--tmpfs", "/dev", "--dir", "/dev/shm", "--dir", "/dev/pts"]
-    arguments += [
-        word for name in EXPOSED["devices"] for word in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
-    ]
+    devices = [f"/dev/{name}" for name in EXPOSED["devices"]]
+    arguments += [word for device in devices for word in ("--dev-bind", device, device)]
     arguments += ["--symlink", "/proc/self/fd", "/dev/fd", "--symlink", "pts/ptmx", "/dev/ptmx"]
     arguments += ["--remount-ro", "/dev"]
     arguments += ["--tmpfs", "/run", "--dir", "/run/kernel", "--dir", "/run/private", "--dir", "/run/sockets"]
@@ -195,9 +185,9 @@ def _bwrap_args(more: Iterable[str], helpers: Sequence[str] = ()) -> list[str]:
     return [*arguments, "--chdir", HOME, "--proc", "/proc", "--remount-ro", "/"]
 
 
-def shown_to_students(helpers: Sequence[str] = ()) -> list[Path]:
+def shown_to_students(modules: Sequence[str] = ()) -> list[Path]:
     """Return every folder and file of this machine that student code can read."""
-    return [*exposed_paths(), *exposed_modules(helpers, exposed_paths())]
+    return [*exposed_paths(), *module_paths(modules, exposed_paths())]
 
 
 def _expose(place: Path) -> list[str]:
@@ -212,20 +202,20 @@ def _hide(place: Path) -> list[str]:
     return ["--tmpfs", str(place)] if place.is_dir() else ["--ro-bind", "/dev/null", str(place)]
 
 
-def exposed_modules(helpers: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
+def module_paths(modules: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
     """Return the files and folders of the named modules that are outside of the `exposed` folders.
 
     Raises CourseError if there is no such module.
     """
-    return [place for place in sorted(set(_places(helpers))) if not any(map(place.is_relative_to, exposed))]
+    return [place for place in sorted(set(_places(modules))) if not any(map(place.is_relative_to, exposed))]
 
 
-def hidden_modules(helpers: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
+def hidden_paths(modules: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
     """Return what must be hidden in the `exposed` folders: the rest of those packages, and nbjudge.
 
     A folder that is exposed under several names is returned under each of them.
     """
-    named = set(_places(helpers))
+    named = set(_places(modules))
     packages = {place.parent for place in named if (place.parent / "__init__.py") in named}
     unnamed = [
         entry
@@ -236,26 +226,20 @@ def hidden_modules(helpers: Sequence[str], exposed: Sequence[Path]) -> list[Path
     return sorted(_under_all_names([*unnamed, GRADER], exposed))
 
 
-def import_folders(helpers: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
+def import_folders(modules: Sequence[str], exposed: Sequence[Path]) -> list[Path]:
     """Return the folders from which the sandbox's Python must import the named modules.
 
     Without them, Python would look for an installed copy of the package, which is not exposed.
     """
-    folders = {_import_folder(name) for name in helpers}
+    files = {Path(_found(name.partition(".")[0])) for name in modules}
+    folders = {file.parents[1] if file.name == "__init__.py" else file.parent for file in files}
     return [folder for folder in sorted(folders) if not any(map(folder.is_relative_to, exposed))]
 
 
-def _import_folder(name: str) -> Path:
-    first = Path(_found(name.partition(".")[0]))
-    return first.parents[1] if first.name == "__init__.py" else first.parent
-
-
-def _places(helpers: Sequence[str]) -> Iterator[Path]:
+def _places(modules: Sequence[str]) -> Iterator[Path]:
     """The file of each module (of a package, its folder), and `__init__.py` of the packages around it."""
-    for name in helpers:
-        *around, _ = name.split(".")
-        for depth in range(len(around)):
-            yield Path(_found(".".join(around[: depth + 1])))
+    for name in modules:
+        yield from (Path(_found(package)) for package in accumulate(name.split(".")[:-1], "{}.{}".format))
         found = Path(_found(name))
         # A package that is named itself is exposed completely.
         yield found.parent if found.name == "__init__.py" else found

@@ -33,7 +33,7 @@ class ForkServerClient:
     ----------
     modules
         What the fork server has imported.
-    helpers
+    exposed_modules
         The course's own modules that student code may import.
     folder
         Where the kernels' sockets are, and what the fork server printed.
@@ -42,7 +42,7 @@ class ForkServerClient:
     """
 
     modules: Sequence[str]
-    helpers: Sequence[str]
+    exposed_modules: Sequence[str]
     folder: Path
     requests: socket.socket
     _spare: PendingKernel | None = None
@@ -138,22 +138,22 @@ class ForkServerClient:
 class ForkServer(ForkServerClient):
     """One interpreter inside bubblewrap that has imported `modules` and forks kernels on request.
 
-    Of the course's own modules, student code sees `helpers` only. The fork server ends with its owner: the
-    process and the thread that made it. Raises SandboxError where this machine has no sandbox.
+    Of the course's own modules, student code sees `exposed_modules` only. The fork server ends with its
+    owner: the process and the thread that made it. Raises SandboxError where this machine has no sandbox.
     """
 
-    def __init__(self, modules: Sequence[str], helpers: Sequence[str] = ()) -> None:
+    def __init__(self, modules: Sequence[str], exposed_modules: Sequence[str] = ()) -> None:
         refusal = bubblewrap.refusal()
         if refusal is not None:
             raise SandboxError(refusal)
         self._folder = TemporaryDirectory(prefix="nbjudge-")
         requests, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        super().__init__(tuple(modules), tuple(helpers), Path(self._folder.name), requests)
+        super().__init__(tuple(modules), tuple(exposed_modules), Path(self._folder.name), requests)
         os.mkdir(self.sockets, 0o700)
         try:
             with child_end, open(self.folder / PRINTED, "wb") as printed:
                 self._process = subprocess.Popen(
-                    bubblewrap.command(self.sockets, child_end.fileno(), self.modules, self.helpers),
+                    bubblewrap.command(self.sockets, child_end.fileno(), self.modules, self.exposed_modules),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=printed,
@@ -170,7 +170,7 @@ class ForkServer(ForkServerClient):
 
     def client(self) -> ForkServerClient:
         """What another process is given, so that it can ask this fork server for kernels."""
-        return ForkServerClient(self.modules, self.helpers, self.folder, self.requests)
+        return ForkServerClient(self.modules, self.exposed_modules, self.folder, self.requests)
 
     def close(self) -> None:
         self.drop_spare()
@@ -189,13 +189,15 @@ def use_fork_server(shared: ForkServerClient) -> None:
     _current.append(shared)
 
 
-def current_fork_server(modules: Sequence[str] = (), helpers: Sequence[str] = ()) -> ForkServerClient:
+def current_fork_server(modules: Sequence[str] = (), exposed_modules: Sequence[str] = ()) -> ForkServerClient:
     """The fork server that this process uses, which may still be importing.
 
     A dead one, or one with other modules, is replaced by one of this process's own.
     """
-    wanted = (tuple(modules), tuple(helpers))
-    if _current and (not _current[0].is_alive or (_current[0].modules, _current[0].helpers) != wanted):
+    wanted = (tuple(modules), tuple(exposed_modules))
+    if _current and (
+        not _current[0].is_alive or (_current[0].modules, _current[0].exposed_modules) != wanted
+    ):
         _current.pop().close()
     if not _current:
         _current.append(ForkServer(*wanted))
