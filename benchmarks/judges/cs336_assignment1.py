@@ -19,6 +19,10 @@ TESTS = {
     "RotaryAttention": ["tests/test_model.py::test_multihead_self_attention_with_rope"],
 }
 
+FILES = dict.fromkeys(
+    ["EfficientMultiHeadAttention", "RotaryAttention"], ["tests/fixtures/ts_tests/model.pt"]
+)
+
 _LOAD = """
 def _loaded(layer, q, k, v, o):
     weights = {"query.weight": q, "key.weight": k, "value.weight": v, "output.weight": o}

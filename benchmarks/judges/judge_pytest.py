@@ -1,11 +1,13 @@
 """A folder of pytest tests as a judge: someone else's test suite, and a file that translates answers for it.
 
-A translation is a Python file of four names:
+A translation is a Python file of these names:
 
 - ``NAME``: the row in the table (default: the name of the folder);
 - ``ADAPTER``: the file of the suite, below its folder, that is replaced, for example ``tests/adapters.py``;
 - ``TESTS``: by our exercise, the ids of the tests that judge it;
-- ``TRANSLATIONS``: by our exercise, code that defines what the suite imports, in terms of `answer`.
+- ``TRANSLATIONS``: by our exercise, code that defines what the suite imports, in terms of `answer`;
+- ``FILES``: by our exercise, files of the suite that its tests read (default: none). Where one is missing, all
+  answers to the exercise are left out.
 
 ``cs336_assignment1.py`` is one, for the first assignment of Stanford's CS336.
 """
@@ -74,7 +76,10 @@ class PytestJudge:
             raise JudgeError(f"{translation} has {missing[0]!r} in TESTS and not in TRANSLATIONS: add it.")
         self._suite = temporary_folder() / "suite"
         shutil.copytree(folder, self._suite, ignore=shutil.ignore_patterns(".git"))
-        self.exercises = frozenset(self._tests)
+        files = names.get("FILES", {})
+        self.exercises = frozenset(
+            each for each in self._tests if all((folder / file).is_file() for file in files.get(each, ()))
+        )
 
     def judge(self, exercise: str, code: str) -> Opinion:
         """Replace the suite's adapter file by the translated answer and run the tests of the exercise.

@@ -63,7 +63,8 @@ def sample(found: Iterable[Answer], count: int | None) -> list[Answer]:
     """Choose at most `count` answers of each exercise and kind; the same ones every time.
 
     They are ordered for a run that is stopped: `FIRST` of each exercise and kind come first, then the other
-    mutations, which no author of our checks chose, then the other right answers and mistakes.
+    mutations, which no author of our checks chose, then the other right answers and mistakes. Within these,
+    they go from one exercise to the next: nbjudge starts a sandbox whenever the lesson changes.
     """
     groups: dict[tuple[str, str], list[Answer]] = defaultdict(list)
     for each in found:
@@ -72,9 +73,7 @@ def sample(found: Iterable[Answer], count: int | None) -> list[Answer]:
     for group in groups.values():
         random.Random(group[0].id).shuffle(group)
         ranked += enumerate(group[:count])
-    ranked.sort(
-        key=lambda each: (min(each[0], FIRST), each[0] >= FIRST and each[1].kind != "mutation", each[0])
-    )
+    ranked.sort(key=lambda each: (min(each[0], FIRST), each[0] >= FIRST and each[1].kind != "mutation"))
     return [answer for _, answer in ranked]
 
 
@@ -208,12 +207,19 @@ def main() -> None:
         help="put no further answer to the judges after so many minutes (default: no limit)",
     )
     parser.add_argument("--resume", action="store_true", help="keep the opinions of an interrupted run")
-    parser.add_argument("--answers", type=Path, default=answers.FILE)
+    parser.add_argument(
+        "--answers",
+        type=Path,
+        nargs="+",
+        default=[answers.FILE],
+        metavar="FILE",
+        help="files of answers (default: answers.jsonl)",
+    )
     parser.add_argument("--output", type=Path, default=OUTPUT)
     parser.add_argument("--picture", type=Path, default=PICTURE)
     options = parser.parse_args()
     try:
-        found = answers.read_answers(options.answers)
+        found = [answer for file in options.answers for answer in answers.read_answers(file)]
         judges = [make_judge(name) for name in options.judges]
         if options.pytest:
             from judge_pytest import PytestJudge
