@@ -96,8 +96,9 @@ def test_a_constant_that_is_right_by_luck_is_not_called_kept():
     verdict = judge_function(exercise, lambda x: bool(x[0] > 1), lambda x: True)
     assert verdict.points == 0
     (finding,) = verdict.findings
-    assert finding.sentence.startswith(
-        "`is_large` gives the same answer to 5 calls whose right answers differ"
+    assert finding.sentence == (
+        "`is_large` gives the same answer to 5 calls whose right answers differ. "
+        "Check that it uses its arguments, and that its condition can be False at all."
     )
     assert "yours is True" in finding.evidence
 
@@ -347,3 +348,18 @@ def test_a_mask_stays_where_moving_it_shows_what_was_hidden():
         judge_function(exercise, mask_sums, lambda x, m: np.nan_to_num(np.where(m, x, 0)).sum(-1)).points == 1
     )
     assert judge_function(exercise, mask_sums, kept_forever(mask_sums)).points == 0
+
+
+def test_two_results_of_one_call_name_memory_that_was_never_filled():
+    exercise = Exercise("encoding", results=("rows",))
+    exercise.group("rows", points=1)(lambda draw: [case(3), case(5)])
+    numbers = iter(range(1, 100))
+
+    def half_filled(rows):
+        result = torch.full((rows, 2), float(next(numbers)))  # as unwritten memory: other numbers each time
+        result[:, 1] = 0
+        return result
+
+    (finding,) = judge_function(exercise, lambda rows: torch.zeros(rows, 2), half_filled).findings
+    assert "gives two results for one and the same call" in finding.sentence
+    assert "part of a `torch.empty` never filled?" in finding.sentence

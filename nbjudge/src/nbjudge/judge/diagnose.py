@@ -45,7 +45,7 @@ def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
         calls = sum(len(result.answers) for result in compared)
         if calls >= MANY_CALLS and _is_always_the_same(exercise, compared):
             first = next(result for result in compared if result.failed_cases)
-            sentence = messages.always_the_same(exercise, calls)
+            sentence = messages.always_the_same(exercise, calls, first.answers[0].value)
             return [Finding(sentence, evidence=_evidence(exercise, first))]
     if behind_all is not None:
         named, unexplained = [_named(exercise, *behind_all)], list[GroupResult]()
@@ -223,7 +223,7 @@ def _measurement(exercise: Exercise, result: GroupResult) -> str:
     if result.objection is not None and result.objection.sentence:
         return result.objection.sentence
     if _is_always_the_same(exercise, [result]):
-        return messages.always_the_same(exercise, len(result.answers))
+        return messages.always_the_same(exercise, len(result.answers), result.answers[0].value)
     if not result.drawn.expected:  # no values are compared: say why a value is missing
         index = next((n for n, answer in enumerate(result.answers) if answer.status != "value"), 0)
     else:

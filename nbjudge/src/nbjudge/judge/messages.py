@@ -129,11 +129,12 @@ def right_by_chance(exercise: Exercise, group: str) -> str:
     )
 
 
-def always_the_same(exercise: Exercise, calls: int) -> str:
-    """Say that an answer seems to ignore its arguments."""
+def always_the_same(exercise: Exercise, calls: int, value: Any) -> str:
+    """Say that an answer seems to ignore its arguments, or that what it decides never changes."""
+    decides = f", and that its condition can be {not value} at all" if isinstance(value, bool) else ""
     return (
         f"`{exercise.name}` gives the same answer to {calls} calls whose right answers differ. "
-        "Check that it uses its arguments."
+        f"Check that it uses its arguments{decides}."
     )
 
 

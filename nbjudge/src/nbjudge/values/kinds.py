@@ -32,7 +32,7 @@ class Kind:
     names: dict[str, str] = {}  # under which code that is sent along finds which modules: {"np": "numpy"}
     differentiates = False  # whether gradients flow through its values
     no_gradient = ""  # why none may have reached an argument, as the end of a sentence
-    cause_of_chance = ""  # a usual cause where one call gives two results, as a sentence
+    cause_of_chance = ""  # usual causes where one call gives two results, as a sentence
 
     def imported(self) -> Any:
         """Its library, where it has been imported already: before that there is no value of it."""
