@@ -33,7 +33,9 @@ class Tensors(ArrayKind):
     names = {"torch": "torch", "nn": "torch.nn", "F": "torch.nn.functional"}
     noun = "tensor"
     differentiates = True
-    cause_of_chance = "Is dropout active, perhaps in evaluation mode, too, or part of a `torch.empty` never filled?"
+    cause_of_chance = (
+        "Is dropout active, perhaps in evaluation mode, too, or part of a `torch.empty` never filled?"
+    )
     no_gradient = "something on the way leaves torch, detaches or switches gradients off"
 
     def as_numbers(self, value: Any) -> Any:
