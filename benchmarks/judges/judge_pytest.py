@@ -6,8 +6,8 @@ A translation is a Python file of these names:
 - ``ADAPTER``: the file of the suite, below its folder, that is replaced, for example ``tests/adapters.py``;
 - ``TESTS``: by our exercise, the ids of the tests that judge it;
 - ``TRANSLATIONS``: by our exercise, code that defines what the suite imports, in terms of `answer`;
-- ``FILES``: by our exercise, files of the suite that its tests read (default: none). Where one is missing, all
-  answers to the exercise are left out.
+- ``FILES``: by our exercise, files of the suite that its tests read (default: none). Where one is missing,
+  all answers to the exercise are left out.
 
 ``cs336_assignment1.py`` is one, for the first assignment of Stanford's CS336.
 """
