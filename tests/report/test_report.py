@@ -92,10 +92,8 @@ def test_who_failed_and_who_waits_is_listed_with_the_reason(written):
 def test_remarks_on_what_was_handed_in_are_listed_in_page_table_and_json(written):
     folder, report_data = written
     remarks = {row["who"][0]: row["remark"] for row in report_data["tables"]["remarks"]}
-    assert set(remarks) == {"ada", FORMULA, COMMA}  # and no one else
-    assert f"handed in as {RENAMED!r}" in remarks[COMMA]
-    assert remarks[FORMULA] == "'helper.py' is a hard link to a file of the student ada."
-    assert FORMULA in remarks["ada"]
+    assert set(remarks) == {FORMULA, COMMA}  # and no one else
+    assert all(f"handed in as {RENAMED!r}" in remark for remark in remarks.values())
     assert [row["remark"] for row in rows(folder, "remarks")] == [
         row["remark"] for row in report_data["tables"]["remarks"]
     ]

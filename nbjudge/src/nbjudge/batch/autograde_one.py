@@ -15,9 +15,8 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.engine import Engine
 from traitlets.config import Config
 
-from nbjudge.course.folders import folders_of, invalid_id_reason
+from nbjudge.course.folders import invalid_id_reason
 from nbjudge.grading.job import Executor
-from nbjudge.nbgrader_hooks.submission_exporter import SharedFiles
 from nbjudge.plain_text import TRACEBACK, keep_plain, plain_line, words_of_failure
 
 FAILED = "nbgrader could not grade it; the log says why"
@@ -30,7 +29,6 @@ class AutogradeOneSubmission(Autograde):  # type: ignore[misc]
     """nbgrader's converter, for a submission that `SubmissionExporter` finds: that of the student `only`."""
 
     only = ""
-    shared_files: SharedFiles | None = None
     executor: Executor | None = None  # grades its notebook; without one, this process does
 
     def init_notebooks(self) -> None:
@@ -44,7 +42,6 @@ class Autograder:
 
     def __init__(self, config: Config, root: Path, assignment: str, log: Path) -> None:
         self._config, self._root, self._assignment = config, root, assignment
-        self._shared_files: SharedFiles | None = None
         self._handler = logging.FileHandler(log, encoding="utf-8")
         self._handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
         # Those of the libraries would tear the progress bar.
@@ -69,9 +66,7 @@ class Autograder:
         coursedir.db_url = with_shared_sql(coursedir.db_url)
         converter = AutogradeOneSubmission(coursedir=coursedir, config=config, log=log)
         converter.force, converter.only = force, student
-        if self._shared_files is None:
-            self._shared_files = SharedFiles(folders_of(coursedir), self._assignment)
-        converter.shared_files, converter.executor = self._shared_files, executor
+        converter.executor = executor
         try:
             converter.start()
         except NbGraderException:

@@ -46,10 +46,7 @@ class GradedSubmission:
     @property
     def remark(self) -> str:
         """What was unusual about what was handed in, if anything."""
-        records = [each.record for each in self.notebooks]
-        return " ".join(
-            dict.fromkeys(sentence for each in records for sentence in (each.note, each.remark) if sentence)
-        )
+        return " ".join(dict.fromkeys(each.record.note for each in self.notebooks if each.record.note))
 
 
 class ClassRun:

@@ -75,13 +75,11 @@ class MergeSubmission(NbGraderPreprocessor):  # type: ignore[misc]
         merged = merge_submission(template_of(assignment, self.config), submission.cells)
         student = resources["nbgrader"]["student"]
         record = NotebookRecord(Status.UNFINISHED, submission.reason, submission.note)
-        write_record(merged, replace(record, **resources["nbjudge_record"]))
-        for sentence in filter(None, (submission.reason or submission.note, read_record(merged).remark)):
+        write_record(merged, replace(record, digest=resources["nbjudge_digest"]))
+        sentence = submission.reason or submission.note
+        if sentence:
             self.log.warning("%s: %s", student, sentence)
-        if submission.reason or submission.note:
-            notice = nbformat.v4.new_markdown_cell(
-                NOTICE.format(as_html(submission.reason or submission.note)), id=NOTICE_CELL_ID
-            )
+            notice = nbformat.v4.new_markdown_cell(NOTICE.format(as_html(sentence)), id=NOTICE_CELL_ID)
             mark_origin(notice, Origin.GRADER)
             if not has_cell_ids(merged):
                 del notice["id"]

@@ -1,15 +1,10 @@
-"""The exporter with which nbgrader's `Autograde` reads submissions; it warns of files that are hard links."""
+"""The exporter with which nbgrader's `Autograde` reads submissions."""
 
 from __future__ import annotations
 
 import json
 import logging
-import stat
-from collections import Counter, defaultdict
-from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +18,12 @@ from traitlets.log import get_logger
 
 from nbjudge.course.assignment_forms import answer_cells
 from nbjudge.course.course import Assignment
-from nbjudge.course.folders import CourseFolders, folders_of
+from nbjudge.course.folders import folders_of
 from nbjudge.errors import CourseError
 from nbjudge.nbgrader_hooks import hooks
 from nbjudge.nbgrader_hooks.preprocessors import assignment_of, template_of
-from nbjudge.plain_text import keep_plain, plain_line, shown_name
-from nbjudge.submission.files import Entry, Folder, entries, plain_file_names
+from nbjudge.plain_text import keep_plain
+from nbjudge.submission.files import plain_file_names
 from nbjudge.submission.folder import (
     OUT_OF_REACH,
     OutOfReachError,
@@ -43,7 +38,6 @@ SEARCHED_AT_THE_TOP = (
     "nbgrader looks for notebooks at the top of a submission's folder only: `nbjudge grade` also grades a "
     "submission in a subfolder, under another file name, or behind a link."
 )
-Inode = tuple[int, int]
 
 
 class NamesOtherCommand(logging.Filter):
@@ -95,10 +89,6 @@ class SubmissionExporter(NotebookExporter):
         hooks.hide_links(converter.coursedir)
         hooks.take_back_ungraded(converter)
         hooks.prepare_run(converter, self.config)
-        # When a whole class is graded at once, the exporters of its submissions share one object.
-        shared: Any = getattr(converter, "shared_files", None)
-        coursedir = converter.coursedir
-        self._shared_files = shared or SharedFiles(folders_of(coursedir), coursedir.assignment_id)
 
     def from_filename(self, filename: str, resources: Any = None, **kwargs: Any) -> Any:
         try:
@@ -142,8 +132,7 @@ class SubmissionExporter(NotebookExporter):
         given = set(plain_file_names(assignment.source_path.parent)) - set(protected)
         self.files_beside, note = files_beside(handed_in, submission.path, given)
         self.handed_in = replace(handed_in, notebooks={})  # whose outputs may be large
-        remark = self._shared_files.warning(about["student"], handed_in)
-        resources["nbjudge_record"] = {"digest": handed_in.digest, "remark": remark}
+        resources["nbjudge_digest"] = handed_in.digest
         resources["nbjudge_submission"] = replace(submission, note=f"{submission.note} {note}".strip())
 
 
@@ -156,57 +145,3 @@ def notebook_file(notebook: Any) -> str:
     except (UnicodeEncodeError, msgspec.DecodeError):  # half a character, or NaN, which JSON does not have
         text = json.dumps(content, indent=1, separators=(",", ": "), **form)
     return f"{text}\n"
-
-
-class SharedFiles:
-    """Files of a submission that are hard links to a file in another submission or in the course.
-
-    No archive can hold such a link, but a student with an account on the machine can make one. The files are
-    graded, because a file system that stores equal files once has such links too; the person who grades
-    gets a warning.
-    """
-
-    def __init__(self, folders: CourseFolders, assignment: str) -> None:
-        self._folders, self._assignment = folders, assignment
-
-    def warning(self, student: str, handed_in: SubmissionFolder) -> str:
-        """Name the first shared file of a submission in a sentence; empty if it has none."""
-        linked = list(_linked(handed_in.entries))
-        inside = Counter(_inode(entry) for entry in linked)
-        for entry in linked:
-            if entry.about.st_nlink > inside[_inode(entry)]:
-                others = sorted(self._owners.get(_inode(entry), set()) - {_of_student(student)})
-                if others:
-                    return f"{shown_name(entry.path)} is a hard link to a file of {', '.join(others[:3])}."
-        return ""
-
-    @cached_property
-    def _owners(self) -> dict[Inode, set[str]]:
-        """The owners of each file with several names; computed once per run, when it is first needed."""
-        folders, assignment = self._folders, self._assignment
-        places = {
-            _of_student(student): folders.submission(student, assignment)
-            for student in folders.students(assignment)
-        }
-        places |= {
-            f"{path.name}/{assignment}": Folder(path / assignment)
-            for path in (folders.source, folders.solution)
-        }
-        owners = defaultdict(set)
-        for owner, place in places.items():
-            with suppress(OSError):
-                for entry in _linked(entries(place)):
-                    owners[_inode(entry)].add(owner)
-        return owners
-
-
-def _linked(found: Iterable[Entry]) -> Iterable[Entry]:
-    return (entry for entry in found if stat.S_ISREG(entry.about.st_mode) and entry.about.st_nlink > 1)
-
-
-def _inode(entry: Entry) -> Inode:
-    return entry.about.st_dev, entry.about.st_ino
-
-
-def _of_student(student: str) -> str:
-    return f"the student {plain_line(student)}"

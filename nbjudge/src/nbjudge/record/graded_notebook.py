@@ -40,8 +40,6 @@ class NotebookRecord:
         How long grading took; None if it was not measured.
     digest
         The digest of the submission that was graded.
-    remark
-        A warning for the person who grades.
     """
 
     status: graded_cell.Status = graded_cell.Status.COMPLETED
@@ -49,7 +47,6 @@ class NotebookRecord:
     note: str = ""
     seconds: float | None = None
     digest: str = ""
-    remark: str = ""
 
     def as_data(self) -> dict[str, Any]:
         """The record as JSON data for the metadata of the notebook."""
@@ -64,7 +61,6 @@ class NotebookRecord:
             str(data.get("note") or ""),
             _read_seconds(data.get("seconds")),
             str(data.get("digest") or ""),
-            str(data.get("remark") or ""),
         )
 
 

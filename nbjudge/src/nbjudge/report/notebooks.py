@@ -43,7 +43,7 @@ class ReportedNotebook:
     failures: tuple[Failure, ...]
     reason: str
     seconds: float | None  # None if it was not measured
-    remarks: tuple[str, ...] = ()  # what was unusual about what was handed in
+    remark: str = ""  # what was unusual about what was handed in
 
 
 def read_reported(path: Path) -> ReportedNotebook | str:
@@ -66,9 +66,7 @@ def read_reported(path: Path) -> ReportedNotebook | str:
         failures=(not_run,) if reason else (*_failed_cells(notebook), *_unanswered(notebook)),
         reason=reason,
         seconds=notebook.record.seconds,
-        remarks=tuple(
-            plain(sentence) for sentence in (notebook.record.note, notebook.record.remark) if sentence
-        ),
+        remark=plain(notebook.record.note),
     )
 
 

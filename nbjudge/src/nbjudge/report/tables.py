@@ -157,11 +157,11 @@ def not_graded(assignment: ClassResults) -> Table:
 
 
 def remarks(assignment: ClassResults) -> Table:
-    """What was unusual about graded submissions: another file's name, a file left out, a hard link."""
+    """What was unusual about graded submissions: another file's name, or a file left out."""
     rows = [
         {WHO: [each.student], "remark": sentence}
         for each in assignment.graded
-        for sentence in dict.fromkeys(one for notebook in each.notebooks for one in notebook.remarks)
+        for sentence in dict.fromkeys(notebook.remark for notebook in each.notebooks if notebook.remark)
     ]
     return table_of([WHO, "remark"], rows)
 
