@@ -368,37 +368,6 @@ def test_a_decision_is_for_equal_verdicts_and_for_its_own_student_whatever_the_v
         assert decision_for([decided], "b", student, outcome) is None
 
 
-def test_decisions_of_an_earlier_version_have_to_be_made_again(tmp_path):
-    (tmp_path / "regrades").mkdir()
-    older = {
-        "exercise": "double",
-        "answer": "0" * 16,
-        "student": "ada",
-        "points": 2,
-        "reason": "r",
-        "day": "d",
-    }
-    (tmp_path / "regrades" / f"{FOLDER}.json").write_text(json.dumps([older]))
-    with pytest.raises(CourseError, match="decide them again with `nbjudge regrade`"):
-        read_decisions(CourseFolders(tmp_path), FOLDER)
-
-
-def test_an_answer_that_an_earlier_version_graded_is_graded_again_first(graded):
-    file = graded / "autograded" / "ben" / FOLDER / f"{NAME}.ipynb"
-    backup, mode = file.read_bytes(), file.stat().st_mode
-    content = json.loads(backup)
-    for cell in content["cells"]:
-        cell["metadata"].get("nbjudge", {}).pop("answer", None)
-    file.chmod(0o644)
-    file.write_text(json.dumps(content))
-    try:
-        with pytest.raises(CourseError, match=f"run `nbjudge grade {FOLDER} --force` first"):
-            regrade(open_course(graded), "double", "ben", None, REASON, Console(quiet=True))
-    finally:
-        file.write_bytes(backup)
-        file.chmod(mode)
-
-
 def test_the_course_has_the_command_too():
     from attention_lab.cli import app as course_app
 

@@ -18,7 +18,6 @@ LEFT_OUT_TAG = "left-out-of-grading"  # an author's, on a cell such as a trainin
 NOTICE_CELL_ID = "from-the-grader"  # of the cell that says what was wrong with a submitted file
 ADDED_CELL_PREFIX = "own-"  # of the ids of cells that a student added
 _CHECK, _LEFT_OUT, _RELEASED, _ORIGIN, _ANSWER = "check", "left_out", "released", "origin", "answer"
-ANSWER_FORMAT = "2:"  # prefix of answer digests; it changes when the comparison of answers changes
 
 
 class Origin(StrEnum):
@@ -59,10 +58,9 @@ def record_answer(cell: NotebookNode, digest: str) -> None:
     update_own_metadata(cell, **{_ANSWER: digest})
 
 
-def recorded_answer(cell: Mapping[str, Any]) -> str | None:
-    """The digest that equal answers share; None where an earlier version graded the cell."""
-    digest = own_metadata(cell).get(_ANSWER)
-    return digest if isinstance(digest, str) and digest.startswith(ANSWER_FORMAT) else None
+def recorded_answer(cell: Mapping[str, Any]) -> str:
+    """The digest that equal answers share; empty where the judge checks nothing after the cell."""
+    return str(own_metadata(cell).get(_ANSWER) or "")
 
 
 def mark_left_out(cell: NotebookNode) -> None:

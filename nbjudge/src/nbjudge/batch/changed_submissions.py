@@ -6,18 +6,15 @@ of a thousand is done with in a moment.
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Literal
 
 from nbjudge.course.configuration import suggestion
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
 from nbjudge.record.graded_notebook import is_finished, is_same_content
-from nbjudge.submission.files import TIMESTAMP_FILE, Folder, entries, has_timestamp
 
 Why = Literal["new", "changed", "again"]
 
@@ -74,31 +71,11 @@ def _why(
 ) -> Why | None:
     """Why this submission is to be graded; None where it need not be."""
     submitted, graded = folders.submission(student, assignment), folders.autograded(student, assignment)
-    done = [graded / name for name in notebooks]
-    if not all(is_finished(notebook) for notebook in done):
+    if not all(is_finished(graded / name) for name in notebooks):
         return "new"
     if force:
         return "again"
     try:
-        is_same = is_same_content(submitted, graded, notebooks)
-        if is_same is None:
-            is_same = not _has_later_times(submitted, graded, done)
+        return None if is_same_content(submitted, graded, notebooks) else "changed"
     except OSError:  # it cannot be read, which grading it will say
         return "changed"
-    return None if is_same else "changed"
-
-
-def _has_later_times(submitted: Folder, graded: Path, done: list[Path]) -> bool:
-    """Compare times, where a version of this package graded it that recorded no digest."""
-    if has_timestamp(submitted.path) and not _same_time(submitted.path, graded):
-        return True
-    last = min(notebook.stat().st_mtime_ns for notebook in done)
-    # When each file was put here, not when it was last written: a copy may keep the older time.
-    files = (entry for entry in entries(submitted) if not stat.S_ISDIR(entry.about.st_mode))
-    return any(entry.about.st_ctime_ns > last for entry in files)
-
-
-def _same_time(submitted: Path, graded: Path) -> bool:
-    if not has_timestamp(graded):
-        return False
-    return (submitted / TIMESTAMP_FILE).read_bytes() == (graded / TIMESTAMP_FILE).read_bytes()

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from nbjudge.batch.grade_command import Options, grade_class
-from nbjudge.cell_metadata import recorded_answer
 from nbjudge.course.course import Assignment, Course
 from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.judge.verdict import Verdict
 from nbjudge.overrides.decisions import Decision, decision_for, read_decisions, write_decisions
 from nbjudge.plain_text import plain_line
-from nbjudge.record.graded_cell import read_verdict
+from nbjudge.record.graded_notebook import read_graded
 
 
 def regrade(
@@ -72,37 +69,26 @@ def _answer_of(assignment: Assignment, student: str, exercise: str) -> tuple[str
             f"There is no graded answer of {student} to {exercise}: name a student whose "
             f"{assignment.folder} is graded."
         )
-    answer, verdict = found
-    if answer is None:
-        raise CourseError(
-            f"The answer of {student} to {exercise} was graded by an earlier version of nbjudge: run "
-            f"`nbjudge grade {assignment.folder} --force` first."
-        )
-    return answer, verdict
+    return found
 
 
-def _answers(assignment: Assignment, student: str) -> dict[str, tuple[str | None, Verdict]]:
+def _answers(assignment: Assignment, student: str) -> dict[str, tuple[str, Verdict]]:
     """By exercise of a graded notebook, which answer it is and its verdict; none where it cannot be read."""
     file = assignment.course.folders.autograded(student, assignment.folder) / assignment.source_path.name
     try:
-        content: Any = json.loads(file.read_bytes())
-        cells = [cell for cell in content["cells"] if isinstance(cell, dict)]
-    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+        cells = read_graded(file).cells
+    except (OSError, ValueError):
         return {}
-    verdicts = ((cell, read_verdict(cell)) for cell in cells)
-    return {
-        verdict.exercise: (recorded_answer(cell), verdict)
-        for cell, verdict in verdicts
-        if verdict is not None
-    }
+    judged = [(cell.answer, cell.exercise.verdict) for cell in cells if cell.exercise is not None]
+    return {verdict.exercise: (answer, verdict) for answer, verdict in judged}
 
 
 def _grade_again(assignment: Assignment, decision: Decision, what: str, console: Console) -> ExitStatus:
     folders = assignment.course.folders
     students = []
     for student in folders.students(assignment.folder):
-        answer, verdict = _answers(assignment, student).get(decision.exercise, (None, None))
-        if answer is not None and verdict is not None and decision.holds_for(answer, student, verdict):
+        found = _answers(assignment, student).get(decision.exercise)
+        if found is not None and decision.holds_for(found[0], student, found[1]):
             students.append(student)
     sentence = f"{decision.exercise}: this answer {what}. Given by {len(students)}: {', '.join(students)}."
     console.print(Text(sentence), soft_wrap=True)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
+import msgspec
 from nbformat import NotebookNode
 
 from nbjudge.atomic_files import write_atomically
-from nbjudge.cell_metadata import ANSWER_FORMAT, recorded_answer
+from nbjudge.cell_metadata import recorded_answer
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError
-from nbjudge.judge.verdict import Regrade, Verdict
+from nbjudge.judge.verdict import Points, Regrade, Verdict
 from nbjudge.record.graded_cell import read_verdict, write_regrade
-
-OLDER = (
-    "The regrades in {file} were decided with an earlier version of nbjudge, which compared less of an "
-    "answer: move the file away, grade {assignment} again, and decide them again with `nbjudge regrade`."
-)
 
 
 @dataclass(frozen=True)
@@ -29,7 +24,7 @@ class Decision:
     exercise: str
     answer: str  # as `same_answer` knows it
     student: str  # whose answer it was that was looked at
-    points: float
+    points: Points
     reason: str
     day: str
     groups: Mapping[str, bool]  # whether each case group agreed when it was decided
@@ -56,19 +51,10 @@ def read_decisions(folders: CourseFolders, assignment: str) -> list[Decision]:
     """Those of an assignment. Raises CourseError where the file is there and cannot be read."""
     file = folders.decisions(assignment)
     try:
-        entries = json.loads(file.read_bytes())
-        answers = [str(entry["answer"]) for entry in entries if isinstance(entry, dict) and "answer" in entry]
-        if not all(answer.startswith(ANSWER_FORMAT) for answer in answers):
-            raise CourseError(OLDER.format(file=file, assignment=assignment))
-        found = [Decision(**entry) for entry in entries]
-        if not all(isinstance(each.points, int | float) and each.points >= 0 for each in found):
-            raise ValueError("points must be numbers from 0")
-        if not all(isinstance(each.groups, dict) for each in found):
-            raise ValueError("groups must say whether each group agreed")
-        return found
+        return msgspec.json.decode(file.read_bytes(), type=list[Decision])
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, msgspec.DecodeError) as error:
         raise CourseError(
             f"The regrades in {file} cannot be read ({error}): fix the file or remove it."
         ) from error
@@ -80,8 +66,7 @@ def write_decisions(folders: CourseFolders, assignment: str, decisions: Sequence
     try:
         if decisions:
             file.parent.mkdir(exist_ok=True)
-            text = json.dumps([asdict(each) for each in decisions], indent=2, ensure_ascii=False)
-            write_atomically(file, f"{text}\n".encode())
+            write_atomically(file, msgspec.json.format(msgspec.json.encode(decisions)) + b"\n")
         else:
             file.unlink(missing_ok=True)
     except OSError as error:
@@ -114,7 +99,7 @@ def apply_regrades(notebook: NotebookNode, assignment: Assignment, student: str)
     given = {}
     for cell in notebook.cells:
         answer, verdict = recorded_answer(cell), read_verdict(cell)
-        if answer is None or verdict is None:
+        if verdict is None:
             continue
         decision = decision_for(decisions, answer, student, verdict)
         if decision is not None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from nbjudge.cell_metadata import ANSWER_FORMAT, checked_exercise, is_written_by_student, record_answer
+from nbjudge.cell_metadata import checked_exercise, is_written_by_student, record_answer
 from nbjudge.parsing import parsed, symbols
 
 LONGEST_PARSED = 20_000  # characters; some longer code takes Python's parser gigabytes
@@ -280,7 +280,7 @@ def _digest(statements: Iterator[str], files: Mapping[str, bytes]) -> str:
         parts += [name, content]
     for part in parts:
         digest.update(len(part).to_bytes(8, "big") + part)
-    return ANSWER_FORMAT + digest.hexdigest()[:32]
+    return digest.hexdigest()[:32]
 
 
 def _text(source: Any) -> str:

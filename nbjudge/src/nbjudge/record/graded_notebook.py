@@ -11,7 +11,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbjudge.cell_metadata import is_added, nbgrader_metadata, own_metadata, update_own_metadata
+from nbjudge.cell_metadata import (
+    is_added,
+    nbgrader_metadata,
+    own_metadata,
+    recorded_answer,
+    update_own_metadata,
+)
 from nbjudge.judge.verdict import Verdict
 from nbjudge.record import graded_cell
 from nbjudge.submission.files import Folder
@@ -84,6 +90,7 @@ class GradedCell:
     status: graded_cell.Status = graded_cell.Status.COMPLETED
     errors: tuple[CellError, ...] = ()
     exercise: graded_cell.ExerciseRecord | None = None
+    answer: str = ""  # the digest that equal answers share
 
 
 @dataclass(frozen=True)
@@ -226,6 +233,7 @@ def _cell(cell: dict[str, Any]) -> GradedCell:
         status=graded_cell.read_cell_status(cell),
         errors=errors,
         exercise=graded_cell.read_exercise(cell),
+        answer=recorded_answer(cell),
     )
 
 
