@@ -10,7 +10,9 @@ import nbformat
 import pytest
 from traitlets.config import Config
 from traitlets.utils.importstring import import_item
+from typer.testing import CliRunner
 
+from nbjudge.cli import app
 from nbjudge.course.configuration import Option, check_settings, options_in_force, options_of
 from nbjudge.errors import SandboxError, SettingsError
 from nbjudge.kernel.client import open_kernel
@@ -120,6 +122,17 @@ def test_nbjudge_config_lists_each_option_with_its_source(tmp_path):
     assert options["c.RunAndJudge.cell_seconds"].source == "c.Execute.timeout"
     assert options["c.CsvFiles.decimal"].source == "default"
     assert len(options) == sum(len(options_of(section)) for section in SECTIONS)
+
+
+def test_nbjudge_config_prints_the_level_that_is_in_force_in_a_class(tmp_path, monkeypatch):
+    (tmp_path / "source").mkdir()
+    (tmp_path / "nbgrader_config.py").write_text("c = get_config()\n")
+    monkeypatch.chdir(tmp_path)
+    line = (
+        "c.Tutor.level = 'measured'  # default in a class; 'full' where a learner has the course's folder\n"
+    )
+    assert line in CliRunner().invoke(app, ["config"]).output
+    assert CliRunner().invoke(app, ["config", "--changed"]).output == ""
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from nbjudge.settings import SECTIONS, CsvSettings, GradingSettings, Section, ex
 CONFIG_FILE = "nbgrader_config.py"
 _LOADERS = {CONFIG_FILE: PyFileConfigLoader, "nbgrader_config.json": JSONFileConfigLoader}
 DEFAULT = "default"
+LEVEL_BY_DEFAULT = f"{DEFAULT} in a class; 'full' where a learner has the course's folder"
 # Names as alike as these are one misspelt word, not two words.
 SIMILARITY_OF_SECTIONS = 0.8
 
@@ -45,7 +46,7 @@ class Option:
     name: str  #: as in nbgrader_config.py, such as `c.RunAndJudge.cell_seconds`
     value: Any
     default: Any
-    source: str  #: the file that sets it, or "default"
+    source: str  #: the file that sets it, or a text that begins with "default"
 
 
 def configure(config: Any) -> None:
@@ -160,6 +161,8 @@ def options_in_force(root: Path) -> Iterator[Option]:
             if option == "cell_seconds" and source == DEFAULT and execute_option(config, "timeout")[0]:
                 value = GradingSettings(config=config).limits.cell
                 source = f"{execute_option(config, 'timeout')[0]}"
+            if option == "level" and source == DEFAULT:
+                value, source = "measured", LEVEL_BY_DEFAULT
             yield Option(f"c.{section.config_name}.{option}", value, trait.default(), source)
 
 
