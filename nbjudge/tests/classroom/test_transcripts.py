@@ -3,7 +3,7 @@
 import pytest
 
 from nbjudge.classroom import transcripts
-from nbjudge.classroom.transcripts import Transcripts
+from nbjudge.classroom.transcripts import CachedConversation, Transcripts
 from nbjudge.kernel.protocol import Answer, Reply
 from nbjudge.tutor.conversation import KernelRequest, LostReply
 
@@ -38,32 +38,32 @@ def talked(conversation, *answers):
 
 def test_the_same_words_are_judged_once(work, judged):
     store = Transcripts()
-    first = talked(store.conversation("ada", ABOUT, work), "a", "b")
-    assert talked(store.conversation("ada", ABOUT, work), "a", "b") is first
+    first = talked(CachedConversation(store, "ada", ABOUT, work), "a", "b")
+    assert talked(CachedConversation(store, "ada", ABOUT, work), "a", "b") is first
     assert len(judged) == 1
 
 
 @pytest.mark.parametrize("answers", [("a", "c"), ("c", "b"), ("ab", ""), ("", "ab")])
 def test_other_words_are_judged_again(work, judged, answers):
     store = Transcripts()
-    talked(store.conversation("ada", ABOUT, work), "a", "b")
-    assert talked(store.conversation("ada", ABOUT, work), *answers) == "result 2"
+    talked(CachedConversation(store, "ada", ABOUT, work), "a", "b")
+    assert talked(CachedConversation(store, "ada", ABOUT, work), *answers) == "result 2"
 
 
 def test_the_same_words_about_something_else_are_judged_again(work, judged):
     store = Transcripts()
     for about in (ABOUT, ("01_dot_product", "score"), ("02_scaling", "softmax")):
-        talked(store.conversation("ada", about, work), "a", "b")
+        talked(CachedConversation(store, "ada", about, work), "a", "b")
     assert len(judged) == 3
 
 
 @pytest.mark.parametrize("lost", ["timeout", "died"])
 def test_what_was_lost_holds_for_no_one_else(work, judged, lost):
     store = Transcripts()
-    assert talked(store.conversation("ada", ABOUT, work), "a", LostReply(lost)) == "result 1"
-    assert talked(store.conversation("ada", ABOUT, work), "a", LostReply(lost)) == "result 2"
-    assert talked(store.conversation("ada", ABOUT, work), LostReply(lost), "b") == "result 3"
-    assert talked(store.conversation("ada", ABOUT, work), LostReply(lost), "b") == "result 4"
+    assert talked(CachedConversation(store, "ada", ABOUT, work), "a", LostReply(lost)) == "result 1"
+    assert talked(CachedConversation(store, "ada", ABOUT, work), "a", LostReply(lost)) == "result 2"
+    assert talked(CachedConversation(store, "ada", ABOUT, work), LostReply(lost), "b") == "result 3"
+    assert talked(CachedConversation(store, "ada", ABOUT, work), LostReply(lost), "b") == "result 4"
     assert judged[1][1].answers == [Answer("died" if lost == "died" else "timeout")]
 
 
@@ -75,7 +75,7 @@ def test_a_judge_that_fails_is_asked_again():
 
     for _ in range(2):
         with pytest.raises(ValueError, match="no such lesson"):
-            store.conversation("ada", ABOUT, fail).next()
+            CachedConversation(store, "ada", ABOUT, fail).next()
 
 
 def test_what_was_met_longest_ago_is_forgotten_first(monkeypatch, work, judged):
@@ -84,22 +84,22 @@ def test_what_was_met_longest_ago_is_forgotten_first(monkeypatch, work, judged):
     )  # a conversation has three places, of which all share the first
     store = Transcripts()
     for answers in ("ab", "cd", "ab", "ef"):
-        talked(store.conversation("ada", ABOUT, work), *answers)
+        talked(CachedConversation(store, "ada", ABOUT, work), *answers)
     assert len(judged) == 3
-    talked(store.conversation("ada", ABOUT, work), *"ab")
+    talked(CachedConversation(store, "ada", ABOUT, work), *"ab")
     assert len(judged) == 3
-    talked(store.conversation("ada", ABOUT, work), *"cd")
+    talked(CachedConversation(store, "ada", ABOUT, work), *"cd")
     assert len(judged) == 4
 
 
 def test_a_learner_who_says_much_pushes_out_what_is_theirs(monkeypatch, work, judged):
     monkeypatch.setattr(transcripts, "MOST_OF_ONE", 4)
     store = Transcripts()
-    talked(store.conversation("ada", ABOUT, work), "a", "b")
+    talked(CachedConversation(store, "ada", ABOUT, work), "a", "b")
     for number in range(10):
-        talked(store.conversation("eve", ABOUT, work), f"{number}", "x")
+        talked(CachedConversation(store, "eve", ABOUT, work), f"{number}", "x")
     assert sum(who == "eve" for who, _ in store._entries.values()) == 4
-    assert talked(store.conversation("bob", ABOUT, work), "a", "b") == "result 1"
+    assert talked(CachedConversation(store, "bob", ABOUT, work), "a", "b") == "result 1"
 
 
 def test_questions_are_kept_within_a_number_of_bytes_and_shared_ones_counted_once(monkeypatch):

@@ -27,12 +27,6 @@ class Transcripts:
         self._entries: OrderedDict[bytes, tuple[str, Any]] = OrderedDict()  # by position: who, what came next
         self._lock = threading.Lock()
 
-    def conversation(
-        self, learner: str, about: tuple[str, str], work: Callable[[AnswerCaller], Any]
-    ) -> CachedConversation:
-        """Return a conversation that runs `work` only for new replies; `about` is assignment and exercise."""
-        return CachedConversation(self, learner, about, work)
-
     def at(self, position: bytes) -> Any:
         """Return the step at a position: a request, a result, or None if no conversation was there."""
         with self._lock:
@@ -61,7 +55,10 @@ class Transcripts:
 
 
 class CachedConversation:
-    """A `Conversation` that takes its steps from the transcripts as long as they have them."""
+    """A `Conversation` that runs `work` only for replies that the transcripts do not have.
+
+    `about` is assignment and exercise.
+    """
 
     def __init__(
         self,

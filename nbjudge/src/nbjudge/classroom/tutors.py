@@ -10,7 +10,7 @@ import msgspec
 
 from nbjudge.classroom.board import tries
 from nbjudge.classroom.check_events import CheckEvent, CheckEvents
-from nbjudge.classroom.transcripts import Transcripts
+from nbjudge.classroom.transcripts import CachedConversation, Transcripts
 from nbjudge.plain_text import plain_lines
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.material import AssignmentMaterial, Material
@@ -88,7 +88,7 @@ class ClassTutors:
     def _tutor(self, learner: str) -> Tutor:
         if learner not in self._tutors:
             self._tutors[learner] = Tutor(
-                self._material, self._seed, partial(self._transcripts.conversation, learner)
+                self._material, self._seed, partial(CachedConversation, self._transcripts, learner)
             )
         return self._tutors[learner]
 
