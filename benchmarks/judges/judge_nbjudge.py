@@ -48,7 +48,7 @@ class NbjudgeJudge:
         submitted = self._root / f"{exercise}.ipynb"
         nbformat.write(notebook, submitted)
         result = nbjudge.grade_notebook(submitted, self._root, exercise)
-        (graded,) = result.exercises
+        (graded,) = result.verdicts
         message = "\n".join(
             " ".join(filter(None, (each.sentence, each.evidence))) for each in graded.findings
         )

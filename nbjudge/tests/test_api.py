@@ -60,8 +60,8 @@ def test_a_wrong_answer_is_graded_as_typed_data(course, tmp_path):
             cell.source = "def deviation(sample):\n    return ((sample - sample.mean()) ** 2).mean() ** 0.5"
     nbformat.write(notebook, path)
     result = nbjudge.grade_notebook(path, course, student="bob")
-    deviation, standardise = result.exercises
-    assert (deviation.name, deviation.points, standardise.points) == ("deviation", 0, 4)
+    deviation, standardise = result.verdicts
+    assert (deviation.exercise, deviation.points, standardise.points) == ("deviation", 0, 4)
     assert deviation.findings[0].mistake == "divided_by_n"
     assert result.points == 4 and result.max_points == 7 and result.assignment == "ps1/spread"
 

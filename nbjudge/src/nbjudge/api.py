@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from nbjudge.course.assignment_forms import answer_cells
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Assignment, find_course
+from nbjudge.course.course import find_course
 from nbjudge.errors import CourseError, SandboxError
 from nbjudge.grading.grade import grade_without_running
 from nbjudge.grading.job import make_job, notebook_from_json, run_job
-from nbjudge.judge.verdict import Finding, Verdict
+from nbjudge.judge.verdict import Verdict
 from nbjudge.nbgrader_hooks.preprocessors import template_of
 from nbjudge.record.graded_cell import Status, read_verdict
 from nbjudge.record.graded_notebook import NotebookRecord, write_record
@@ -25,55 +24,6 @@ from nbjudge.submission.read_submission import read_submission
 
 
 @dataclass(frozen=True)
-class GradedGroup:
-    """One case group of an exercise.
-
-    Parameters
-    ----------
-    name
-        What the group's inputs have in common.
-    points, max_points
-        The points that it earned, and that it is worth.
-    note
-        Why a group that passed earned no points; mostly empty.
-    """
-
-    name: str
-    points: float
-    max_points: float
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class GradedExercise:
-    """The result of one exercise.
-
-    Parameters
-    ----------
-    name
-        The name of the exercise in the course's checks.
-    groups
-        Its case groups, in the order of the checks.
-    findings
-        What is wrong, the most important first; empty if the answer is right.
-    """
-
-    name: str
-    groups: tuple[GradedGroup, ...]
-    findings: tuple[Finding, ...]
-
-    @property
-    def points(self) -> float:
-        """The points of all groups together."""
-        return sum(group.points for group in self.groups)
-
-    @property
-    def max_points(self) -> float:
-        """The points that all groups together are worth."""
-        return sum(group.max_points for group in self.groups)
-
-
-@dataclass(frozen=True)
 class GradedNotebook:
     """The result of one notebook.
 
@@ -81,8 +31,8 @@ class GradedNotebook:
     ----------
     assignment
         The assignment and the notebook, such as ``ps1/spread``.
-    exercises
-        One result per exercise that has checks, in the order of the notebook.
+    verdicts
+        One verdict per exercise that has checks, in the order of the notebook.
     reason
         Why the notebook could not be run, as a sentence; mostly empty.
     seconds
@@ -90,19 +40,19 @@ class GradedNotebook:
     """
 
     assignment: str
-    exercises: tuple[GradedExercise, ...]
+    verdicts: tuple[Verdict, ...]
     reason: str = ""
     seconds: float = 0.0
 
     @property
     def points(self) -> float:
         """The points of all exercises together."""
-        return sum(exercise.points for exercise in self.exercises)
+        return sum(verdict.points for verdict in self.verdicts)
 
     @property
     def max_points(self) -> float:
         """The points that all exercises together are worth."""
-        return sum(exercise.max_points for exercise in self.exercises)
+        return sum(verdict.max_points for verdict in self.verdicts)
 
 
 def grade_notebook(
@@ -128,7 +78,7 @@ def grade_notebook(
     Returns
     -------
     GradedNotebook
-        Points, groups and findings of each exercise.
+        Points, groups and findings of each exercise, as a `Verdict`.
 
     Raises
     ------
@@ -145,9 +95,9 @@ def grade_notebook(
     >>> result = nbjudge.grade_notebook(solution, course)
     >>> result.points, result.max_points
     (7.0, 7.0)
-    >>> [exercise.name for exercise in result.exercises]
+    >>> [verdict.exercise for verdict in result.verdicts]
     ['deviation', 'standardise']
-    >>> result.exercises[0].findings
+    >>> result.verdicts[0].findings
     ()
     """
     path = Path(path)
@@ -167,25 +117,11 @@ def grade_notebook(
     submission = read_submission(submitted, name, answer_cells(form))
     merged = merge_submission(form, submission.cells)
     write_record(merged, NotebookRecord(Status.COMPLETED, submission.reason, submission.note))
+    called = f"{target.folder}/{target.name}"
     if submission.reason:
         verdicts = grade_without_running(merged, target, submission.reason)
-        return _result(target, verdicts, submission.reason)
+        return GradedNotebook(called, tuple(verdicts), submission.reason)
     result = run_job(make_job(merged, target, settings, student), target)
     cells = notebook_from_json(result.notebook).cells
     verdicts = [verdict for cell in cells if (verdict := read_verdict(cell)) is not None]
-    return _result(target, verdicts, result.warning, result.seconds)
-
-
-def _result(
-    target: Assignment, verdicts: Iterable[Verdict], reason: str = "", seconds: float = 0.0
-) -> GradedNotebook:
-    exercises = tuple(_graded(verdict) for verdict in verdicts)
-    return GradedNotebook(f"{target.folder}/{target.name}", exercises, reason, seconds)
-
-
-def _graded(verdict: Verdict) -> GradedExercise:
-    groups = (
-        GradedGroup(each.name, each.points if each.is_earned else 0.0, each.points, each.note)
-        for each in verdict.groups
-    )
-    return GradedExercise(verdict.exercise, tuple(groups), verdict.findings)
+    return GradedNotebook(called, tuple(verdicts), result.warning, result.seconds)
