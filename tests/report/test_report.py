@@ -101,24 +101,19 @@ def test_remarks_on_what_was_handed_in_are_listed_in_page_table_and_json(written
     assert "Remarks on submissions" in page and "Chloë &lt;b&gt;2.ipynb" in page and RENAMED not in page
 
 
-@pytest.mark.parametrize("where", ["command line", "nbgrader_config.py"])
-def test_the_course_or_the_command_line_chooses_separator_and_decimal_sign(
-    class_copy, report, tmp_path, where
-):
-    options = ()
-    if where == "command line":
-        options = ("--csv-separator", "semicolon", "--csv-decimal", "comma")
-    else:
-        with (class_copy / "nbgrader_config.py").open("a") as config:
-            config.write("\nc.CsvFiles.separator = 'semicolon'\nc.CsvFiles.decimal = 'comma'\n")
-    assert report(class_copy, FOLDER, "--output", tmp_path / "out", *options).exit_code == 0
+def test_the_course_chooses_separator_and_decimal_sign(class_copy, report, tmp_path):
+    with (class_copy / "nbgrader_config.py").open("a") as config:
+        config.write("\nc.CsvFiles.separator = 'semicolon'\nc.CsvFiles.decimal = 'comma'\n")
+    assert report(class_copy, FOLDER, "--output", tmp_path / "out").exit_code == 0
     lines = (tmp_path / "out" / "students.csv").read_text(encoding="utf-8-sig").splitlines()
     assert lines[0].startswith('"student";"name";')
     assert any(";4,5;" in line for line in lines)
 
 
-def test_a_separator_that_is_not_known_is_refused_before_anything_is_written(graded_class, report, tmp_path):
-    refused = report(graded_class, FOLDER, "--output", tmp_path / "out", "--csv-separator", "pipe")
+def test_a_separator_that_is_not_known_is_refused_before_anything_is_written(class_copy, report, tmp_path):
+    with (class_copy / "nbgrader_config.py").open("a") as config:
+        config.write("\nc.CsvFiles.separator = 'pipe'\n")
+    refused = report(class_copy, FOLDER, "--output", tmp_path / "out")
     assert isinstance(refused.exception, CourseError)
     assert "CsvFiles.separator is 'pipe'" in str(refused.exception) and not (tmp_path / "out").exists()
 

@@ -123,12 +123,10 @@ def config(
     from nbjudge.course.folders import find_root
 
     for option in options_in_force(find_root(Path.cwd())):
-        if option.source != DEFAULT:
-            remark = f"set in {option.source}, default {option.default!r}"
-        elif changed:
+        is_default = option.source.startswith(DEFAULT)
+        if is_default and changed:
             continue
-        else:
-            remark = DEFAULT
+        remark = option.source if is_default else f"set in {option.source}, default {option.default!r}"
         console.print(Text(f"{option.name} = {option.value!r}  # {remark}"), soft_wrap=True)
 
 
@@ -237,19 +235,11 @@ def report(
         list[Path] | None,
         typer.Option(help="The report.json of an earlier class: say what got harder. May be given again."),
     ] = None,
-    csv_separator: Annotated[
-        str | None,
-        typer.Option(
-            help="Separator of the CSV files: comma, semicolon or tab (default: c.CsvFiles.separator). "
-            "Exports for Canvas and Moodle always use a comma and a decimal point, as those platforms demand."
-        ),
-    ] = None,
-    csv_decimal: Annotated[
-        str | None,
-        typer.Option(help="Decimal sign of the CSV files: point or comma (default: c.CsvFiles.decimal)."),
-    ] = None,
 ) -> None:
-    """Write a page on what a graded class has understood of an assignment, with CSV files and JSON."""
+    """Write a page on what a graded class has understood of an assignment, with CSV files and JSON.
+
+    c.CsvFiles in nbgrader_config.py sets the separator and the decimal sign of the CSV files.
+    """
     from nbjudge.course.configuration import read_config
     from nbjudge.course.course import find_course
     from nbjudge.course.gradebook import not_generated_reason
@@ -257,7 +247,7 @@ def report(
     from nbjudge.report import write_report
 
     course = find_course(Path.cwd())
-    csv_format = CsvFormat.of(read_config(course.root), separator=csv_separator, decimal=csv_decimal)
+    csv_format = CsvFormat.of(read_config(course.root))
     folder = course.choose(assignment)[0].folder
     reason = not_generated_reason(course.folders, folder)
     if reason is not None:

@@ -46,15 +46,13 @@ class CsvFormat:
     byte_order_mark: bool = True
 
     @classmethod
-    def of(cls, configuration: Mapping[str, Any], **options: str | None) -> Self:
+    def of(cls, configuration: Mapping[str, Any]) -> Self:
         """Read the format of a course's CSV files.
 
         Parameters
         ----------
         configuration
             The course's configuration, with its section `CsvFiles`.
-        options
-            Values from the command line, by setting; None where the option is not given.
 
         Raises
         ------
@@ -62,8 +60,6 @@ class CsvFormat:
             For an unknown option or value, and where separator and decimal sign are the same.
         """
         config = Config(configuration)
-        given = {name: value for name, value in options.items() if value is not None}
-        config.merge(Config({"CsvFiles": given}))
         check_settings(config)
         settings = CsvSettings(config=config)
         return cls(settings.separator, settings.decimal)

@@ -69,25 +69,7 @@ def grade_class(folders: CourseFolders, assignment: str, options: Options, conso
     from nbjudge.batch.display import print_closing_table
 
     print_closing_table(console, plan, results, time.monotonic() - started, stopped)
-    return exit_status(results, stopped)
-
-
-def exit_status(results: Collection[GradedSubmission], is_interrupted: bool) -> ExitStatus:
-    """Return the exit status of a grading run.
-
-    Parameters
-    ----------
-    results
-        The submissions that were graded.
-    is_interrupted
-        Whether someone pressed Ctrl-C.
-
-    Returns
-    -------
-    ExitStatus
-        A problem is a submission without a grade.
-    """
-    if is_interrupted:
+    if stopped:
         return ExitStatus.INTERRUPTED
     return ExitStatus.PROBLEM if any(graded.problem for graded in results) else ExitStatus.SUCCESS
 
