@@ -11,18 +11,9 @@ from nbjudge.skeletons.templates import Form
 
 FORM = Form(
     folder=Path(__file__).with_name("templates"),
-    layer_values={
-        "imports": "from attention_lab.authoring import FLOATS, Exercise, LayerDraw, build, case",
-        "draw": "\n    draw=LayerDraw,",
-        "weights": "draw.linear(width, width, dtype=dtype)",
-        "floats": "FLOATS",
-        "two_sizes": "draw.heads()",
-        "four_sizes": "draw.heads(2)",
-        "uncut": "width, parts = draw.indivisible()",
-    },
     page="one_page.py",
     tests="lesson_tests.py",
     program="attention-lab",
-    build="attention-lab build $folder",
+    build="attention-lab build {folder}",
     advice="What else the tests require is at the top of docs/writing-a-lesson.md.",
 )

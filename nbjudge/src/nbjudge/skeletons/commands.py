@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -46,8 +45,7 @@ def add_commands(app: typer.Typer, make_form: Callable[[], Form]) -> None:
         form, chosen = make_form(), find_course(Path.cwd()).choose_one(assignment)
         notebook, checks = new_exercise(chosen, name, form)
         _print(f"Added {name} to {notebook}, and its checks as {checks}.")
-        build = Template(form.build).substitute(folder=chosen.folder)
-        _print(f"Next: {build}, then {form.program} try {name}")
+        _print(f"Next: {form.build.format(folder=chosen.folder)}, then {form.program} try {name}")
         if form.advice:
             _print(form.advice)
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from string import Template
+from typing import Any
 
 import nbformat
+from nbformat import NotebookNode
 
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import CourseFolders
 from nbjudge.course.loading import read_notebook
 from nbjudge.errors import CourseError
-from nbjudge.skeletons.templates import Cell, Form, Vocabulary, vocabulary_of
+from nbjudge.skeletons.templates import EXERCISES, Form, cells_of, vocabulary_of
 
 NAME = re.compile(r"(?:(\d+)_)?([a-z]\w*)", re.ASCII)
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -49,31 +50,22 @@ def new_assignment(folders: CourseFolders, folder: str, form: Form | None = None
             f"{folder!r} is no name for an assignment: write small letters, digits and _, such as ps2."
         )
     number, stem = named.groups()
-    source, checks = folders.source, folders.checks / stem
-    taken = [path for path in source.glob("*/*.ipynb") if path.stem == stem]
-    taken += [
-        path for path in (source / folder, *(checks / file for file in form.files("checks"))) if path.exists()
-    ]
+    source, title = folders.source / folder, stem.replace("_", " ").capitalize()
+    heading = f"{int(number)} · {title}" if number else title
+    values = {"heading": heading, **vocabulary_of(folders.checks)}
+    files = {folders.checks / stem / name: text for name, text in form.files("checks", values).items()}
+    taken = [path for path in folders.source_notebooks() if path.stem == stem]
+    taken += [path for path in (source, *files) if path.exists()]
     if taken:
         raise CourseError(f"{taken[0]} is there already: give the assignment a name of its own.")
-    title = stem.replace("_", " ").capitalize()
-    values = {
-        "title": title,
-        "heading": f"{int(number)} · {title}" if number else title,
-        "setup": vocabulary_of(folders.checks).words["setup"],
-    }
-    opening, ending = form.assignment()
-    notebook = nbformat.v4.new_notebook(
-        cells=[cell.filled(values) for cell in (*opening, *ending)], metadata={"kernelspec": KERNEL}
-    )
-    (source / folder).mkdir(parents=True)
-    path = source / folder / f"{stem}.ipynb"
-    nbformat.write(notebook, path)
-    for place, target in (("checks", checks), ("source", path.parent)):
-        for file, text in form.files(place).items():
-            target.mkdir(parents=True, exist_ok=True)
-            (target / file).write_text(Template(text).substitute(values))
-    return path
+    files |= {source / name: text for name, text in form.files("source", values).items()}
+    cells = cells_of(form.render("assignment.cells", values).replace(EXERCISES, ""))
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
+    files[source / f"{stem}.ipynb"] = nbformat.writes(notebook) + "\n"
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return source / f"{stem}.ipynb"
 
 
 CLOSING = "## What you now have"  # begins the text behind the exercises
@@ -103,39 +95,34 @@ def new_exercise(assignment: Assignment, name: str, form: Form | None = None) ->
         If the name is not one of a function or class, or is taken.
     """
     form = form or Form()
-    words = vocabulary_of(assignment.course.folders.checks)
-    kind = _kind_of(name, words)
-    is_layer = kind == "layer"
+    values = vocabulary_of(assignment.course.folders.checks)
+    kind = _kind_of(name, values["torch"])
     variable = _small_letters(name)
     _see_that_it_is_free(assignment, name, variable)
     checks = assignment.checks_path
     file = checks / f"{variable}.py"
-    values = words.values(layer=is_layer) | (dict(form.layer_values) if is_layer else {})
-    values |= {"name": name, "variable": variable, "with_hyphens": name.replace("_", "-")}
-    cells = form.cells(f"{kind}.cells")
-    _add_cells(assignment, form, cells, values)
+    values |= {"name": name, "variable": variable}
+    cells = _add_cells(assignment, form, f"{kind}.cells", values)
     checks.mkdir(parents=True, exist_ok=True)
-    if not (checks / "__init__.py").exists():
-        (checks / "__init__.py").write_text("")
-    file.write_text(Template(form.text(f"{kind}_checks.py.txt")).substitute(values))
+    (checks / "__init__.py").touch()
+    file.write_text(form.render(f"{kind}_checks.py.txt", values))
     page = checks / form.page
     if form.page and page.exists():
-        (answer,) = (cell.filled(values).source for cell in cells if cell.kind == "answer")
-        page.write_text(with_answer(page.read_text(), answer, LAYER_IMPORTS if is_layer else ""))
+        (answer,) = (cell.source for cell in cells if cell.metadata.get("nbgrader", {}).get("solution"))
+        page.write_text(with_answer(page.read_text(), answer, LAYER_IMPORTS if kind == "layer" else ""))
     tests = assignment.source_path.parent / form.tests
     if form.tests and tests.exists():
-        test = Template(form.text(f"{kind}_test.py.txt")).substitute(values)
-        tests.write_text(with_test(tests.read_text(), test))
+        tests.write_text(with_test(tests.read_text(), form.render(f"{kind}_test.py.txt", values)))
     return assignment.source_path, file
 
 
-def _kind_of(name: str, words: Vocabulary) -> str:
+def _kind_of(name: str, torch: bool) -> str:
     """Return "function" or "layer"."""
     if not name.isidentifier() or keyword.iskeyword(name):
         raise CourseError(f"{name!r} is no name for a function: write letters, digits and _.")
     if not name[0].isupper():
         return "function"
-    if not words.torch:
+    if not torch:
         raise CourseError(
             f"{name!r} is the name of a class, and there is a skeleton of one only for torch, which no check "
             "of this course imports: begin with a function's name, in small letters. `build` of "
@@ -162,31 +149,30 @@ def _see_that_it_is_free(assignment: Assignment, name: str, variable: str) -> No
 
 
 def _add_cells(
-    assignment: Assignment, form: Form, new_cells: Sequence[Cell], values: Mapping[str, str]
-) -> None:
+    assignment: Assignment, form: Form, template: str, values: dict[str, Any]
+) -> Sequence[NotebookNode]:
     notebook = read_notebook(assignment.source_path)
     texts = [cell.source if cell.cell_type == "markdown" else "" for cell in notebook.cells]
-    last = {cell.id for cell in form.assignment()[1]}
+    _, _, ending = form.render("assignment.cells", {"heading": "", **values}).partition(EXERCISES)
+    last = {cell.id for cell in cells_of(ending)}
     ids = [cell.get("id") for cell in notebook.cells]
     behind = (at for at, text in enumerate(texts) if text.startswith(CLOSING) or ids[at] in last)
     place = next(behind, len(texts))
     of_assignment = re.match(r"0*(\d+)_", assignment.folder)
     count = sum(len(re.findall(r"^## Exercise ", text, re.MULTILINE)) for text in texts) + 1
     number = f"{of_assignment.group(1)}.{count}" if of_assignment else str(count)
-    cells = list(new_cells)
-    if not any(values["library"] in cell.source for cell in notebook.cells):
-        cells.insert(1, Cell("given", "$name-imports", "$library"))
-    filled = [cell.filled({**values, "number": number}) for cell in cells]
+    has_library = any(values["library"] in cell.source for cell in notebook.cells)
+    cells = cells_of(form.render(template, values | {"number": number, "has_library": has_library}))
     if (notebook.nbformat, notebook.nbformat_minor) < (4, 5):  # from before cells had ids
-        for cell in filled:
+        for cell in cells:
             del cell["id"]
-    notebook.cells[place:place] = filled
-    if form.tests:
-        set_up = next((cell for cell in notebook.cells if cell.cell_type == "code"), None)
-        if set_up is not None:
-            module = form.tests.removesuffix(".py")
-            set_up.source = with_import(set_up.source, module, [f"test_{values['name']}"])
+    notebook.cells[place:place] = cells
+    set_up = next((cell for cell in notebook.cells if cell.cell_type == "code"), None)
+    if form.tests and set_up is not None:
+        module = form.tests.removesuffix(".py")
+        set_up.source = with_import(set_up.source, module, [f"test_{values['name']}"])
     nbformat.write(notebook, assignment.source_path)
+    return cells
 
 
 MARKERS = re.compile(r"^ *### (BEGIN|END) SOLUTION\n?", re.MULTILINE)
