@@ -310,5 +310,5 @@ def test_a_table_for_a_spreadsheet_has_no_formulas():
     row = {"assignment": "=1+1", "exercise": "softmax", "begun": 2, "working": 0, "stuck": 1, "done": 1}
     row["mistakes"] = [{"name": "unshifted", "learners": 1}]
     assert as_csv([row], CsvFormat()).splitlines()[1] == '"\'=1+1","softmax",2,0,1,1,"unshifted: 1"'
-    german = CsvFormat("semicolon", "comma")
+    german = CsvFormat(separator="semicolon", decimal="comma")
     assert as_csv([row], german).splitlines()[1] == '"\'=1+1";"softmax";2;0;1;1;"unshifted: 1"'

@@ -247,7 +247,7 @@ def report(
     from nbjudge.report import write_report
 
     course = find_course(Path.cwd())
-    csv_format = CsvFormat.of(read_config(course.root))
+    csv_format = CsvFormat(config=read_config(course.root))
     folder = course.choose(assignment)[0].folder
     reason = not_generated_reason(course.folders, folder)
     if reason is not None:

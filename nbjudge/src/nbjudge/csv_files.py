@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from traitlets.config import Config
-
-from nbjudge.course.configuration import check_settings
 from nbjudge.settings import DECIMAL_SIGNS, SEPARATORS, CsvSettings
 
 # What makes a spreadsheet read a cell as a formula: https://owasp.org/www-community/attacks/CSV_Injection
@@ -26,43 +22,19 @@ class Verbatim(str):
     """Text that is written as it is, such as a platform's sign for "no grade"."""
 
 
-@dataclass(frozen=True)
-class CsvFormat:
-    """How a CSV file separates fields and writes numbers (`nbjudge.settings.CsvSettings`).
+class CsvFormat(CsvSettings):
+    """How a CSV file separates fields and writes numbers: `CsvFormat(config=...)` as a course sets it.
 
-    Parameters
+    A spreadsheet in a country with a decimal comma (most of Europe and South America) expects semicolons, and
+    reads 22.5 as a date.
+
+    Attributes
     ----------
-    separator
-        "comma", "semicolon" or "tab". A spreadsheet in a country with a decimal comma (most of Europe and
-        South America) expects "semicolon".
-    decimal
-        The decimal sign, "point" or "comma". Excel with a decimal comma reads 22.5 as a date.
     byte_order_mark
         Whether the file begins with the mark by which Excel recognizes UTF-8.
     """
 
-    separator: str = "comma"
-    decimal: str = "point"
-    byte_order_mark: bool = True
-
-    @classmethod
-    def of(cls, configuration: Mapping[str, Any]) -> Self:
-        """Read the format of a course's CSV files.
-
-        Parameters
-        ----------
-        configuration
-            The course's configuration, with its section `CsvFiles`.
-
-        Raises
-        ------
-        SettingsError
-            For an unknown option or value, and where separator and decimal sign are the same.
-        """
-        config = Config(configuration)
-        check_settings(config)
-        settings = CsvSettings(config=config)
-        return cls(settings.separator, settings.decimal)
+    byte_order_mark = True
 
     def text(self, rows: Iterable[Sequence[Any]]) -> str:
         """Write rows as the text of a CSV file (RFC 4180) that no spreadsheet takes for formulas.
@@ -103,7 +75,8 @@ class CsvFormat:
 
 
 # Learning platforms demand a comma and a point, whatever a course sets for its own spreadsheets.
-PLATFORM = CsvFormat(byte_order_mark=False)
+PLATFORM = CsvFormat()
+PLATFORM.byte_order_mark = False
 
 
 def is_formula(text: str) -> bool:

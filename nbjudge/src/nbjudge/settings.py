@@ -214,7 +214,7 @@ class FeedbackSettings(Section):
 
 
 class PlatformSettings(Section):
-    """Every export of scores."""
+    """Every export of scores, and the one for a spreadsheet."""
 
     config_name = "PlatformExporter"
     plugin = "nbjudge.exports.learning_platform.PlatformExporter"
@@ -265,13 +265,6 @@ class MoodleSettings(PlatformSettings):
     comments = Bool(
         False, help="Whether each assignment gets a second column with the comments written by hand."
     )
-
-
-class SpreadsheetSettings(PlatformSettings):
-    """Export for a spreadsheet."""
-
-    config_name = "SpreadsheetExporter"
-    plugin = "nbjudge.exports.spreadsheet.SpreadsheetExporter"
 
 
 # nbgrader's `Execute`, which nbjudge replaces, and the bases that traitlets reads its options from.

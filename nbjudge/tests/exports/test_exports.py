@@ -10,8 +10,8 @@ from nbgrader.apps.exportapp import ExportApp
 from traitlets.config import Config
 
 from nbjudge.exports.canvas import CanvasExporter
+from nbjudge.exports.learning_platform import PlatformExporter
 from nbjudge.exports.moodle import MoodleExporter
-from nbjudge.exports.spreadsheet import SpreadsheetExporter
 
 # nbgrader's gradebook links a submission before it adds it.
 pytestmark = [
@@ -139,14 +139,14 @@ def test_no_cell_is_a_formula_and_every_row_is_one_line(exporter, export, tmp_pa
 
 
 def test_a_spreadsheet_gets_the_separator_and_decimal_sign_of_the_course(export, database, tmp_path):
-    head, *rows = export(SpreadsheetExporter)
+    head, *rows = export(PlatformExporter)
     assert head == ["Student", "Last name", "First name", "Email address", "one", "two"]
     assert {row[0]: row[4:] for row in rows}["ada"] == ["8.12", "0"]
     app = ExportApp()
     app.initialize(
         [
             f"--db={database}",
-            "--exporter=nbjudge.exports.spreadsheet.SpreadsheetExporter",
+            "--exporter=nbjudge.exports.learning_platform.PlatformExporter",
             f"--to={tmp_path / 'european.csv'}",
             "--CsvFiles.separator=semicolon",
             "--CsvFiles.decimal=comma",
@@ -175,7 +175,7 @@ def test_an_unknown_setting_of_csv_files_is_refused_and_no_file_written(database
         Gradebook(database) as gradebook,
         pytest.raises(SystemExit, match=r"Nothing was exported: .*CsvFiles"),
     ):
-        SpreadsheetExporter(config=config).export(gradebook)
+        PlatformExporter(config=config).export(gradebook)
     assert not list(tmp_path.iterdir())
 
 

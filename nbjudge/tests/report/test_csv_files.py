@@ -6,11 +6,18 @@ import csv
 import io
 
 import pytest
+from traitlets.config import Config
 
+from nbjudge.course.configuration import check_settings
 from nbjudge.csv_files import DECIMAL_SIGNS, SEPARATORS, CsvFormat, Verbatim, identifier
 from nbjudge.errors import CourseError
 
-FORMATS = [CsvFormat(), CsvFormat("semicolon", "comma"), CsvFormat("tab", "point"), CsvFormat("tab", "comma")]
+FORMATS = [
+    CsvFormat(),
+    CsvFormat(separator="semicolon", decimal="comma"),
+    CsvFormat(separator="tab", decimal="point"),
+    CsvFormat(separator="tab", decimal="comma"),
+]
 DANGEROUS = [
     "=1+1",
     " =1+1",
@@ -56,7 +63,7 @@ def test_numbers_and_texts_come_back_from_every_format(form):
 
 
 def test_a_european_excel_gets_its_separator_its_decimal_sign_and_the_mark_of_utf_8():
-    text = CsvFormat("semicolon", "comma").text([["who", "points"], ["Żółć", 22.5]])
+    text = CsvFormat(separator="semicolon", decimal="comma").text([["who", "points"], ["Żółć", 22.5]])
     assert text == '\ufeff"who";"points"\r\n"Żółć";22,5\r\n'
 
 
@@ -78,22 +85,20 @@ def test_an_id_in_which_nothing_can_be_called_stays_as_it_is():
 
 
 @pytest.mark.parametrize(
-    ("settings", "options", "message"),
+    ("settings", "message"),
     [
-        ({"separator": ";"}, {}, "CsvFiles.separator is ';', and must be one of 'comma', 'semicolon', 'tab'"),
-        ({"decimal": "dot"}, {}, "CsvFiles.decimal is 'dot'"),
-        ({"seperator": "comma"}, {}, "no option c.CsvFiles.seperator .* Did you mean separator"),
-        ({}, {"separator": "pipe"}, "CsvFiles.separator is 'pipe'"),
-        ({"decimal": "comma"}, {}, "Set c.CsvFiles.separator to 'semicolon'"),
+        ({"separator": ";"}, "CsvFiles.separator is ';', and must be one of 'comma', 'semicolon', 'tab'"),
+        ({"decimal": "dot"}, "CsvFiles.decimal is 'dot'"),
+        ({"seperator": "comma"}, "no option c.CsvFiles.seperator .* Did you mean separator"),
+        ({"decimal": "comma"}, "Set c.CsvFiles.separator to 'semicolon'"),
     ],
 )
-def test_an_unknown_setting_or_value_is_an_error(settings, options, message):
+def test_an_unknown_setting_or_value_is_an_error(settings, message):
     with pytest.raises(CourseError, match=message):
-        CsvFormat.of({"CsvFiles": settings}, **options)
+        check_settings(Config({"CsvFiles": settings}))
 
 
-def test_the_command_line_comes_before_the_course():
-    course = {"CsvFiles": {"separator": "semicolon", "decimal": "comma"}}
-    assert CsvFormat.of(course) == CsvFormat("semicolon", "comma")
-    assert CsvFormat.of(course, separator="tab", decimal=None) == CsvFormat("tab", "comma")
-    assert CsvFormat.of({}) == CsvFormat()
+def test_the_course_sets_the_format():
+    course = Config({"CsvFiles": {"separator": "semicolon", "decimal": "comma"}})
+    assert CsvFormat(config=course).text([[1.5, 2]]) == "\ufeff1,5;2\r\n"
+    assert CsvFormat(config=Config()).text([[1.5, 2]]) == "\ufeff1.5,2\r\n"

@@ -63,7 +63,7 @@ def run(course_folder: Path) -> None:
         raise CourseError(NO_LIBRARY)
     course = find_course(course_folder)
     configuration = read_config(course.root)
-    settings, csv_format = ClassroomSettings(config=configuration), CsvFormat.of(configuration)
+    settings, csv_format = ClassroomSettings(config=configuration), CsvFormat(config=configuration)
     check_events = CheckEvents(course.root / CHECK_EVENTS_FILE, settings.keep_days)
     limit_address_space(settings.memory_mebibytes)
     tutors = ClassTutors(material_of(course, default=Disclosure.MEASURED), settings, check_events)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbjudge.csv_files import PLATFORM
 from nbjudge.exports.learning_platform import PlatformExporter, round_score
 from nbjudge.settings import CanvasSettings
 
@@ -25,6 +26,7 @@ class CanvasExporter(CanvasSettings, PlatformExporter):
     """
 
     default_file = "canvas.csv"
+    csv_format = PLATFORM
 
     def header_rows(self, assignments: list[Any]) -> list[list[Any]]:
         """The headings, and the row of possible points below them."""

@@ -1,4 +1,4 @@
-"""What the exports for all platforms share: their options, and the way from gradebook to file."""
+"""Scores as a table: the export for a spreadsheet, and what the exports for learning platforms share."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from traitlets.config import Config
 from nbjudge.atomic_files import write_atomically
 from nbjudge.course.configuration import check_settings, suggestion
 from nbjudge.course.folders import folders_of
-from nbjudge.csv_files import PLATFORM, CsvFormat, Verbatim, identifier, is_formula
+from nbjudge.csv_files import CsvFormat, Verbatim, identifier, is_formula
 from nbjudge.errors import ExportError, SettingsError
 from nbjudge.settings import PlatformSettings
+
+HEADINGS = ("Student", "Last name", "First name", "Email address")
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,14 @@ def round_score(number: float) -> float:
 
 
 class PlatformExporter(PlatformSettings, ExportPlugin):  # type: ignore[misc]
-    """For platforms whose gradebook is a row a student and a column an assignment."""
+    """`nbgrader export --exporter=nbjudge.exports.learning_platform.PlatformExporter --to scores.csv`.
 
-    default_file = "grades.csv"
+    One row for each student and one column for each assignment, written as `c.CsvFiles` says or, on the
+    command line, `--CsvFiles.separator=semicolon --CsvFiles.decimal=comma`.
+    """
+
+    default_file = "scores.csv"
+    csv_format: CsvFormat | None = None  # what a platform demands, whatever the course sets
     no_score = Verbatim()  # what the platform reads as "no grade"
 
     def __init__(self, **options: Any) -> None:
@@ -101,7 +108,8 @@ class PlatformExporter(PlatformSettings, ExportPlugin):  # type: ignore[misc]
                     self.log.warning("%s, %s: not marked yet, no grade is exported.", student.id, each.name)
         file = Path(self.to or self.default_file)
         try:
-            write_atomically(file, self.csv_format().text(rows).encode("utf-8", "replace"))
+            text = (self.csv_format or CsvFormat(config=self.config)).text(rows)
+            write_atomically(file, text.encode("utf-8", "replace"))
         except OSError as error:
             raise ExportError(
                 f"Nothing was exported: {file} cannot be written ({error.strerror}). "
@@ -120,17 +128,14 @@ class PlatformExporter(PlatformSettings, ExportPlugin):  # type: ignore[misc]
                     f"c.{type(self).__name__}.columns names. {suggestion(name, known)}"
                 )
 
-    def csv_format(self) -> CsvFormat:
-        """How the file is written: as learning platforms demand, whatever the course sets for `CsvFiles`."""
-        return PLATFORM
-
     def header_rows(self, assignments: list[Any]) -> list[list[Any]]:
         """The rows above the students."""
-        raise NotImplementedError
+        return [[*HEADINGS, *map(self.column, assignments)]]
 
     def who(self, student: Any) -> list[str]:
         """The columns that say whose row it is."""
-        raise NotImplementedError
+        name = (student.last_name or "", student.first_name or "")
+        return [identifier(student.id), *name, self.field(student, "email")]
 
     def cells(self, grades: list[Grade]) -> list[Any]:
         """The columns of the assignments."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbjudge.csv_files import Verbatim
+from nbjudge.csv_files import PLATFORM, Verbatim
 from nbjudge.errors import ExportError
 from nbjudge.exports.learning_platform import Grade, PlatformExporter
 from nbjudge.settings import MOODLE_FIELDS, MoodleSettings
@@ -25,6 +25,7 @@ class MoodleExporter(MoodleSettings, PlatformExporter):
     """
 
     default_file = "moodle.csv"
+    csv_format = PLATFORM
     no_score = Verbatim("-")  # an empty cell of a new grade item would be 0
 
     def header_rows(self, assignments: list[Any]) -> list[list[Any]]:
