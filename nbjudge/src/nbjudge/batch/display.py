@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from statistics import mean, median
 
 from rich.box import SIMPLE_HEAD
@@ -62,12 +63,12 @@ def print_closing_table(
     done = [graded for graded in results if not graded.problem]
     if any(notebook.verdicts for graded in done for notebook in graded.notebooks):
         console.print(_table(plan.assignment, done))
-    for graded in _first(graded for graded in done if graded.reason):
+    for graded in islice((graded for graded in done if graded.reason), MOST_LINES):
         _print(console, f"0 points: {graded.student}: {graded.reason}", "yellow")
-    for graded in _first(graded for graded in done if graded.remark):
+    for graded in islice((graded for graded in done if graded.remark), MOST_LINES):
         _print(console, f"remark: {graded.student}: {graded.remark}", "yellow")
     failed = [graded for graded in results if graded.problem and not stopped]
-    for graded in _first(failed):
+    for graded in failed[:MOST_LINES]:
         _print(console, f"✗ not graded: {graded.student}: {graded.problem}", "bold red")
     _print(console, _sentence(plan, done, seconds))
     if stopped:
@@ -125,10 +126,3 @@ def _sentence(plan: Plan, done: Sequence[GradedSubmission], seconds: float) -> s
     if plan.unchanged:
         parts.append(f"{plan.unchanged} unchanged since they were graded")
     return "; ".join(parts) + "."
-
-
-def _first(graded: Iterable[GradedSubmission]) -> Iterator[GradedSubmission]:
-    for count, each in enumerate(graded):
-        if count == MOST_LINES:
-            break
-        yield each

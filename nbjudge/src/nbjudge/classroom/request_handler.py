@@ -71,7 +71,7 @@ class AppState:
         self._board_of: asyncio.Event | None = None  # the change after which it was computed
         self._board_time = self._board_cost = 0.0
         self._board_worker, self._computing = ThreadPoolExecutor(1, "board"), asyncio.Lock()
-        tutors.when_changed(lambda: self.loop.call_soon_threadsafe(self._announce))
+        tutors.on_change = lambda: self.loop.call_soon_threadsafe(self._announce)
 
     async def board(self) -> list[dict[str, Any]]:
         """The board as it is now: computed in a thread of its own, and once for all pages between changes."""

@@ -45,7 +45,7 @@ class ClassTutors:
         self._last_checks: dict[str, tuple[str, str]] = {}  # folder and code of a learner's last check
         self._transcripts = Transcripts()
         self._notified = set[str]()
-        self._changed: list[Callable[[], object]] = []
+        self.on_change: Callable[[], object] = lambda: None  # called after every check, in its thread
 
     @property
     def order(self) -> list[tuple[str, str]]:
@@ -60,10 +60,6 @@ class ClassTutors:
         """What a named mistake is, as its check says it; empty where that has gone since."""
         checks, _ = self._material.assignments[assignment].exercise(exercise)
         return next((each.message for each in checks.mistakes if each.name == mistake), "")
-
-    def when_changed(self, call: Callable[[], object]) -> None:
-        """Call this after every check event, in the thread of the check."""
-        self._changed.append(call)
 
     def reply(self, learner: str, request: AnyRequest) -> Reply:
         """Return the reply to a learner's request. Raises CourseError if the course has no such exercise."""
@@ -101,7 +97,7 @@ class ClassTutors:
             CheckEvent(
                 time=time.time(),
                 learner=learner,
-                assignment=self._assignment_of(reply.exercise, folder),
+                assignment=self._material.find(reply.exercise, folder).folder,
                 exercise=reply.exercise,
                 code=code,
                 right=reply.points == reply.max_points,
@@ -109,8 +105,7 @@ class ClassTutors:
                 told=plain_lines(f"{told.sentence} {told.evidence}").strip()[:LONGEST_TOLD],
             )
         )
-        for call in self._changed:
-            call()
+        self.on_change()
         reply.remark = " ".join(filter(None, (reply.remark, self._board_notice(learner))))
         return reply
 
@@ -119,9 +114,6 @@ class ClassTutors:
         return tries(
             [each for each in self.check_events.all if (each.learner, each.exercise) == (learner, exercise)]
         )
-
-    def _assignment_of(self, exercise: str, folder: str) -> str:
-        return self._material.find(exercise, folder).folder
 
     def _board_notice(self, learner: str) -> str:
         """Return the notice that there is a board, with a learner's first check."""

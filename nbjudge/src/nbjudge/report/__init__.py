@@ -48,7 +48,7 @@ def write_report(
         sentences = [first, *changes, *others]
         about = {
             "assignment": folder,
-            "made": current_time(),
+            "made": datetime.now().astimezone().isoformat(timespec="seconds"),
             "anonymous": anonymous,
             "summary": sentences,
             "points at most": gathered.max_points,
@@ -98,8 +98,3 @@ def write_files(
 def rows_of(tables: Tables) -> dict[str, list[Row]]:
     """The rows of every table, as report.json has them."""
     return {name: table.rows for name, table in with_columns(tables).items()}
-
-
-def current_time() -> str:
-    """The time of a report, with the offset of the clock that says so."""
-    return datetime.now().astimezone().isoformat(timespec="seconds")

@@ -19,10 +19,10 @@ from markupsafe import Markup
 from nbjudge.plain_text import sentence_as_html
 from nbjudge.report.gather import ClassResults
 from nbjudge.report.summary import counts_of
-from nbjudge.report.table_type import Table
 from nbjudge.report.tables import Tables, exercise_columns, failure_kinds, with_columns
 
 TEMPLATES = "templates"  # the folder beside this file
+BESIDES = ("late penalty", "seconds", "to mark", "failures")
 
 
 def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> str:
@@ -42,13 +42,15 @@ def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> s
         "shade": _shade,
     }
     style, script = _part("page.css"), _part("sort.js")
+    max_points = [row["points"] for row in tables["exercises"].rows]
     return environment.get_template("page.html.j2").render(
         about=about,
         assignment=assignment,
         counts=counts_of(assignment),
         points=points_histogram([each.points for each in assignment.graded], assignment.max_points),
-        cells=_most_points(assignment, tables["exercises"]),
-        besides=_besides(tables["students"]),
+        cells=dict(zip(exercise_columns(assignment).values(), max_points, strict=True)),
+        # Columns that are not empty; the files have all columns.
+        besides=[name for name in BESIDES if any(row[name] for row in tables["students"].rows)],
         failure_kinds=failure_kinds(assignment).rows,
         style=Markup(style),
         script=Markup(script),
@@ -72,18 +74,6 @@ def name_as_code(name: str) -> Markup:
 def _code(escaped: str) -> str:
     """With places to break a long name at."""
     return f"<code>{escaped.replace('_', '_<wbr>')}</code>"
-
-
-def _most_points(assignment: ClassResults, exercises: Table) -> dict[str, float]:
-    """What there is to gain, by the exercises' columns in the table of students."""
-    names = exercise_columns(assignment).values()
-    return {name: row["points"] for name, row in zip(names, exercises.rows, strict=True)}
-
-
-def _besides(students: Table) -> list[str]:
-    """The columns besides the points that are not empty; the files have all columns."""
-    names = ("late penalty", "seconds", "to mark", "failures")
-    return [name for name in names if any(row[name] for row in students.rows)]
 
 
 def _part(name: str) -> str:

@@ -29,12 +29,7 @@ NO_CHECKS = (
     "There is nothing to try: no file under {checks} has an Exercise. `nbjudge new-exercise ASSIGNMENT NAME` "
     "writes a first one."
 )
-Kind = Literal["solution", "alternative", "mistake"]
-KINDS: dict[Kind, str] = {
-    "solution": "solution",
-    "alternative": "accepted alternative",
-    "mistake": "mistake",
-}
+Kind = Literal["solution", "accepted alternative", "mistake"]
 LONGEST = 200  # characters of what is said of an answer
 CHARGE = 'To take points for that, set `changed_arguments="one group"` in the exercise or for the course.'
 VERIFIED = (
@@ -64,7 +59,7 @@ class Trial:
 
     def _problem(self, verdict: Verdict) -> str:
         called = "" if self.kind == "solution" else f" {self.name}"
-        what = f"The {KINDS[self.kind]}{called} of `{self.exercise}`"
+        what = f"The {self.kind}{called} of `{self.exercise}`"
         if self.kind != "mistake":
             if verdict.points == verdict.max_points:
                 return ""
@@ -95,7 +90,7 @@ def answers_of_exercise(
     """All that is tried: the solution first. CourseError where there is no solution."""
     return [
         ("solution", exercise.name, assignment.reference_answer(exercise.name)),
-        *(("alternative", answer.__name__, answer) for answer in exercise.accepted_alternatives),
+        *(("accepted alternative", answer.__name__, answer) for answer in exercise.accepted_alternatives),
         *(("mistake", mistake.name, mistake.answer) for mistake in exercise.mistakes),
     ]
 
@@ -216,7 +211,7 @@ def table_of(exercise: Exercise, trials: Sequence[Trial], seeds: int) -> Rendera
         table.add_column(str(number), justify="center")
     for trial in trials:
         cells = [_cell(trial.agrees(index), len(trial.verdicts)) for index in range(len(exercise.groups))]
-        table.add_row(KINDS[trial.kind], trial.name, *cells, style="red" if trial.problem else "")
+        table.add_row(trial.kind, trial.name, *cells, style="red" if trial.problem else "")
     return Group(table, *_groups(exercise), "", *(_what_is_read(trials[0]) if len(trials) == 1 else ()))
 
 

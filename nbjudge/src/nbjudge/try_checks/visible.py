@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
-import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -119,36 +119,28 @@ def _copied(space: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run_test(cell: NotebookNode, space: dict[str, Any]) -> str:
-    """The sentence that a test stops at; empty where it passes.
-
-    In a thread of its own: a mistake such as switching gradients off for good lasts no longer than that.
-    """
-    message = [""]
-
-    def run() -> None:
-        try:
-            exec(compile(loading.as_python(cell.source), "test", "exec", dont_inherit=True), space)
-        except Exception as error:
-            message[0] = f"{type(error).__name__}: {error}"
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    return message[0]
+    """Run a test in a thread of its own: what a mistake sets for good, such as no gradients, ends with it."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(_run, cell, space).result()
 
 
-def _run_given(assignment: Assignment, cell: NotebookNode, space: dict[str, Any]) -> None:
+def _run(cell: NotebookNode, space: dict[str, Any]) -> str:
+    """Run a cell, and return the sentence that it stops at; empty where it runs to its end."""
     try:
         exec(compile(loading.as_python(cell.source), "cell", "exec", dont_inherit=True), space)
     except Exception as error:
-        grade_id = nbgrader_metadata(cell).get("grade_id", "")
-        if MAY_FAIL in cell.metadata.get("tags", []):
-            return
-        label, message = loading.cell_label(grade_id, cell.source), f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def _run_given(assignment: Assignment, cell: NotebookNode, space: dict[str, Any]) -> None:
+    message = _run(cell, space)
+    if message and MAY_FAIL not in cell.metadata.get("tags", []):
+        label = loading.cell_label(nbgrader_metadata(cell).get("grade_id", ""), cell.source)
         raise CourseError(
             f"The cell “{label}” of {assignment.source_path} stops with {message}. Fix it, or give it "
             f"Jupyter's tag `{MAY_FAIL}` if it shows an error on purpose."
-        ) from error
+        )
 
 
 LEAST = 0.85  # of the mistakes, in every exercise
