@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,9 @@ import pytest
 from attention_lab.errors import CourseError
 from nbjudge.batch.changed_submissions import make_plan
 from nbjudge.course.folders import CourseFolders, find_root, read_folders
+from nbjudge.submission.folder import read_handed_in
 
 LESSON = "01_tiny"
-GRADED = {"cells": [], "metadata": {"nbjudge": {"seed": 1}}}
 
 
 @pytest.fixture
@@ -26,24 +25,26 @@ def folders(tmp_path: Path) -> CourseFolders:
     return CourseFolders(tmp_path)
 
 
-def hand_in(folders: CourseFolders, student: str, timestamp: str = "") -> Path:
+def hand_in(folders: CourseFolders, student: str) -> Path:
     folder = folders.submitted(student, LESSON)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tiny.ipynb").write_text("{}")
-    if timestamp:
-        (folder / "timestamp.txt").write_text(timestamp)
     return folder
 
 
-def grade(folders: CourseFolders, student: str, content: object = GRADED, timestamp: str = "") -> Path:
+def grade(folders: CourseFolders, student: str, content: object = None) -> Path:
     folder = folders.autograded(student, LESSON)
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "tiny.ipynb"
+    content = graded(folders, student) if content is None else content
     file.write_text(content if isinstance(content, str) else json.dumps(content))
-    os.utime(file, (time.time() + 60,) * 2)
-    if timestamp:
-        (folder / "timestamp.txt").write_text(timestamp)
     return file
+
+
+def graded(folders: CourseFolders, student: str) -> dict[str, object]:
+    """A graded notebook that records the digest of what the student has handed in."""
+    digest = read_handed_in(folders.submission(student, LESSON), ["tiny.ipynb"]).digest
+    return {"cells": [], "metadata": {"nbjudge": {"seed": 1, "digest": digest}}}
 
 
 def test_what_was_never_graded_is_new_and_what_was_is_left_alone(folders):
@@ -72,21 +73,24 @@ def test_what_a_run_left_unfinished_is_graded_as_if_it_were_new(folders, left):
 @pytest.mark.parametrize("written", ['"unfinished"', '"status": "unfinished"'])
 def test_a_student_who_writes_of_unfinished_work_is_graded_once(folders, written):
     hand_in(folders, "ada")
-    grade(folders, "ada", GRADED | {"cells": [{"source": written}]})
+    grade(folders, "ada", graded(folders, "ada") | {"cells": [{"source": written}]})
     assert make_plan(folders, LESSON).todo == {}
 
 
-@pytest.mark.parametrize(("handed_in", "graded"), [("2030-01-02", "2030-01-01"), ("2030-01-01", "")])
-def test_another_time_of_handing_in_is_a_change(folders, handed_in, graded):
-    hand_in(folders, "ada", handed_in)
-    grade(folders, "ada", timestamp=graded)
+@pytest.mark.parametrize("file", ["tiny.ipynb", "timestamp.txt"])
+def test_another_content_is_a_change_even_with_an_old_date_and_a_date_alone_is_none(folders, file):
+    folder = hand_in(folders, "ada")
+    grade(folders, "ada")
+    os.utime(folder / "tiny.ipynb")
+    assert make_plan(folders, LESSON).todo == {}
+    (folder / file).write_text("2030-01-02")
+    os.utime(folder / file, (0, 0))
     assert make_plan(folders, LESSON).todo == {"ada": "changed"}
 
 
-def test_a_file_that_came_after_the_grade_is_a_change_even_with_an_old_date(folders):
-    folder = hand_in(folders, "ada")
-    os.utime(grade(folders, "ada"), (time.time() - 60,) * 2)
-    os.utime(folder / "tiny.ipynb", (0, 0))
+def test_what_another_grader_has_graded_is_graded(folders):
+    hand_in(folders, "ada")
+    grade(folders, "ada", {"cells": [], "metadata": {}})
     assert make_plan(folders, LESSON).todo == {"ada": "changed"}
 
 
