@@ -64,7 +64,7 @@ def recorded(data):
 
 def verdict(recorded, name, function):
     exercise, _ = recorded.exercise(name)
-    return judge(exercise, recorded.questions(name, 0), function)
+    return judge(exercise, recorded.drawn_groups(name, 0), function)
 
 
 def judge(exercise, groups, function):

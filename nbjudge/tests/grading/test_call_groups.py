@@ -28,7 +28,7 @@ def double(x):
     return 2 * x
 
 
-QUESTIONS = draw_groups(exercise, double, 5)
+GROUPS = draw_groups(exercise, double, 5)
 
 
 class Kernel:
@@ -53,9 +53,9 @@ class Kernel:
 
 
 def statuses(kernel):
-    answered = call_groups(exercise, QUESTIONS, kernel)
+    answered = call_groups(exercise, [group.calls for group in GROUPS], kernel)
     assert [len(answers) for answers in answered] == list(SIZES.values())
-    for group, answers in zip(QUESTIONS, answered, strict=True):
+    for group, answers in zip(GROUPS, answered, strict=True):
         for call, answer in zip(group.calls, answers, strict=True):
             assert answer.status != "value" or torch.equal(answer.value, double(*call["args"]))
     return [answers[0].status for answers in answered]

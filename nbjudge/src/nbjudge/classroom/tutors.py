@@ -126,8 +126,8 @@ class ClassTutors:
 def _make_mistakes(assignment: AssignmentMaterial, name: str, seed: int, of_all_cases: bool) -> None:
     """What each mistake answers; to the first case of a group most differ from what a learner says."""
     exercise, _ = assignment.exercise(name)
-    for question in assignment.questions(name, seed):
-        if question.expected:
+    for group in assignment.drawn_groups(name, seed):
+        if group.expected:
             for mistake in exercise.mistakes:
-                for index in range(len(question.calls) if of_all_cases else 1):
-                    question.mistake_answer(mistake, index)
+                for index in range(len(group.calls) if of_all_cases else 1):
+                    group.mistake_answer(mistake, index)

@@ -8,10 +8,10 @@ entries stay distinct.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from nbjudge.values.kinds import ArrayKind, kind_of
+from nbjudge.values.kinds import ArrayKind, kind_of, leaves
 
 # What is changed beside floating numbers, most of it first, because the reference may refuse some of it.
 # "repeated word": the first word of a text takes the last one's place; otherwise all words move.
@@ -50,29 +50,18 @@ def changed_values(arguments: Any, factor: float, short_texts: Sequence[str] = (
             yield _Change(chosen, factor, short_texts).apply(arguments)
 
 
-def each_array(value: Any, change: Callable[[ArrayKind, Any], Any]) -> Any:
-    """Return a copy of nested lists, tuples and dicts with `change` applied to every array."""
-    if isinstance(value, (list, tuple)):
-        return type(value)(each_array(entry, change) for entry in value)
-    if isinstance(value, dict):
-        return {key: each_array(entry, change) for key, entry in value.items()}
-    kind = kind_of(value)
-    return change(kind, value) if isinstance(kind, ArrayKind) else value
-
-
 def special_numbers(value: Any) -> set[str]:
     """Return which of "nan" and "inf" are in the arrays and floats of nested lists, tuples and dicts."""
-    if isinstance(value, (list, tuple, dict)):
-        entries = value.values() if isinstance(value, dict) else value
-        return set[str]().union(*map(special_numbers, entries))
-    kind = kind_of(value)
-    if isinstance(kind, ArrayKind) and kind.is_floating(value):
-        numbers = kind.as_numbers(value)
-        found = {"nan": (numbers != numbers).any(), "inf": (abs(numbers) == math.inf).any()}
-        return {name for name, is_there in found.items() if is_there}
-    if not isinstance(value, float) or math.isfinite(value):
-        return set()
-    return {"nan" if math.isnan(value) else "inf"}
+    found = set[str]()
+    for _, leaf in leaves(value):
+        kind = kind_of(leaf)
+        if isinstance(kind, ArrayKind) and kind.is_floating(leaf):
+            numbers = kind.as_numbers(leaf)
+            found |= {"nan"} if (numbers != numbers).any() else set()
+            found |= {"inf"} if (abs(numbers) == math.inf).any() else set()
+        elif isinstance(leaf, float) and not math.isfinite(leaf):
+            found.add("nan" if math.isnan(leaf) else "inf")
+    return found
 
 
 def texts_of_one_word(value: Any) -> Iterator[str]:

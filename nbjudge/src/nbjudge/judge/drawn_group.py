@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import takewhile
-from typing import Any, Protocol
+from itertools import islice, takewhile
+from typing import Any
 
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Group, Mistake, merge_watched_calls
@@ -24,7 +24,7 @@ from nbjudge.judge.compare import changes_values, raises_as_required
 from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of, calls_for
 from nbjudge.probe.building import RESULTS, SIDES
 from nbjudge.probe.watching import WatchedCalls
-from nbjudge.values.kinds import ArrayKind, kind_of
+from nbjudge.values.kinds import ArrayKind, kind_of, leaves
 from nbjudge.values.packing import why_it_cannot_travel
 
 # A right answer may divide by the smallest normal float32 where a sum is empty: the quotient is still finite.
@@ -172,11 +172,11 @@ def requires_computation(group: Group, cases: Sequence[Case], expected: Sequence
     for case, answer in zip(cases, expected, strict=True):
         if case.refuses is not None or answer.status != "value":
             continue
-        arguments = list(_leaves([case.args, case.kwargs]))
+        arguments = [leaf for _, leaf in leaves([case.args, case.kwargs])]
         returned = returned_by_call(case, answer.value)
         if _selects_entries(returned, case):
             return True
-        for leaf in _leaves(returned):
+        for _, leaf in leaves(returned):
             if _is_computed(leaf, arguments):
                 return True
             if isinstance(leaf, int):
@@ -197,16 +197,6 @@ def _selects_entries(value: Any, case: Case) -> bool:
     return (
         isinstance(value, dict) and len(value) > 1 and any(not value.keys() & each.keys() for each in given)
     )
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, (list, tuple)):
-        for entry in value:
-            yield from _leaves(entry)
-    elif isinstance(value, dict):
-        yield from _leaves(list(value.values()))
-    else:
-        yield value
 
 
 def _is_computed(leaf: Any, arguments: list[Any]) -> bool:
@@ -247,15 +237,8 @@ def _chance_of_guessing(guessable: Sequence[int]) -> float:
 MOST_LOST_ALONE = 2  # replies; each may take as long as the answers to a group may
 
 
-class HasCalls(Protocol):
-    """A group, or another list of calls that belong together."""
-
-    @property
-    def calls(self) -> list[dict[str, Any]]: ...
-
-
 def call_groups(
-    exercise: Exercise, groups: Sequence[HasCalls], call_answer: AnswerCaller, watched: bool = True
+    exercise: Exercise, groups: Sequence[list[Call]], call_answer: AnswerCaller, watched: bool = True
 ) -> list[list[Answer]]:
     """Make the calls of all groups in the student's kernel.
 
@@ -264,7 +247,7 @@ def call_groups(
     exercise
         The exercise whose answer is called.
     groups
-        The groups, in order.
+        The calls of each group, in order.
     call_answer
         Makes calls of the student's answer.
     watched
@@ -285,7 +268,8 @@ def call_groups(
         if reply.lost and together:
             together = False  # calling each group alone shows which one lost the reply
             continue
-        answers = _split(batch, reply.answers)
+        rest = iter(reply.answers)
+        answers = [list(islice(rest, len(calls))) for calls in batch]
         finished = list(takewhile(lambda each: _fatal(each) is None, answers))
         answered += finished
         fatal = None if finished else _fatal(answers[0])
@@ -295,23 +279,18 @@ def call_groups(
         if lost_alone >= MOST_LOST_ALONE:
             fatal = fatal or reply.answers[0]
         if fatal is not None:
-            answered += [[fatal] * len(group.calls) for group in groups[len(answered) :]]
+            answered += [[fatal] * len(calls) for calls in groups[len(answered) :]]
     return answered
 
 
 def join_calls(
-    exercise: Exercise, groups: Sequence[HasCalls], watched: bool = True
-) -> tuple[list[dict[str, Any]], WatchedCalls]:
+    exercise: Exercise, groups: Sequence[list[Call]], watched: bool = True
+) -> tuple[list[Call], WatchedCalls]:
     """Return the calls of several groups as one list, and what the kernel records while it makes them."""
-    calls = [call for group in groups for call in group.calls]
+    calls = [call for group in groups for call in group]
     return calls, merge_watched_calls(
         step.watched_calls() for step in exercise.not_allowed
     ) if watched else {}
-
-
-def _split(groups: Sequence[HasCalls], answers: list[Answer]) -> list[list[Answer]]:
-    rest = iter(answers)
-    return [[next(rest) for _ in group.calls] for group in groups]
 
 
 def _fatal(answers: list[Answer]) -> Answer | None:

@@ -16,14 +16,14 @@ from typing import Any
 
 from nbjudge.authoring.exercise import Exercise, Tolerance
 from nbjudge.judge import messages
-from nbjudge.judge.changed_values import changed_values, each_array, special_numbers, texts_of_one_word
+from nbjudge.judge.changed_values import changed_values, special_numbers, texts_of_one_word
 from nbjudge.judge.compare import changes_values, same_value
 from nbjudge.judge.drawn_group import Call, DrawnGroup, call_groups
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.verdict import Finding
 from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of
 from nbjudge.probe.building import BUILDERS
-from nbjudge.values.kinds import ArrayKind, is_array, owned_values
+from nbjudge.values.kinds import change_leaves, is_array, owned_values
 from nbjudge.values.packing import MadeInKernel
 
 LENGTH_AXIS = -2  # the axis of rows: a shorter array has one row less
@@ -66,7 +66,7 @@ def retest(
     passed = [result for result in reversed(results) if result.passed and result.drawn.expected]
     retests = [retest for result in passed if (retest := Retest(result, *retest_calls(result.drawn))).calls]
     repeated = _call_to_repeat(results)
-    answered = call_groups(exercise, [*retests, *repeated], call_answer, watched=False)
+    answered = call_groups(exercise, [each.calls for each in (*retests, *repeated)], call_answer, False)
     all_passed = all(result.passed for result in results)
     found = {
         each.result: _compare_retest(exercise, each, answers, all_passed)
@@ -170,7 +170,7 @@ def _changed_calls(drawn: DrawnGroup, first: Call, index: int) -> Iterator[tuple
     build, earlier = plain["build"], list[Call]()
     if build is not None:
         least = fewer or plain
-        before = [least | {"args": each_array(least["args"], _shorter)}, *reversed(forms)]
+        before = [least | {"args": change_leaves(least["args"], _shorter)}, *reversed(forms)]
         earlier = [
             {"args": call["args"], "kwargs": call["kwargs"]}
             for call in before
@@ -232,10 +232,9 @@ def _without_optional_arrays(reference: Callable[..., Any], call: Call) -> Call 
     return call | {"args": args, "kwargs": kwargs}
 
 
-def _shorter(_kind: ArrayKind, value: Any) -> Any:
-    return (
-        value[..., : LENGTH_AXIS + 1, :] if len(value.shape) > 1 and value.shape[LENGTH_AXIS] > 1 else value
-    )
+def _shorter(value: Any) -> Any:
+    has_rows = is_array(value) and len(value.shape) > 1 and value.shape[LENGTH_AXIS] > 1
+    return value[..., : LENGTH_AXIS + 1, :] if has_rows else value
 
 
 def _compare_retest(

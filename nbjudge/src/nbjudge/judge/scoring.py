@@ -74,7 +74,7 @@ def judge_groups(
     exercise: Exercise, groups: Sequence[DrawnGroup], call_answer: AnswerCaller, seed: int
 ) -> Judgement:
     """Judge one exercise on groups that are drawn already; see `judge_exercise`."""
-    answered = call_groups(exercise, groups, call_answer)
+    answered = call_groups(exercise, [group.calls for group in groups], call_answer)
     results = [compare_group(exercise, *pair) for pair in zip(groups, answered, strict=True)]
     results = retest(exercise, results, call_answer)
     results, scores = fail_one_group(exercise, results, score_groups(results))

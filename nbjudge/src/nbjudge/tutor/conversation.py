@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty, Queue
 from typing import Any, Generic, Protocol, TypeVar
@@ -93,7 +94,7 @@ class Conversation(Generic[Result]):
     """Runs `work(call_answer)` in a thread; returns its requests one at a time, and at the end its result."""
 
     def __init__(self, work: Callable[[AnswerCaller], Result]) -> None:
-        self._out: Queue[KernelRequest | Callable[[], Result]] = Queue()
+        self._out: Queue[KernelRequest | Future[Result]] = Queue()
         self._in: Queue[KernelReply | None] = Queue()  # None: closed
         self._work = work
         threading.Thread(target=self._run, daemon=True).start()
@@ -105,7 +106,7 @@ class Conversation(Generic[Result]):
         except Empty:
             self.close()
             raise ConversationEndedError from None
-        return step if isinstance(step, KernelRequest) else step()
+        return step if isinstance(step, KernelRequest) else step.result()
 
     def answer(self, reply: KernelReply) -> None:
         """Give the judge the kernel's reply to the last request."""
@@ -116,17 +117,12 @@ class Conversation(Generic[Result]):
         self._in.put(None)
 
     def _run(self) -> None:
+        result = Future[Result]()
         try:
-            result = self._work(self._call_answer)
+            result.set_result(self._work(self._call_answer))
         except BaseException as error:
-            problem = error
-
-            def fail() -> Result:
-                raise problem
-
-            self._out.put(fail)
-        else:
-            self._out.put(lambda: result)
+            result.set_exception(error)
+        self._out.put(result)
 
     def _call_answer(self, name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> Reply:
         self._out.put(KernelRequest(packed_requests.text(name, calls, watched_calls)))

@@ -50,7 +50,7 @@ class AssignmentMaterial(Protocol):
     def exercise(self, name: str) -> tuple[Exercise, Callable[..., Any]]:
         """The checks and the reference of an exercise."""
 
-    def questions(self, name: str, seed: int) -> list[DrawnGroup]:
+    def drawn_groups(self, name: str, seed: int) -> list[DrawnGroup]:
         """What is asked about an exercise, with the right answers; the same objects for the same seed."""
 
     def why_not(self, name: str) -> str:
@@ -94,7 +94,7 @@ class TutoredAssignment:
     def coded(self) -> list[str]:
         return [name for name in self.names if name in self.assignment.exercises]
 
-    def questions(self, name: str, seed: int) -> list[DrawnGroup]:
+    def drawn_groups(self, name: str, seed: int) -> list[DrawnGroup]:
         with self._drawing:
             if (name, seed) not in self._groups:
                 self._groups[name, seed] = draw_groups(*self.exercise(name), seed)

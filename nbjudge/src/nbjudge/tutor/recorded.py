@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, Self
 
 from nbjudge.authoring.cases import Case
-from nbjudge.authoring.exercise import Exercise, Group, Step, Tolerance
+from nbjudge.authoring.exercise import Exercise, Group
 from nbjudge.errors import CourseError
 from nbjudge.judge.differences import answers_without_argument
 from nbjudge.judge.drawn_group import DrawnGroup
@@ -28,6 +28,7 @@ ONLY_GRADING = (
     "The tutor of this class does not measure `{name}`: its cases would give an answer away. "
     "The examples above test yours, and its grade will tell the rest."
 )
+RECORDED_FIELDS = ("name", "results", "axes", "tolerance", "not_allowed", "changed_arguments")
 PARTLY = "Asked in grading and not here: {groups}."
 Call = dict[str, Any]
 
@@ -70,18 +71,12 @@ class RecordedGroup:
 class RecordedExercise:
     """An exercise on one draw."""
 
-    name: str
-    results: tuple[str, ...]
-    axes: tuple[tuple[str, ...], ...]
-    tolerance: Tolerance
-    not_allowed: tuple[Step, ...]
-    arguments: tuple[str, ...]
+    form: str  # the class, which may be one of the course's own
+    fields: dict[str, Any]  # `RECORDED_FIELDS`, and those that the base class does not have
+    arguments: tuple[str, ...]  # the names of the reference's
     hints: list[tuple[str, str]]
     groups: list[RecordedGroup]
     left_out: tuple[str, ...]  # the names of other groups
-    changed_arguments: str | None = None
-    form: str = "nbjudge.authoring.exercise.Exercise"  # the class, which may be one of the course's own
-    own_fields: dict[str, Any] = field(default_factory=dict)  # those that the base class does not have
 
 
 @dataclass
@@ -93,7 +88,7 @@ class RecordedAssignment:
     exercises: dict[str, RecordedExercise]
     max_disclosure: Disclosure = Disclosure.MEASURED
     one_page: str = ""  # it would be all the answers
-    _questions: dict[str, list[DrawnGroup]] = field(default_factory=dict)
+    _groups: dict[str, list[DrawnGroup]] = field(default_factory=dict)
 
     @property
     def coded(self) -> list[str]:
@@ -102,23 +97,14 @@ class RecordedAssignment:
     def exercise(self, name: str) -> tuple[Exercise, Callable[..., Any]]:
         """The exercise without cases and mistakes, and what has its reference's arguments and no answer."""
         recorded = self.exercises[name]
-        exercise = find_form(recorded.form)(
-            recorded.name,
-            recorded.results,
-            recorded.axes,
-            not_allowed=recorded.not_allowed,
-            tolerance=recorded.tolerance,
-            changed_arguments=recorded.changed_arguments,
-            **recorded.own_fields,
-        )
-        return exercise, _without_answer(recorded.arguments)
+        return find_form(recorded.form)(**recorded.fields), _without_answer(recorded.arguments)
 
-    def questions(self, name: str, seed: int) -> list[DrawnGroup]:
+    def drawn_groups(self, name: str, seed: int) -> list[DrawnGroup]:
         """Those of the one draw, whatever the seed."""
-        if name not in self._questions:
+        if name not in self._groups:
             _, reference = self.exercise(name)
-            self._questions[name] = [group.drawn(reference) for group in self.exercises[name].groups]
-        return self._questions[name]
+            self._groups[name] = [group.drawn(reference) for group in self.exercises[name].groups]
+        return self._groups[name]
 
     def why_not(self, name: str) -> str:
         return "" if self.exercises[name].groups else ONLY_GRADING.format(name=name)
@@ -142,10 +128,11 @@ class RecordedAssignment:
 
 
 def form_of(exercise: Exercise) -> tuple[str, dict[str, Any]]:
-    """Return the name of the class that a recording uses for an exercise, and that class's own fields."""
+    """Return the name of the class that a recording uses for an exercise, and the fields that it keeps."""
     form = next(each for each in type(exercise).__mro__ if vars(each).get("IS_RECORDED"))
     own = {each.name for each in fields(form)} - {each.name for each in fields(Exercise)}
-    return f"{form.__module__}.{form.__qualname__}", {name: getattr(exercise, name) for name in sorted(own)}
+    names = (*RECORDED_FIELDS, *sorted(own))
+    return f"{form.__module__}.{form.__qualname__}", {name: getattr(exercise, name) for name in names}
 
 
 def find_form(name: str) -> type[Exercise]:

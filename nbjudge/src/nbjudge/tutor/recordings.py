@@ -15,15 +15,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from nbjudge.authoring.cases import Case
 from nbjudge.course.course import Course
 from nbjudge.errors import CourseError
 from nbjudge.judge.describe import argument_names
-from nbjudge.judge.drawn_group import draw_groups
+from nbjudge.judge.drawn_group import DrawnGroup, draw_groups
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import AssignmentMaterial, Material, TutoredAssignment, material_of, tutor_options
 from nbjudge.tutor.recorded import RecordedAssignment, RecordedExercise, RecordedGroup, form_of
-from nbjudge.values.kinds import kind_of
+from nbjudge.values.kinds import kind_of, leaves
 from nbjudge.values.packing import MadeInKernel, Message
 
 SUFFIX, SETTINGS = ".recorded", "tutor.json"
@@ -212,25 +211,16 @@ def _recorded(assignment: TutoredAssignment, name: str) -> RecordedExercise:
     exercise, reference = assignment.exercise(name)
     smaller = dataclasses.replace(exercise, draw=exercise.draw.for_recordings())
     groups = draw_groups(smaller, reference, SEED)
-    recordable = [each for each in groups if each.expected and not _has_code([each.cases, each.calls])]
+    recordable = [each for each in groups if each.expected and not _has_code(each)]
     return RecordedExercise(
-        name,
-        exercise.results,
-        exercise.axes,
-        exercise.tolerance,
-        exercise.not_allowed,
+        *form_of(exercise),
         tuple(argument_names(reference)),
         assignment.hints(name),
         [RecordedGroup.of(each) for each in recordable],
         tuple(each.group.name for each in groups if each not in recordable),
-        exercise.changed_arguments,
-        *form_of(exercise),
     )
 
 
-def _has_code(value: Any) -> bool:
-    if isinstance(value, Case):
-        value = vars(value)
-    if isinstance(value, (dict, list, tuple)):
-        return any(map(_has_code, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, MadeInKernel)
+def _has_code(group: DrawnGroup) -> bool:
+    values = leaves([group.calls, *map(vars, group.cases)])
+    return any(isinstance(value, MadeInKernel) for _, value in values)

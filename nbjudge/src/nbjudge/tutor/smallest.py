@@ -21,7 +21,7 @@ from nbjudge.judge.compare import has_expected_values, is_right
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of, calls_for
 from nbjudge.probe.building import BUILDERS
-from nbjudge.values.kinds import ArrayKind, kind_of
+from nbjudge.values.kinds import ArrayKind, is_array, kind_of, leaves
 
 SMALL = (1, 2, 3, 4)
 AT_ONCE = 12  # cases that a kernel is asked about in one question
@@ -254,12 +254,7 @@ def _rounded(kind: ArrayKind, value: Any) -> Any:
 
 def _count(case: Case) -> int:
     """How many numbers it takes to write a case down."""
-    return sum(_numbers(part) for part in _parts(case))
-
-
-def _numbers(value: Any) -> int:
-    if isinstance(kind_of(value), ArrayKind):
-        return math.prod(value.shape)
-    if isinstance(value, (dict, list, tuple)):
-        return sum(map(_numbers, value.values() if isinstance(value, dict) else value))
-    return value if isinstance(value, int) and not isinstance(value, bool) else 1
+    return sum(
+        math.prod(leaf.shape) if is_array(leaf) else leaf if type(leaf) is int else 1
+        for _, leaf in leaves(_parts(case))
+    )

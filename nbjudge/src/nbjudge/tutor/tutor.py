@@ -102,8 +102,8 @@ class Tutor:
         exercise, _ = assignment.exercise(name)
 
         def judge(call_answer: AnswerCaller) -> Judgement:
-            questions = assignment.questions(name, self._seed)
-            return judge_groups(exercise, questions, call_answer, self._seed).without_answers()
+            drawn_groups = assignment.drawn_groups(name, self._seed)
+            return judge_groups(exercise, drawn_groups, call_answer, self._seed).without_answers()
 
         def finish(examination: Judgement) -> messages.Reply:
             self._examined[name] = examination
@@ -166,8 +166,8 @@ class Tutor:
         """Make the requests and expected answers of an exercise, so that its first check need not wait."""
         exercise, _ = assignment.exercise(name)
         with self._preparing:
-            groups = assignment.questions(name, self._seed)
-            packed_requests.text(name, *join_calls(exercise, groups))
+            groups = assignment.drawn_groups(name, self._seed)
+            packed_requests.text(name, *join_calls(exercise, [group.calls for group in groups]))
             second = [call for group in reversed(groups) for call in retest_calls(group)[0]]
             if second:
                 packed_requests.text(name, second, {})

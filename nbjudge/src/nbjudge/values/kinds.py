@@ -137,16 +137,27 @@ def kind_of(value: Any) -> Kind | None:
     return _owner_of[known]
 
 
-def owned_values(value: Any, place: str = "") -> Iterator[Named]:
-    """(place, value) for every value of some kind in nested lists, tuples and dicts."""
-    if isinstance(value, (list, tuple)):
-        for index, entry in enumerate(value):
-            yield from owned_values(entry, f"{place}/{index}")
-    elif isinstance(value, dict):
-        for key, entry in value.items():
-            yield from owned_values(entry, f"{place}/{key}")
-    elif kind_of(value) is not None:
+def leaves(value: Any, place: str = "") -> Iterator[Named]:
+    """(place, value) of each entry of nested lists, tuples and dicts that is none of these itself."""
+    if isinstance(value, (list, tuple, dict)):
+        for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(entry, f"{place}/{key}")
+    else:
         yield place, value
+
+
+def owned_values(value: Any) -> Iterator[Named]:
+    """(place, value) for every value of some kind in nested lists, tuples and dicts."""
+    return ((place, leaf) for place, leaf in leaves(value) if kind_of(leaf) is not None)
+
+
+def change_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A copy of nested lists, tuples and dicts in which each other value is changed."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(change_leaves(entry, change) for entry in value)
+    if isinstance(value, dict):
+        return {key: change_leaves(entry, change) for key, entry in value.items()}
+    return change(value)
 
 
 SIZES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4}

@@ -19,7 +19,7 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any
 
-from nbjudge.values.kinds import KINDS, LONGEST_LIST, kind_of
+from nbjudge.values.kinds import KINDS, LONGEST_LIST, Kind, change_leaves, kind_of
 
 LONGEST_TEXT = 20_000  # characters
 DEEPEST_NEST = 8
@@ -238,20 +238,16 @@ def names_in(code: CodeType) -> set[str]:
 
 def copy_value(value: Any, needs_gradients: bool = False) -> Any:
     """A copy of nested values; what is made in the kernel is made again."""
-    return _copy_each(value, lambda kind, each: kind.copy(each, needs_gradients))
+    return change_leaves(value, lambda leaf: _copy(leaf, lambda kind: kind.copy(leaf, needs_gradients)))
 
 
 def copy_within_graph(value: Any) -> Any:
     """What an answer is handed where gradients are asked for: it may write into that, and they still flow."""
-    return _copy_each(value, lambda kind, each: kind.copy_within_graph(each))
+    return change_leaves(value, lambda leaf: _copy(leaf, lambda kind: kind.copy_within_graph(leaf)))
 
 
-def _copy_each(value: Any, copy: Callable[[Any, Any], Any]) -> Any:
-    if isinstance(value, MadeInKernel):
-        return make(value)
-    if isinstance(value, (list, tuple)):
-        return type(value)(_copy_each(entry, copy) for entry in value)
-    if isinstance(value, dict):
-        return {key: _copy_each(entry, copy) for key, entry in value.items()}
-    kind = kind_of(value)
-    return value if kind is None else copy(kind, value)
+def _copy(leaf: Any, copy: Callable[[Kind], Any]) -> Any:
+    if isinstance(leaf, MadeInKernel):
+        return make(leaf)
+    kind = kind_of(leaf)
+    return leaf if kind is None else copy(kind)
