@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -27,6 +26,7 @@ from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.protocol import Answer, AnswerCaller, Reply
 from nbjudge.kernel.timing import Costs
 from nbjudge.plain_text import plain_line
+from nbjudge.probe.building import Call
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.record.graded_cell import Status, write_cell_status, write_verdict
 from nbjudge.record.graded_notebook import read_record, write_record
@@ -129,9 +129,9 @@ class AnswerCalls:
         # The status of each call, by its identity. The judge repeats a call whose reply was lost: the last
         # one counts.
         self._statuses: dict[int, str] = {}
-        self._calls: list[dict[str, Any]] = []  # kept, so that no identity is used twice
+        self._calls: list[Call] = []  # kept, so that no identity is used twice
 
-    def __call__(self, name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> Reply:
+    def __call__(self, name: str, calls: list[Call], watched_calls: WatchedCalls) -> Reply:
         reply = self._call(name, calls, watched_calls)
         self._calls += calls
         statuses = [answer.status for answer in reply.answers]

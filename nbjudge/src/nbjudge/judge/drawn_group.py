@@ -22,7 +22,7 @@ from nbjudge.authoring.exercise import Exercise, Group, Mistake, merge_watched_c
 from nbjudge.errors import CourseError
 from nbjudge.judge.compare import changes_values, raises_as_required
 from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of, calls_for
-from nbjudge.probe.building import RESULTS, SIDES
+from nbjudge.probe.building import RESULTS, SIDES, Call
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values.kinds import ArrayKind, kind_of, leaves
 from nbjudge.values.packing import why_it_cannot_travel
@@ -30,7 +30,6 @@ from nbjudge.values.packing import why_it_cannot_travel
 # A right answer may divide by the smallest normal float32 where a sum is empty: the quotient is still finite.
 LARGEST_COTANGENT = 3.0
 BROKEN_CASE = "Case {} of the group “{}” of `{}` {}: fix it in checks/."
-Call = dict[str, Any]
 
 
 @dataclass(eq=False)

@@ -16,9 +16,10 @@ from typing import Any
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Group, Step, Tolerance
 from nbjudge.judge.compare import changes_arguments, has_expected_values, same_value
-from nbjudge.judge.drawn_group import Call, DrawnGroup
+from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.judge.verdict import FORBIDDEN, Finding
 from nbjudge.kernel.protocol import Answer, answers_of
+from nbjudge.probe.building import Call
 from nbjudge.probe.compiled import FOREIGN_CODE
 from nbjudge.probe.recording import ANOTHER_PROCESS, COMPILED
 from nbjudge.values.kinds import ArrayKind, kind_of

@@ -18,11 +18,11 @@ from nbjudge.authoring.exercise import Exercise, Tolerance
 from nbjudge.judge import messages
 from nbjudge.judge.changed_values import changed_values, special_numbers, texts_of_one_word
 from nbjudge.judge.compare import changes_values, same_value
-from nbjudge.judge.drawn_group import Call, DrawnGroup, call_groups
+from nbjudge.judge.drawn_group import DrawnGroup, call_groups
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.verdict import Finding
 from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of
-from nbjudge.probe.building import BUILDERS
+from nbjudge.probe.building import BUILDERS, Call
 from nbjudge.values.kinds import change_leaves, is_array, owned_values
 from nbjudge.values.packing import MadeInKernel
 

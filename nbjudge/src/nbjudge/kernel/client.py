@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import nbformat
@@ -23,6 +23,7 @@ from nbjudge.kernel import channel, protocol
 from nbjudge.kernel.process import KernelEnvironment, start_process
 from nbjudge.kernel.protocol import Answer, Reply, read_reply
 from nbjudge.kernel.timing import Costs, Deadline, TimeBudget, WallClockDeadline, read_cpu_time
+from nbjudge.probe.building import Call
 from nbjudge.probe.kernel_state import REMEMBER
 from nbjudge.probe.watching import WatchedCalls
 
@@ -124,7 +125,7 @@ class KernelClient:
             self.budget.count_cell(timed_out=outcome == "timeout")
         return outcome
 
-    def call(self, name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> Reply:
+    def call(self, name: str, calls: list[Call], watched_calls: WatchedCalls) -> Reply:
         """Call the answer to an exercise in the kernel.
 
         Parameters
@@ -153,7 +154,7 @@ class KernelClient:
         self.budget.count_reply(name, calls, reply)
         return reply
 
-    def _call(self, name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> Reply:
+    def _call(self, name: str, calls: list[Call], watched_calls: WatchedCalls) -> Reply:
         # An error in a request is the grader's, not the student's.
         request = protocol.expression(name, calls, watched_calls, with_probe=not self._has_probe)
         try:

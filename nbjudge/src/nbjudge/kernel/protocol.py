@@ -24,6 +24,7 @@ import msgspec
 
 from nbjudge.authoring.cases import Case
 from nbjudge.probe import respond
+from nbjudge.probe.building import Call
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values import packing
 from nbjudge.values.kinds import kind_of
@@ -66,9 +67,7 @@ def send_along(module: str) -> None:
         PARTS.append(module)
 
 
-def expression(
-    name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls, with_probe: bool = True
-) -> str:
+def expression(name: str, calls: list[Call], watched_calls: WatchedCalls, with_probe: bool = True) -> str:
     """Return an expression whose value is the packed reply to some calls.
 
     Parameters
@@ -89,7 +88,7 @@ def expression(
     return f"(lambda program, space: {NO_PROBE} if program is None else {run})({program}, {_SPACE!r})"
 
 
-def request(name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> str:
+def request(name: str, calls: list[Call], watched_calls: WatchedCalls) -> str:
     """Return the packed request without the probe, for a kernel that already has the probe."""
     return packing.pack({"target": name, "calls": calls, "watched_calls": watched_calls})
 
@@ -180,10 +179,10 @@ class Reply:
 
 
 # Calls an answer: (name of the exercise, calls, steps to watch) -> Reply
-AnswerCaller = Callable[[str, list[dict[str, Any]], WatchedCalls], Reply]
+AnswerCaller = Callable[[str, list[Call], WatchedCalls], Reply]
 
 
-def calls_for(cases: Sequence[Case], cotangents: Sequence[list[Any] | None]) -> list[dict[str, Any]]:
+def calls_for(cases: Sequence[Case], cotangents: Sequence[list[Any] | None]) -> list[Call]:
     """Return cases as the calls of a request."""
     return [
         {
@@ -198,7 +197,7 @@ def calls_for(cases: Sequence[Case], cotangents: Sequence[list[Any] | None]) -> 
     ]
 
 
-def answers_of(function: Any, calls: list[dict[str, Any]]) -> list[Answer]:
+def answers_of(function: Any, calls: list[Call]) -> list[Answer]:
     """Call a function in this process: the reference, a known mistake or an accepted alternative."""
     return read_reply(respond.answer_calls(function, calls), len(calls)).answers
 
@@ -206,7 +205,7 @@ def answers_of(function: Any, calls: list[dict[str, Any]]) -> list[Answer]:
 def caller_of(function: Any) -> AnswerCaller:
     """Return what calls a function in this process in place of a student's answer."""
 
-    def call(_name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> Reply:
+    def call(_name: str, calls: list[Call], watched_calls: WatchedCalls) -> Reply:
         return read_reply(respond.answer_calls(function, calls, watched_calls), len(calls))
 
     return call

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import psutil
 
 from nbjudge.kernel.protocol import Reply
+from nbjudge.probe.building import Call
 
 MAX_POLL_INTERVAL = 0.25  # seconds between two looks at a deadline
 MIN_POLL_INTERVAL = 0.02
@@ -148,7 +149,7 @@ class TimeBudget:
         self._clock = clock
         self._lost_cells = self._timed_out_cells = 0
         self._by_exercise = Counter[str]()
-        self._stopped_call: dict[str, Any] | None = None
+        self._stopped_call: Call | None = None
 
     @property
     def is_used_up(self) -> bool:
@@ -183,7 +184,7 @@ class TimeBudget:
         self._timed_out_cells += timed_out
         self._shorten()
 
-    def count_reply(self, name: str, calls: Sequence[dict[str, Any]], reply: Reply) -> None:
+    def count_reply(self, name: str, calls: Sequence[Call], reply: Reply) -> None:
         """Count a reply of the exercise `name`, if the reply was lost or one of its calls did not end.
 
         A request is also stopped when its calls take too long together. So a call that was stopped counts

@@ -20,7 +20,7 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from nbjudge.probe.building import BUILDERS, RESULTS, SIDES, Builder
+from nbjudge.probe.building import BUILDERS, RESULTS, SIDES, Builder, Call, RawAnswer
 from nbjudge.probe.kernel_state import as_remembered, drawing_from
 from nbjudge.probe.recording import Recording
 from nbjudge.probe.watching import WatchedCalls
@@ -77,19 +77,17 @@ def _respond(text: str, namespace: dict[str, Any]) -> str:
 
 
 def answer_calls(
-    function: Any, calls: list[dict[str, Any]], watched_calls: WatchedCalls | None = None
-) -> list[dict[str, Any]]:
+    function: Any, calls: list[Call], watched_calls: WatchedCalls | None = None
+) -> list[RawAnswer]:
     """Call `function` once per call: a dict per call says what came of it, and which watched calls ran."""
     with Recording(watched_calls) if watched_calls and callable(function) else NoRecording() as recording:
         return _answers(function, calls, recording)
 
 
-def _answers(
-    function: Any, calls: list[dict[str, Any]], recording: Recording | NoRecording
-) -> list[dict[str, Any]]:
+def _answers(function: Any, calls: list[Call], recording: Recording | NoRecording) -> list[RawAnswer]:
     if not callable(function):
         return [{"missing": True} for _ in calls]
-    answers: list[dict[str, Any]] = []
+    answers: list[RawAnswer] = []
     for call in calls:
         answers.append(_answer(function, call, recording))
         answers[-1]["ran"] = sorted(recording.taken())
@@ -98,20 +96,18 @@ def _answers(
     return answers
 
 
-def _answer(
-    function: Callable[..., Any], call: dict[str, Any], recording: Recording | NoRecording
-) -> dict[str, Any]:
-    needs_gradients, build = call["cotangents"] is not None, call.get("build")
+def _answer(function: Callable[..., Any], call: Call, recording: Recording | NoRecording) -> RawAnswer:
+    cotangents, build = call["cotangents"], call.get("build")
     sent = {"args": call["args"], "kwargs": call["kwargs"]}
     taken, handed = dict(sent), list[CallArguments]()  # until they are made
-    answer: dict[str, Any] = {}
+    answer: RawAnswer = {}
     try:
         with recording.aside():
-            if needs_gradients:
+            if cotangents is not None:
                 taken = copy_value(sent, True)
             for _ in range(1 if build is None else _calls_in(build["look"])):
                 handed.append(
-                    CallArguments(copy_within_graph(taken) if needs_gradients else copy_value(sent), sent)
+                    CallArguments(copy_value(sent) if cotangents is None else copy_within_graph(taken), sent)
                 )
             if call.get("through") is not None:
                 function = make(call["through"])(function)
@@ -127,18 +123,16 @@ def _answer(
                 value, answer["measured"] = measure(value_of_call)
             # What comes later, in a hook, a thread or another call, is no answer any more.
             answer["value"] = _snapshot(value)
-        if needs_gradients:
+        if cotangents is not None:
             with recording.answering(differentiating=True):
-                answer["gradients"] = _gradients(value, call["cotangents"], taken)
+                answer["gradients"] = _gradients(value, cotangents, taken)
     except BaseException as error:
         answer = {"raised": describe_error(error)}
     answer["changed"] = list(dict.fromkeys(place for each in handed for place in each.changed()))
     return answer
 
 
-def _call(
-    function: Callable[..., Any], call: dict[str, Any], taken: dict[str, Any], arguments: Iterator[Any]
-) -> Any:
+def _call(function: Callable[..., Any], call: Call, taken: dict[str, Any], arguments: Iterator[Any]) -> Any:
     """The value of one call; where the answer is a class, of an object that is made for it."""
     build = call.get("build")
     if build is None:

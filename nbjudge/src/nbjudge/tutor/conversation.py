@@ -15,6 +15,7 @@ from queue import Empty, Queue
 from typing import Any, Generic, Protocol, TypeVar
 
 from nbjudge.kernel.protocol import LARGEST_REPLY, Answer, AnswerCaller, Reply, read_reply, request
+from nbjudge.probe.building import Call
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values import packing
 
@@ -31,11 +32,11 @@ class PackedRequests:
     """
 
     def __init__(self) -> None:
-        self._texts: dict[tuple[Any, ...], tuple[list[dict[str, Any]], bytes]] = {}
+        self._texts: dict[tuple[Any, ...], tuple[list[Call], bytes]] = {}
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def text(self, name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> bytes:
+    def text(self, name: str, calls: list[Call], watched_calls: WatchedCalls) -> bytes:
         """Return the packed request in UTF-8."""
         key = (name, repr(watched_calls), *map(id, calls))
         with self._lock:
@@ -124,7 +125,7 @@ class Conversation(Generic[Result]):
             result.set_exception(error)
         self._out.put(result)
 
-    def _call_answer(self, name: str, calls: list[dict[str, Any]], watched_calls: WatchedCalls) -> Reply:
+    def _call_answer(self, name: str, calls: list[Call], watched_calls: WatchedCalls) -> Reply:
         self._out.put(KernelRequest(packed_requests.text(name, calls, watched_calls)))
         try:
             reply = self._in.get(timeout=PATIENCE)

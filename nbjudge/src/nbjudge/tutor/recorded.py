@@ -21,6 +21,7 @@ from nbjudge.judge.differences import answers_without_argument
 from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.judge.retest import retest_calls
 from nbjudge.kernel.protocol import Answer
+from nbjudge.probe.building import Call
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import WrittenQuestion
 
@@ -30,7 +31,6 @@ ONLY_GRADING = (
 )
 RECORDED_FIELDS = ("name", "results", "axes", "tolerance", "not_allowed", "changed_arguments")
 PARTLY = "Asked in grading and not here: {groups}."
-Call = dict[str, Any]
 
 
 @dataclass(frozen=True)
