@@ -22,7 +22,7 @@ from nbjudge.kernel.channel import (
     KernelReady,
     without_surrogates,
 )
-from nbjudge.kernel.timing import WallClockDeadline
+from nbjudge.kernel.timing import Deadline
 
 DONE = {"type": "evaluation", "status": "ok", "text": "é"}
 
@@ -81,7 +81,7 @@ def ends() -> Iterator[tuple[Process, Channel, RelayEnd]]:
 def test_a_command_is_sent_and_its_reply_received(ends):
     _, channel, relay = ends
     relay.send(DONE)
-    reply = channel.request(Evaluate(without_surrogates("\ud800é")), Evaluation, WallClockDeadline(10))
+    reply = channel.request(Evaluate(without_surrogates("\ud800é")), Evaluation, Deadline(10))
     assert reply == (Evaluation("ok", "é"), False)
     assert relay.receive() == {"command": "evaluate", "expression": "?é"}
 
@@ -89,7 +89,7 @@ def test_a_command_is_sent_and_its_reply_received(ends):
 def test_a_flood_interrupts_the_kernel_and_a_repeated_one_ends_it(ends):
     process, channel, relay = ends
     relay.send({"type": "flood", "repeated": False}, {"type": "flood", "repeated": True}, DONE)
-    assert channel.receive(Evaluation, WallClockDeadline(10)) == Evaluation("ok", "é")
+    assert channel.receive(Evaluation, Deadline(10)) == Evaluation("ok", "é")
     assert process.signals == [signal.SIGINT, signal.SIGKILL]
 
 
@@ -100,7 +100,7 @@ def test_a_missing_reply_is_awaited_until_the_deadline(ends):
     relay.end.send(frame[:-1])  # an incomplete reply is none
     assert channel.receive(Evaluation, CountingDeadline(3)) is None
     relay.end.send(frame[-1:])
-    assert channel.receive(Evaluation, WallClockDeadline(10)) == Evaluation("ok", "é")
+    assert channel.receive(Evaluation, Deadline(10)) == Evaluation("ok", "é")
 
 
 def test_a_kernel_that_does_not_reply_is_interrupted_and_what_came_until_then_is_kept(ends):
@@ -151,16 +151,16 @@ def test_bytes_that_are_no_message_are_an_error_of_the_channel(ends, content):
     relay.end.send(content)
     relay.end.close()
     with pytest.raises(ChannelError):
-        channel.receive(Evaluation, WallClockDeadline(10))
+        channel.receive(Evaluation, Deadline(10))
 
 
 def test_a_relay_that_has_ended_is_an_error_of_the_channel(ends):
     process, channel, relay = ends
     relay.end.close()
     with pytest.raises(ChannelError):
-        channel.receive(KernelReady, WallClockDeadline(10))
+        channel.receive(KernelReady, Deadline(10))
     with pytest.raises(KernelDiedError):
-        channel.request(Execute("x" * 10**7, 1, 1), CellReply, WallClockDeadline(10))
+        channel.request(Execute("x" * 10**7, 1, 1), CellReply, Deadline(10))
     assert channel.overflowed  # its kernel runs
 
 
@@ -168,9 +168,9 @@ def test_a_kernel_that_has_ended_is_not_awaited(ends):
     process, channel, _ = ends
     process.alive = False
     with pytest.raises(ChannelError, match="the kernel has ended"):
-        channel.receive(KernelReady, WallClockDeadline(100))
+        channel.receive(KernelReady, Deadline(100))
     with pytest.raises(KernelDiedError):
-        channel.request(Evaluate("1"), Evaluation, WallClockDeadline(100))
+        channel.request(Evaluate("1"), Evaluation, Deadline(100))
 
 
 @pytest.mark.parametrize("data", [{"text/html": "<b>1</b>"}, {"text/plain": ["1"]}])
@@ -178,4 +178,4 @@ def test_outputs_of_another_form_are_an_error_of_the_channel(ends, data):
     _, channel, relay = ends
     relay.send({"type": "cell", "outputs": [{"output_type": "display_data", "data": data, "metadata": {}}]})
     with pytest.raises(ChannelError):
-        channel.receive(CellReply, WallClockDeadline(10))
+        channel.receive(CellReply, Deadline(10))

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from nbjudge.kernel.timing import WALL_CLOCK_FACTOR, CpuTimeDeadline
+from nbjudge.kernel.timing import WALL_CLOCK_FACTOR, Deadline
 
 pytestmark = pytest.mark.integration
 
@@ -46,7 +46,7 @@ def run() -> Iterator[Run]:
 
 def charged(pid: int, by_the_clock: float) -> float:
     """The part of a while that is charged."""
-    patience = CpuTimeDeadline(pid, SECONDS)
+    patience = Deadline(SECONDS, pid)
     ends = time.monotonic() + by_the_clock
     while time.monotonic() < ends and patience.seconds_left > 0:
         time.sleep(0.02)
@@ -78,7 +78,7 @@ def test_who_waits_for_a_thread_of_its_own_is_at_work(run):
 def test_the_clock_ends_it_in_any_case(run):
     for _ in range(NEIGHBOURS):
         run(BUSY)
-    patience, began = CpuTimeDeadline(settled(run(BUSY)), 0.5), time.monotonic()
+    patience, began = Deadline(0.5, settled(run(BUSY))), time.monotonic()
     while patience.seconds_left > 0:
         time.sleep(0.01)
     assert time.monotonic() - began < WALL_CLOCK_FACTOR * 0.5 + 0.5

@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from nbjudge.framing import FrameBuffer, to_frame
-from nbjudge.kernel.timing import Deadline, WallClockDeadline, poll_interval
+from nbjudge.kernel.timing import Deadline, poll_interval
 
 INTERRUPT_TIMEOUT = 3.0  # seconds in which an interrupted kernel must reply
 STOP_TIMEOUT = 1.0  # seconds in which the relay must hand over what has arrived
@@ -203,10 +203,10 @@ class Channel:
             if reply is not None:
                 return reply, False
             self._process.send_signal(signal.SIGINT)
-            reply = self.receive(reply_type, WallClockDeadline(INTERRUPT_TIMEOUT))
+            reply = self.receive(reply_type, Deadline(INTERRUPT_TIMEOUT))
             if reply is None:
-                self.send(Stop(), WallClockDeadline(STOP_TIMEOUT))
-                reply = self.receive(reply_type, WallClockDeadline(STOP_TIMEOUT))
+                self.send(Stop(), Deadline(STOP_TIMEOUT))
+                reply = self.receive(reply_type, Deadline(STOP_TIMEOUT))
         except ChannelError as error:
             self.overflowed = self._process.is_alive()
             raise KernelDiedError(str(error)) from error

@@ -22,7 +22,7 @@ from nbjudge.errors import SandboxError
 from nbjudge.kernel import channel, protocol
 from nbjudge.kernel.process import KernelEnvironment, start_process
 from nbjudge.kernel.protocol import Answer, Reply, read_reply
-from nbjudge.kernel.timing import Costs, Deadline, TimeBudget, WallClockDeadline, read_cpu_time
+from nbjudge.kernel.timing import Costs, Deadline, TimeBudget, read_cpu_time
 from nbjudge.probe.building import Call
 from nbjudge.probe.kernel_state import REMEMBER
 from nbjudge.probe.watching import WatchedCalls
@@ -231,7 +231,7 @@ class KernelClient:
     def _is_responsive(self) -> bool:
         """Whether the kernel evaluates an expression, after it was interrupted."""
         try:
-            return self._evaluate("1", WallClockDeadline(RESPONSE_TIMEOUT)) == "1"
+            return self._evaluate("1", Deadline(RESPONSE_TIMEOUT)) == "1"
         except Exception:  # it has died, is silent, or sends something else
             return False
 

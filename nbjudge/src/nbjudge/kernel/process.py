@@ -20,7 +20,7 @@ from jupyter_client.manager import KernelManager
 from nbjudge.errors import SandboxError
 from nbjudge.framing import to_frame
 from nbjudge.kernel.channel import Channel, ChannelError, Connect, KernelProcess, KernelReady
-from nbjudge.kernel.timing import WallClockDeadline
+from nbjudge.kernel.timing import Deadline
 from nbjudge.sandbox.fork_server_client import current_fork_server
 from nbjudge.settings import Limits
 
@@ -75,7 +75,7 @@ def start_process(folder: Path, environment: KernelEnvironment) -> KernelProcess
     else:
         kernel = UnsandboxedKernel(folder, name if language_of(name) else "python3")
     try:
-        deadline, channel = WallClockDeadline(environment.limits.startup), Channel(kernel)
+        deadline, channel = Deadline(environment.limits.startup), Channel(kernel)
         channel.send(Connect(), deadline)
         ready = channel.receive(KernelReady, deadline)
     except (ChannelError, TimeoutError) as error:

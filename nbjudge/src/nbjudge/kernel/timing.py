@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 import psutil
 
@@ -28,51 +27,25 @@ MAX_LOSSES_PER_EXERCISE = 2  # more are not counted
 MAX_HALVINGS = 3
 
 
-class Deadline(Protocol):
-    """The end of a wait."""
+class Deadline:
+    """The end of a wait: by the clock, or by a kernel's own time.
 
-    @property
-    def seconds_left(self) -> float:
-        """Seconds until the deadline; 0 or less once it has passed."""
-
-
-def poll_interval(deadline: Deadline) -> float:
-    """Return how long to wait before the deadline is checked again. Raises TimeoutError if it has passed."""
-    left = deadline.seconds_left
-    if left <= 0:
-        raise TimeoutError
-    return min(MAX_POLL_INTERVAL, max(MIN_POLL_INTERVAL, left))
-
-
-class WallClockDeadline:
-    """A deadline by the clock."""
-
-    def __init__(self, seconds: float) -> None:
-        self._ends = time.monotonic() + seconds
-
-    @property
-    def seconds_left(self) -> float:
-        return self._ends - time.monotonic()
-
-
-class CpuTimeDeadline:
-    """A deadline by a kernel's own time: processor time while it works, clock time while it sleeps.
-
-    A kernel that is ready to run but waits for a processor is not charged for the wait. Time is charged
-    whenever `seconds_left` is read, so read it often. The deadline also ends after `WALL_CLOCK_FACTOR` times
-    its seconds by the clock.
+    A kernel's own time is processor time while it works, and clock time while it sleeps. A kernel that is
+    ready to run but waits for a processor is not charged for the wait. Time is charged whenever
+    `seconds_left` is read, so read it often. The deadline also ends after `WALL_CLOCK_FACTOR` times its
+    seconds by the clock.
 
     Parameters
     ----------
-    pid
-        The kernel's process; None if it is not known.
     seconds
-        The kernel's own time.
+        Seconds of the clock, or of the kernel's own time.
+    pid
+        The kernel's process; None for a deadline by the clock.
     ends
         The value of `time.monotonic()` at which the deadline ends in any case.
     """
 
-    def __init__(self, pid: int | None, seconds: float, ends: float = float("inf")) -> None:
+    def __init__(self, seconds: float, pid: int | None = None, ends: float = float("inf")) -> None:
         self._process = None
         if pid is not None:
             with suppress(psutil.Error):  # it has ended, which is noticed elsewhere
@@ -84,6 +57,7 @@ class CpuTimeDeadline:
 
     @property
     def seconds_left(self) -> float:
+        """Seconds until the deadline; 0 or less once it has passed."""
         now = time.monotonic()
         if now - self._checked < MIN_POLL_INTERVAL:  # nothing worth reading the system's files for
             return min(self._left, self._clock_ends - now)
@@ -102,6 +76,14 @@ class CpuTimeDeadline:
             return any(_state(task) in BUSY_STATES for task in tasks)
         except OSError:
             return False
+
+
+def poll_interval(deadline: Deadline) -> float:
+    """Return how long to wait before the deadline is checked again. Raises TimeoutError if it has passed."""
+    left = deadline.seconds_left
+    if left <= 0:
+        raise TimeoutError
+    return min(MAX_POLL_INTERVAL, max(MIN_POLL_INTERVAL, left))
 
 
 def read_cpu_time(pid: int | None) -> float:
@@ -169,7 +151,7 @@ class TimeBudget:
 
     def deadline(self, pid: int | None, seconds: float) -> Deadline:
         """Return the deadline of a command that may take so many seconds, within the notebook's time."""
-        return CpuTimeDeadline(pid, seconds, ends=max(self.ends, self._clock() + MIN_SECONDS))
+        return Deadline(seconds, pid, ends=max(self.ends, self._clock() + MIN_SECONDS))
 
     def cell_seconds(self, limit: float) -> float:
         """Return the seconds for the next cell: less after each that timed out.

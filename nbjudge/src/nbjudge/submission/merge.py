@@ -182,14 +182,15 @@ def _own_cells(
             after = position
         if index in answers or not cell.source.strip():
             continue
-        # A released cell that was edited still runs, after the original: it may hold a helper.
-        as_released = position is not None and _is_as_released(cell, source.cells[position])
-        edited_prose = position is not None and cell.cell_type != "code"
-        if as_released or edited_prose or (position is not None and is_left_out(source.cells[position])):
-            continue
-        # An older copy of an answer runs before the one that counts, so that it does not undo it.
-        older_copy = position is not None and _is_answer(source.cells[position])
-        own[position - 1 if position is not None and older_copy else after].append(cell)
+        before = after
+        if position is not None:
+            released = source.cells[position]
+            # A released cell that was edited still runs, after the original: it may hold a helper.
+            if cell.cell_type != "code" or is_left_out(released) or _is_as_released(cell, released):
+                continue
+            # An older copy of an answer runs before the one that counts, so that it does not undo it.
+            before = position - 1 if _is_answer(released) else after
+        own[before].append(cell)
     return own
 
 

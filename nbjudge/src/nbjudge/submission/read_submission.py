@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import nbformat
@@ -49,10 +49,8 @@ class Submission:
     cells: tuple[SubmittedCell, ...] = ()
     reason: str = ""  # why it cannot be graded
     note: str = ""  # what was corrected while reading
-    found_answers: frozenset[str] = field(default_factory=frozenset)  # the answer cells that are there
-    changed_answers: frozenset[str] = field(
-        default_factory=frozenset
-    )  # those that differ from what was released
+    found_answers: frozenset[str] = frozenset()  # the answer cells that are there
+    changed_answers: frozenset[str] = frozenset()  # those that differ from what was released
     path: str = ""  # of the notebook, in the folder that was handed in
 
 
@@ -217,7 +215,8 @@ def _cells(content: dict[str, Any]) -> tuple[SubmittedCell, ...]:
 def _converted(content: dict[str, Any]) -> dict[str, Any]:
     """A notebook from before 2015 in today's form."""
     sheets = content["worksheets"] if isinstance(content["worksheets"], list) else []
-    _refuse_too_many(sum(len(each) for sheet in sheets for each in _lists(sheet)))
+    lists = (each for sheet in sheets if isinstance(sheet, dict) for each in sheet.values())
+    _refuse_too_many(sum(len(each) for each in lists if isinstance(each, list)))
     try:
         converted: dict[str, Any] = nbformat.convert(nbformat.from_dict(content), NEWEST_FORMAT)
     except Exception as error:
@@ -226,13 +225,6 @@ def _converted(content: dict[str, Any]) -> dict[str, Any]:
             f"is in an old notebook format that cannot be converted ({message})"
         ) from error
     return converted
-
-
-def _lists(value: Any) -> Iterator[list[Any]]:
-    """The lists in a mapping: of a sheet, its cells."""
-    yield from (
-        each for each in (value.values() if isinstance(value, dict) else ()) if isinstance(each, list)
-    )
 
 
 def _refuse_too_many(cells: int) -> None:

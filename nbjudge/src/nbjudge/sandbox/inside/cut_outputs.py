@@ -4,6 +4,7 @@ No HTML, script, widget or metadata of a student's is kept, and nothing of an ou
 is handed on are lists, dicts and texts in the form of a notebook's outputs.
 """
 
+from itertools import islice
 from typing import Any
 
 from .pictures import is_modest
@@ -27,7 +28,7 @@ class CellOutputs:
     the widget's, as in JupyterLab, and is not kept.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, earlier: "CellOutputs | None" = None) -> None:
         self.limit = limit
         self.shown = 0  # bytes that were kept, or left out as one output too many
         self.beyond = 0  # bytes that came when there was no space left
@@ -35,11 +36,8 @@ class CellOutputs:
         self._outputs: list[Output] = []
         self._displays: dict[str, list[Output]] = {}  # those that can still be updated
         self._clear_first = False
-        self._widgets: dict[str, bool] = {}  # output widgets, and whether each takes what is shown
-
-    def inherit(self, earlier: "CellOutputs") -> None:
-        """Know the output widgets of the cells before."""
-        self._widgets = dict(list(earlier._widgets.items())[:MOST_OUTPUTS])
+        # The output widgets, those of the earlier cells too, and whether each takes what is shown.
+        self._widgets = dict(islice(earlier._widgets.items() if earlier else (), MOST_OUTPUTS))
 
     def fits(self, size: int) -> bool:
         """Whether so many bytes fit; they count from now on, one way or the other."""

@@ -12,11 +12,11 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from . import cut_outputs
 from .framing import read_frame, to_frame
+from .memory_use import sizes_in
 
 MEMORY = 768 * 2**20  # bytes, beyond what the process holds at its start
 LARGEST_FRAME = 160 * 2**20  # bytes of a command
@@ -43,7 +43,7 @@ class Relay:
         self._grader, self._connection = grader, connection
         key = connection["key"].encode()
         self._session = Session(key=key, signature_scheme=connection["signature_scheme"])
-        self._widgets = cut_outputs.CellOutputs(0)
+        self._last_cell: cut_outputs.CellOutputs | None = None
 
     def serve(self) -> None:
         """Carry out commands until the grader has closed its end."""
@@ -91,9 +91,7 @@ class Relay:
 
         The expression `then` is evaluated after a cell that ends without an error.
         """
-        cell = cut_outputs.CellOutputs(output_left)
-        cell.inherit(self._widgets)
-        self._widgets = cell
+        cell = self._last_cell = cut_outputs.CellOutputs(output_left, self._last_cell)
         expressions = {"then": then} if then else {}
         content = {"code": source, "silent": False, "store_history": True, "user_expressions": expressions}
         request = self._request("execute_request", content | {"allow_stdin": False, "stop_on_error": False})
@@ -236,8 +234,7 @@ def limit_memory() -> None:
     """Limit how much more memory this process may hold than now; beyond it, the process ends."""
     if sys.platform != "linux":  # elsewhere the limit means something else
         return
-    lines = Path("/proc/self/status").read_text().splitlines()
-    held = next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData:")), 0)
+    held = sizes_in("/proc/self/status").get("VmData", 0)
     resource.setrlimit(resource.RLIMIT_DATA, (held + MEMORY, held + MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
