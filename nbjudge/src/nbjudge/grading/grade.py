@@ -126,17 +126,15 @@ class AnswerCalls:
 
     def __init__(self, call: AnswerCaller, cell_error: NotebookNode | None = None) -> None:
         self._call, self._cell_error = call, cell_error
-        # The status of each call, by its identity. The judge repeats a call whose reply was lost: the last
-        # one counts.
-        self._statuses: dict[int, str] = {}
-        self._calls: list[Call] = []  # kept, so that no identity is used twice
+        # By the identity of a call: the call, so that no identity is used twice, and its status. The judge
+        # repeats a call whose reply was lost: the last one counts.
+        self._statuses: dict[int, tuple[Call, str]] = {}
 
     def __call__(self, name: str, calls: list[Call], watched_calls: WatchedCalls) -> Reply:
         reply = self._call(name, calls, watched_calls)
-        self._calls += calls
-        statuses = [answer.status for answer in reply.answers]
-        self._statuses |= zip(map(id, calls), statuses, strict=False)
-        if self._cell_error is not None and all(status == "missing" for status in statuses):
+        for call, answer in zip(calls, reply.answers, strict=False):
+            self._statuses[id(call)] = call, answer.status
+        if self._cell_error is not None and all(answer.status == "missing" for answer in reply.answers):
             error = self._cell_error
             return Reply([Answer("missing", error=error.ename, message=error.evalue)] * len(calls))
         return reply
@@ -144,7 +142,7 @@ class AnswerCalls:
     @property
     def status(self) -> Status:
         """What became of the exercise: whether a call timed out or ended the kernel."""
-        statuses = set(self._statuses.values())
+        statuses = {status for _, status in self._statuses.values()}
         if "timeout" in statuses:
             return Status.TIMED_OUT
         return Status.KERNEL_DIED if "died" in statuses else Status.COMPLETED

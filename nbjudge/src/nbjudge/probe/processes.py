@@ -103,10 +103,7 @@ def _has_children() -> bool:
 
 
 def _children_of(pid: int) -> list[int]:
-    children: list[int] = []
-    for thread in _texts(f"/proc/{pid}/task", "children"):
-        children += map(int, thread.split())
-    return children
+    return [int(child) for thread in _texts(f"/proc/{pid}/task", "children") for child in thread.split()]
 
 
 def _times_run_by(pid: int) -> int:

@@ -14,14 +14,11 @@ from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import Any, Self
 
-from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise, Group
 from nbjudge.errors import CourseError
 from nbjudge.judge.differences import answers_without_argument
 from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.judge.retest import retest_calls
-from nbjudge.kernel.protocol import Answer
-from nbjudge.probe.building import Call
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import WrittenQuestion
 
@@ -39,32 +36,22 @@ class RecordedGroup:
 
     name: str
     points: float
-    cases: list[Case]
-    calls: list[Call]
-    expected: list[Answer]
-    requires_computation: bool
-    second_round: tuple[list[Call], list[Answer]]  # the retest
-    without_argument: dict[int, dict[str, Answer]]  # see `answers_without_argument`
+    fields: dict[str, Any]  # of the group as it was drawn
 
     @classmethod
     def of(cls, drawn: DrawnGroup) -> Self:
         """Record a group as it was drawn."""
-        group, calls = drawn.group, retest_calls(drawn)
-        data = (drawn.cases, drawn.calls, drawn.expected, drawn.requires_computation)
-        fewer = {
-            number: answers_without_argument(drawn, number)
-            for number, case in enumerate(drawn.cases)
-            if case.refuses is None
-        }
-        return cls(group.name, group.points, *data, calls, fewer)
+        names = ("cases", "calls", "expected", "requires_computation")
+        recorded: dict[str, Any] = {name: getattr(drawn, name) for name in names}
+        numbers = [number for number, case in enumerate(drawn.cases) if case.refuses is None]
+        recorded["without_argument"] = {number: answers_without_argument(drawn, number) for number in numbers}
+        recorded["retest"] = retest_calls(drawn)
+        return cls(drawn.group.name, drawn.group.points, recorded)
 
     def drawn(self, reference: Callable[..., Any]) -> DrawnGroup:
         """Return the group as it was drawn; the reference gives only the names of the arguments."""
-        group = Group(self.name, self.points, lambda draw: self.cases)
-        data = (self.cases, self.calls, self.expected, self.requires_computation)
-        drawn = DrawnGroup(group, reference, *data)
-        drawn.retest, drawn.without_argument = self.second_round, self.without_argument
-        return drawn
+        group = Group(self.name, self.points, lambda draw: self.fields["cases"])
+        return DrawnGroup(group, reference, **self.fields)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,9 @@ class CellOutputs:
         self._displays: dict[str, list[Output]] = {}  # those that can still be updated
         self._clear_first = False
         # The output widgets, those of the earlier cells too, and whether each takes what is shown.
-        self._widgets = dict(islice(earlier._widgets.items() if earlier else (), MOST_OUTPUTS))
+        self._widgets: dict[str, bool] = dict(
+            islice(earlier._widgets.items() if earlier else (), MOST_OUTPUTS)
+        )
 
     def fits(self, size: int) -> bool:
         """Whether so many bytes fit; they count from now on, one way or the other."""

@@ -25,7 +25,6 @@ KERNEL_SOCKETS = "/run/kernel"
 ALL_SOCKETS = "/run/sockets"
 PRIVATE = "/run/private"
 REMOUNT_READ_ONLY = system.REMOUNT | system.BIND | system.READ_ONLY | system.NO_SET_UID | system.NO_DEVICES
-CHANNELS = ("shell", "iopub", "stdin", "control", "hb")
 TERMINALS = 32  # of a few thousand that the machine has for all users
 RELAY_NICENESS = 5
 NAMESPACES = system.NEW_MOUNTS | system.NEW_PIDS | system.NEW_IPC | system.NEW_UTS | system.NEW_NETWORK
@@ -151,7 +150,8 @@ def write_files(folder: Path, files: dict[str, str]) -> None:
 
 def wait_for_sockets(kernel: int, connection: dict[str, Any], grader: socket.socket) -> None:
     """Wait until the kernel's sockets exist. Raises RuntimeError if the kernel ends or is not needed."""
-    wanted = [f"{connection['ip']}-{connection[channel + '_port']}" for channel in CHANNELS]
+    ports = (port for name, port in connection.items() if name.endswith("_port"))
+    wanted = [f"{connection['ip']}-{port}" for port in ports]
     while not all(map(os.path.exists, wanted)):
         if os.waitpid(kernel, os.WNOHANG) != (0, 0):
             raise RuntimeError("the kernel ended before it was ready")
