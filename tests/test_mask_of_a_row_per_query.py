@@ -41,7 +41,7 @@ def row_per_sentence(call):
 @pytest.mark.lesson
 @pytest.mark.parametrize("seed", range(1))
 @pytest.mark.parametrize("name", MASKED)
-def test_who_takes_a_mask_for_a_row_per_sentence_loses_points(name, seed):
+def test_an_answer_that_takes_a_mask_for_a_row_per_sentence_loses_points(name, seed):
     lesson, exercise = COURSE.exercise(name)
     reference = lesson.reference_answer(name)
     if inspect.isclass(reference):

@@ -98,7 +98,7 @@ def test_the_board_is_computed_once_for_all_pages_until_something_changes(classr
     assert len(computed) == 2 and all(name.startswith("board") for name in computed)
 
 
-def test_the_board_counts_who_has_begun_is_at_it_stuck_and_done(classroom):
+def test_the_board_counts_learners_who_have_begun_are_at_it_stuck_and_done(classroom):
     first, second = mistakes("softmax")[:2]
     for name in ("ada", "bob", "cid"):
         classroom.check(name, "softmax", first.answer, DOT)
@@ -163,7 +163,7 @@ def test_the_board_is_told_of_a_change_at_once(classroom):
     assert (row["exercise"], row["done"]) == ("score", 1)
 
 
-def test_who_asks_too_often_waits_and_the_others_do_not(tmp_path):
+def test_a_learner_who_asks_too_often_waits_and_the_others_do_not(tmp_path):
     with classroom_of(tmp_path, checks_a_minute=3) as service:
         for _ in range(3):
             assert service.check("eve", "score", right("score"), DOT).points
@@ -288,7 +288,7 @@ def test_every_request_counts_whatever_it_asks_for():
         ({"name": "linus", "groups": ["instructors"]}, True),
     ],
 )
-def test_who_teaches_is_the_hubs_word_or_the_courses(model, teaches):
+def test_the_hub_or_the_course_says_which_users_teach(model, teaches):
     assert is_instructor(model, ClassroomSettings(instructors=("grace",))) == teaches
 
 

@@ -131,7 +131,7 @@ def test_what_got_no_points_has_its_reason_in_every_graded_cell(graded):
             assert not CONTROL.search(reason), (student, reason)
 
 
-def test_who_has_no_grade_is_named_with_a_sentence_and_the_run_is_no_success(graded):
+def test_a_student_without_a_grade_is_named_with_a_sentence_and_the_run_is_no_success(graded):
     _, status, words = graded
     assert status == 1
     for student in NO_IDS:

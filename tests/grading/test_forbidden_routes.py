@@ -89,7 +89,7 @@ def test_work_that_another_process_does_is_seen(kernel, code):
 
 
 @pytest.mark.parametrize("code", OF_ONES_OWN.values(), ids=OF_ONES_OWN)
-def test_no_one_who_wrote_their_own_is_accused(kernel, code):
+def test_no_answer_with_a_step_of_its_own_is_accused(kernel, code):
     answer = answered(kernel, code)
     assert answer.status == "value", answer
     assert torch.allclose(answer.value, EXPECTED)
@@ -98,7 +98,7 @@ def test_no_one_who_wrote_their_own_is_accused(kernel, code):
 
 
 @pytest.mark.parametrize(("family", "code"), cells(NOT_ACCUSED))
-def test_no_one_who_does_without_a_step_is_accused_of_it(kernel, family, code):
+def test_no_answer_that_does_without_a_step_is_accused_of_it(kernel, family, code):
     answer = answered(kernel, code)
     assert answer.status == "value", answer
     assert not forbidden_step([STEPS[family]], answer.ran)

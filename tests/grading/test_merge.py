@@ -175,7 +175,7 @@ def test_without_ids_the_merge_records_which_cells_are_the_students(make, positi
     assert not any(is_added(cell) for cell in merge_submission(form, submitted(old_work(form))).cells)
 
 
-def test_a_student_cannot_say_whose_a_cell_is():
+def test_a_student_cannot_claim_a_cell_of_the_assignment():
     work = old_work(form := old_form())
     for cell in work.cells:
         cell.metadata["nbjudge"] = {"origin": "student"}

@@ -97,7 +97,7 @@ def who_made_the_mistake(root, monkeypatch):
     return [row["students"] for row in tables["mistakes"] if row["exercise"] == "double"]
 
 
-def test_everybody_who_gave_that_answer_is_regraded_until_the_decision_is_taken_back(
+def test_every_student_who_gave_that_answer_is_regraded_until_the_decision_is_taken_back(
     graded, decide, monkeypatch
 ):
     done = run_program(graded, "nbjudge", "regrade", "double", "ada", "--points", "1.5", "--reason", REASON)

@@ -74,7 +74,7 @@ def test_exercises_groups_and_mistakes_count_each_student_once(written):
     assert others["`row_sums` is not written yet."] == [TAG]
 
 
-def test_who_failed_and_who_waits_is_listed_with_the_reason(written):
+def test_students_who_failed_and_who_wait_are_listed_with_the_reason(written):
     _, report_data = written
     tables = report_data["tables"]
     failures = {row["who"][0]: (row["what"], row["why"]) for row in tables["failures"]}

@@ -106,7 +106,7 @@ def test_a_reply_without_proof_is_not_used_and_nothing_secret_was_sent(learner, 
     assert KEY not in received and "the token of this server" not in received
 
 
-def test_the_reply_of_who_has_the_key_is_used(learner):
+def test_the_reply_of_a_tutor_that_has_the_key_is_used(learner):
     assert learner(Impostor(sign_with=KEY), Notice(sentence="Well.")) == Notice(sentence="Well.")
     assert learner(Impostor(429, sign_with=KEY), Notice(sentence="Wait.")) == Notice(sentence="Wait.")
 

@@ -28,7 +28,7 @@ def test_whatever_it_is_lost_in_it_ends(lost):
     assert run.returncode == -signal.SIGALRM
 
 
-def test_anyone_who_is_done_in_time_is_left_alone():
+def test_a_process_that_is_done_in_time_is_left_alone():
     code = LOST.format(seconds=60, lost="pass")
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (run.returncode, run.stdout) == (0, "came through\n")

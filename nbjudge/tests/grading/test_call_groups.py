@@ -61,14 +61,14 @@ def statuses(kernel):
     return [answers[0].status for answers in answered]
 
 
-def test_a_whole_exercise_is_one_question():
+def test_a_whole_exercise_is_one_request():
     kernel = Kernel()
     assert statuses(kernel) == ["value"] * 4
     assert kernel.requested_widths == [[1, 2, 3, 4]]
 
 
 @pytest.mark.parametrize("status", ["timeout", "died"])
-def test_what_came_before_a_hung_or_dead_answer_counts_and_what_comes_after_is_not_asked(status):
+def test_results_before_a_hung_or_dead_answer_count_and_later_calls_are_not_made(status):
     alive, lost = Kernel(3), Kernel(3, status, keeps=False)
     assert statuses(alive) == ["value", "value", "timeout", "timeout"]
     assert alive.requested_widths == [[1, 2, 3, 4], [3, 4]]
@@ -76,7 +76,7 @@ def test_what_came_before_a_hung_or_dead_answer_counts_and_what_comes_after_is_n
     assert lost.requested_widths == [[1, 2, 3, 4], [1], [2], [3]]
 
 
-def test_anyone_who_loses_the_kernel_at_once_is_asked_again_once():
+def test_an_answer_that_loses_the_kernel_at_once_is_called_again_once():
     kernel = Kernel(1, "died", keeps=False)
     assert statuses(kernel) == ["died"] * 4
     assert kernel.requested_widths == [[1, 2, 3, 4], [1]]
@@ -94,7 +94,7 @@ def test_an_unreadable_answer_spoils_its_own_group_only():
     assert judge_exercise(exercise, double, kernel, 5).points == 3
 
 
-def test_after_two_replies_lost_alone_no_group_is_asked():
+def test_after_two_replies_lost_alone_no_group_is_called():
     class Unreadable(Kernel):
         def __call__(self, name, calls, watched_calls):
             super().__call__(name, calls, watched_calls)

@@ -59,17 +59,17 @@ def settled(pid: int) -> int:
     return pid
 
 
-def test_who_sleeps_is_charged_by_the_clock(run):
+def test_a_kernel_that_sleeps_is_charged_by_the_clock(run):
     assert charged(settled(run(ASLEEP)), 1) > 0.9
 
 
-def test_who_waits_for_a_processor_is_charged_for_its_work(run):
+def test_a_kernel_that_waits_for_a_processor_is_charged_for_its_work(run):
     for _ in range(NEIGHBOURS):
         run(BUSY)
     assert charged(settled(run(BUSY)), 3) < 0.5
 
 
-def test_who_waits_for_a_thread_of_its_own_is_at_work(run):
+def test_a_kernel_that_waits_for_its_own_thread_is_at_work(run):
     for _ in range(NEIGHBOURS):
         run(BUSY)
     assert charged(settled(run(WORKS_IN_A_THREAD)), 3) < 0.5

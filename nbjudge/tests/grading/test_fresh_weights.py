@@ -172,6 +172,6 @@ class Doubled(Layer):
         return 2 * super().forward(x)
 
 
-def test_who_is_wrong_on_given_weights_is_told_of_that_only():
+def test_an_answer_that_is_wrong_on_given_weights_is_told_of_that_only():
     (finding,) = verdict_on(Doubled).findings
     assert "times what it should be" in finding.sentence

@@ -25,7 +25,7 @@ def claimers(many: int) -> list[subprocess.Popen[str]]:
 
 
 @pytest.mark.integration
-def test_no_two_processes_claim_the_same_and_anyone_who_ends_sets_it_free():
+def test_no_two_processes_claim_the_same_and_one_that_ends_sets_it_free():
     processors = sorted(map(str, os.sched_getaffinity(0)))
     for _ in range(2):
         processes = claimers(len(processors) + 1)

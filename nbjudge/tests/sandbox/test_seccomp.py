@@ -72,7 +72,7 @@ def test_every_refused_call_is_refused_on_every_machine_and_common_ones_are_not(
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("another", [0x40000003, 0x40000028, *MACHINES.values(), 0], ids=hex)
-def test_anyone_who_calls_by_another_machines_numbers_is_ended(machine, another):
+def test_a_process_that_calls_by_another_machines_numbers_is_ended(machine, another):
     numbers = (*COMMON[machine], *filter(None, (number_of(name, machine) for name in REFUSED)))
     if another == MACHINES[machine]:
         assert {decision(machine, number | 0x40000000) for number in numbers} == {KILLED}  # x32
