@@ -104,9 +104,9 @@ def wrong_error(exercise: Exercise, case: Case, answer: Answer) -> str:
 
 def keeps_state(exercise: Exercise, by_object: bool) -> str:
     """Say that an answer keeps state between calls."""
-    who = "an object of it is called" if by_object else "it is called"
+    what = "an object of it is called" if by_object else "it is called"
     return (
-        f"`{exercise.name}` gives what is right when {who} once, and something else when {who} again with "
+        f"`{exercise.name}` gives what is right when {what} once, and something else when {what} again with "
         "other numbers: it keeps something of an earlier call."
     )
 
@@ -144,8 +144,8 @@ def stops_in_retest(exercise: Exercise, answer: Answer) -> str:
 
 
 def changes_in_retest(exercise: Exercise, by_object: bool) -> str:
-    who = "an object of it was called" if by_object else "it was called"
-    return f"`{exercise.name}` leaves its input alone at first, and changes it after {who} before."
+    what = "an object of it was called" if by_object else "it was called"
+    return f"`{exercise.name}` leaves its input alone at first, and changes it after {what} before."
 
 
 def nondeterministic(exercise: Exercise, value: Any) -> str:

@@ -173,10 +173,9 @@ class ForkServer(ForkServerClient):
         return ForkServerClient(self.modules, self.exposed_modules, self.folder, self.requests)
 
     def close(self) -> None:
-        self.drop_spare()
+        super().close()
         self._process.kill()
         self._process.wait()
-        self.requests.close()
         self._folder.cleanup()
 
 

@@ -100,17 +100,8 @@ def texts_in(data: bytes) -> Iterator[str]:
     """Every text in a recording, for a search in it. Raises CourseError for what is no recording."""
     read(data)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        yield from _texts(json.loads(archive.read(CONTENT)))
-
-
-def _texts(data: Any) -> Iterator[str]:
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, dict):
-        yield from data
-    if isinstance(data, (dict, list)):
-        for entry in data.values() if isinstance(data, dict) else data:
-            yield from _texts(entry)
+        for place, value in leaves(json.loads(archive.read(CONTENT))):  # names are in the places
+            yield from (place, value) if isinstance(value, str) else (place,)
 
 
 def load(file: Path) -> RecordedAssignment:

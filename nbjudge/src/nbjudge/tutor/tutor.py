@@ -195,21 +195,18 @@ class Tutor:
     def _next_reply(
         self, conversation_id: str, conversation: AnyConversation, finish: Callable[[Any], messages.Reply]
     ) -> messages.Reply:
+        step = None
         try:
             step = conversation.next()
-        except BaseException as error:
-            self.called_exercise = ""
-            self._open.pop(conversation_id, None)
-            if isinstance(error, ConversationEndedError):
-                return messages.Notice(sentence=CHECK_ENDED)
-            raise
-        if isinstance(step, KernelRequest):
-            return messages.CallRequest(
-                conversation=conversation_id, program=program_digest(), text=step.request
-            )
-        self.called_exercise = ""
-        self._open.pop(conversation_id, None)
-        return finish(step)
+        except ConversationEndedError:
+            return messages.Notice(sentence=CHECK_ENDED)
+        finally:
+            if not isinstance(step, KernelRequest):
+                self.called_exercise = ""
+                self._open.pop(conversation_id, None)
+        if not isinstance(step, KernelRequest):
+            return finish(step)
+        return messages.CallRequest(conversation=conversation_id, program=program_digest(), text=step.request)
 
     def _prepare_next(self, assignment: AssignmentMaterial, name: str) -> None:
         """Prepare the exercises after this one, while the learner reads."""
