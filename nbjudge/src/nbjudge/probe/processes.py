@@ -16,8 +16,8 @@ except ImportError:  # Windows, where a learner's kernel may run; student code i
     resource = None  # type: ignore[assignment]
 
 WATCHED_BEFORE = 0.1  # seconds, spent only where there are other processes
-LOOK_INTERVAL = 0.002  # seconds between looks, because a signal takes a while on a busy machine
-MOST_LOOKS = 250
+CHECK_INTERVAL = 0.002  # seconds between checks, because a signal takes a while on a busy machine
+MOST_CHECKS = 250
 OF_ALL_KINDS = 0x40000000  # of <sys/wait.h>: children too that were started without a signal for their end
 FIRST_PROCESS = 1  # in the sandbox a kernel is the first of its namespace: it sees all, and all are its own
 
@@ -69,8 +69,8 @@ class OtherProcesses:
             with suppress(OSError):
                 os.kill(pid, signal.SIGSTOP)
                 self._held.append(pid)
-        for _ in range(MOST_LOOKS if busy else 0):
-            time.sleep(LOOK_INTERVAL)
+        for _ in range(MOST_CHECKS if busy else 0):
+            time.sleep(CHECK_INTERVAL)
             before, self._times_run = self._times_run, _times_run()
             if before == self._times_run and RUNNING not in before.values():
                 return
@@ -94,7 +94,7 @@ def _times_run() -> dict[int, int]:
 
 
 def _has_children() -> bool:
-    """A cheap look; those that have ended and were not waited for count."""
+    """A cheap check; those that have ended and were not waited for count."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT | OF_ALL_KINDS)
     except (ChildProcessError, AttributeError):  # none, or a system that cannot say

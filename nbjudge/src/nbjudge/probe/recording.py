@@ -1,4 +1,4 @@
-"""Which ready-made steps run while an answer is computed, and whether other processes take part in it.
+"""Which watched calls run while an answer is computed, and whether other processes take part in it.
 
 Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 """

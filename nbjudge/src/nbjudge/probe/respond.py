@@ -1,7 +1,7 @@
 """What runs in the student's kernel: it takes inputs, calls the answer and sends back raw results.
 
 It also sends back which arguments the answer changed. The text of this file and of its parts (see
-`nbjudge.kernel.protocol`) is sent along with every question, so nothing of the course is needed beside the
+`nbjudge.kernel.protocol`) is sent with the first request, so nothing of the course is needed beside the
 kernel. It knows no reference, compares no result and decides nothing: students who tamper with it only spoil
 their own answers. The grader's process uses the same functions to run references and mistakes on the same
 inputs.
@@ -105,7 +105,7 @@ def _answer(function: Callable[..., Any], call: Call, recording: Recording | NoR
         with recording.aside():
             if cotangents is not None:
                 taken = copy_value(sent, True)
-            for _ in range(1 if build is None else _calls_in(build["look"])):
+            for _ in range(1 if build is None else _count_calls(build["look"])):
                 handed.append(
                     CallArguments(copy_value(sent) if cotangents is None else copy_within_graph(taken), sent)
                 )
@@ -143,28 +143,28 @@ def _call(function: Callable[..., Any], call: Call, taken: dict[str, Any], argum
     for earlier in call.get("before", ()):
         builder.call_before(instance, build, copy_value(earlier["args"]), copy_value(earlier["kwargs"]))
     taken["parameters"] = builder.parameters(instance)
-    return _look_at(instance, builder, build["look"], arguments)
+    return _read_object(instance, builder, build["look"], arguments)
 
 
-def _calls_in(look: list[str]) -> int:
-    """How many of these looks call the object or a method of it."""
-    return sum(name in RESULTS or name not in SIDES for name in look)
+def _count_calls(sides: list[str]) -> int:
+    """How many of these sides are results of calls of the object or of a method of it."""
+    return sum(name in RESULTS or name not in SIDES for name in sides)
 
 
-def _look_at(instance: Any, builder: Builder, look: list[str], handed: Iterator[dict[str, Any]]) -> Any:
+def _read_object(instance: Any, builder: Builder, sides: list[str], handed: Iterator[dict[str, Any]]) -> Any:
     """What the judge wants to see: one result, or a dict of whatever else it asked for.
 
     `handed` holds arguments for each call: what one call changes must not reach the next one.
     """
     seen: dict[str, Any] = {}
     # A call may change what is seen of the object: results come first, in this order.
-    for name in sorted(look, key=lambda name: (*SIDES, name).index(name)):
+    for name in sorted(sides, key=lambda name: (*SIDES, name).index(name)):
         if name in SIDES and name not in RESULTS:
             seen[name] = builder.side(instance, name)
         else:
             arguments, called = next(handed), instance if name in RESULTS else getattr(instance, name)
             seen[name] = called(*arguments["args"], **arguments["kwargs"])
-    return seen["result"] if look == ["result"] else seen
+    return seen["result"] if sides == ["result"] else seen
 
 
 def _gradients(value: Any, cotangents: list[Any], taken: dict[str, Any]) -> dict[str, Any] | str:

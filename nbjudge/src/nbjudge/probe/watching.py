@@ -18,7 +18,7 @@ WatchedCalls = Mapping[str, Mapping[str, Sequence[str]]]
 
 
 class Watcher:
-    """Notes some of what runs while a question is answered."""
+    """Notes some of what runs while an answer is computed."""
 
     def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
         self.note = note

@@ -54,7 +54,7 @@ class Draw(PlainDraw):
     """A source of sizes, tensors and numbers that repeats itself for the same seed."""
 
     # A power of two, where normal numbers are to be multiples of it, MOST_STEPS of it at most: such tensors
-    # travel in a byte a number, times any power of two. Worth it where a question is large, as layers' are.
+    # travel in a byte a number, times any power of two. Worth it where a call is large, as layers' are.
     step: float | None = None
 
     def __init__(self, seed: int) -> None:

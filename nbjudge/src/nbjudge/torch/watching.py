@@ -29,10 +29,8 @@ class WatchedOperators(Watcher):
 
     def __init__(self, note: Note, watched_calls: WatchedCalls) -> None:
         super().__init__(note, watched_calls)
-        self._always, self._called = (
-            watched_calls.get("operators", {}),
-            watched_calls.get("called_operators", {}),
-        )
+        self._always = watched_calls.get("operators", {})
+        self._called = watched_calls.get("called_operators", {})
         self._operators = {**self._called, **self._always}
         self._libraries: list[Any] = []
 

@@ -2,7 +2,7 @@
 
 Requests come over standard input, replies go out over standard output (`nbjudge.tutor.service`).
 When standard input ends, because the kernel has ended, so does the tutor; where that was in the middle of a
-question, it leaves the exercise's name in the file.
+check, it leaves the exercise's name in the file.
 """
 
 from __future__ import annotations

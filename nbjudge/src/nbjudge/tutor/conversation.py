@@ -21,8 +21,8 @@ from nbjudge.values import packing
 
 Result = TypeVar("Result")
 MOST_BYTES = 128 * 2**20  # of all packed requests that are kept
-PATIENCE = 120.0  # seconds that a kernel may take for one question
-LONGEST_WORK = 130.0  # seconds that the judge may take until its next question or its result
+PATIENCE = 120.0  # seconds that a kernel may take for one request
+LONGEST_WORK = 130.0  # seconds that the judge may take until its next request or its result
 
 
 class PackedRequests:

@@ -1,4 +1,4 @@
-"""An assignment as recorded questions and right answers: a tutor that measures, where no reference may be.
+"""An assignment as recorded calls and right answers: a tutor that measures, where no reference may be.
 
 For the zip of a class. A recording is one draw of each exercise: the calls, and the numbers that are right
 there. It holds no reference, no check and no mistake, so it can name none. Cases with code of the checks are

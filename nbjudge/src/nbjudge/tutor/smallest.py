@@ -24,7 +24,7 @@ from nbjudge.probe.building import BUILDERS
 from nbjudge.values.kinds import ArrayKind, is_array, kind_of, leaves
 
 SMALL = (1, 2, 3, 4)
-AT_ONCE = 12  # cases that a kernel is asked about in one question
+AT_ONCE = 12  # cases that a kernel is sent in one request
 MOST_SECONDS = 1.0  # of looking
 MOST_MAPPINGS = 2000  # ways to make the sizes of one case smaller
 MOST_SHRUNK = 3  # failing cases that are made smaller

@@ -1,4 +1,4 @@
-"""How questions and answers travel: plain values as JSON, the numbers of arrays as bytes, and nothing else.
+"""How calls and answers travel: plain values as JSON, the numbers of arrays as bytes, and nothing else.
 
 Nothing that is received is executed or unpickled: a message's reader builds what its writer may have meant,
 within bounds, or raises.
@@ -64,7 +64,7 @@ def unpack(text: str | bytes, with_code: bool = False) -> Any:
 
 
 def why_it_cannot_travel(value: Any, depth: int = 0) -> str:
-    """What of a question no kernel could be sent, as the end of a sentence; empty where all of it can."""
+    """What of a call no kernel could be sent, as the end of a sentence; empty where all of it can."""
     if isinstance(value, MadeInKernel):
         return why_it_cannot_travel(value.given, depth + 1)
     if isinstance(value, (list, tuple, dict)):
