@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from collections.abc import Iterator
 from symtable import SymbolTable, symtable
 from threading import RLock
 from types import CodeType
@@ -33,6 +34,26 @@ def symbols(source: str) -> SymbolTable:
     """The symbol table of a program: which names each of its scopes binds and uses. Raises SyntaxError."""
     with _one_at_a_time:
         return symtable(source, "<cell>", "exec")
+
+
+def global_names(source: str) -> tuple[set[str], set[str], set[str]]:
+    """The global names that a program looks up, that it binds, and that functions in it bind."""
+    loads, binds, changed = set[str](), set[str](), set[str]()
+    top = symbols(source)
+    for table in _tables(top):
+        for symbol in table.get_symbols():
+            if table is top or symbol.is_global():
+                if symbol.is_referenced():
+                    loads.add(symbol.get_name())
+                if symbol.is_assigned() or symbol.is_imported():
+                    (binds if table is top else changed).add(symbol.get_name())
+    return loads, binds, changed
+
+
+def _tables(table: SymbolTable) -> Iterator[SymbolTable]:
+    yield table
+    for child in table.get_children():
+        yield from _tables(child)
 
 
 def source_of(thing: Any) -> str:

@@ -10,7 +10,6 @@ import __future__
 import ast
 import builtins
 import contextlib
-import dis
 import io
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import Any
 
 from nbjudge.course import loading
 from nbjudge.errors import CourseError
-from nbjudge.parsing import compiled, parsed
+from nbjudge.parsing import compiled, global_names, parsed
 
 NOT_LOADED = "The reference answer `{name}` cannot be loaded: {reason}"
 STOPS = "the cell “{cell}” of {path} stops with {error}. {advice}"
@@ -238,28 +237,11 @@ def _is_needed(
 
 
 def _statement(cell: loading.PlainCell, position: int, node: ast.stmt, code: CodeType) -> Statement:
-    reads, binds = set[str](), set[str]()
-    for name, is_read in _names(code):
-        (reads if is_read else binds).add(name)
+    reads, *binds = global_names(ast.unparse(node))
     is_import = isinstance(node, (ast.Import, ast.ImportFrom))
     imports_all = isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
-    changes = frozenset(_changed(node))
-    return Statement(
-        cell, position, code, frozenset(reads), frozenset(binds), changes, is_import, imports_all
-    )
-
-
-def _names(code: CodeType, is_top: bool = True) -> Iterator[tuple[str, bool]]:
-    """The global names in a statement's code, with whether each is read."""
-    for instruction in dis.get_instructions(code):
-        verb, _, kind = instruction.opname.partition("_")
-        if kind.startswith("GLOBAL") or (kind.startswith("NAME") and (is_top or verb == "LOAD")):
-            yield instruction.argval, verb == "LOAD"
-        elif kind in ("CLASSDEREF", "FROM_DICT_OR_GLOBALS"):
-            yield instruction.argval, True
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant, is_top=False)
+    names = (frozenset(reads), frozenset[str]().union(*binds), frozenset(_changed(node)))
+    return Statement(cell, position, code, *names, is_import, imports_all)
 
 
 def _changed(node: ast.AST) -> Iterator[str]:

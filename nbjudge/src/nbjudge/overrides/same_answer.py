@@ -14,13 +14,12 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from symtable import SymbolTable
 from typing import Any
 
 from nbformat import NotebookNode
 
 from nbjudge.cell_metadata import checked_exercise, is_written_by_student, record_answer
-from nbjudge.parsing import parsed, symbols
+from nbjudge.parsing import global_names, parsed
 
 LONGEST_PARSED = 20_000  # characters; some longer code takes Python's parser gigabytes
 # Code that uses one of these can change any name, or a module beside the notebook, without naming it.
@@ -70,15 +69,7 @@ def statements_of(source: str) -> tuple[Statement, ...]:
 
 def _statement(node: ast.stmt) -> Statement:
     text = ast.unparse(node)
-    binds, loads, changed = set[str](), set[str](), set[str]()
-    top = symbols(text)
-    for table in _tables(top):
-        for symbol in table.get_symbols():
-            if table is top or symbol.is_global():
-                if symbol.is_referenced():
-                    loads.add(symbol.get_name())
-                if symbol.is_assigned() or symbol.is_imported():
-                    (binds if table is top else changed).add(symbol.get_name())
+    loads, binds, changed = global_names(text)
     is_opaque = bool(loads & REACHES_ANY_NAME) or "_" in loads - binds or any(map(HISTORY.fullmatch, loads))
     imports = set[str]()
     if isinstance(node, ast.Import):
@@ -158,12 +149,6 @@ def _is_pure(nodes: Iterable[ast.AST | None]) -> bool:
         if not _is_pure(parts):
             return False
     return True
-
-
-def _tables(table: SymbolTable) -> Iterator[SymbolTable]:
-    yield table
-    for child in table.get_children():
-        yield from _tables(child)
 
 
 @dataclass(frozen=True)
