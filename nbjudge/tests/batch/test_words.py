@@ -10,7 +10,7 @@ from rich.console import Console
 
 from nbjudge.batch.changed_submissions import Plan
 from nbjudge.batch.coordinator import GradedSubmission
-from nbjudge.batch.display import print_closing_table, progress_bar
+from nbjudge.batch.display import Bar, print_closing_table
 from nbjudge.course.folders import CourseFolders
 from nbjudge.record.graded_notebook import GradedNotebook, NotebookRecord
 
@@ -56,7 +56,7 @@ def test_the_closing_words_show_names_and_errors_as_text(console, graded):
 
 def test_the_bar_shows_names_as_text(console):
     run = SimpleNamespace(in_progress=[HOSTILE], workers=SimpleNamespace(obstacle=lambda: ""))
-    with progress_bar(console, 2) as bar:
+    with Bar(console, 2) as bar:
         bar.show(run, None)  # type: ignore[arg-type]
     output = said_by(console)
     assert SHOWN in output and "\x1b[2J" not in output and "\x1b]8" not in output

@@ -201,7 +201,10 @@ class ClusterWorkers:
 
     def _ask_a_worker(self, work: bytes, rather_not: set[str]) -> tuple[str, Outcome, bytes]:
         while True:
-            good = self._usable_workers()
+            good = self._good()
+            if not good:
+                time.sleep(POLL_SECONDS)
+                continue
             allowed = [address for address in good if address not in rather_not] or good
             task: Any = self._client.submit(grade_notebook, work, workers=allowed, pure=False)
             try:
@@ -210,14 +213,6 @@ class ClusterWorkers:
                 task.cancel()
             except KilledWorker as error:
                 return error.last_worker.address, "died", b""
-
-    def _usable_workers(self) -> list[str]:
-        """The addresses of all that can grade, as soon as there is one."""
-        while True:
-            good = self._good()
-            if good:
-                return good
-            time.sleep(POLL_SECONDS)
 
     def _result(self, task: Any, allowed: set[str]) -> tuple[str, Outcome, bytes]:
         """Wait for a task while a worker is left that may do it."""

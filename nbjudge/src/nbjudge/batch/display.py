@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import islice
 from statistics import mean, median
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -22,12 +21,21 @@ MOST_NAMES = 4  # of those in work that are shown at a time
 MOST_LINES = 20  # of those that went wrong
 
 
-class Bar:
+class Bar(Progress):
     """A live bar: graded, failing, time left, whose work is being graded."""
 
-    def __init__(self, progress: Progress, task: TaskID) -> None:
-        self._progress, self._task = progress, task
+    def __init__(self, console: Console, total: int) -> None:
+        columns = (
+            TextColumn("Grading"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[failing]}"),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}", markup=False),
+        )
+        super().__init__(*columns, console=console, transient=True)
         self._graded = self._failing = 0
+        self._task = self.add_task("", total=total, failing="0 failing")
 
     def show(self, run: ClassRun, graded: GradedSubmission | None) -> None:
         """Take in one more result, or only the names of those in work."""
@@ -37,23 +45,9 @@ class Bar:
         names = [plain_line(student) for student in run.in_progress[:MOST_NAMES]]
         names += ["…"] * (len(run.in_progress) > MOST_NAMES)
         description = run.workers.obstacle() or ", ".join(names)
-        self._progress.update(
+        self.update(
             self._task, completed=self._graded, description=description, failing=f"{self._failing} failing"
         )
-
-
-@contextmanager
-def progress_bar(console: Console, total: int) -> Iterator[Bar]:
-    columns = (
-        TextColumn("Grading"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[failing]}"),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}", markup=False),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        yield Bar(progress, progress.add_task("", total=total, failing="0 failing"))
 
 
 def print_closing_table(

@@ -102,7 +102,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
             with start.phase("import nbgrader"):
                 from nbjudge.batch.autograde_one import Autograder
                 from nbjudge.batch.coordinator import ClassRun
-                from nbjudge.batch.display import print_timings, progress_bar
+                from nbjudge.batch.display import Bar, print_timings
                 from nbjudge.course.gradebook import not_generated_reason
 
                 reason = not_generated_reason(plan.folders, plan.assignment)
@@ -113,7 +113,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
                 workers = _workers(plan, course, options, config, console, fork_server)
             run = ClassRun(plan, autograder, workers)
         try:
-            with progress_bar(console, len(plan.todo)) as bar:
+            with Bar(console, len(plan.todo)) as bar:
                 for graded in run.results():
                     if graded is not None:
                         results.append(graded)

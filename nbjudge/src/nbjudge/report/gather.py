@@ -51,11 +51,14 @@ def read_gradebook(
     Raises CourseError where the gradebook cannot be read or has no such assignment.
     """
     with _open_gradebook(url, course_id) as gradebook:
-        names = {student.id: _full_name(student) for student in gradebook.db.query(api.Student)}
+        names = {
+            each.id: " ".join(filter(None, (each.first_name, each.last_name)))
+            for each in gradebook.db.query(api.Student)
+        }
         found = gradebook.db.query(api.Assignment).filter(api.Assignment.name == assignment).one_or_none()
         if found is None:
             raise CourseError(
-                f"The gradebook {_without_password(url)} knows no assignment {assignment!r}: "
+                f"The gradebook {make_url(url)!r} knows no assignment {assignment!r}: "
                 f"run `nbjudge grade {assignment}` first."
             )
         return names, _entries(gradebook, assignment), float(found.max_score)
@@ -108,18 +111,9 @@ def _open_gradebook(url: str, course_id: str) -> Iterator[Any]:
     except (SQLAlchemyError, ImportError) as error:  # the driver of another database may not be installed
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
         raise CourseError(
-            f"The gradebook {_without_password(url)} cannot be read ({reason}): check "
+            f"The gradebook {make_url(url)!r} cannot be read ({reason}): check "
             "c.CourseDirectory.db_url and that no other program is writing to it."
         ) from error
-
-
-def _full_name(student: Any) -> str:
-    return " ".join(part for part in (student.first_name, student.last_name) if part)
-
-
-def _without_password(url: str) -> str:
-    """Without the password."""
-    return make_url(url).render_as_string()
 
 
 State = Literal["graded", "not graded", "not handed in"]

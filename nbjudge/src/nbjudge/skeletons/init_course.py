@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from pathlib import Path
 
 from nbjudge.course.configuration import CONFIG_FILE, read_config
@@ -24,14 +24,8 @@ def add_to_configuration(root: Path) -> str:
     path = root / CONFIG_FILE
     read_config(root)
     old = path.read_text() if path.exists() else ""
-    if is_configured(old):
+    if re.search(r"^\s*configure\(", old, re.MULTILINE):
         return f"{path} is left as it is: it calls `configure` already."
     path.write_text((old or NEW_FILE).rstrip("\n") + f"\n{LINES}")
     done = "Added three lines to" if old else "Made"
     return f"{done} {path}: submissions are graded with nbjudge from now on."
-
-
-def is_configured(text: str) -> bool:
-    """Whether a configuration calls `configure` already."""
-    calls = (node.func for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
-    return any(isinstance(called, ast.Name) and called.id == "configure" for called in calls)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.progress import Progress
+from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
@@ -95,10 +95,10 @@ def answers_of_exercise(
     ]
 
 
-def trials(
-    assignment: Assignment, exercise: Exercise, seeds: Sequence[int], only: str = ""
-) -> Iterator[Trial]:
-    """Try an exercise's answers, or the one called `only`, one after the other.
+def try_exercise(
+    assignment: Assignment, exercise: Exercise, seeds: int, console: Console, only: str = ""
+) -> list[Trial]:
+    """Try an exercise's answers, or the one called `only`, on the first seeds, with a progress bar.
 
     Raises CourseError where the checks themselves cannot be right: a case that the solution cannot
     answer, a value that cannot travel, an unknown step, no answer of that name.
@@ -110,10 +110,12 @@ def trials(
     if not chosen:
         known = ", ".join(name for _, name, _ in answers)
         raise CourseError(f"The checks of `{exercise.name}` hold no {only!r}. They hold: {known}.")
-    for kind, name, answer in chosen:
+    is_verified, tried = any(group.verify for group in exercise.groups), []
+    for kind, name, answer in track(chosen, exercise.name, console=console, transient=True):
         with in_folder(assignment.source_path.parent):
-            verdicts = tuple(judge_exercise(exercise, reference, caller_of(answer), seed) for seed in seeds)
-        yield Trial(exercise.name, kind, name, verdicts, any(group.verify for group in exercise.groups))
+            judged = (judge_exercise(exercise, reference, caller_of(answer), seed) for seed in range(seeds))
+            tried.append(Trial(exercise.name, kind, name, tuple(judged), is_verified))
+    return tried
 
 
 def refuse_unknown_steps(exercise: Exercise) -> None:
@@ -159,16 +161,6 @@ def print_problems(problems: Sequence[str], success: str, console: Console) -> E
     if not problems and success:
         console.print(success)
     return ExitStatus.PROBLEM if problems else ExitStatus.SUCCESS
-
-
-def try_exercise(
-    assignment: Assignment, exercise: Exercise, seeds: int, console: Console, only: str = ""
-) -> list[Trial]:
-    """Every answer of an exercise, tried on the first seeds, with a progress bar."""
-    total = 1 if only else len(answers_of_exercise(assignment, exercise))
-    with Progress(console=console, transient=True) as progress:
-        tried = trials(assignment, exercise, range(seeds), only)
-        return list(progress.track(tried, total=total, description=exercise.name))
 
 
 def problems_of_checks(assignment: Assignment, console: Console) -> Iterator[str]:
