@@ -11,6 +11,7 @@ from playwright.sync_api import sync_playwright
 from test_page import code, half_right, judged, page, printed, text
 from test_students_page import ARGUMENTS, CHROMIUM
 
+from nbjudge.cell_metadata import Origin, mark_origin
 from nbjudge.feedback.prose import as_mathml
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
 
@@ -80,9 +81,9 @@ def changed_outside(shown):
 def drawn_page():
     """Each formula in a cell of the student's, between cells that are not."""
     cells = [judged(half_right())]
-    for number, formula in enumerate(OVER_THE_PAGE):
+    for formula in OVER_THE_PAGE:
         written = text(f"$${formula}$$")
-        written.id = f"own-1-{number}"
+        mark_origin(written, Origin.STUDENT)
         cells += [written, code("given = 1")]
     return page(*cells)
 
@@ -116,7 +117,7 @@ def test_what_honest_formulas_need_is_kept():
 @pytest.mark.parametrize("width", [360, 1000])
 def test_no_page_is_wider_than_its_window(browser, tmp_path, width):
     own = text(f"{LONG} `{LONG}` $x = {LONG}$\n\n| {LONG} | b |\n|---|---|\n| `{LONG}` | 2 |\n\n# {LONG}")
-    own.id = "own-1-1"
+    mark_origin(own, Origin.STUDENT)
     error = v4.new_output("error", ename="ValueError", evalue=LONG, traceback=[f"ValueError: {LONG}"])
     cells = [text(f"# {LONG}"), own, judged(VERDICT), code(f"x = {LONG}", printed(LONG), error)]
     cells += [text(LONG, name="why", grade=True, solution=True, points=1, score=0, comment=f"`{LONG}`")]

@@ -7,6 +7,7 @@ import pytest
 from feedback_pages import ALL, FRAME, Seen
 from traitlets.config import Config
 
+from nbjudge.cell_metadata import Origin, mark_origin
 from nbjudge.feedback.feedback_exporter import NAME, TEMPLATES, FeedbackExporter
 from nbjudge.feedback.shown_outputs import LONGEST_TEXT
 from nbjudge.judge.verdict import Finding, GroupVerdict, Verdict
@@ -27,10 +28,10 @@ def text(source, **marks):
     return marked(cell, marks.pop("name"), **marks) if marks else cell
 
 
-def code(source, *outputs, cell_id=None, **marks):
+def code(source, *outputs, is_own=False, **marks):
     cell = nbformat.v4.new_code_cell(source, outputs=list(outputs))
-    if cell_id:
-        cell.id = cell_id
+    if is_own:
+        mark_origin(cell, Origin.STUDENT)
     return marked(cell, marks.pop("name"), **marks) if marks else cell
 
 
@@ -155,7 +156,7 @@ def test_the_lesson_is_folded_away_but_not_what_was_asked_what_stopped_or_the_st
         text("# Lesson"),
         code("given = 1"),
         code("it = stops", stopped),
-        code("mine = 1", cell_id="own-3-1"),
+        code("mine = 1", is_own=True),
         text("## Asked"),
         answer("softmax"),
         judged(half_right()),
@@ -210,7 +211,7 @@ def test_nothing_that_a_student_controls_becomes_markup(attack):
     evil = Verdict(
         attack, 7, (GroupVerdict(attack, 1, False),), (Finding(attack, attack, attack + f"`{attack}`"),)
     )
-    own = code(attack, printed(attack), nbformat.v4.new_output("display_data", data=data), cell_id="own-1-1")
+    own = code(attack, printed(attack), nbformat.v4.new_output("display_data", data=data), is_own=True)
     own.outputs.append(nbformat.v4.new_output("error", ename=attack, evalue=attack, traceback=[attack]))
     own.metadata["anything"] = attack
     own.outputs[1].metadata |= {

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 KEY = "nbjudge"  # in the metadata of a notebook or of a cell
 LEFT_OUT_TAG = "left-out-of-grading"  # an author's, on a cell such as a training run: no answer depends on it
 NOTICE_CELL_ID = "from-the-grader"  # of the cell that says what was wrong with a submitted file
-ADDED_CELL_PREFIX = "own-"  # of the ids of cells that a student added
 _CHECK, _LEFT_OUT, _RELEASED, _ORIGIN, _ANSWER = "check", "left_out", "released", "origin", "answer"
 
 
@@ -85,7 +84,7 @@ def is_released_text(cell: Mapping[str, Any], text: str) -> bool:
 
 def added_cell_id(after: int | str, number: int) -> str:
     """The id of the `number`-th cell that a student added after a position, or after "start"."""
-    return f"{ADDED_CELL_PREFIX}{after}-{number}"
+    return f"own-{after}-{number}"
 
 
 def mark_origin(cell: NotebookNode, origin: Origin) -> None:
@@ -94,17 +93,9 @@ def mark_origin(cell: NotebookNode, origin: Origin) -> None:
 
 
 def origin_of(cell: Mapping[str, Any]) -> Origin:
-    """Who a cell of a merged or graded notebook comes from.
-
-    Notebooks that were graded before the merge recorded the origin tell it by the ids of their cells.
-    """
+    """Who a cell of a merged or graded notebook comes from: the course, if nothing is recorded."""
     recorded = own_metadata(cell).get(_ORIGIN)
-    if isinstance(recorded, str) and recorded in set(Origin):
-        return Origin(recorded)
-    cell_id = str(cell.get("id", ""))
-    if cell_id == NOTICE_CELL_ID:
-        return Origin.GRADER
-    return Origin.STUDENT if cell_id.startswith(ADDED_CELL_PREFIX) else Origin.COURSE
+    return next((origin for origin in Origin if origin == recorded), Origin.COURSE)
 
 
 def is_added(cell: Mapping[str, Any]) -> bool:

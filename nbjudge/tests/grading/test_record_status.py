@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from test_record import graded_cell, json_values, many, verdict
 
+from nbjudge.cell_metadata import Origin, mark_origin
 from nbjudge.judge.verdict import Finding
 from nbjudge.record.graded_cell import (
     ExerciseRecord,
@@ -60,7 +61,8 @@ def test_a_record_with_an_unknown_status_counts_as_completed(data, status):
 
 def test_a_report_tells_a_timeout_from_a_killed_kernel(tmp_path):
     timed_out, died = graded_cell(3), graded_cell(3)
-    own = nbformat.v4.new_code_cell("x", id="own-1-1")
+    own = nbformat.v4.new_code_cell("x")
+    mark_origin(own, Origin.STUDENT)
     for cell, name, sentence, status in (
         (timed_out, "timed_out", TIMED_OUT, Status.TIMED_OUT),
         (died, "died", DIED, Status.KERNEL_DIED),
@@ -83,7 +85,8 @@ def test_a_report_tells_a_timeout_from_a_killed_kernel(tmp_path):
 
 
 def test_the_status_decides_and_not_the_name_of_an_error(tmp_path):
-    cell, own = graded_cell(3), nbformat.v4.new_code_cell("x", id="own-1-1")
+    cell, own = graded_cell(3), nbformat.v4.new_code_cell("x")
+    mark_origin(own, Origin.STUDENT)
     write_verdict(cell, verdict(False, findings=(Finding(TIMED_OUT),)))
     own.outputs = [nbformat.v4.new_output("error", ename="TimeoutError", evalue="mine", traceback=[])]
     reported = read_reported(written(tmp_path, cell, own))
