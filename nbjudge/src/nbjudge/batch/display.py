@@ -58,13 +58,13 @@ def print_closing_table(
     if any(notebook.verdicts for graded in done for notebook in graded.notebooks):
         console.print(_table(plan.assignment, done))
     for graded in islice((graded for graded in done if graded.reason), MOST_LINES):
-        _print(console, f"0 points: {graded.student}: {graded.reason}", "yellow")
+        print_plain(console, f"0 points: {graded.student}: {graded.reason}", "yellow")
     for graded in islice((graded for graded in done if graded.remark), MOST_LINES):
-        _print(console, f"remark: {graded.student}: {graded.remark}", "yellow")
+        print_plain(console, f"remark: {graded.student}: {graded.remark}", "yellow")
     failed = [graded for graded in results if graded.problem and not stopped]
     for graded in failed[:MOST_LINES]:
-        _print(console, f"✗ not graded: {graded.student}: {graded.problem}", "bold red")
-    _print(console, _sentence(plan, done, seconds))
+        print_plain(console, f"✗ not graded: {graded.student}: {graded.problem}", "bold red")
+    print_plain(console, _sentence(plan, done, seconds))
     if stopped:
         left = len(plan.todo) - len(done)
         console.print(f"[bold]Stopped: {left} to go.[/] The same command goes on from here.")
@@ -88,7 +88,7 @@ def print_timings(console: Console, costs: Costs, until_first: float, start: Cos
     console.print(f"Per notebook: {counts}.")
 
 
-def _print(console: Console, sentence: str, style: str = "") -> None:
+def print_plain(console: Console, sentence: str, style: str = "") -> None:
     """Print a sentence that may hold a student's words: nothing in it is markup or for the terminal."""
     console.print(Text(plain_line(sentence, LONGEST_SENTENCE), style=style), soft_wrap=True)
 

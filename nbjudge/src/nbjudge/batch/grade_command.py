@@ -8,6 +8,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,6 @@ from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course, without_changes
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError, ExitStatus
-from nbjudge.plain_text import LONGEST_SENTENCE, plain_line
 
 if TYPE_CHECKING:
     from traitlets.config import Config
@@ -102,7 +102,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
             with start.phase("import nbgrader"):
                 from nbjudge.batch.autograde_one import Autograder
                 from nbjudge.batch.coordinator import ClassRun
-                from nbjudge.batch.display import Bar, print_timings
+                from nbjudge.batch.display import Bar, print_plain, print_timings
                 from nbjudge.course.gradebook import not_generated_reason
 
                 reason = not_generated_reason(plan.folders, plan.assignment)
@@ -123,7 +123,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
                 print_timings(console, run.costs, run.first_dispatch - started, start)
         finally:
             for warning in run.warnings:
-                console.print(Text(plain_line(warning, LONGEST_SENTENCE), style="yellow"), soft_wrap=True)
+                print_plain(console, warning, "yellow")
             autograder.close()
 
 
@@ -133,6 +133,7 @@ def _workers(
     """Who grades: processes on this machine, with `early` as their fork server if it fits, or a cluster."""
     from nbgrader.coursedir import CourseDirectory
 
+    from nbjudge.batch.display import print_plain
     from nbjudge.batch.worker_process import pack_assignment
     from nbjudge.nbgrader_hooks import RunAndJudge
 
@@ -143,10 +144,7 @@ def _workers(
             from nbjudge.batch.cluster import ClusterWorkers
         except ImportError as error:
             raise CourseError(f"--scheduler needs Dask ({error}): pip install 'nbjudge[cluster]'.") from error
-
-        def tell(sentence: str) -> None:
-            console.print(Text(plain_line(sentence, LONGEST_SENTENCE), style="yellow"), soft_wrap=True)
-
+        tell = partial(print_plain, console, style="yellow")
         return ClusterWorkers(archive, options.scheduler, judging.sandbox, tell)
     judging.refuse_without_sandbox()
     judging.refuse_readable_paths(CourseDirectory(config=config))

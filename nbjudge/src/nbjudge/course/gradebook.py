@@ -51,15 +51,6 @@ def gradebook_url(root: Path, config: Config | None = None) -> str:
     return url if file is None else f"sqlite:///{root / file}"
 
 
-def existing_gradebook_url(root: Path) -> str:
-    """The same, and a CourseError where it is a file that is not there: looking would make an empty one."""
-    url = gradebook_url(root)
-    file = sqlite_file(url)
-    if file is not None and not file.is_file():
-        raise CourseError(f"There is no gradebook {file}: grade the class first.")
-    return url
-
-
 def course_id(root: Path) -> str:
     """The id under which a gradebook has this course; empty where the configuration gives none."""
     return str(_course_directory(root).course_id)

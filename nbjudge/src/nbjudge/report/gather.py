@@ -17,7 +17,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from nbjudge.course.folders import CourseFolders
-from nbjudge.course.gradebook import course_id, existing_gradebook_url
+from nbjudge.course.gradebook import course_id, gradebook_url
 from nbjudge.errors import CourseError
 from nbjudge.judge.verdict import Verdict
 from nbjudge.report.notebooks import NO_NOTEBOOK, Failure, ReportedNotebook, plain, read_reported
@@ -48,20 +48,15 @@ def read_gradebook(
 ) -> tuple[dict[str, str], dict[str, Entry], float]:
     """Return names and entries by student id, and the points of the assignment.
 
-    Raises CourseError where the gradebook cannot be read or has no such assignment.
+    The gradebook has the assignment. Raises CourseError where it cannot be read.
     """
     with _open_gradebook(url, course_id) as gradebook:
         names = {
             each.id: " ".join(filter(None, (each.first_name, each.last_name)))
             for each in gradebook.db.query(api.Student)
         }
-        found = gradebook.db.query(api.Assignment).filter(api.Assignment.name == assignment).one_or_none()
-        if found is None:
-            raise CourseError(
-                f"The gradebook {make_url(url)!r} knows no assignment {assignment!r}: "
-                f"run `nbjudge grade {assignment}` first."
-            )
-        return names, _entries(gradebook, assignment), float(found.max_score)
+        max_points = gradebook.find_assignment(assignment).max_score
+        return names, _entries(gradebook, assignment), float(max_points)
 
 
 def _entries(gradebook: Any, assignment: str) -> dict[str, Entry]:
@@ -204,10 +199,11 @@ class ClassResults:
 def gather(course: CourseFolders, folder: str, console: Console) -> ClassResults:
     """Read the gradebook and every graded notebook of an assignment, with a progress bar.
 
-    Raises CourseError where nothing has been graded.
+    The gradebook has the assignment, see `not_generated_reason`. Raises CourseError where nothing has been
+    graded.
     """
-    url = existing_gradebook_url(course.root)
-    full_names, entries, max_points = read_gradebook(url, course_id(course.root), folder)
+    url, own_id = gradebook_url(course.root), course_id(course.root)
+    full_names, entries, max_points = read_gradebook(url, own_id, folder)
     handed_in = set(course.students(folder))
     # A student who handed in another assignment belongs to the class too.
     known = {student for assignment in course.assignments() for student in course.students(assignment)}
