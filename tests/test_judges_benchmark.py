@@ -240,6 +240,16 @@ def test_a_translation_that_does_not_fit_its_suite_is_an_error(path, suite, tran
         PytestJudge(suite, translation)
 
 
+def test_an_exercise_whose_files_are_missing_is_left_out(path, suite, translation):
+    """A test that cannot read its file fails, and would count as a refusal."""
+    from judge_pytest import PytestJudge
+
+    translation.write_text(TRANSLATION + 'FILES = {"softmax": ["weights.pt"]}\n')
+    assert not PytestJudge(suite, translation).exercises
+    (suite / "weights.pt").touch()
+    assert PytestJudge(suite, translation).exercises == {"softmax"}
+
+
 def test_a_missing_suite_or_translation_is_an_error(path, suite, translation, tmp_path):
     from judge_pytest import PytestJudge
     from judging import JudgeError
