@@ -111,12 +111,13 @@ def test_a_constant_has_no_mistake_that_explains_only_some_groups(constant):
     assert "gives the same answer" in finding.sentence and finding.mistake is None
 
 
-def test_a_wrong_decision_that_keeps_nothing_is_not_called_kept():
+@pytest.mark.parametrize("form", [bool, lambda decision: np.array([decision, True])])
+def test_a_wrong_decision_that_keeps_nothing_is_not_called_kept(form):
     """Of two possible values nearly every call has an earlier one like it."""
     exercise = Exercise("is_positive", results=("answer",), retest_factor=2.0)
     exercise.group("small", points=1)(lambda draw: [case(np.array([n])) for n in (1.2, -1.2)])
     exercise.group("large", points=1)(lambda draw: [case(np.array([n])) for n in (3.0, 4.0)])
-    verdict = judge_function(exercise, lambda x: bool(x[0] > 0), lambda x: bool(0 < x[0] < 2))
+    verdict = judge_function(exercise, lambda x: form(x[0] > 0), lambda x: form(0 < x[0] < 2))
     assert verdict.points == 0
     sentences = " ".join(finding.sentence for finding in verdict.findings)
     assert "“small” is right on the first inputs only by chance" in sentences

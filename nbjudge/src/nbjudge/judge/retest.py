@@ -23,7 +23,7 @@ from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.verdict import Finding
 from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of
 from nbjudge.probe.building import BUILDERS, Call
-from nbjudge.values.kinds import change_leaves, is_array, owned_values
+from nbjudge.values.kinds import ArrayKind, change_leaves, is_array, kind_of, owned_values
 from nbjudge.values.packing import MadeInKernel
 
 LENGTH_AXIS = -2  # the axis of rows: a shorter array has one row less
@@ -270,7 +270,8 @@ def _count_arguments(call: Call) -> int:
 
 
 def _is_earlier_value(exercise: Exercise, answer: Answer, earlier: Sequence[Answer]) -> bool:
-    if isinstance(answer.value, bool):  # one of two values: nearly every call has an earlier one like it
-        return False
+    value, kind = answer.value, kind_of(answer.value)
+    if isinstance(value, bool) or (isinstance(kind, ArrayKind) and kind.dtype(value) == "bool"):
+        return False  # of so few possible values nearly every call has an earlier one like it
     values = [each.value for each in earlier if each.status == "value"]
-    return any(same_value(answer.value, value, exercise.tolerance) for value in values)
+    return any(same_value(value, each, exercise.tolerance) for each in values)
