@@ -46,7 +46,7 @@ def attention_lab(
 
 def main() -> None:
     """Run the command; a broken course or a wrong name ends in one sentence, not in a traceback."""
-    from nbjudge.skip_slow_import import skip_address_grammar
+    from nbjudge.fast_start import skip_address_grammar
 
     skip_address_grammar()
     # nbgrader calls alembic by its name, which is installed beside the interpreter.

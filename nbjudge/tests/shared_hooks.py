@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nbjudge.skip_slow_import import skip_address_grammar
+from nbjudge.fast_start import skip_address_grammar
 
 skip_address_grammar()  # in these processes; the programs that tests start import it as users' do
 

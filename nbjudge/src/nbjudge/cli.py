@@ -13,7 +13,7 @@ from rich.text import Text
 
 from nbjudge.errors import CourseError, ExitStatus, without_grading
 from nbjudge.skeletons.commands import add_commands
-from nbjudge.skip_slow_import import skip_address_grammar
+from nbjudge.fast_start import skip_address_grammar
 
 if TYPE_CHECKING:
     from nbjudge.skeletons.templates import Form

@@ -5,6 +5,6 @@ waits where a notebook is out at work. One thread at a time is not waiting, so t
 the folders are written by one hand.
 """
 
-from nbjudge.skip_slow_import import skip_address_grammar
+from nbjudge.fast_start import skip_address_grammar
 
 skip_address_grammar()  # before a module of this package imports nbformat

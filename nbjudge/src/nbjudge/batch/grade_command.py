@@ -27,6 +27,7 @@ from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course, without_changes
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError, ExitStatus
+from nbjudge.fast_start import no_collection
 
 if TYPE_CHECKING:
     from traitlets.config import Config
@@ -83,7 +84,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
 
     root, started, start = plan.folders.root, time.monotonic(), Costs()
     with exclusive_run(root), ExitStack() as on_end:
-        with console.status("Starting …"):
+        with console.status("Starting …"), no_collection():
             with start.phase("read the course"):
                 config = read_config(root)
                 if options.sandbox is not None:

@@ -7,6 +7,7 @@ unpredictable, the gradebook and the other submissions stay behind.
 from __future__ import annotations
 
 import atexit
+import gc
 import hashlib
 import io
 import json
@@ -142,6 +143,8 @@ def initialize_worker(log: Path, fork_server: ForkServerClient | None) -> None:
 
     Whatever is printed goes to the log. Kernels are asked of the coordinator's fork server, if there is one.
     """
+    gc.freeze()  # what the workers' fork server has imported stays
+    gc.enable()
     log_file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(log_file, sys.stdout.fileno())
     os.dup2(log_file, sys.stderr.fileno())

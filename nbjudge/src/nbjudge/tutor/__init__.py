@@ -5,6 +5,6 @@ calls, and sends back what the answer gave: the calls are those of a grading run
 and so is the judge. Nothing that runs beside a learner's code knows what is right.
 """
 
-from nbjudge.skip_slow_import import skip_address_grammar
+from nbjudge.fast_start import skip_address_grammar
 
 skip_address_grammar()  # before a module of this package imports nbformat

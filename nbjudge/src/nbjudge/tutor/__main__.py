@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from nbjudge.course.course import find_course
 from nbjudge.errors import CourseError
+from nbjudge.fast_start import no_collection
 from nbjudge.tutor.material import Material, material_of
 from nbjudge.tutor.messages import Notice
 from nbjudge.tutor.recordings import SUFFIX, recorded_material
@@ -58,7 +59,7 @@ def _material(folder: Path) -> Material:
 def _warm_up(tutor: Tutor, material: Material, folder: str) -> None:
     """Load the libraries and the assignment's first exercise before a learner waits for them."""
     assignment = material.assignments.get(folder)
-    with suppress(CourseError):  # the check itself will say so
+    with no_collection(), suppress(CourseError):  # the check itself will say so
         if assignment is not None:
             tutor.prepare(assignment, assignment.coded[0])
 
