@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from nbjudge.errors import CourseError, ExitStatus, without_grading
-from nbjudge.skeletons.commands import add_commands
 from nbjudge.fast_start import skip_address_grammar
+from nbjudge.skeletons.commands import add_commands
 
 if TYPE_CHECKING:
     from nbjudge.skeletons.templates import Form

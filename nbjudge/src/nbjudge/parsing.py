@@ -10,6 +10,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
+from functools import lru_cache
 from symtable import SymbolTable, symtable
 from threading import RLock
 from types import CodeType
@@ -56,6 +57,7 @@ def _tables(table: SymbolTable) -> Iterator[SymbolTable]:
         yield from _tables(child)
 
 
+@lru_cache(maxsize=512)  # reading a class's source takes 20 ms, and a case group asks for it again and again
 def source_of(thing: Any) -> str:
     """The source of a function or class, at the left margin. Raises OSError where there is none."""
     with _one_at_a_time:

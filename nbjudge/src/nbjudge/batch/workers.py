@@ -70,7 +70,9 @@ def preload_workers(checks: Iterable[Path] = ()) -> None:
     files = {file for path in checks for file in (path, *path.rglob("*.py")) if file.is_file()}
     text = "\n".join(file.read_text(errors="replace") for file in files)
     named = sorted(name for name in imported_modules(text) if not name.startswith("."))
-    _processes.set_forkserver_preload(["nbjudge.batch.before_imports", "nbjudge.batch.worker_process", *named])
+    _processes.set_forkserver_preload(
+        ["nbjudge.batch.before_imports", "nbjudge.batch.worker_process", *named]
+    )
     forkserver.ensure_running()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from nbjudge.probe.building import BUILDERS, Builder
-from nbjudge.values.kinds import LARGEST_ARRAY, ArrayKind, Named, register
+from nbjudge.values.kinds import LARGEST_ARRAY, ArrayKind, Named, register, type_name
 
 DTYPES = {f"{sign}{bits}" for sign in ("int", "uint") for bits in (8, 16, 32, 64)}
 DTYPES |= {"bool", "float8_e4m3fn", "float8_e5m2", "float16", "bfloat16", "float32", "float64"}
@@ -57,22 +57,29 @@ class Tensors(ArrayKind):
     def rolled(self, value: Any, axis: int) -> Any:
         return torch.roll(value, 1, dims=axis)
 
-    def to_tree(self, value: Any, message: Any) -> dict[str, Any] | None:
+    def obstacle(self, value: Any) -> str:
         if type(value) not in (torch.Tensor, torch.nn.Parameter):
-            return None
+            return type_name(value)
+        if value.layout != torch.strided or self.dtype(value) not in DTYPES:
+            return f"a tensor of layout {value.layout} and dtype {value.dtype}"
+        if value.numel() > LARGEST_ARRAY:
+            return f"a tensor of {value.numel()} elements, which is more than is read"
+        return ""
+
+    def to_tree(self, value: Any, message: Any) -> dict[str, Any]:
+        obstacle = self.obstacle(value)
+        if obstacle:
+            return {"other": obstacle}
         tensor = value.detach().resolve_neg()
         dtype = self.dtype(tensor)
-        if tensor.layout != torch.strided or dtype not in DTYPES:
-            return {"other": f"a tensor of layout {tensor.layout} and dtype {tensor.dtype}"}
-        if tensor.numel() > LARGEST_ARRAY:
-            return {"other": f"a tensor of {tensor.numel()} elements, which is more than is read"}
         # A transposed view arrives as a transposed view, so that contiguity can be tested.
         order = sorted(range(tensor.dim()), key=lambda axis: -tensor.stride()[axis])
         base = tensor.permute(order).clone(memory_format=torch.contiguous_format).cpu()
         back = [order.index(axis) for axis in range(tensor.dim())]
-        halvings = _halvings(base)
-        if halvings is not None:
-            start = message.add_numbers((base * 2.0**halvings).to(torch.int8).numpy().tobytes())
+        steps = _in_bytes(base)
+        if steps is not None:
+            whole, halvings = steps
+            start = message.add_numbers(whole.numpy().tobytes())
             return {self.message_tag: [dtype, list(base.shape), start, back, halvings]}
         start = message.add_numbers(base.reshape(-1).view(torch.uint8).numpy().tobytes())
         return {self.message_tag: [dtype, list(base.shape), start, back]}
@@ -142,20 +149,21 @@ class Tensors(ArrayKind):
         return {name: tensor.grad for name, tensor in leaves}
 
 
-def _halvings(base: torch.Tensor) -> int | None:
-    """The k for which every number is a multiple of 2 ** -k that a byte holds; None where there is none."""
+def _in_bytes(base: torch.Tensor) -> tuple[torch.Tensor, int] | None:
+    """`base` times 2 ** k in whole numbers that a byte holds, and k; None where there is no such k."""
     if base.dtype not in (torch.float32, torch.float64) or base.numel() < FEWEST_IN_BYTES:
         return None
     largest = float(base.abs().max())
     if not 2.0**-FINEST < largest <= MOST_STEPS:  # NaN neither
         return None
     halvings = min(math.floor(math.log2(MOST_STEPS / largest)), FINEST)
-    steps = base * 2.0**halvings
-    # Of most tensors the first numbers tell; 0 with a sign is no whole number.
-    for some in (steps.reshape(-1)[:8], steps):
-        if not torch.equal(some, some.round()) or bool((some.signbit() & (some == 0)).any()):
+    bits = torch.int32 if base.dtype == torch.float32 else torch.int64
+    # Of most tensors the first numbers tell. Compared as bits: 0 with a sign is no whole number.
+    for some in (base.reshape(-1)[:8], base):
+        whole = (some * 2.0**halvings).to(torch.int8)
+        if not torch.equal((whole.to(base.dtype) * 2.0**-halvings).view(bits), some.view(bits)):
             return None
-    return halvings
+    return whole, halvings
 
 
 def _from_bytes(message: Any, dtype: torch.dtype, shape: Any, start: Any, halvings: Any) -> torch.Tensor:

@@ -18,6 +18,7 @@ from typing import Any
 
 LARGEST_ARRAY = 2**22  # elements
 LONGEST_LIST = 10_000  # entries
+LONGEST_TEXT = 20_000  # characters
 # A value's place in nested lists and dicts, such as "/args/0", and the value.
 Named = tuple[str, Any]
 
@@ -46,8 +47,8 @@ class Kind:
 
     # To travel.
 
-    def to_tree(self, value: Any, message: Any) -> dict[str, Any] | None:
-        """The value as a node of a message's tree (see `packing.Message`), or None where it cannot travel."""
+    def to_tree(self, value: Any, message: Any) -> dict[str, Any]:
+        """The value as a node of a message's tree (see `packing.Message`); "other" if it cannot travel."""
         raise NotImplementedError
 
     def from_tree(self, content: Any, message: Any) -> Any:
@@ -137,6 +138,11 @@ def kind_of(value: Any) -> Kind | None:
     return _owner_of[known]
 
 
+def type_name(value: Any) -> str:
+    """The full name of a value's type, for a message."""
+    return f"{type(value).__module__}.{type(value).__qualname__}"[:LONGEST_TEXT]
+
+
 def leaves(value: Any, place: str = "") -> Iterator[Named]:
     """(place, value) of each entry of nested lists, tuples and dicts that is none of these itself."""
     if isinstance(value, (list, tuple, dict)):
@@ -169,6 +175,10 @@ DOUBLE = ("float64", "complex128")
 
 class ArrayKind(Kind):
     """A kind whose values have axes, one dtype, and a NumPy array of the same numbers."""
+
+    def obstacle(self, value: Any) -> str:
+        """What the value is, in words, if it cannot travel; empty as a rule."""
+        raise NotImplementedError
 
     def as_numbers(self, value: Any) -> Any:
         """Its numbers as a NumPy array, to be looked at only."""
@@ -240,20 +250,28 @@ class NumpyArrays(ArrayKind):
     def rolled(self, value: Any, axis: int) -> Any:
         return self.imported().roll(value, 1, axis=axis)
 
-    def to_tree(self, value: Any, message: Any) -> dict[str, Any] | None:
+    def obstacle(self, value: Any) -> str:
         numpy = self.imported()
         if isinstance(value, numpy.generic) or (type(value) is numpy.ndarray and not value.shape):
-            plain = value.item()
-            return {"plain": plain} if type(plain) in PLAIN else None
+            return "" if type(value.item()) in PLAIN else type_name(value)
         if type(value) is not numpy.ndarray:  # a student's class may compute when it is read
-            return None
+            return type_name(value)
         dtype = self.dtype(value)
         if value.size > LARGEST_ARRAY:
-            return {"other": f"an array of {value.size} elements, which is more than is read"}
-        if dtype == "str" and value.size <= LONGEST_LIST:
+            return f"an array of {value.size} elements, which is more than is read"
+        if dtype in SIZES or TIMES.fullmatch(dtype) or (dtype == "str" and value.size <= LONGEST_LIST):
+            return ""
+        return f"an array of dtype {dtype}"
+
+    def to_tree(self, value: Any, message: Any) -> dict[str, Any]:
+        obstacle = self.obstacle(value)
+        if obstacle:
+            return {"other": obstacle}
+        if not value.shape:
+            return {"plain": value.item()}
+        dtype = self.dtype(value)
+        if dtype == "str":
             return {self.message_tag: ["str", list(value.shape), value.reshape(-1).tolist(), []]}
-        if dtype not in SIZES and not TIMES.fullmatch(dtype):
-            return {"other": f"an array of dtype {dtype}"}
         # A transposed view arrives as a transposed view, so that its order can be tested.
         order = sorted(range(value.ndim), key=lambda axis: -abs(value.strides[axis]))
         base = value.transpose(order)

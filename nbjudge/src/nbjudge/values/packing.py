@@ -19,9 +19,17 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any
 
-from nbjudge.values.kinds import KINDS, LONGEST_LIST, Kind, change_leaves, kind_of
+from nbjudge.values.kinds import (
+    KINDS,
+    LONGEST_LIST,
+    LONGEST_TEXT,
+    ArrayKind,
+    Kind,
+    change_leaves,
+    kind_of,
+    type_name,
+)
 
-LONGEST_TEXT = 20_000  # characters
 DEEPEST_NEST = 8
 LONGEST_TREE = 2**23  # characters of base64
 MOST_AXES = 16
@@ -72,11 +80,16 @@ def why_it_cannot_travel(value: Any, depth: int = 0) -> str:
             return "what is nested too deeply or holds too many entries"
         entries = value.values() if isinstance(value, dict) else value
         return next((reason for entry in entries if (reason := why_it_cannot_travel(entry, depth + 1))), "")
-    tree = Message().tree(value, depth)
-    if type(tree) is not dict or "other" not in tree:
+    owner = kind_of(value)
+    if isinstance(owner, ArrayKind):  # without its numbers, which may be many
+        obstacle = owner.obstacle(value)
+    else:
+        tree = Message().tree(value, depth)
+        obstacle = tree.get("other", "") if type(tree) is dict else ""
+    if not obstacle:
         return ""
     known = ", ".join(dict.fromkeys(kind.noun for kind in KINDS))
-    return f"{tree['other']}, which is neither a plain value nor a known kind ({known})"
+    return f"{obstacle}, which is neither a plain value nor a known kind ({known})"
 
 
 class Message:
@@ -105,9 +118,8 @@ class Message:
         if isinstance(value, str):
             return value[:LONGEST_TEXT]
         owner = kind_of(value)
-        node = None if owner is None else owner.to_tree(value, self)
-        if node is not None:
-            return node
+        if owner is not None:
+            return owner.to_tree(value, self)
         # Read as what they are at bottom: a student's class may compute when it is read.
         if isinstance(value, (list, tuple)) and len(value) <= LONGEST_LIST:
             base: Any = tuple if isinstance(value, tuple) else list
@@ -116,7 +128,7 @@ class Message:
             return {"dict": [[str(key), self.tree(entry, depth + 1)] for key, entry in dict.items(value)]}
         if isinstance(value, MadeInKernel):
             return {"made": [value.compiled(), self.tree(value.given, depth + 1)]}
-        return {"other": f"{kind.__module__}.{kind.__qualname__}"[:LONGEST_TEXT]}
+        return {"other": type_name(value)}
 
     def value(self, tree: Any, deep: int) -> Any:
         """The value of a node that is at most so deep."""

@@ -49,8 +49,8 @@ class PandasKind(Kind):
             return [dtype, message.tree(entries, NESTED)]
         numbers = column.to_numpy()
         owner = kind_of(numbers)
-        node = None if owner is None else owner.to_tree(numbers, message)
-        return None if node is None or "other" in node else ["array", node]
+        node = {"other": ""} if owner is None else owner.to_tree(numbers, message)
+        return None if "other" in node else ["array", node]
 
     def _column(self, content: Any, message: Any, length: int) -> Any:
         import numpy
@@ -117,7 +117,7 @@ class Columns(PandasKind):
     type_names = ("Series",)
     noun = "Series"
 
-    def to_tree(self, value: Any, message: Any) -> dict[str, Any] | None:
+    def to_tree(self, value: Any, message: Any) -> dict[str, Any]:
         column, index = self._column_tree(value, message), self._index_tree(value.index, message)
         if column is None or index is None:
             return {"other": f"a Series of dtype {value.dtype}, or with an index, that cannot be sent"}
@@ -150,7 +150,7 @@ class Tables(PandasKind):
     type_names = ("DataFrame",)
     noun = "DataFrame"
 
-    def to_tree(self, value: Any, message: Any) -> dict[str, Any] | None:
+    def to_tree(self, value: Any, message: Any) -> dict[str, Any]:
         names = [name for name in value.columns if isinstance(name, str)]
         index = self._index_tree(value.index, message)
         if index is None or len(names) != len(value.columns) or len(names) > MOST_COLUMNS:
