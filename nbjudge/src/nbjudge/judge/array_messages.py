@@ -93,9 +93,10 @@ def _tolerance(exercise: Exercise, dtype: str) -> tuple[float, float]:
 def _shape_mismatch(
     name: str, actual: tuple[int, ...], expected: tuple[int, ...], axes: Sequence[str]
 ) -> str:
-    named = f" (…, {', '.join(axes)})" if len(axes) < len(expected) else f" ({', '.join(axes)})"
+    named = ", ".join(axes if len(axes) == len(expected) else ("…", *axes))
+    noun = "axis" if len(expected) == 1 else "axes"
     sentence = f"{name} has shape {actual}, expected {expected}"
-    sentence += f", with the axes{named}." if axes else "."
+    sentence += f", with the {noun} ({named})." if axes else "."
     if len(actual) == len(expected) >= 2 and (*actual[:-2], actual[-1], actual[-2]) == expected:
         sentence += " The last two axes have changed places."
     return sentence
