@@ -39,7 +39,7 @@ def read(text: str, separator: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=separator))
 
 
-@pytest.mark.parametrize("form", FORMATS, ids=str)
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: f"{form.separator}-{form.decimal}")
 @pytest.mark.parametrize("separator", [*SEPARATORS.values(), "|"])
 def test_no_spreadsheet_finds_a_formula_whatever_it_separates_by(form, separator):
     text = form.text([["before", value, "after"] for value in DANGEROUS])
@@ -53,7 +53,7 @@ def test_text_without_formulas_is_written_as_it_is():
     assert read(CsvFormat().text([row]), ",") == [row]
 
 
-@pytest.mark.parametrize("form", FORMATS, ids=str)
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: f"{form.separator}-{form.decimal}")
 def test_numbers_and_texts_come_back_from_every_format(form):
     rows = [["Żółć; Łucja, x", 22.5, 3, -0.25, None, ["ada", "bob"]]]
     (row,) = read(form.text(rows), SEPARATORS[form.separator])
