@@ -17,6 +17,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from tiny_course import answered, hand_in, make_course
 from traitlets.config import Config
 
 import nbjudge
@@ -163,6 +164,38 @@ def test_grading_the_solution_of_the_example_course(tmp_path, monkeypatch):
     }
     compare("examples/statistics", counts)
     compare("bytes of requests per exercise", dict(sent))
+
+
+STARTED = """
+import sys
+from pathlib import Path
+from nbjudge.cli import main
+
+names = []
+
+def note(event, arguments):
+    if event == "subprocess.Popen":
+        names.append(Path(arguments[0]).name)
+
+sys.addaudithook(note)
+sys.argv[1:] = ["grade", "01_tiny", "--workers", "2", "--force"]
+try:
+    main()
+finally:
+    print("started:", *names)
+"""
+
+
+@pytest.mark.requires("bwrap")
+def test_programs_that_a_class_starts(tmp_path):
+    """None per submission: workers and kernels are forks of two processes that have imported everything."""
+    make_course(tmp_path)
+    for student in ("ada", "ben", "cem"):
+        hand_in(tmp_path, student, answered())
+    run = [sys.executable, "-c", STARTED]
+    printed = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert "3 graded" in printed
+    compare("programs that a class starts", Counter(printed.rpartition("started:")[2].split()))
 
 
 def test_the_largest_recording_that_students_download():

@@ -34,6 +34,8 @@ USED = {
     # Records allocations and no operators, which the public profiler cannot.
     "torch._C._profiler": "torch/memory.py",
     "torch._C._autograd": "torch/memory.py",
+    # Counts products. The public mode that does so imports torch's compiler, half a second in each kernel.
+    "torch.utils._python_dispatch.TorchDispatchMode": "torch/memory.py",
     # Imported ahead, as torch imports it later, inside a notebook's time.
     "torch._subclasses.schema_check_mode": "sandbox/inside/rehearsal.py",
     # nbconvert makes folders there, and says nothing of a full disk.

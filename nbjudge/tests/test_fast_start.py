@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 
 import pytest
+
+from nbjudge.fast_start import no_collection
 
 pytestmark = pytest.mark.integration
 
@@ -29,3 +32,15 @@ def test_notebooks_are_validated_without_the_grammar(package):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_garbage_is_collected_again_after_the_start():
+    frozen = gc.get_freeze_count()
+    try:
+        with pytest.raises(ZeroDivisionError), no_collection():
+            assert not gc.isenabled()
+            raise ZeroDivisionError
+        assert gc.isenabled()
+        assert gc.get_freeze_count() > frozen
+    finally:
+        gc.unfreeze()
