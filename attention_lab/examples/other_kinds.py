@@ -1,4 +1,4 @@
-"""What works on one kind of input only: an example asked again, otherwise."""
+"""Answers that work on one kind of input only: an example with other kinds of numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from attention_lab.examples.comparison import compare
 from attention_lab.examples.tensors import is_floating, several, tensors_in, with_tensors
 
 
-def ask_other_kinds(
+def compare_other_kinds(
     call: str,
     answer: Callable[..., Any],
     args: Sequence[Any],
@@ -20,13 +20,13 @@ def ask_other_kinds(
     names: Sequence[str],
     gradients: bool,
 ) -> None:
-    """Ask again with other numbers, in float64, with gradients, and once more as at first."""
+    """Call `answer` with other numbers, in float64, with gradients, and again as at first."""
     __tracebackhide__ = True
     answer(
         *with_tensors(args, lambda numbers: numbers * 2 if numbers.is_floating_point() else numbers),
         **kwargs,
     )
-    compare(f"{call}, asked once more after other numbers", answer(*args, **kwargs), gives, names, None)
+    compare(f"{call}, called once more after other numbers", answer(*args, **kwargs), gives, names, None)
     # A module's parameters are float32 and take part.
     dtype = torch.float32 if isinstance(answer, torch.nn.Module) else torch.float64
 

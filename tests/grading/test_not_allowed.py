@@ -33,7 +33,7 @@ def ready_made(scores):
     return torch.softmax(scores, dim=-1)
 
 
-def test_asking_for_gradients_accuses_no_one_of_differentiating():
+def test_requesting_gradients_is_not_taken_for_a_forbidden_call():
     exercise = Exercise("answer", results=("weights",), not_allowed=(AUTOMATIC_DIFFERENTIATION,))
 
     @exercise.group("gradients", points=1)

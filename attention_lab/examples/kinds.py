@@ -9,7 +9,7 @@ import torch
 
 from attention_lab.examples.comparison import compare
 from attention_lab.examples.failed import at_its_own_line
-from attention_lab.examples.other_kinds import ask_other_kinds
+from attention_lab.examples.other_kinds import compare_other_kinds
 from attention_lab.examples.tensors import floating, lists_alike, tensors_in, with_tensors
 from attention_lab.examples.words import listed, name_of
 
@@ -24,7 +24,7 @@ def example(
     names: Sequence[str] = ("output", "weights"),
     **kwargs: Any,
 ) -> None:
-    """Ask `answer` one thing, and say in a sentence what is wrong with what it gives.
+    """Call `answer` once, and say in a sentence what is wrong with its results.
 
     gives: numbers (nested lists or a tensor) for a tensor; a tuple with an entry for each of several
     results, which `names` calls by name (`...` for one that is not looked at); a dict of such; else the
@@ -47,7 +47,7 @@ def example(
             f"{call}: argument {number} was changed. Make new tensors, leave what comes in as it is."
         )
     if floating(args) is not None:
-        ask_other_kinds(call, answer, args, kwargs, gives, names, gradients)
+        compare_other_kinds(call, answer, args, kwargs, gives, names, gradients)
     print(f"✓ {title}")
 
 
