@@ -18,7 +18,7 @@ from nbjudge.report.gather import gather
 from nbjudge.report.page import render
 from nbjudge.report.summary import counts_of, summary
 from nbjudge.report.table_type import Row
-from nbjudge.report.tables import Tables, tables_of, with_columns
+from nbjudge.report.tables import Tables, tables_of
 
 
 def write_report(
@@ -41,18 +41,19 @@ def write_report(
     own = f"{folder}-anonymous" if anonymous else folder
     with console.status("Drawing the report …"):
         tables = tables_of(gathered, anonymous)
+        changes = []
         if earlier:
             tables["compared"] = compared(rows_of(tables), earlier)
-        changes = list(changes_in_words(tables["compared"]))
-        first, *others = summary(gathered, tables)
-        sentences = [first, *changes, *others]
+            changes = list(changes_in_words(tables["compared"]))
+        counts = counts_of(gathered)
+        first, *others = summary(gathered, counts, tables)
         about = {
             "assignment": folder,
             "made": datetime.now().astimezone().isoformat(timespec="seconds"),
             "anonymous": anonymous,
-            "summary": sentences,
+            "summary": [first, *changes, *others],
             "points at most": gathered.max_points,
-            "counts": counts_of(gathered),
+            "counts": counts,
         }
         page = render(gathered, tables, about)
         index = write_files(output or course.reports / own, page, tables, about, csv_format)
@@ -78,8 +79,8 @@ def write_files(
                 "folder, with --output, or remove that one."
             )
         folder.mkdir(parents=True, exist_ok=True)
-        for name, table in with_columns(tables).items():
-            rows = ([row[name] for name in table.columns] for row in table.rows)
+        for name, table in tables.items():
+            rows = ([row[column] for column in table.columns] for row in table.rows)
             text = csv_format.text([table.columns, *rows])
             (folder / f"{name}.csv").write_bytes(text.encode("utf-8", "replace"))
         everything = about | {"tables": rows_of(tables)}
@@ -97,4 +98,4 @@ def write_files(
 
 def rows_of(tables: Tables) -> dict[str, list[Row]]:
     """The rows of every table, as report.json has them."""
-    return {name: table.rows for name, table in with_columns(tables).items()}
+    return {name: table.rows for name, table in tables.items()}

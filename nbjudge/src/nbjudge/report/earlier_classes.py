@@ -21,31 +21,29 @@ COLUMNS = [
     *("then", "what", "exercise", "name", "students", "of", "students then", "of then"),
     *("difference", "low", "high", "verdict"),
 ]
-WHAT = {"exercises": "all points", "groups": "case group", "mistakes": "mistake"}
 BETTER, WORSE, ALIKE = "easier", "harder", "as before"
 MORE, FEWER = "more often", "less often"
 MOST_NAMED = 3  # of a kind, in a sentence
 
 
+# By "all points", "case group" or "mistake", by exercise, and by name of the group or mistake: how many
+# students did it, of how many.
+Proportions = dict[tuple[str, str, str], tuple[int, int]]
+
+
 @dataclass(frozen=True)
 class EarlierReport:
-    """A report of before: the day it was made, and its tables."""
+    """A report of before: the day it was made, and what there is to compare."""
 
     day: str
-    tables: dict[str, list[Row]]
-
-
-# By exercise and name of a case group or mistake: how many students did it, of how many.
-Proportions = dict[tuple[str, str], tuple[int, int]]
+    proportions: Proportions
 
 
 def read_earlier(path: Path, assignment: str) -> EarlierReport:
     """A `report.json` of the same assignment. Raises CourseError for anything else, with what to do."""
     try:
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        earlier = EarlierReport(str(content["made"])[:10], content["tables"])
-        for kind in WHAT:
-            _proportions(kind, earlier.tables)
+        earlier = EarlierReport(str(content["made"])[:10], _proportions(content["tables"]))
     except OSError as error:
         raise CourseError(
             f"{path} cannot be compared with: {error.strerror}. Name a report.json of an earlier class."
@@ -67,7 +65,8 @@ def compared(tables: dict[str, list[Row]], earlier: Sequence[EarlierReport]) -> 
 
     `difference` is of shares, now less then, between `low` and `high`.
     """
-    return table_of(COLUMNS, [row for each in earlier for row in _rows(tables, each)])
+    own = _proportions(tables)
+    return table_of(COLUMNS, [row for each in earlier for row in _rows(own, each)])
 
 
 def difference_of_shares(now: int, of: int, then: int, of_then: int) -> tuple[float, float, float]:
@@ -111,44 +110,35 @@ def _changed(rows: Iterable[Row], what: str, verdict: str, title: str) -> str:
     return f"{title} {', '.join(named)}{more}" if named else ""
 
 
-def _rows(tables: dict[str, list[Row]], earlier: EarlierReport) -> Iterator[Row]:
-    for kind, what in WHAT.items():
-        now, then = _proportions(kind, tables), _proportions(kind, earlier.tables)
-        if kind == "mistakes":  # a class in which no student made one has no row of it
-            now = _with_zeros(now, tables, then)
-            then = _with_zeros(then, earlier.tables, now)
-        for key in now:
-            if key in then:
-                yield {"then": earlier.day, "what": what, **_difference(kind, key, now[key], then[key])}
+def _rows(own: Proportions, earlier: EarlierReport) -> Iterator[Row]:
+    then = _with_zeros(earlier.proportions, own)
+    for key, (count, of) in _with_zeros(own, earlier.proportions).items():
+        if key in then:
+            difference, low, high = difference_of_shares(count, of, *then[key])
+            up, down = (MORE, FEWER) if key[0] == "mistake" else (BETTER, WORSE)
+            verdict = up if low > 0 else down if high < 0 else ALIKE
+            values = (earlier.day, *key, count, of, *then[key], difference, low, high, verdict)
+            yield dict(zip(COLUMNS, values, strict=True))
 
 
-def _proportions(kind: str, tables: dict[str, list[Row]]) -> Proportions:
-    """Read the rows of a table in which there is something to compare."""
+def _proportions(tables: dict[str, list[Row]]) -> Proportions:
+    """Read the rows in which there is something to compare."""
     proportions: Proportions = {}
-    for row in tables[kind]:
-        exercise = row["exercise"]
-        if kind == "exercises":
-            proportions[exercise, ""] = row["full"], row["full"] + row["part"] + row["none"]
-        elif kind == "groups":
-            proportions[exercise, row["group"]] = row["agree"], row["of"]
-        else:
-            proportions[exercise, row["mistake"]] = row["students"], row["of"]
+    for row in tables["exercises"]:
+        marked = row["full"] + row["part"] + row["none"]
+        proportions["all points", row["exercise"], ""] = row["full"], marked
+    for row in tables["groups"]:
+        proportions["case group", row["exercise"], row["group"]] = row["agree"], row["of"]
+    for row in tables["mistakes"]:
+        proportions["mistake", row["exercise"], row["mistake"]] = row["students"], row["of"]
     return {key: (count, of) for key, (count, of) in proportions.items() if of > 0}
 
 
-def _with_zeros(own: Proportions, tables: dict[str, list[Row]], other: Proportions) -> Proportions:
+def _with_zeros(own: Proportions, other: Proportions) -> Proportions:
     """Add the mistakes of the other class that no student made here, if the exercise was judged here."""
-    judged = {row["exercise"]: int(row["of"]) for row in tables["groups"]}
-    zeros = {key: (0, judged[key[0]]) for key in other if judged.get(key[0])}
+    judged = {exercise: of for (what, exercise, _), (_, of) in own.items() if what == "case group"}
+    zeros = {key: (0, judged[key[1]]) for key in other if key[0] == "mistake" and key[1] in judged}
     return own | {key: zero for key, zero in zeros.items() if key not in own}
-
-
-def _difference(kind: str, key: tuple[str, str], now: tuple[int, int], then: tuple[int, int]) -> Row:
-    difference, low, high = difference_of_shares(*now, *then)
-    up, down = (MORE, FEWER) if kind == "mistakes" else (BETTER, WORSE)
-    verdict = up if low > 0 else down if high < 0 else ALIKE
-    values = (*key, *now, *then, difference, low, high, verdict)
-    return dict(zip(COLUMNS[2:], values, strict=True))
 
 
 def _wilson(count: int, of: int) -> tuple[float, float]:

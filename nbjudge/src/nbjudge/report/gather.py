@@ -184,12 +184,15 @@ class ClassResults:
         return found
 
     def verdicts(self) -> Iterator[tuple[ReportedSubmission, Key, Verdict]]:
-        """All verdicts on answers: those of a notebook that could not be run say nothing of the student."""
-        for submission in self.graded:
-            for notebook in submission.notebooks:
-                for grade_id, verdict in notebook.verdicts.items() if not notebook.reason else ():
-                    if (notebook.name, grade_id) in self.cells:
-                        yield submission, (notebook.name, grade_id), verdict
+        """All verdicts on answers, cell by cell.
+
+        Those of a notebook that could not be run say nothing of the student.
+        """
+        for key in self.cells:
+            for submission in self.graded:
+                for notebook in submission.notebooks:
+                    if notebook.name == key[0] and key[1] in notebook.verdicts and not notebook.reason:
+                        yield submission, key, notebook.verdicts[key[1]]
 
     def grades(self, key: Key) -> list[Grade]:
         """Everybody's grades for one cell."""

@@ -18,8 +18,8 @@ from markupsafe import Markup
 
 from nbjudge.plain_text import sentence_as_html
 from nbjudge.report.gather import ClassResults
-from nbjudge.report.summary import counts_of
-from nbjudge.report.tables import Tables, exercise_columns, failure_kinds, with_columns
+from nbjudge.report.table_type import Row
+from nbjudge.report.tables import Tables, exercise_columns, failure_kinds
 
 TEMPLATES = "templates"  # the folder beside this file
 BESIDES = ("late penalty", "seconds", "to mark", "failures")
@@ -42,22 +42,23 @@ def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> s
         "shade": _shade,
     }
     style, script = _part("page.css"), _part("sort.js")
-    max_points = [row["points"] for row in tables["exercises"].rows]
+    missing: dict[str, list[Row]] = {"remarks": [], "students": [], "compared": []}
+    rows = missing | {name: table.rows for name, table in tables.items()}
+    kinds = tables["failures"] if about["anonymous"] else failure_kinds(tables["failures"])
+    max_points = [row["points"] for row in rows["exercises"]]
     return environment.get_template("page.html.j2").render(
         about=about,
-        assignment=assignment,
-        counts=counts_of(assignment),
         points=points_histogram([each.points for each in assignment.graded], assignment.max_points),
         cells=dict(zip(exercise_columns(assignment).values(), max_points, strict=True)),
         # Columns that are not empty; the files have all columns.
-        besides=[name for name in BESIDES if any(row[name] for row in tables["students"].rows)],
-        failure_kinds=failure_kinds(assignment).rows,
+        besides=[name for name in BESIDES if any(row[name] for row in rows["students"])],
+        failure_kinds=kinds.rows,
         style=Markup(style),
         script=Markup(script),
         # Nothing but this very style and script may have an effect, and nothing may be fetched.
         digests={"style": _digest(style), "script": _digest(script)},
-        files=[f"{name}.csv" for name in with_columns(tables)],
-        **{name: table.rows for name, table in tables.items()},
+        files=[f"{name}.csv" for name in tables],
+        **rows,
     )
 
 

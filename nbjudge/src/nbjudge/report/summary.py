@@ -26,9 +26,8 @@ def counts_of(assignment: ClassResults) -> dict[str, int]:
     }
 
 
-def summary(assignment: ClassResults, tables: Tables) -> list[str]:
+def summary(assignment: ClassResults, counts: dict[str, int], tables: Tables) -> list[str]:
     """Sentences, the first of which stands for all; code between backticks."""
-    counts = counts_of(assignment)
     sentences = [
         _first(assignment, counts, tables),
         *_spread(assignment),

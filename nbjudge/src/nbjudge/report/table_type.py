@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 Row = dict[str, Any]  # a value by column: text, a number, a list of students, or None where there is none
@@ -14,23 +14,20 @@ Row = dict[str, Any]  # a value by column: text, a number, a list of students, o
 class Table:
     """Rows that all have a value, or None, for each of the columns, in the columns' order."""
 
-    columns: tuple[str, ...] = ()
-    rows: list[Row] = field(default_factory=list)
+    columns: tuple[str, ...]
+    rows: list[Row]
 
     def without(self, *columns: str) -> Table:
         """The table without some of its columns."""
         return table_of([name for name in self.columns if name not in columns], self.rows)
 
-    def map_rows(self, change: Callable[[Row], Row]) -> Table:
-        """The table with every row changed: `change` returns the values that are new, by column."""
-        return Table(self.columns, [row | change(row) for row in self.rows])
-
-    def counted(self, column: str) -> Table:
-        """How many times each value of a column is there, the most frequent first."""
-        times = Counter(row[column] for row in self.rows).most_common()
-        return Table((column, "times"), [{column: value, "times": count} for value, count in times])
-
 
 def table_of(columns: Sequence[str], rows: Sequence[Row]) -> Table:
     """A table of these columns: what else a row has is left out, what it lacks is None."""
     return Table(tuple(columns), [{name: row.get(name) for name in columns} for row in rows])
+
+
+def counted(column: str, values: Iterable[str]) -> Table:
+    """How many times each value of a column is there, the most frequent first."""
+    times = Counter(values).most_common()
+    return Table((column, "times"), [{column: value, "times": count} for value, count in times])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import builtins
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from statistics import StatisticsError, correlation, mean, median
+from statistics import StatisticsError, correlation, mean, median, mode
 
+from nbjudge.judge.verdict import FORBIDDEN, GroupVerdict
 from nbjudge.report.gather import ClassResults, Key
 from nbjudge.report.notebooks import IN_WORDS, stops_with
-from nbjudge.report.table_type import Row, Table, table_of
+from nbjudge.report.table_type import Row, Table, counted, table_of
 
 WHO = "who"  # the column of student ids; a report that may be shown to the class has none
 LEAST_ANONYMOUS = 3  # students who must share a sentence before it is shown without names
@@ -19,35 +20,36 @@ ABOUT_STUDENTS += ["seconds", "to mark", "failures"]
 NOT_SAID = "(sentences that fewer than three were told: left out of a report without names)"
 
 
-# By the name of the file. A report without names has empty `students` and `remarks`; `compared` is empty if
-# there are no earlier reports.
+# By the name of the file. A report without names has no `students` and no `remarks`; `compared` is there if
+# there are earlier reports.
 Tables = dict[str, Table]
-
-
-def with_columns(tables: Tables) -> Tables:
-    """The tables that are not empty."""
-    return {name: table for name, table in tables.items() if table.columns}
 
 
 def tables_of(assignment: ClassResults, anonymous: bool) -> Tables:
     """All tables of an assignment; `anonymous` leaves out who, and what could tell."""
-    hide = [WHO] if anonymous else []
     mistakes, others = findings(assignment)
-    if anonymous:
-        mistakes, others = (_without_own_words(table) for table in (mistakes, others))
-    return {
+    tables = {
         "exercises": exercises(assignment),
         "groups": groups(assignment),
-        "mistakes": mistakes.without(*hide),
-        "other_findings": others.without(*hide),
-        "failures": failure_kinds(assignment) if anonymous else failures(assignment),
-        "to_mark": to_mark(assignment).without(*hide),
-        "not_graded": not_graded(assignment).counted("why") if anonymous else not_graded(assignment),
-        # A remark quotes names of files, and of other students.
-        "remarks": Table() if anonymous else remarks(assignment),
-        "students": Table() if anonymous else students(assignment),
-        "compared": Table(),
+        "mistakes": mistakes,
+        "other_findings": others,
+        "failures": failures(assignment),
+        "to_mark": to_mark(assignment),
+        "not_graded": not_graded(assignment),
+        "remarks": remarks(assignment),
+        "students": students(assignment),
     }
+    return _without_names(tables) if anonymous else tables
+
+
+def _without_names(tables: Tables) -> Tables:
+    # A remark quotes names of files, and of other students.
+    tables = {name: table for name, table in tables.items() if name not in ("remarks", "students")}
+    tables["failures"] = failure_kinds(tables["failures"])
+    tables["not_graded"] = counted("why", (row["why"] for row in tables["not_graded"].rows))
+    for name in ("mistakes", "other_findings"):
+        tables[name] = _without_own_words(tables[name])
+    return {name: table.without(WHO) for name, table in tables.items()}
 
 
 def exercises(assignment: ClassResults) -> Table:
@@ -78,37 +80,25 @@ def findings(assignment: ClassResults) -> tuple[Table, Table]:
 
     A student counts once for each, however many groups show it.
     """
-    named: dict[tuple[Key, str], list[str]] = defaultdict(list)
-    other: dict[tuple[Key, str], list[str]] = defaultdict(list)
-    sentences: dict[tuple[Key, str], Counter[str]] = defaultdict(Counter)
+    # By cell, mistake and, of a finding without a name, its sentence: each student who was told, and what.
+    told: dict[tuple[Key, str | None, str], list[tuple[str, str]]] = defaultdict(list)
     judged = Counter[Key]()
     for submission, key, verdict in assignment.verdicts():
         judged[key] += 1
         if verdict.regrade is not None and verdict.points >= verdict.max_points:
             continue  # an instructor found nothing wrong
         for finding in dict.fromkeys(verdict.findings):
-            where = named if finding.mistake else other
-            found = (key, finding.mistake or finding.sentence)
-            sentences[found][finding.sentence] += 1
-            if submission.student not in where[found]:
-                where[found].append(submission.student)
-    order = {key: place for place, key in enumerate(assignment.cells)}
-    rows = {
-        kind: [
-            {
-                "exercise": assignment.cells[key],
-                "mistake": name,
-                "students": len(who),
-                "of": judged[key],
-                "sentence": sentences[key, name].most_common(1)[0][0],
-                WHO: sorted(who),
-            }
-            for (key, name), who in sorted(found.items(), key=lambda each: (-len(each[1]), order[each[0][0]]))
-        ]
-        for kind, found in (("named", named), ("other", other))
-    }
+            found = (key, finding.mistake, "" if finding.mistake else finding.sentence)
+            told[found].append((submission.student, finding.sentence))
+    rows: list[Row] = []
+    for (key, mistake, _), those in told.items():
+        who, sentence = sorted({student for student, _ in those}), mode(sentence for _, sentence in those)
+        row = {"exercise": assignment.cells[key], "mistake": mistake, "students": len(who), "of": judged[key]}
+        rows.append(row | {"sentence": sentence, WHO: who})
+    rows.sort(key=lambda row: -row["students"])
     columns = ["exercise", "mistake", "students", "of", "sentence", WHO]
-    return table_of(columns, rows["named"]), table_of(columns, rows["other"]).without("mistake")
+    named = table_of(columns, [row for row in rows if row["mistake"]])
+    return named, table_of(columns, [row for row in rows if not row["mistake"]]).without("mistake")
 
 
 def failures(assignment: ClassResults) -> Table:
@@ -121,15 +111,12 @@ def failures(assignment: ClassResults) -> Table:
     return table_of([WHO, "where", "what", "why"], rows)
 
 
-def failure_kinds(assignment: ClassResults) -> Table:
+def failure_kinds(failed: Table) -> Table:
     """What failed, and how often. An error of a student's own making may have any name: it gets none."""
     known_reasons = {*IN_WORDS.values(), *map(stops_with, PYTHONS_ERRORS)}
-    own_error = {"what": stops_with("an error of their own")}
-    return (
-        failures(assignment)
-        .map_rows(lambda row: {} if row["what"] in known_reasons else own_error)
-        .counted("what")
-    )
+    reasons = (row["what"] for row in failed.rows)
+    own_error = stops_with("an error of their own")
+    return counted("what", (reason if reason in known_reasons else own_error for reason in reasons))
 
 
 def to_mark(assignment: ClassResults) -> Table:
@@ -191,26 +178,19 @@ def exercise_columns(assignment: ClassResults) -> dict[Key, str]:
 
 def _without_own_words(table: Table) -> Table:
     """A sentence may quote what a student's code says: without names, only what several were told."""
-
-    def told_to_few(row: Row) -> bool:
+    rows: list[Row] = []
+    few: dict[str, Row] = {}
+    for row in table.rows:
         # The sentences of other named mistakes are the course's.
-        return row["students"] < LEAST_ANONYMOUS and row.get("mistake", "not_allowed") == "not_allowed"
-
-    if "mistake" in table.columns:
-        return table.map_rows(lambda row: {"sentence": NOT_SAID} if told_to_few(row) else {})
-    few: dict[str, list[Row]] = defaultdict(list)
-    for row in filter(told_to_few, table.rows):
-        few[row["exercise"]].append(row)
-    rest = [
-        {
-            "exercise": exercise,
-            "students": sum(row["students"] for row in rows),
-            "of": max(row["of"] for row in rows),
-            "sentence": NOT_SAID,
-        }
-        for exercise, rows in few.items()
-    ]
-    return table_of(table.columns, [row for row in table.rows if not told_to_few(row)] + rest)
+        if row["students"] >= LEAST_ANONYMOUS or row.get("mistake", FORBIDDEN) != FORBIDDEN:
+            rows.append(row)
+        elif row["exercise"] not in few:
+            few[row["exercise"]] = row | {"sentence": NOT_SAID}
+            rows.append(few[row["exercise"]])
+        else:
+            same = few[row["exercise"]]
+            same |= {"students": same["students"] + row["students"], "of": max(same["of"], row["of"])}
+    return Table(table.columns, rows)
 
 
 FEWEST = 10  # students for whom a correlation says anything
@@ -218,29 +198,19 @@ FEWEST = 10  # students for whom a correlation says anything
 
 def groups(assignment: ClassResults) -> Table:
     """How many agree in each case group, of those whose notebook could be run; and its discrimination."""
-    agree: dict[tuple[Key, str], list[bool]] = defaultdict(list)
-    rest: dict[tuple[Key, str], list[float]] = defaultdict(list)
-    points: dict[tuple[Key, str], float] = {}
+    # By cell and name: each student's outcome, and the points of the whole submission.
+    outcomes: dict[tuple[Key, str], list[tuple[GroupVerdict, float]]] = defaultdict(list)
     for submission, key, verdict in assignment.verdicts():
         everything = sum(grade.points for grade in submission.entry.grades.values())
         for group in verdict.groups:
-            agree[key, group.name].append(group.is_earned)
-            rest[key, group.name].append(everything - group.points * group.is_earned)
-            points[key, group.name] = group.points
-    rows = [
-        {
-            "exercise": assignment.cells[key],
-            "group": group,
-            "points": points[key, group],
-            "agree": sum(agree[key, group]),
-            "of": len(agree[key, group]),
-            "share": sum(agree[key, group]) / len(agree[key, group]),
-            "discrimination": discrimination(agree[key, group], rest[key, group]),
-        }
-        for cell in assignment.cells
-        for key, group in points
-        if key == cell
-    ]
+            outcomes[key, group.name].append((group, everything))
+    rows: list[Row] = []
+    for (key, name), those in outcomes.items():
+        agree = [group.is_earned for group, _ in those]
+        rest = [everything - group.points * group.is_earned for group, everything in those]
+        row = {"exercise": assignment.cells[key], "group": name, "points": those[-1][0].points}
+        row |= {"agree": sum(agree), "of": len(agree), "share": sum(agree) / len(agree)}
+        rows.append(row | {"discrimination": discrimination(agree, rest)})
     return table_of(["exercise", "group", "points", "agree", "of", "share", "discrimination"], rows)
 
 
