@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -50,65 +48,45 @@ def read_gradebook(
 
     The gradebook has the assignment. Raises CourseError where it cannot be read.
     """
-    with _open_gradebook(url, course_id) as gradebook:
-        names = {
-            each.id: " ".join(filter(None, (each.first_name, each.last_name)))
-            for each in gradebook.db.query(api.Student)
-        }
-        max_points = gradebook.find_assignment(assignment).max_score
-        return names, _entries(gradebook, assignment), float(max_points)
-
-
-def _entries(gradebook: Any, assignment: str) -> dict[str, Entry]:
-    grades: dict[str, dict[Key, Grade]] = defaultdict(dict)
-    for student, notebook, cell, points, max_points, waits, kind in _rows(gradebook, assignment):
-        grades[student][notebook, cell] = Grade(points, max_points, bool(waits), kind != "code")
-    penalties: dict[str, float] = defaultdict(float)
-    handed_in = (
-        gradebook.db.query(api.SubmittedAssignment.student_id, api.SubmittedNotebook.late_submission_penalty)
-        .select_from(api.SubmittedAssignment)
-        .join(api.Assignment, api.SubmittedAssignment.assignment_id == api.Assignment.id)
-        .outerjoin(api.SubmittedNotebook, api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id)
-        .filter(api.Assignment.name == assignment)
-    )
-    for student, penalty in handed_in:
-        penalties[student] += penalty or 0.0
-    return {student: Entry(penalty, grades.get(student, {})) for student, penalty in penalties.items()}
-
-
-def _rows(gradebook: Any, assignment: str) -> Any:
-    """Every grade of an assignment in one query: a class of a thousand has many."""
-    return (
-        gradebook.db.query(
-            api.SubmittedAssignment.student_id,
-            api.Notebook.name,
-            api.BaseCell.name,
-            api.Grade.score,
-            api.Grade.max_score,
-            api.Grade.needs_manual_grade,
-            api.Grade.cell_type,
-        )
-        .select_from(api.Grade)
-        .join(api.SubmittedNotebook, api.Grade.notebook_id == api.SubmittedNotebook.id)
-        .join(api.Notebook, api.SubmittedNotebook.notebook_id == api.Notebook.id)
-        .join(api.SubmittedAssignment, api.SubmittedNotebook.assignment_id == api.SubmittedAssignment.id)
-        .join(api.Assignment, api.SubmittedAssignment.assignment_id == api.Assignment.id)
-        .join(api.BaseCell, api.Grade.cell_id == api.BaseCell.id)
-        .filter(api.Assignment.name == assignment)
-    )
-
-
-@contextmanager
-def _open_gradebook(url: str, course_id: str) -> Iterator[Any]:
     try:
         with api.Gradebook(url, course_id) as gradebook:
-            yield gradebook
+            names = {
+                each.id: " ".join(filter(None, (each.first_name, each.last_name)))
+                for each in gradebook.db.query(api.Student)
+            }
+            max_points = gradebook.find_assignment(assignment).max_score
+            return names, _entries(gradebook.db, assignment), float(max_points)
     except (SQLAlchemyError, ImportError) as error:  # the driver of another database may not be installed
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
         raise CourseError(
             f"The gradebook {make_url(url)!r} cannot be read ({reason}): check "
             "c.CourseDirectory.db_url and that no other program is writing to it."
         ) from error
+
+
+def _entries(session: Any, assignment: str) -> dict[str, Entry]:
+    """Every submission and grade of an assignment, not one by one: a class of a thousand has many."""
+    submitted, grade = api.SubmittedAssignment, api.Grade
+    submissions = (
+        session.query(submitted.student_id, submitted.late_submission_penalty)
+        .join(submitted.assignment)
+        .filter(api.Assignment.name == assignment)
+    )
+    entries = {student: Entry(penalty) for student, penalty in submissions}
+    graded = (
+        session.query(submitted.student_id, api.Notebook.name, api.BaseCell.name)
+        .add_columns(grade.score, grade.max_score, grade.needs_manual_grade, grade.cell_type)
+        .select_from(grade)
+        .join(grade.cell)
+        .join(grade.notebook)
+        .join(api.SubmittedNotebook.notebook)
+        .join(api.SubmittedNotebook.assignment)
+        .join(submitted.assignment)
+        .filter(api.Assignment.name == assignment)
+    )
+    for student, notebook, cell, points, max_points, waits, kind in graded:
+        entries[student].grades[notebook, cell] = Grade(points, max_points, bool(waits), kind != "code")
+    return entries
 
 
 State = Literal["graded", "not graded", "not handed in"]
