@@ -172,10 +172,14 @@ def test_the_same_lesson_makes_the_same_recording(lesson, data):
 
 
 FORM = {"nbjudge.authoring.exercise.Tolerance": {"float32": [0.1, 0.1]}}
+KINDS = "nbjudge.values.kinds"
+ARRAY = {"array": [KINDS, {"array": ["uint8", [1], 0, [0]]}]}
 SPOILT_CONTENT = {
     "a class that is no form": {"os.mkdir": {"path": "made"}},
     "a field that the class does not have": {next(iter(FORM)): {"float16": [0.1, 0.1]}},
-    "an array that is not there": {"array": 10**6},
+    "an array whose numbers are not there": {"array": [KINDS, {"array": ["uint8", [1], 10**9, [0]]}]},
+    "an array of another package": {"array": ["this", ARRAY["array"][1]]},
+    "an array that is code": {"array": [KINDS, {"made": ["", {"dict": []}]}]},
     "a node of two kinds": FORM | {"tuple": []},
 }
 
@@ -195,8 +199,9 @@ def test_other_content_is_refused_and_calls_nothing(data, tmp_path, monkeypatch,
     with pytest.raises(CourseError, match="no recording"):
         read(with_content(data, ["07", [SPOILT_CONTENT[name]], {"dict": []}]))
     assert not list(tmp_path.iterdir())
-    control = read(with_content(data, ["07", [FORM, {"tuple": [1.5, None]}, {"array": 0}], {"dict": []}]))
+    control = read(with_content(data, ["07", [FORM, {"tuple": [1.5, None]}, ARRAY], {"dict": []}]))
     assert control.names[0].float32 == [0.1, 0.1] and control.names[1] == (1.5, None)
+    assert control.names[2].shape == (1,)
 
 
 @pytest.mark.parametrize("spoilt", [b"", b"PK\x03\x04", b"(dp0\n."])

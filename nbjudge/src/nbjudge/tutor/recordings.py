@@ -1,7 +1,7 @@
 """Recordings of assignments as files, see `nbjudge.tutor.recorded`.
 
-A recording is a zip file. `recording.json` holds plain values and the few `FORMS`, with arrays as references;
-`arrays.json` and `arrays.bin` hold each array once. Nothing in it is executed when it is read.
+A recording is a zip file. `recording.json` holds plain values, the few `FORMS`, and arrays without their numbers;
+`arrays.bin` holds the numbers. Nothing in it is executed when it is read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import dataclasses
 import io
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections import UserDict
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from nbjudge.values.packing import MadeInKernel, Message
 
 SUFFIX, SETTINGS = ".recorded", "tutor.json"
 SEED = 1  # of what is recorded: the same course makes the same recording
-CONTENT, ARRAYS, NUMBERS = "recording.json", "arrays.json", "arrays.bin"
+CONTENT, NUMBERS = "recording.json", "arrays.bin"
 DATE = (1980, 1, 1, 0, 0, 0)  # of the files within, so that the same content is the same recording
 # The dataclasses that a recording may hold, beside plain values and arrays.
 FORMS = {
@@ -51,7 +52,8 @@ def recorded_material(folder: Path) -> Material:
         raise CourseError(
             f"{SETTINGS}, which says how much the tutor may reveal, cannot be read: {error}"
         ) from None
-    assignments = _Recordings(folder)
+    files = sorted(folder.glob(f"*{SUFFIX}"))
+    assignments = _Recordings({file.name.removesuffix(SUFFIX): file for file in files})
     return Material(assignments, DisclosureSettings.of(options, list(assignments), Disclosure.MEASURED))
 
 
@@ -65,16 +67,12 @@ def recordings(course: Course) -> Iterator[tuple[str, bytes]]:
 
 def record(assignment: TutoredAssignment) -> bytes:
     """Return the recording of an assignment; the same assignment makes the same recording."""
-    writer = _Writer()
-    exercises = {name: _recorded(assignment, name) for name in assignment.coded}
-    content = writer.data([assignment.folder, assignment.names, exercises])
-    kinds = sorted({type(kind_of(array)).__module__ for array in writer.arrays})
     message = Message()
-    arrays = [message.tree(array, 0) for array in writer.arrays]
+    exercises = {name: _recorded(assignment, name) for name in assignment.coded}
+    content = _data([assignment.folder, assignment.names, exercises], message)
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo(CONTENT, DATE), json.dumps(content))
-        archive.writestr(zipfile.ZipInfo(ARRAYS, DATE), json.dumps([kinds, arrays]))
         archive.writestr(zipfile.ZipInfo(NUMBERS, DATE), bytes(message.numbers))
     return file.getvalue()
 
@@ -83,13 +81,9 @@ def read(data: bytes) -> RecordedAssignment:
     """Return the assignment of a recording. Raises CourseError for anything else."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            kinds, nodes = json.loads(archive.read(ARRAYS))
             message = Message(bytearray(archive.read(NUMBERS)))
             content = json.loads(archive.read(CONTENT))
-        for module in kinds:
-            _import_kind(module)
-        arrays = [message.value(node, 0) for node in nodes]
-        return RecordedAssignment(*_value(content, arrays))
+        return RecordedAssignment(*_value(content, message))
     except Exception as error:  # whatever a file can hold
         raise CourseError(
             f"This is no recording of an assignment ({type(error).__name__}: {error})."
@@ -112,89 +106,64 @@ def load(file: Path) -> RecordedAssignment:
         raise CourseError(f"{file.name}, which the tutor asks from, cannot be read: {error}") from None
 
 
-def _import_kind(module: str) -> None:
-    """A kind of values is known once its module is loaded."""
-    if not module.startswith("nbjudge."):
-        raise ValueError(f"{module} is no part of the judge")
-    import_module(module)
+class _Recordings(UserDict[str, Any]):
+    """The assignments of a folder by name, each read from its file when it is first used."""
+
+    def __getitem__(self, name: str) -> AssignmentMaterial:
+        if isinstance(self.data[name], Path):
+            self.data[name] = load(self.data[name])
+        assignment: AssignmentMaterial = self.data[name]
+        return assignment
 
 
-class _Recordings(Mapping[str, AssignmentMaterial]):
-    """The assignments of a folder, each read when it is first used."""
+def _data(value: Any, message: Message) -> Any:
+    """Return the data of a value for JSON, which `_value` reads; numbers of arrays go into the message.
 
-    def __init__(self, folder: Path) -> None:
-        self._files = {file.name.removesuffix(SUFFIX): file for file in sorted(folder.glob(f"*{SUFFIX}"))}
-        self._read: dict[str, AssignmentMaterial] = {}
-
-    def __getitem__(self, assignment: str) -> AssignmentMaterial:
-        if assignment not in self._read:
-            self._read[assignment] = load(self._files[assignment])
-        return self._read[assignment]
-
-    def __contains__(self, assignment: object) -> bool:
-        return assignment in self._files
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-
-class _Writer:
-    """Turns values into data for JSON: a dict of one entry says what is not a list or a single value."""
-
-    def __init__(self) -> None:
-        self.arrays: list[Any] = []
-        self._places: dict[int, int] = {}
-
-    def data(self, value: Any) -> Any:
-        """Return the data of a value, which `_value` reads. Raises TypeError for what is not recorded."""
-        kind = type(value)
-        if value is None or kind in (bool, int, float, str):
-            return value
-        if kind is list:
-            return [self.data(entry) for entry in value]
-        if kind is tuple:
-            return {"tuple": [self.data(entry) for entry in value]}
-        if kind is frozenset:
-            return {"frozenset": sorted(value)}
-        if kind is dict:
-            return {"dict": [[self.data(key), self.data(entry)] for key, entry in value.items()]}
-        if kind_of(value) is not None:
-            return {"array": self._place(value)}
-        form = f"{kind.__module__}.{kind.__qualname__}"
-        if form in FORM_NAMES:
-            names = [field.name for field in dataclasses.fields(value)]
-            return {form: {name: self.data(getattr(value, name)) for name in names}}
-        raise TypeError(f"{form} is not recorded")
-
-    def _place(self, array: Any) -> int:
-        if id(array) not in self._places:
-            self._places[id(array)] = len(self.arrays)
-            self.arrays.append(array)
-        return self._places[id(array)]
+    A dict of one entry says what is not a list or a single value. Raises TypeError for what is not recorded.
+    """
+    kind, owner = type(value), kind_of(value)
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if kind is list:
+        return [_data(entry, message) for entry in value]
+    if kind is tuple:
+        return {"tuple": [_data(entry, message) for entry in value]}
+    if kind is frozenset:
+        return {"frozenset": sorted(value)}
+    if kind is dict:
+        return {"dict": [[_data(key, message), _data(entry, message)] for key, entry in value.items()]}
+    if owner is not None:
+        return {"array": [type(owner).__module__, message.tree(value, 0)]}
+    form = f"{kind.__module__}.{kind.__qualname__}"
+    if form in FORM_NAMES:
+        names = [field.name for field in dataclasses.fields(value)]
+        return {form: {name: _data(getattr(value, name), message) for name in names}}
+    raise TypeError(f"{form} is not recorded")
 
 
-def _value(data: Any, arrays: list[Any]) -> Any:
+def _value(data: Any, message: Message) -> Any:
     """Return the value of some data; of dataclasses only `FORMS` are made, and nothing else is called."""
     if isinstance(data, list):
-        return [_value(entry, arrays) for entry in data]
+        return [_value(entry, message) for entry in data]
     if not isinstance(data, dict):
         return data
     ((form, content),) = data.items()
     if form == "array":
-        return arrays[content]
+        module, tree = content
+        if not module.startswith("nbjudge."):
+            raise ValueError(f"{module} is no part of the judge")
+        import_module(module)  # which adds its kind of values to those that are known
+        return message.value(tree, 0)
     if form == "tuple":
-        return tuple(_value(entry, arrays) for entry in content)
+        return tuple(_value(entry, message) for entry in content)
     if form == "frozenset":
         return frozenset(content)
     if form == "dict":
-        return {_value(key, arrays): _value(entry, arrays) for key, entry in content}
+        return {_value(key, message): _value(entry, message) for key, entry in content}
     if form not in FORM_NAMES:
         raise ValueError(f"{form} is no part of a recording")
     module, _, name = form.rpartition(".")
-    fields = {field: _value(entry, arrays) for field, entry in content.items()}
+    fields = {field: _value(entry, message) for field, entry in content.items()}
     return getattr(import_module(module), name)(**fields)
 
 
