@@ -5,7 +5,8 @@ import pytest
 from nbjudge.classroom import transcripts
 from nbjudge.classroom.transcripts import CachedConversation, Transcripts
 from nbjudge.kernel.protocol import Answer, Reply
-from nbjudge.tutor.conversation import KernelRequest, LostReply
+from nbjudge.tutor.conversation import KernelRequest
+from nbjudge.tutor.messages import CallReply
 
 ABOUT = ("01_dot_product", "softmax")
 CALLS = [{"args": [1], "kwargs": {}}]
@@ -29,10 +30,15 @@ def work(judged):
     return examine
 
 
+def answer_fields(answer):
+    """The fields of a reply: its text, or why it was lost."""
+    return {"lost": answer} if answer in ("timeout", "died") else {"text": answer.encode()}
+
+
 def talked(conversation, *answers):
     for answer in answers:
         assert isinstance(conversation.next(), KernelRequest)
-        conversation.answer(answer)
+        conversation.answer(CallReply(conversation="1", **answer_fields(answer)))
     return conversation.next()
 
 
@@ -60,11 +66,11 @@ def test_the_same_words_about_something_else_are_judged_again(work, judged):
 @pytest.mark.parametrize("lost", ["timeout", "died"])
 def test_what_was_lost_holds_for_no_one_else(work, judged, lost):
     store = Transcripts()
-    assert talked(CachedConversation(store, "ada", ABOUT, work), "a", LostReply(lost)) == "result 1"
-    assert talked(CachedConversation(store, "ada", ABOUT, work), "a", LostReply(lost)) == "result 2"
-    assert talked(CachedConversation(store, "ada", ABOUT, work), LostReply(lost), "b") == "result 3"
-    assert talked(CachedConversation(store, "ada", ABOUT, work), LostReply(lost), "b") == "result 4"
-    assert judged[1][1].answers == [Answer("died" if lost == "died" else "timeout")]
+    assert talked(CachedConversation(store, "ada", ABOUT, work), "a", lost) == "result 1"
+    assert talked(CachedConversation(store, "ada", ABOUT, work), "a", lost) == "result 2"
+    assert talked(CachedConversation(store, "ada", ABOUT, work), lost, "b") == "result 3"
+    assert talked(CachedConversation(store, "ada", ABOUT, work), lost, "b") == "result 4"
+    assert judged[1][1].answers == [Answer(lost)]
 
 
 def test_a_judge_that_fails_is_asked_again():

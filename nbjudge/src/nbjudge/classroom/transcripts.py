@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nbjudge.kernel.protocol import AnswerCaller
-from nbjudge.tutor.conversation import Conversation, KernelReply, KernelRequest, LostReply
+from nbjudge.tutor.conversation import Conversation, KernelRequest
+from nbjudge.tutor.messages import CallReply
 
 MOST_POSITIONS = 2_000  # positions in conversations that are kept
 MOST_OF_ONE = 100  # those that one learner was the first to reach
@@ -69,8 +70,8 @@ class CachedConversation:
     ) -> None:
         self._transcripts, self._learner, self._work = transcripts, learner, work
         # None after a lost reply: what follows is not the same for another learner.
-        self._position: bytes | None = _next_position(b"", "\n".join(about))
-        self._replies: list[KernelReply] = []
+        self._position: bytes | None = _next_position(b"", "\n".join(about).encode())
+        self._replies: list[CallReply] = []
         self._own: Conversation[Any] | None = None
 
     def next(self) -> Any:
@@ -84,11 +85,11 @@ class CachedConversation:
             self._transcripts.keep(self._learner, self._position, step)
         return step
 
-    def answer(self, reply: KernelReply) -> None:
+    def answer(self, reply: CallReply) -> None:
         """What the kernel gave to the last question."""
         # An answer that timed out or died may succeed for another learner, or the next time.
         if self._position is not None:
-            self._position = None if isinstance(reply, LostReply) else _next_position(self._position, reply)
+            self._position = None if reply.text is None else _next_position(self._position, reply.text)
         if self._own is not None:
             self._own.answer(reply)
         else:
@@ -111,7 +112,7 @@ class CachedConversation:
         return self._own
 
 
-def _next_position(position: bytes, reply: str | bytes) -> bytes:
+def _next_position(position: bytes, reply: bytes) -> bytes:
     digest = hashlib.sha256(position)
-    digest.update(reply if isinstance(reply, bytes) else reply.encode(errors="surrogatepass"))
+    digest.update(reply)
     return digest.digest()

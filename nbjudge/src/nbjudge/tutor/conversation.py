@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from queue import Empty, Queue
 from typing import Any, Generic, Protocol, TypeVar
 
-from nbjudge.kernel.protocol import LARGEST_REPLY, Answer, AnswerCaller, Reply, read_reply, request
+from nbjudge.kernel.protocol import Answer, AnswerCaller, Reply, read_reply, request
 from nbjudge.probe.building import Call
 from nbjudge.probe.watching import WatchedCalls
+from nbjudge.tutor.messages import LARGEST_TEXT, CallReply
 from nbjudge.values import packing
 
 Result = TypeVar("Result")
@@ -68,23 +69,13 @@ class KernelRequest:
     request: bytes
 
 
-@dataclass(frozen=True)
-class LostReply:
-    """Why the kernel has no reply to a request: "timeout" or "died"."""
-
-    status: str
-
-
-KernelReply = str | bytes | LostReply  # the reply as text or its bytes, or why there is none
-
-
 class AnyConversation(Protocol):
     """What the tutor needs of a conversation."""
 
     def next(self) -> Any:
         """Return the next request or the result. Raises what the work raised."""
 
-    def answer(self, reply: KernelReply) -> None:
+    def answer(self, reply: CallReply) -> None:
         """Give the conversation the kernel's reply to the last request."""
 
     def close(self) -> None:
@@ -96,7 +87,7 @@ class Conversation(Generic[Result]):
 
     def __init__(self, work: Callable[[AnswerCaller], Result]) -> None:
         self._out: Queue[KernelRequest | Future[Result]] = Queue()
-        self._in: Queue[KernelReply | None] = Queue()  # None: closed
+        self._in: Queue[CallReply | None] = Queue()  # None: closed
         self._work = work
         threading.Thread(target=self._run, daemon=True).start()
 
@@ -109,7 +100,7 @@ class Conversation(Generic[Result]):
             raise ConversationEndedError from None
         return step if isinstance(step, KernelRequest) else step.result()
 
-    def answer(self, reply: KernelReply) -> None:
+    def answer(self, reply: CallReply) -> None:
         """Give the judge the kernel's reply to the last request."""
         self._in.put(reply)
 
@@ -133,17 +124,14 @@ class Conversation(Generic[Result]):
             raise ConversationEndedError from None
         if reply is None:
             raise ConversationEndedError
-        if isinstance(reply, LostReply):
-            lost = Answer("died" if reply.status == "died" else "timeout")
-            return Reply([lost] * len(calls), lost=True)
         return _read(reply, len(calls))
 
 
-def _read(reply: str | bytes, expected: int) -> Reply:
+def _read(reply: CallReply, expected: int) -> Reply:
     """Unpack a kernel's reply; if that fails, every answer in it counts as unreadable."""
+    if reply.text is None or len(reply.text) > LARGEST_TEXT:
+        return Reply([Answer(reply.lost or "timeout")] * expected, lost=True)
     try:
-        if len(reply) > LARGEST_REPLY:
-            raise ValueError("more than is read")
-        return read_reply(packing.unpack(reply), expected)
+        return read_reply(packing.unpack(reply.text), expected)
     except Exception as error:  # whatever a kernel can send
         return Reply([Answer("unreadable", message=str(error)[:200])] * expected)

@@ -18,14 +18,13 @@ from nbjudge.judge.drawn_group import join_calls
 from nbjudge.judge.retest import retest_calls
 from nbjudge.judge.scoring import Judgement, judge_groups
 from nbjudge.kernel import protocol
-from nbjudge.kernel.protocol import LARGEST_REPLY, AnswerCaller
+from nbjudge.kernel.protocol import AnswerCaller
 from nbjudge.tutor import messages
 from nbjudge.tutor.conversation import (
     AnyConversation,
     Conversation,
     ConversationEndedError,
     KernelRequest,
-    LostReply,
     packed_requests,
 )
 from nbjudge.tutor.disclosure import Disclosure
@@ -155,11 +154,7 @@ class Tutor:
         if reply.conversation not in self._open:
             return messages.Notice(sentence=CHECK_ENDED)
         _, conversation, finish = self._open[reply.conversation]
-        text = reply.text
-        if text is None or len(text) > LARGEST_REPLY:
-            conversation.answer(LostReply(reply.lost or "timeout"))
-        else:
-            conversation.answer(text)
+        conversation.answer(reply)
         return self._next_reply(reply.conversation, conversation, finish)
 
     def prepare(self, assignment: AssignmentMaterial, name: str) -> None:
