@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
-from typing import Any, ClassVar
+from typing import Any
 
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, RequestHandler, authenticated
@@ -43,17 +43,16 @@ def is_instructor(user: Mapping[str, Any], settings: ClassroomSettings) -> bool:
 class InstructorHandler(RequestHandler):
     """A page of the board's. A mixin beside it says who is logged in, as the hub describes them."""
 
-    headers_of_all: ClassVar[dict[str, str]] = SAFE
-
     def initialize(self, state: AppState) -> None:
         self.state = state
 
     def set_default_headers(self) -> None:
-        for name, value in self.headers_of_all.items():
+        for name, value in SAFE.items():
             self.set_header(name, value)
 
-    def must_teach(self) -> None:
-        """Raises HTTPError 403 for everybody else."""
+    @authenticated
+    def prepare(self) -> None:
+        """Let instructors in, before any method of a page runs. Raises HTTPError 403 for others."""
         if not is_instructor(self.current_user, self.state.tutors.settings):
             raise HTTPError(403)
         self.application.verified.add(self.request.connection.stream)  # type: ignore[attr-defined,union-attr]
@@ -66,9 +65,7 @@ class InstructorHandler(RequestHandler):
 class BoardPage(InstructorHandler):
     """The page: what it shows comes as events."""
 
-    @authenticated
     def get(self) -> None:
-        self.must_teach()
         page = (files("nbjudge.classroom") / "templates" / "board.html").read_text("utf-8")
         # The hub requires it for requests that a page makes for its user.
         self.finish(page.replace("{{ xsrf }}", escape(self.xsrf_token.decode())))
@@ -77,9 +74,7 @@ class BoardPage(InstructorHandler):
 class BoardEvents(InstructorHandler):
     """The whole board as one event, at once and after every change; it is small."""
 
-    @authenticated
     async def get(self) -> None:
-        self.must_teach()
         self.set_header("Content-Type", "text/event-stream")
         try:
             while True:
@@ -98,9 +93,7 @@ class BoardEvents(InstructorHandler):
 class BoardTable(InstructorHandler):
     """The same for a spreadsheet or a program."""
 
-    @authenticated
     async def get(self, name: str) -> None:
-        self.must_teach()
         rows = await self.state.board()
         self.set_header("Content-Disposition", f'attachment; filename="{name}"')
         if name.endswith(".json"):
