@@ -109,7 +109,7 @@ class TutorRequestHandler(RequestHandler):
         self.state = state
         self._signed: SignedRequest | None = None
         self._has_turn = self._is_answering = False
-        self._refusal: tuple[int, str] | None = None
+        self._refusal: tuple[int, Notice] | None = None
         self._chunks: list[bytes] = []
 
     def check_xsrf_cookie(self) -> None:
@@ -123,15 +123,15 @@ class TutorRequestHandler(RequestHandler):
         if self._signed is not None:
             self.application.verified.add(self.request.connection.stream)  # type: ignore[attr-defined,union-attr]
         if self._signed is None:
-            self._refusal = 403, NOT_KNOWN
+            self._refusal = 403, Notice(sentence=NOT_KNOWN)
         elif not re.fullmatch("[0-9]{1,12}", length) or "Transfer-Encoding" in self.request.headers:
-            self._refusal = 411, NO_LENGTH
+            self._refusal = 411, Notice(sentence=NO_LENGTH)
         else:
             self._begin(self._signed, action, int(length))
         if self._refusal is None or self._has_turn:
             self.request.connection.set_max_body_size(LARGEST_BODY)  # type: ignore[union-attr]
         elif not (length.isdecimal() and int(length) <= SMALL_BODY):
-            await self._send(*self._refused())
+            await self._send(*self._signed_reply(*self._refusal))
             self.finish()  # and the connection is closed, for its body is not read
 
     def _begin(self, signed: SignedRequest, action: str, length: int) -> None:
@@ -139,13 +139,13 @@ class TutorRequestHandler(RequestHandler):
             self.state.limits.begin(signed.learner, action)
         except limits.RequestRefusedError as refused:
             self.set_header("Retry-After", str(refused.seconds))
-            self._refusal = 429, str(refused)
+            self._refusal = 429, Notice(sentence=str(refused))
             return
         self._has_turn = True
         self.state.keys.remember(signed)
         limit = self.state.tutors.settings.largest_megabytes
         if length > limit * 2**20:
-            self._refusal = 413, limits.TOO_LARGE.format(limit=limit)
+            self._refusal = 413, Notice(sentence=limits.TOO_LARGE.format(limit=limit))
 
     def data_received(self, chunk: bytes) -> None:
         """Keep what is going to be read, and nothing else."""
@@ -156,7 +156,7 @@ class TutorRequestHandler(RequestHandler):
         self._is_answering = True
         try:
             if self._refusal is not None:
-                await self._send(*self._refused())
+                await self._send(*self._signed_reply(*self._refusal))
                 return
             work = self.state.loop.run_in_executor(self.state.workers, self._reply, action)
             await self._send(*await work)
@@ -176,15 +176,14 @@ class TutorRequestHandler(RequestHandler):
         self._has_turn = False
 
     def _reply(self, action: str) -> tuple[int, tuple[bytes, ...], str]:
-        """Status, body and signature of the reply; in a thread of the judge's."""
+        """What `_signed_reply` returns; in a thread of the judge's."""
         assert self._signed is not None
         try:
             status, content = self._result(self._signed, action)
         except limits.RequestRefusedError as refused:
             self.set_header("Retry-After", str(refused.seconds))
             status, content = 429, Notice(sentence=str(refused))
-        parts = messages.encode(content)
-        return status, parts, self._signed.reply_signature(status, parts)
+        return self._signed_reply(status, content)
 
     def _result(self, signed: SignedRequest, action: str) -> tuple[int, Reply]:
         """What fails counts as a check, which bounds the lines of the log as well."""
@@ -210,10 +209,9 @@ class TutorRequestHandler(RequestHandler):
             log.exception("A request to %s failed.", action)
             return 500, Notice(sentence=OWN_FAULT)
 
-    def _refused(self) -> tuple[int, tuple[bytes, ...], str]:
-        assert self._refusal is not None
-        status, sentence = self._refusal
-        parts = messages.encode(Notice(sentence=sentence))
+    def _signed_reply(self, status: int, content: Reply) -> tuple[int, tuple[bytes, ...], str]:
+        """Status, body and signature of a reply; no signature where the request had none."""
+        parts = messages.encode(content)
         return status, parts, self._signed.reply_signature(status, parts) if self._signed else ""
 
     async def _send(self, status: int, parts: tuple[bytes, ...], signature: str) -> None:

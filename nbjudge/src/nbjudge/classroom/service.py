@@ -148,28 +148,20 @@ def refusal(headers: HTTPHeaders, hosts: Collection[str]) -> str:
         The sentence, or an empty string.
     """
     host, origin = headers.get("Host", ""), headers.get("Origin")
-    name = _name(host)
-    if name not in hosts and not _is_address(name):
+    if not _is_known(host, hosts):
         return UNKNOWN_HOST.format(host=repr(host[:200]))
     if origin is not None and origin.partition("://")[2].lower() != host.lower():
         return OTHER_ORIGIN
     return ""
 
 
-def _name(host: str) -> str:
-    """Without the port."""
+def _is_known(host: str, hosts: Collection[str]) -> bool:
+    """Whether a host, which may have a port, is one of these names or an address in digits."""
     try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
+        name = urlsplit(f"//{host}").hostname or ""
+        return name in hosts or bool(ip_address(name))
     except ValueError:
         return False
-    return True
 
 
 class OwnOrigins(Application):
