@@ -10,7 +10,7 @@ of `Reply`. Whatever does not have one of these types is refused with a ValueErr
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 
@@ -144,13 +144,8 @@ class TutorReady(Message, tag_field="type", tag="ready", kw_only=True):
     source: str
 
 
-REQUESTS: dict[str, type[Request]] = {
-    "check": CheckRequest,
-    "answer": CallReply,
-    "help": HelpRequest,
-    "one_page": OnePageRequest,
-}
 AnyRequest = CheckRequest | CallReply | HelpRequest | OnePageRequest
+REQUESTS = {kind.__struct_config__.tag: kind for kind in get_args(AnyRequest)}
 Reply = CallRequest | CheckResult | Help | WrittenExercise | Notice | TutorReady
 
 
