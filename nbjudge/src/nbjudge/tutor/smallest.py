@@ -210,9 +210,8 @@ def _cut(
     kind = kind_of(value)
     if isinstance(kind, ArrayKind):
         lengths = [(size, sizes.get(size, size)) for size in value.shape]
-        return change(
-            kind, value[tuple(slice(size - left, size) if end else slice(left) for size, left in lengths)]
-        )
+        rest = value[tuple(slice(size - left, size) if end else slice(left) for size, left in lengths)]
+        return change(kind, rest) if kind.is_floating(rest) else rest
     if isinstance(value, dict):
         return {key: _cut(entry, sizes, change, end) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
@@ -228,8 +227,6 @@ def _cut(
 
 def _whole(kind: ArrayKind, value: Any) -> Any:
     """Small whole numbers where there were any numbers."""
-    if not kind.is_floating(value):
-        return value
     return (value * 2).round().clip(-LARGEST_WHOLE, LARGEST_WHOLE) + 0.0  # no -0
 
 
@@ -241,15 +238,13 @@ def _whole_weights(kind: ArrayKind, value: Any) -> Any:
 
 def _ranked(kind: ArrayKind, value: Any) -> Any:
     """0, 1, 2, … from the least to the largest number: whole, and no two alike."""
-    if not kind.is_floating(value):
-        return value
     ranks = value.reshape(-1).argsort().argsort().reshape(value.shape)
     return ranks + kind.zeros_like(value)
 
 
 def _rounded(kind: ArrayKind, value: Any) -> Any:
     """Numbers as large as they were, with one digit after the point."""
-    return (value * 10).round() / 10 if kind.is_floating(value) else value
+    return (value * 10).round() / 10
 
 
 def _count(case: Case) -> int:
