@@ -14,10 +14,11 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge import describe
 from nbjudge.judge.describe import argument_names, receiver
 from nbjudge.judge.scoring import Judgement
+from nbjudge.judge.verdict import Verdict
 from nbjudge.kernel.protocol import Answer, AnswerCaller
 from nbjudge.tutor.disclosure import Disclosure
 from nbjudge.tutor.material import AssignmentMaterial
-from nbjudge.tutor.messages import Part
+from nbjudge.tutor.messages import HelpRequest, Part
 from nbjudge.tutor.smallest import Difference, smallest_difference
 from nbjudge.values.kinds import ArrayKind, kind_of
 
@@ -39,10 +40,19 @@ NOT_ALL_RIGHT = (
 )
 
 
-def which_mistake(examination: Judgement, disclosure: Disclosure) -> list[Part]:
-    """The sentences that name what is wrong."""
+def reveal(
+    assignment: AssignmentMaterial, examination: Judgement, disclosure: Disclosure, request: HelpRequest
+) -> list[Part]:
+    """The mistakes or a solution, whichever the learner requests, where the tutor may reveal them."""
     if disclosure != Disclosure.FULL:
         return [Part("text", NOT_DISCLOSED)]
+    if request.step == "mistake":
+        return _mistakes(examination)
+    return _solutions(assignment, examination.verdict, request.tries)
+
+
+def _mistakes(examination: Judgement) -> list[Part]:
+    """The sentences that name what is wrong."""
     named = [finding.sentence for finding in examination.verdict.findings if finding.mistake]
     return [Part("text", sentence) for sentence in named] or [Part("text", NO_MISTAKE)]
 
@@ -88,16 +98,12 @@ def _in_unicode(formula: str) -> str:
     return re.sub(r" *([·×=]) *", r" \1 ", re.sub(r"\s+", " ", text)).strip()
 
 
-def solutions(
-    assignment: AssignmentMaterial, name: str, disclosure: Disclosure, right: bool, tries: int
-) -> list[Part]:
+def _solutions(assignment: AssignmentMaterial, verdict: Verdict, tries: int) -> list[Part]:
     """The model solution and the accepted alternatives, for learners who are right or have tried."""
-    if disclosure != Disclosure.FULL:
-        return [Part("text", NOT_DISCLOSED)]
-    if not right and tries < TRIES_FOR_A_SOLUTION:
+    if verdict.points < verdict.max_points and tries < TRIES_FOR_A_SOLUTION:
         return [Part("text", TRY_FIRST.format(wanted=TRIES_FOR_A_SOLUTION, tries=tries))]
-    parts = [Part("code", assignment.solution(name), "A solution")]
-    for number, (good_at, code) in enumerate(assignment.shown_alternatives(name), start=2):
+    parts = [Part("code", assignment.solution(verdict.exercise), "A solution")]
+    for number, (good_at, code) in enumerate(assignment.shown_alternatives(verdict.exercise), start=2):
         parts += [Part("text", good_at, f"Way {number}"), Part("code", code)]
     return parts
 

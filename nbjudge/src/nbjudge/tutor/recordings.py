@@ -1,7 +1,7 @@
 """Recordings of assignments as files, see `nbjudge.tutor.recorded`.
 
-A recording is a zip file. `recording.json` holds plain values, the few `FORMS`, and arrays without their numbers;
-`arrays.bin` holds the numbers. Nothing in it is executed when it is read.
+A recording is a zip file. `recording.json` holds plain values, the few `FORMS`, and arrays without their
+numbers, which are in `arrays.bin`. Nothing in it is executed when it is read.
 """
 
 from __future__ import annotations

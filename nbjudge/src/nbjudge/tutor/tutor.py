@@ -28,7 +28,7 @@ from nbjudge.tutor.conversation import (
     packed_requests,
 )
 from nbjudge.tutor.disclosure import Disclosure
-from nbjudge.tutor.help import hint, markdown_part, one_page, smallest_case, solutions, which_mistake
+from nbjudge.tutor.help import hint, markdown_part, one_page, reveal, smallest_case
 from nbjudge.tutor.material import AssignmentMaterial, Material
 
 # Starts the conversation of a check, from (assignment, exercise) and the function that judges the answer.
@@ -122,11 +122,8 @@ class Tutor:
         examination = self._examined.get(name)
         if examination is None:
             return messages.Notice(sentence=CHECK_FIRST.format(name=name))
-        if request.step == "mistake":
-            return messages.Help(parts=which_mistake(examination, disclosure))
-        if request.step == "solution":
-            right = examination.verdict.points == examination.verdict.max_points
-            return messages.Help(parts=solutions(assignment, name, disclosure, right, request.tries))
+        if request.step != "help":
+            return messages.Help(parts=reveal(assignment, examination, disclosure, request))
         if given > 0:
             return messages.Help(parts=hint(assignment, name, given - self._case_shown.get(name, False)))
         current = examination
