@@ -172,7 +172,7 @@ def test_nothing_large_is_kept_of_what_a_check_begins_with(classroom):
     for long in ({"exercise": "x" * 60_000}, {"folder": "y" * 1000}, {"code": "z" * 1000}):
         status, reply = classroom.post("ida", "check", {"exercise": "score", "folder": DOT} | long)
         assert status == 400 and len(reply.sentence) < 2_000
-    assert "ida" not in classroom.tutors._last_checks
+    assert "ida" not in classroom.tutors._tutors
     assert classroom.post("ida", "check", body)[0] == 200
 
 
@@ -264,7 +264,7 @@ def test_answers_that_come_too_late_leave_the_judge_to_the_others(tmp_path, monk
         monkeypatch.setattr(conversation, "PATIENCE", 0.1)
         for number, name in enumerate(("eve", "mal")):  # as many as the judge has threads
             _, check_reply = service.post(name, "check", {"exercise": "softmax", "folder": DOT})
-            talk = service.tutors._tutors[name]._open[check_reply.conversation][1]
+            talk = service.tutors._tutors[name]._open[check_reply.conversation].conversation
             talk._own = Conversation(
                 lambda call_answer: call_answer("softmax", [], {})
             )  # one that waits for no one else

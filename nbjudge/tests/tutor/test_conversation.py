@@ -7,7 +7,7 @@ import pytest
 from nbjudge.tutor import conversation
 from nbjudge.tutor.conversation import Conversation, ConversationEndedError, KernelRequest
 from nbjudge.tutor.messages import CallReply, CallRequest, Notice
-from nbjudge.tutor.tutor import CHECK_ENDED, MOST_CONVERSATIONS, Tutor
+from nbjudge.tutor.tutor import CHECK_ENDED, MOST_CONVERSATIONS, OpenConversation, Tutor
 
 CALLS = [{"args": [1], "kwargs": {}}]
 
@@ -37,7 +37,8 @@ def tutor():
 
 
 def begin(tutor, name="softmax"):
-    return tutor._begin(name, Conversation(two_questions), lambda result: Notice(sentence=result))
+    opened = OpenConversation(name, Conversation(two_questions), lambda result: Notice(sentence=result))
+    return tutor._begin(opened, "")
 
 
 def answer_to(request):

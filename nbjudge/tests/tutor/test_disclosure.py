@@ -11,7 +11,7 @@ from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.tutor.disclosure import Disclosure, DisclosureSettings
 from nbjudge.tutor.material import material_of
 from nbjudge.tutor.recordings import recorded_material
-from nbjudge.tutor.tutor import IT_DIFFERS, check_result, for_learner
+from nbjudge.tutor.tutor import IT_DIFFERS, check_result
 
 TODAY = date(2026, 11, 23)
 ASSIGNMENTS = ("ps1", "ps2")
@@ -102,6 +102,6 @@ def test_a_class_bundle_measures_where_the_course_sets_nothing(tmp_path):
 )
 def test_only_full_disclosure_names_a_mistake(finding, disclosure, sentence, mistake):
     examination = Judgement(Verdict("softmax", 1, (), (finding,)), ())
-    (told,) = for_learner(check_result(examination, Disclosure(disclosure))).findings
+    (told,) = check_result(examination, Disclosure(disclosure)).findings
     assert (told.sentence, told.mistake) == (sentence, mistake)
     assert told.named is (bool(mistake) and bool(finding.measured))

@@ -11,11 +11,12 @@ import msgspec
 from nbjudge.classroom.board import tries
 from nbjudge.classroom.check_events import CheckEvent, CheckEvents
 from nbjudge.classroom.transcripts import CachedConversation, Transcripts
+from nbjudge.judge.verdict import Finding, Verdict
 from nbjudge.plain_text import plain_lines
 from nbjudge.settings import ClassroomSettings
 from nbjudge.tutor.material import AssignmentMaterial, Material
 from nbjudge.tutor.messages import AnyRequest, CheckRequest, CheckResult, HelpRequest, Reply, ShownFinding
-from nbjudge.tutor.tutor import Tutor, for_learner
+from nbjudge.tutor.tutor import Tutor
 
 LONGEST_TOLD = 600  # characters of an example on the board
 ON_THE_BOARD = (
@@ -42,7 +43,6 @@ class ClassTutors:
         self.settings, self.check_events = settings, check_events
         self._seed = seed if seed is not None else time.time_ns() % 2**48
         self._tutors: dict[str, Tutor] = {}
-        self._last_checks: dict[str, tuple[str, str]] = {}  # folder and code of a learner's last check
         self._transcripts = Transcripts()
         self._notified = set[str]()
         self.on_change: Callable[[], object] = lambda: None  # called after every check, in its thread
@@ -63,12 +63,9 @@ class ClassTutors:
 
     def reply(self, learner: str, request: AnyRequest) -> Reply:
         """Return the reply to a learner's request. Raises CourseError if the course has no such exercise."""
-        if isinstance(request, CheckRequest):
-            self._last_checks[learner] = request.folder, request.code
-        elif isinstance(request, HelpRequest):
+        if isinstance(request, HelpRequest):
             request = msgspec.structs.replace(request, tries=self._tries(learner, request.exercise))
-        reply = self._tutor(learner).reply(request)
-        return for_learner(self._add_to_board(learner, reply) if isinstance(reply, CheckResult) else reply)
+        return self._tutor(learner).reply(request)
 
     def warm_up(self) -> None:
         """Draw the questions of all exercises; compute the reference's and mistakes' answers."""
@@ -83,31 +80,31 @@ class ClassTutors:
 
     def _tutor(self, learner: str) -> Tutor:
         if learner not in self._tutors:
-            self._tutors[learner] = Tutor(
-                self._material, self._seed, partial(CachedConversation, self._transcripts, learner)
-            )
+            converse = partial(CachedConversation, self._transcripts, learner)
+            observe = partial(self._add_to_board, learner)
+            self._tutors[learner] = Tutor(self._material, self._seed, converse, observe)
         return self._tutors[learner]
 
-    def _add_to_board(self, learner: str, reply: CheckResult) -> CheckResult:
-        """Put the result of a check on the board; return it with the notice that there is one."""
-        folder, code = self._last_checks.get(learner, ("", ""))
-        named = next((finding for finding in reply.findings if finding.mistake), None)
-        told = named or next(iter(reply.findings), ShownFinding("", ""))
+    def _add_to_board(
+        self, learner: str, request: CheckRequest, assignment: str, verdict: Verdict, result: CheckResult
+    ) -> None:
+        """Put the result of a check on the board, and the notice that there is one into the result."""
+        findings = [*zip(verdict.findings, result.findings, strict=True), (Finding(""), ShownFinding("", ""))]
+        finding, told = next((pair for pair in findings if pair[0].mistake), findings[0])
         self.check_events.add(
             CheckEvent(
                 time=time.time(),
                 learner=learner,
-                assignment=self._material.find(reply.exercise, folder).folder,
-                exercise=reply.exercise,
-                code=code,
-                right=reply.points == reply.max_points,
-                mistake=named.mistake if named else "",
+                assignment=assignment,
+                exercise=request.exercise,
+                code=request.code,
+                right=result.points == result.max_points,
+                mistake=finding.mistake or "",
                 told=plain_lines(f"{told.sentence} {told.evidence}").strip()[:LONGEST_TOLD],
             )
         )
         self.on_change()
-        reply.remark = " ".join(filter(None, (reply.remark, self._board_notice(learner))))
-        return reply
+        result.remark = " ".join(filter(None, (result.remark, self._board_notice(learner))))
 
     def _tries(self, learner: str, exercise: str) -> int:
         """How often a learner has tried an exercise, counted here whatever the kernel says."""

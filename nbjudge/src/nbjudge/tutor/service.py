@@ -15,7 +15,6 @@ from nbjudge.framing import read_frame, to_frame
 from nbjudge.kernel import protocol
 from nbjudge.tutor import messages
 from nbjudge.tutor.messages import NUMBER, AnyRequest, Notice, Reply, TutorReady
-from nbjudge.tutor.tutor import for_learner
 
 NOT_READ = "The tutor cannot read this request ({error})."
 FAILED = "The tutor itself failed ({error}): please report it."
@@ -69,7 +68,7 @@ def _reply(reply_to: Callable[[AnyRequest], Reply], body: bytes) -> Reply:
     except ValueError as error:
         return Notice(sentence=NOT_READ.format(error=error))
     try:
-        return for_learner(reply_to(request))
+        return reply_to(request)
     except CourseError as error:
         return Notice(sentence=str(error))
     except Exception as error:

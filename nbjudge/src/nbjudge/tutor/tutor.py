@@ -8,9 +8,7 @@ import threading
 from collections.abc import Callable
 from datetime import date
 from functools import lru_cache
-from typing import Any
-
-import msgspec
+from typing import Any, NamedTuple
 
 from nbjudge.errors import CourseError
 from nbjudge.judge import verdict
@@ -33,11 +31,21 @@ from nbjudge.tutor.material import AssignmentMaterial, Material
 
 # Starts the conversation of a check, from (assignment, exercise) and the function that judges the answer.
 Converse = Callable[[tuple[str, str], Callable[[AnswerCaller], Judgement]], AnyConversation]
+# Gets the request and the assignment's folder of each check, its verdict, and the result for the learner.
+CheckObserver = Callable[[messages.CheckRequest, str, verdict.Verdict, messages.CheckResult], None]
 MOST_CONVERSATIONS = 8  # that a kernel has begun and not ended
 IT_DIFFERS = "It gives something else than it should."
 ONLY_EXAMPLES = "In this assignment the tutor is not asked yet: the examples above test your answer."
 CHECK_FIRST = "Run the cell with check({name!r}) again first: the tutor was restarted and has not seen it."
 CHECK_ENDED = "This check is over: run its cell again."
+
+
+class OpenConversation(NamedTuple):
+    """A conversation that has not ended."""
+
+    exercise: str
+    conversation: AnyConversation
+    finish: Callable[[Any], messages.Reply]  # makes the reply of the conversation's result
 
 
 class Tutor:
@@ -48,15 +56,15 @@ class Tutor:
         material: Material,
         seed: int | None = None,
         converse: Converse = lambda _, work: Conversation(work),
+        observe: CheckObserver = lambda *_: None,
     ) -> None:
-        self._material, self._converse = material, converse
+        self._material, self._converse, self._observe = material, converse, observe
         # One seed as long as the tutor runs: a corrected answer is checked with the numbers on which it was
         # wrong. No one knows the seed before.
         self._seed = secrets.randbits(48) if seed is None else seed
         self._examined: dict[str, Judgement] = {}
         self._case_shown: dict[str, bool] = {}  # by exercise: whether the first help showed a failing case
-        # By id: the exercise, its conversation, and what makes the reply of the conversation's result.
-        self._open: dict[str, tuple[str, AnyConversation, Callable[[Any], messages.Reply]]] = {}
+        self._open: dict[str, OpenConversation] = {}  # by id
         self._preparing = threading.Lock()
         self.called_exercise = ""  # the exercise whose calls the kernel is making now
 
@@ -107,10 +115,12 @@ class Tutor:
         def finish(examination: Judgement) -> messages.Reply:
             self._examined[name] = examination
             self._prepare_next(assignment, name)
-            return check_result(examination, disclosure, assignment.remark(name))
+            result = check_result(examination, disclosure, assignment.remark(name))
+            self._observe(request, assignment.folder, examination.verdict, result)
+            return result
 
         conversation = self._converse((assignment.folder, name), judge)
-        return self._begin(name, conversation, finish, request.program)
+        return self._begin(OpenConversation(name, conversation, finish), request.program)
 
     def _help(self, request: messages.HelpRequest) -> messages.Reply:
         name, given = request.exercise, request.given
@@ -133,7 +143,7 @@ class Tutor:
             return messages.Help(parts=case or hint(assignment, name, 0))
 
         conversation = Conversation(lambda call_answer: smallest_case(assignment, current, call_answer))
-        return self._begin(name, conversation, finish, request.program)
+        return self._begin(OpenConversation(name, conversation, finish), request.program)
 
     def _one_page(self, request: messages.OnePageRequest) -> messages.Reply:
         folder = request.folder
@@ -150,9 +160,9 @@ class Tutor:
         """Continue a conversation with the results of the calls, or with the reason why there are none."""
         if reply.conversation not in self._open:
             return messages.Notice(sentence=CHECK_ENDED)
-        _, conversation, finish = self._open[reply.conversation]
-        conversation.answer(reply)
-        return self._next_reply(reply.conversation, conversation, finish)
+        opened = self._open[reply.conversation]
+        opened.conversation.answer(reply)
+        return self._next_reply(reply.conversation, opened)
 
     def prepare(self, assignment: AssignmentMaterial, name: str) -> None:
         """Make the requests and expected answers of an exercise, so that its first check need not wait."""
@@ -164,32 +174,24 @@ class Tutor:
             if second:
                 packed_requests.text(name, second, {})
 
-    def _begin(
-        self,
-        name: str,
-        conversation: AnyConversation,
-        finish: Callable[[Any], messages.Reply],
-        program: str = "",
-    ) -> messages.Reply:
+    def _begin(self, begun: OpenConversation, program: str) -> messages.Reply:
         # A kernel that begins an exercise again no longer waits for its earlier conversation about it.
-        obsolete = [each for each, (exercise, *_) in list(self._open.items()) if exercise == name]
+        obsolete = [each for each, other in list(self._open.items()) if other.exercise == begun.exercise]
         others = [each for each in self._open if each not in obsolete]
         for each in obsolete + others[: max(0, len(others) + 1 - MOST_CONVERSATIONS)]:
-            self._open.pop(each)[1].close()
+            self._open.pop(each).conversation.close()
         conversation_id = secrets.token_hex(8)
-        self.called_exercise = name
-        self._open[conversation_id] = name, conversation, finish
-        reply = self._next_reply(conversation_id, conversation, finish)
+        self.called_exercise = begun.exercise
+        self._open[conversation_id] = begun
+        reply = self._next_reply(conversation_id, begun)
         if isinstance(reply, messages.CallRequest) and reply.program != program:
             reply.source = protocol.program()
         return reply
 
-    def _next_reply(
-        self, conversation_id: str, conversation: AnyConversation, finish: Callable[[Any], messages.Reply]
-    ) -> messages.Reply:
+    def _next_reply(self, conversation_id: str, opened: OpenConversation) -> messages.Reply:
         step = None
         try:
-            step = conversation.next()
+            step = opened.conversation.next()
         except ConversationEndedError:
             return messages.Notice(sentence=CHECK_ENDED)
         finally:
@@ -197,7 +199,7 @@ class Tutor:
                 self.called_exercise = ""
                 self._open.pop(conversation_id, None)
         if not isinstance(step, KernelRequest):
-            return finish(step)
+            return opened.finish(step)
         return messages.CallRequest(conversation=conversation_id, program=program_digest(), text=step.request)
 
     def _prepare_next(self, assignment: AssignmentMaterial, name: str) -> None:
@@ -225,7 +227,7 @@ def program_digest() -> str:
 
 
 def check_result(examination: Judgement, disclosure: Disclosure, remark: str = "") -> messages.CheckResult:
-    """Return the result of a check as a message; named mistakes keep their names, see `for_learner`."""
+    """Return the result of a check as its learner may read it: only "full" includes names of mistakes."""
     judged = examination.verdict
     return messages.CheckResult(
         exercise=judged.exercise,
@@ -245,31 +247,15 @@ def _always_stops(examination: Judgement) -> bool:
     return examination.verdict.points == 0 and all(a.status in ("missing", "raised") for a in answers)
 
 
-def for_learner(reply: messages.Reply) -> messages.Reply:
-    """Return a reply as its learner may read it: only the disclosure "full" includes names of mistakes.
-
-    Parameters
-    ----------
-    reply
-        Any reply of a `Tutor`. The board of a class needs the names before they are removed.
-
-    Returns
-    -------
-    messages.Reply
-        The same reply, or a copy without the names.
-    """
-    if not isinstance(reply, messages.CheckResult) or reply.disclosure == Disclosure.FULL:
-        return reply
-    findings = [messages.ShownFinding(finding.sentence, finding.evidence) for finding in reply.findings]
-    return msgspec.structs.replace(reply, findings=findings)
-
-
 def _finding(finding: verdict.Finding, disclosure: Disclosure) -> messages.ShownFinding:
     named = finding.mistake is not None and bool(finding.measured)
+    if disclosure == Disclosure.FULL:
+        sentence = finding.measured if named else finding.sentence
+        return messages.ShownFinding(sentence, finding.evidence, named, finding.mistake or "")
     # A forbidden call is no secret: the exercise names it.
-    hidden = finding.mistake not in (None, "not_allowed") and disclosure != Disclosure.FULL
+    hidden = finding.mistake not in (None, "not_allowed")
     sentence = finding.measured if named else IT_DIFFERS if hidden else finding.sentence
-    return messages.ShownFinding(sentence, finding.evidence, named, finding.mistake or "")
+    return messages.ShownFinding(sentence, finding.evidence)
 
 
 def _model_answer(text: str, scheme: str, disclosure: Disclosure) -> list[messages.Part]:
