@@ -70,10 +70,12 @@ class RateLimiter:
         times.append(now)
 
 
-# The numbers of mallopt(3), and what they are set to.
-TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
-KEPT_FREE_BYTES = 2**30  # bytes, free at the end of the heap
-LARGEST_ON_THE_HEAP = 2**25  # bytes; no more is allowed
+# What mallopt(3) sets, by the number of the parameter.
+ALLOCATOR_SETTINGS = {
+    -1: 2**30,  # M_TRIM_THRESHOLD: bytes that stay free at the end of the heap
+    -3: 2**25,  # M_MMAP_THRESHOLD: bytes of the largest block on the heap; no more is allowed
+    -8: 1,  # M_ARENA_MAX
+}
 
 
 def keep_what_is_freed() -> None:
@@ -87,11 +89,7 @@ def keep_what_is_freed() -> None:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):
         return
-    for parameter, value in (
-        (TRIM_THRESHOLD, KEPT_FREE_BYTES),
-        (MMAP_THRESHOLD, LARGEST_ON_THE_HEAP),
-        (ARENA_MAX, 1),
-    ):
+    for parameter, value in ALLOCATOR_SETTINGS.items():
         mallopt(parameter, value)
 
 

@@ -76,11 +76,10 @@ class AppState:
     async def board(self) -> list[dict[str, Any]]:
         """The board as it is now: computed in a thread of its own, and once for all pages between changes."""
         async with self._computing:
-            is_new = self._board_of is self.changed and time.monotonic() - self._board_time < BOARD_SECONDS
-            if not is_new:
-                wait = self._board_cost - (time.monotonic() - self._board_time)
-                if wait > 0:  # a board that takes long is made half of the time at most
-                    await asyncio.sleep(wait)
+            age = time.monotonic() - self._board_time
+            if self._board_of is not self.changed or age >= BOARD_SECONDS:
+                # A board that takes long is made half of the time at most.
+                await asyncio.sleep(max(0, self._board_cost - age))
                 self._board_of, began = self.changed, time.monotonic()
                 self._board = await self.loop.run_in_executor(self._board_worker, self._compute_board)
                 self._board_time = time.monotonic()

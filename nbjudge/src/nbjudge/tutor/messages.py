@@ -171,16 +171,15 @@ def decode_reply(body: bytes) -> Reply:
 
 
 def _decode(body: bytes, kind: Any, longest: int) -> Any:
-    end = body.find(b"\n")
-    line = body if end < 0 else body[:end]
+    line, newline, text = body.partition(b"\n")
     if len(line) > longest:
         raise ValueError("a line of JSON that is longer than the tutor reads")
     try:
         message = msgspec.json.decode(line, type=kind)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(f"not a message of the tutor's: {error}") from None
-    if end >= 0 and not isinstance(message, (CallRequest, CallReply)):
-        raise ValueError("a text below a message that has none")
     if isinstance(message, (CallRequest, CallReply)):
-        message.text = None if end < 0 else body[end + 1 :]
+        message.text = text if newline else None
+    elif newline:
+        raise ValueError("a text below a message that has none")
     return message
