@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, Self
 
 from nbjudge.authoring.exercise import Exercise, Group
@@ -130,9 +130,8 @@ def find_form(name: str) -> type[Exercise]:
     CourseError
         If the class is not installed, or no class of exercises.
     """
-    module, _, qualname = name.rpartition(".")
     try:
-        form = getattr(import_module(module), qualname)
+        form = resolve_name(name)
     except (ImportError, AttributeError, ValueError):
         form = None
     if not (isinstance(form, type) and issubclass(form, Exercise)):

@@ -14,6 +14,7 @@ from collections import UserDict
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from nbjudge.course.course import Course
@@ -162,9 +163,8 @@ def _value(data: Any, message: Message) -> Any:
         return {_value(key, message): _value(entry, message) for key, entry in content}
     if form not in FORM_NAMES:
         raise ValueError(f"{form} is no part of a recording")
-    module, _, name = form.rpartition(".")
     fields = {field: _value(entry, message) for field, entry in content.items()}
-    return getattr(import_module(module), name)(**fields)
+    return resolve_name(form)(**fields)
 
 
 def _recorded(assignment: TutoredAssignment, name: str) -> RecordedExercise:
