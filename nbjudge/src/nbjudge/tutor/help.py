@@ -6,7 +6,7 @@ Each step is a list of parts, and the page that shows them lays them out: plain 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from nbjudge.authoring.cases import Case
@@ -128,10 +128,9 @@ def show_case(exercise: Exercise, reference: Callable[..., Any], difference: Dif
 
 def _inputs(exercise: Exercise, reference: Callable[..., Any], case: Case) -> list[str]:
     called = receiver(reference, case)
-    names, lines = argument_names(called), list[str]()
+    names = argument_names(called)
     positional = [names[i] if i < len(names) else f"argument_{i + 1}" for i in range(len(case.args))]
-    for name, value in [*zip(positional, case.args, strict=True), *case.kwargs.items()]:
-        lines.append(f"{name} = {written(value)}")
+    lines = _assignments([*zip(positional, case.args, strict=True), *case.kwargs.items()])
     call = ", ".join([*positional, *(f"{name}={name}" for name in case.kwargs)])
     if called is not reference:  # the rest is made of these
         return [*lines, f"# {exercise.name}, with what else it takes from these"]
@@ -139,13 +138,15 @@ def _inputs(exercise: Exercise, reference: Callable[..., Any], case: Case) -> li
         return [*lines, f"{exercise.name}({call})"]
     arguments = [written(value) for value in case.build.args]
     arguments += [f"{name}={written(value)}" for name, value in case.build.kwargs.items()]
-    weights = [
-        f"{name} = {written(value)}" for name, value in (getattr(case.build, "state", None) or {}).items()
-    ]
+    weights = _assignments((getattr(case.build, "state", None) or {}).items())
     header = [f"layer = {exercise.name}({', '.join(arguments)})"]
     header += ["# with the weights", *weights] if weights else []
     last = [f"layer({call})"] if "result" in case.build.look else [f"# its {', '.join(case.build.look)}"]
     return [*header, *lines, *last]
+
+
+def _assignments(values: Iterable[tuple[str, Any]]) -> list[str]:
+    return [f"{name} = {written(value)}" for name, value in values]
 
 
 def _outputs(exercise: Exercise, answer: Answer, with_types: bool = False) -> list[str]:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from heapq import heappop, heappush
 from typing import Any
 
 from nbjudge.authoring.cases import Build, Case
@@ -23,7 +24,7 @@ from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of, calls_for
 from nbjudge.probe.building import BUILDERS
 from nbjudge.values.kinds import ArrayKind, is_array, kind_of, leaves
 
-SMALL = (1, 2, 3, 4)
+LARGEST_SIZE = 4
 AT_ONCE = 12  # cases that a kernel is sent in one request
 MOST_SECONDS = 1.0  # of looking
 MOST_MAPPINGS = 2000  # ways to make the sizes of one case smaller
@@ -137,30 +138,25 @@ def _smaller(case: Case) -> Iterator[Case]:
     if state:
         case = _with_state(case, _cut(state, {}, _whole_weights))
     sizes = sorted({size for part in _parts(case) for size in _sizes(part)})
-    options = [[n for n in SMALL if n <= size] for size in sizes]
-    some = itertools.islice(_smallest_first(options), MOST_MAPPINGS)
-    for chosen in some:
+    largest = [min(size, LARGEST_SIZE) for size in sizes]
+    for chosen in itertools.islice(_smallest_first(largest), MOST_MAPPINGS):
         mapping = dict(zip(sizes, chosen, strict=True))
         for change, end in ((_whole, False), (_ranked, True), (_rounded, False)):
             yield _with_parts(case, partial(_cut, sizes=mapping, change=change, end=end))
 
 
-def _smallest_first(options: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
-    """One of each option, in the order of their sum."""
-    for total in range(sum(map(min, options)), sum(map(max, options)) + 1):
-        yield from _with_sum(options, total)
-
-
-def _with_sum(options: Sequence[Sequence[int]], total: int) -> Iterator[tuple[int, ...]]:
-    if not options:
-        if total == 0:
-            yield ()
-        return
-    first, rest = options[0], options[1:]
-    least, largest = sum(map(min, rest)), sum(map(max, rest))
-    for number in first:
-        if least <= total - number <= largest:
-            yield from ((number, *others) for others in _with_sum(rest, total - number))
+def _smallest_first(largest: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Numbers from 1 to each of these, in the order of their sum."""
+    waiting = [(len(largest), (1,) * len(largest))]
+    while waiting:
+        _, chosen = heappop(waiting)
+        yield chosen
+        # Only the last number above 1 and those behind it grow: all others are reached in another way.
+        last = max((place for place, number in enumerate(chosen) if number > 1), default=0)
+        for place in range(last, len(largest)):
+            if chosen[place] < largest[place]:
+                larger = (*chosen[:place], chosen[place] + 1, *chosen[place + 1 :])
+                heappush(waiting, (sum(larger), larger))
 
 
 def _parts(case: Case) -> list[Any]:
