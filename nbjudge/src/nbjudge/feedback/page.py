@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any
 
 from nbformat import NotebookNode
@@ -31,7 +31,6 @@ class Exercise:
     score: float
     points: float
     sentence: str = ""
-    comment: str = ""
     waiting: bool = False
     verdict: Verdict | None = None
 
@@ -103,21 +102,21 @@ def page_of(notebook: NotebookNode, about: Mapping[str, Any], regions: Regions, 
     """The page of a graded notebook with its grades in it; `about` is nbgrader's part of the resources."""
     exercises: list[Exercise] = []
     parts: list[Part] = []
-    heading, read = "", 0
+    headings: list[str] = []  # of the assignment's own text
+    read = 0
     for cell in notebook.cells:
         if origin_of(cell) is Origin.GRADER:
             continue
-        parts.append(_part(cell, heading, exercises, regions))
+        part = _part(cell, headings[-1] if headings else "", exercises, regions)
         if cell.cell_type == "markdown":
             read += len(cell.source)
-        parts[-1].as_it_is = cell.cell_type == "raw" or read > MOST_PROSE
-        if parts[-1].kind == "prose" and not parts[-1].own:
-            heading = next(reversed(HEADING.findall(parts[-1].source)), heading)
+        part.as_it_is = cell.cell_type == "raw" or read > MOST_PROSE
+        if part.kind == "prose" and not part.own:
+            headings += HEADING.findall(part.source)
+        parts.append(part)
     record = read_record(notebook)
-    given = (part.source for part in parts if part.kind == "prose" and not part.own)
-    headings = (found for source in given for found in HEADING.findall(source))
     return Page(
-        title=_without_marks(next(headings, str(about["notebook"]))),
+        title=_without_marks(headings[0] if headings else str(about["notebook"])),
         notice=record.reason or record.note,
         exercises=exercises,
         sections=list(_sections(parts, fold)),
@@ -163,19 +162,19 @@ def _exercise(cell: NotebookNode, marks: Mapping[str, Any], number: int, heading
     waiting, comment = bool(marks.get("needs_marking")), str(marks.get("comment") or "")
     by_points = "All points." if score >= points else "Its cell shows what happened."
     sentence = WAITING if waiting else (verdict.message if verdict else "") or comment or by_points
-    return Exercise(number, name, score, points, sentence, comment, waiting, verdict)
+    return Exercise(number, name, score, points, sentence, waiting, verdict)
 
 
 def _sections(parts: list[Part], fold: bool) -> Iterator[Section]:
     """The parts in their order; the text right before an answer stays open, for it says what was asked."""
-    open_parts = {id(part) for part in parts if not part.is_given}
-    for before, part in zip(parts, parts[1:], strict=False):
-        if part.kind in ("answer", "written") and before.kind == "prose":
-            open_parts.add(id(before))
-    if not fold or not any(part.exercise for part in parts):  # nothing to find: all of it is to be read
-        open_parts = {id(part) for part in parts}
-    for folded, run in groupby(parts, key=lambda part: id(part) not in open_parts):
-        yield Section(list(run), folded)
+    fold = fold and any(part.exercise for part in parts)  # without exercises all of it is to be read
+
+    def is_folded(part: Part, after: Part | None) -> bool:
+        asks = part.kind == "prose" and after is not None and after.kind in ("answer", "written")
+        return fold and part.is_given and not asks
+
+    for folded, run in groupby(zip_longest(parts, parts[1:]), key=lambda pair: is_folded(*pair)):
+        yield Section([part for part, _ in run], folded)
 
 
 def _without_marks(heading: str) -> str:

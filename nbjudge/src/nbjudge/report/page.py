@@ -38,10 +38,10 @@ def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> s
         "number": _number,
         "code": with_code,
         "name": name_as_code,
-        "percent": _percent,
+        "percent": "{:.0%}".format,
         "shade": _shade,
+        "digest": _digest,
     }
-    style, script = _part("page.css"), _part("sort.js")
     missing: dict[str, list[Row]] = {"remarks": [], "students": [], "compared": []}
     rows = missing | {name: table.rows for name, table in tables.items()}
     kinds = tables["failures"] if about["anonymous"] else failure_kinds(tables["failures"])
@@ -53,10 +53,9 @@ def render(assignment: ClassResults, tables: Tables, about: dict[str, Any]) -> s
         # Columns that are not empty; the files have all columns.
         besides=[name for name in BESIDES if any(row[name] for row in rows["students"])],
         failure_kinds=kinds.rows,
-        style=Markup(style),
-        script=Markup(script),
         # Nothing but this very style and script may have an effect, and nothing may be fetched.
-        digests={"style": _digest(style), "script": _digest(script)},
+        style=_part("page.css"),
+        script=_part("sort.js"),
         files=[f"{name}.csv" for name in tables],
         **rows,
     )
@@ -77,8 +76,8 @@ def _code(escaped: str) -> str:
     return f"<code>{escaped.replace('_', '_<wbr>')}</code>"
 
 
-def _part(name: str) -> str:
-    return (files("nbjudge.report") / TEMPLATES / name).read_text(encoding="utf-8")
+def _part(name: str) -> Markup:
+    return Markup((files("nbjudge.report") / TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 def _digest(text: str) -> str:
@@ -96,10 +95,6 @@ def _shade(points: float | None, max_points: float) -> str:
     if points is None or points >= max_points:
         return ""
     return "most" if points <= 0 else "more" if points <= max_points / 2 else "some"
-
-
-def _percent(value: Any) -> str:
-    return "" if value is None else f"{value:.0%}"
 
 
 # The histogram of points as plain data, which `templates/figures` draws as SVG. Lengths are in percent, so
@@ -151,8 +146,8 @@ def points_histogram(points: Sequence[float], max_points: float) -> Histogram:
     fullest = max(heights, key=lambda place: heights[place])
     return Histogram(
         description=(
-            f"Histogram of the points of {len(points)} students: from {_short(min(points))} "
-            f"to {_short(max(points))}, median {_short(middle)}; most, {top}, have about {_short(fullest)}."
+            f"Histogram of the points of {len(points)} students: from {_number(min(points))} to "
+            f"{_number(max(points))}, median {_number(middle)}; most, {top}, have about {_number(fullest)}."
         ),
         unit=f"points, of {max_points:g}",
         nearest=f"{width:g}",
@@ -169,12 +164,8 @@ def points_histogram(points: Sequence[float], max_points: float) -> Histogram:
         ),
         places=tuple(ticks(low, high, MOST_TICKS)),
         counts=tuple(ticks(0, top, MOST_COUNTS, whole=True)),
-        median=Tick(_short(middle), percent(middle, low, high)),
+        median=Tick(_number(middle), percent(middle, low, high)),
     )
-
-
-def _short(number: float) -> str:
-    return f"{round(number, 2):g}"
 
 
 def bins(values: Sequence[float], highest: float, finest: float) -> tuple[dict[float, int], float]:
