@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from nbjudge.authoring.cases import Case
 from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.describe import listed, told_apart
-from nbjudge.values.kinds import DOUBLE, ArrayKind, is_array, owned_values
+from nbjudge.values.kinds import DOUBLE, ArrayKind, is_array, kind_of, owned_values
 
 SHORTEST_AXIS = 3  # a shorter axis is too short to say that only a part of it is wrong
 CLOSE = 1e-2  # of the largest number: a smaller difference is nearly right
@@ -20,9 +20,15 @@ HALF_ROUNDING = (1e-4, 2e-3)  # of the largest number: the effect of a few round
 
 
 def differences(
-    exercise: Exercise, case: Case, kind: ArrayKind, index: int, name: str, actual: Any, expected: Any
+    exercise: Exercise, case: Case, index: int, name: str, actual: Any, expected: Any, unused: Iterable[str]
 ) -> Iterator[str]:
-    """Describe how result `index` differs from the expected one, the most specific sentence first."""
+    """Describe how result `index` differs from the expected one, the most specific sentence first.
+
+    `unused` describes arguments that are not used. That is less specific than a wrong dtype or a factor, and
+    more specific than which rows are wrong.
+    """
+    kind = kind_of(actual)
+    assert isinstance(kind, ArrayKind)
     axes = exercise.axes[index] if index < len(exercise.axes) else ()
     if tuple(actual.shape) != tuple(expected.shape):
         yield _shape_mismatch(name, tuple(actual.shape), tuple(expected.shape), axes)
@@ -31,42 +37,25 @@ def differences(
     if dtype != expected_dtype:
         yield f"{name} has dtype {dtype}, expected {expected_dtype}."
     numbers, target = kind.as_numbers(actual), kind.as_numbers(expected)
-    if numbers.dtype.kind == "f" and target.dtype.kind in "fiu":
-        tolerance = _tolerance(exercise, dtype)
-        with np.errstate(all="ignore"):
+    is_floating = numbers.dtype.kind == "f" and target.dtype.kind in "fiu"
+    tolerance = exercise.tolerance.float64 if dtype in DOUBLE else exercise.tolerance.float32
+    with np.errstate(all="ignore"):
+        if is_floating:
             yield from _not_finite(name, numbers, target)
             yield from _transposed(name, numbers, target, tolerance)
             yield from narrower_dtype(name, numbers, target)
             yield from exercise.describe_array(index, name, numbers, target, case)
-            factor = constant_factor(numbers, target)
-            if factor is not None:
-                size = size_behind(factor, case)
-                yield f"Every number in {name} is {factor:.4g} times what it should be{size}."
-
-
-def patterns(
-    exercise: Exercise, kind: ArrayKind, index: int, name: str, actual: Any, expected: Any
-) -> Iterator[str]:
-    """Describe what wrong numbers have in common: a constant difference, or only some rows are wrong."""
-    numbers, target = kind.as_numbers(actual), kind.as_numbers(expected)
-    if numbers.shape == target.shape and numbers.dtype.kind == "f" and target.dtype.kind in "fiu":
-        axes = exercise.axes[index] if index < len(exercise.axes) else ()
-        with np.errstate(all="ignore"):
+            yield from _constant_factor(name, numbers, target, case)
+        yield from unused
+        if is_floating:
             yield from constant_difference(name, numbers, target)
-            yield from wrong_positions(name, numbers, target, _tolerance(exercise, kind.dtype(actual)), axes)
-
-
-def other_numbers(exercise: Exercise, kind: ArrayKind, name: str, actual: Any, expected: Any) -> str:
-    """Say where two arrays of the same shape differ most, when nothing more specific is known."""
-    numbers, target = kind.as_numbers(actual), kind.as_numbers(expected)
-    position = _largest_difference(numbers, target)
-    wrong, target_text = told_apart(numbers[position], target[position])
-    near = ""
-    if numbers.dtype.kind == "f" and target.dtype.kind in "fiu":
-        near = closeness(numbers, target, _tolerance(exercise, kind.dtype(actual)))
-    return (
+            yield from wrong_positions(name, numbers, target, tolerance, axes)
+        near = closeness(numbers, target, tolerance) if is_floating else ""
+        position = _largest_difference(numbers, target)
+    wrong, right = told_apart(numbers[position], target[position])
+    yield (
         f"{name} has the right shape but other numbers: at {list(position)} yours is {wrong}, "
-        f"and {target_text} is right.{near}"
+        f"and {right} is right.{near}"
     )
 
 
@@ -84,10 +73,6 @@ def first_differing_row(actual: Any, expected: Any) -> tuple[int, ...]:
     with np.errstate(all="ignore"):
         differs = ~np.isclose(actual, expected, rtol=1e-4, atol=1e-4, equal_nan=True).all(axis=-1)
     return first_position(differs) if differs.any() else first
-
-
-def _tolerance(exercise: Exercise, dtype: str) -> tuple[float, float]:
-    return exercise.tolerance.float64 if dtype in DOUBLE else exercise.tolerance.float32
 
 
 def _shape_mismatch(
@@ -117,23 +102,23 @@ def _transposed(name: str, actual: Any, expected: Any, tolerance: tuple[float, f
             yield f"{name} is transposed: the last two axes have changed places."
 
 
-def constant_factor(actual: Any, expected: Any) -> float | None:
-    """Return the number c with actual = c * expected, if there is one other than 1."""
+def _constant_factor(name: str, actual: Any, expected: Any, case: Case) -> Iterator[str]:
+    """Say by what number other than 1 all numbers are too large or too small, if there is one."""
     if not expected.size or not np.isfinite(expected).all() or not np.isfinite(actual).all():
-        return None
+        return
     large = abs(expected) > abs(expected).max() * 1e-2
     if not large.any():
-        return None
+        return
     factor = float(np.median(actual[large] / expected[large]))
     close = np.allclose(actual, factor * expected, rtol=1e-3, atol=1e-5 * max(1.0, abs(factor)))
-    return factor if close and abs(factor) > 1e-6 and abs(factor - 1) > 1e-3 else None
+    if close and abs(factor) > 1e-6 and abs(factor - 1) > 1e-3:
+        yield f"Every number in {name} is {factor:.4g} times what it should be{size_behind(factor, case)}."
 
 
 def _largest_difference(actual: Any, expected: Any) -> tuple[int, ...]:
     if actual.dtype.kind in "biufc" and expected.dtype.kind in "biufc":
-        with np.errstate(all="ignore"):
-            wide = np.complex128 if "c" in (actual.dtype.kind, expected.dtype.kind) else np.float64
-            distance = np.nan_to_num(abs(actual.astype(wide) - expected.astype(wide)), nan=np.inf)
+        wide = np.complex128 if "c" in (actual.dtype.kind, expected.dtype.kind) else np.float64
+        distance = np.nan_to_num(abs(actual.astype(wide) - expected.astype(wide)), nan=np.inf)
     else:
         distance = actual != expected
     return tuple(int(axis) for axis in np.unravel_index(int(np.argmax(distance)), distance.shape))
@@ -153,7 +138,7 @@ def wrong_positions(
     if not found:
         return
     _, axis, positions = min(found, key=lambda each: each[:2])
-    first = tuple(int(number) for number in np.argwhere(wrong)[0])
+    first = first_position(wrong)
     value, target = told_apart(actual[first], expected[first])
     where = _positions(positions, wrong.shape[axis], _axis_name(axis, wrong.ndim, axes))
     yield f"{name} agrees except at {where}: at {list(first)} yours is {value}, and {target} is right."

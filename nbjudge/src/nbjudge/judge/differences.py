@@ -52,7 +52,8 @@ def _wrong_value(exercise: Exercise, drawn: DrawnGroup, number: int, actual: Any
         return _wrong_side(exercise, drawn, number, actual, expected)
     several = isinstance(expected, (list, tuple))
     if several != isinstance(actual, (list, tuple)) or (several and len(actual) != len(expected)):
-        return messages.wrong_count(exercise, actual, expected)
+        wanted = f"({', '.join(exercise.results)})" if several else describe.kind(expected)
+        return messages.wrong_type(f"`{exercise.name}`", actual, wanted)
     if several and all(
         same_value(one, other, exercise.tolerance) for one, other in zip(actual, expected[::-1], strict=True)
     ):
@@ -88,7 +89,7 @@ def _wrong_side(
         if side not in actual:
             return f"`{side}` is missing from what `{exercise.name}` gives."
         if entry is None and drawn.cases[number].build is not None:  # the side is a method
-            return messages.wrong_type(f"`{side}`", entry, right, is_part=False)
+            return messages.wrong_type(f"`{side}`", entry, describe.kind(right))
         index = exercise.results.index(side) if side in exercise.results else len(exercise.results)
         return next(_measurements(exercise, drawn, number, index, f"`{side}`", entry, right, is_part=True))
     extra = [f"`{side}`" for side in actual if side not in expected]
@@ -111,23 +112,22 @@ def _measurements(
         is_part = is_part or len(exercise.results) > 1
         what = name if is_part else f"`{exercise.name}`"
         if isinstance(actual, UnreadableValue) or type(actual) is not type(expected):
-            yield messages.wrong_type(what, actual, expected, is_part)
+            yield messages.wrong_type(what, actual, describe.kind(expected), is_part)
         both = (actual, expected)
         if all(isinstance(value, (list, tuple)) for value in both) and any(map(kind_of, expected)):
             yield _wrong_entry(exercise, drawn, number, name, actual, expected)
         plain = all(isinstance(value, float) for value in both)
         one, other = describe.told_apart(*both) if plain else map(describe.short, both)
         yield f"{what} {'is' if is_part else 'gives'} {one}, and {other} is right."
-    elif isinstance(kind, ArrayKind):
+        return
+    unused = _unused_arguments(exercise, drawn, number, actual, index, name)
+    if isinstance(kind, ArrayKind):
         # NumPy is imported only if there is an array.
-        from nbjudge.judge.array_messages import differences, other_numbers, patterns
+        from nbjudge.judge.array_messages import differences
 
-        yield from differences(exercise, drawn.cases[number], kind, index, name, actual, expected)
-        yield from _unused_arguments(exercise, drawn, number, actual, index, name)
-        yield from patterns(exercise, kind, index, name, actual, expected)
-        yield other_numbers(exercise, kind, name, actual, expected)
+        yield from differences(exercise, drawn.cases[number], index, name, actual, expected, unused)
     else:
-        yield from _unused_arguments(exercise, drawn, number, actual, index, name)
+        yield from unused
         yield from kind.differences(name, actual, expected)
 
 
@@ -136,7 +136,7 @@ def _wrong_entry(
 ) -> str:
     """Describe the first wrong array in a result that is a list of arrays."""
     if len(actual) != len(expected):
-        return messages.wrong_length(name, actual, expected)
+        return messages.wrong_type(name, actual, describe.kind(expected), is_part=True)
     place, both = next(
         (place, both)
         for place, both in enumerate(zip(actual, expected, strict=True))

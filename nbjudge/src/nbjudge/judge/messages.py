@@ -193,25 +193,14 @@ def wrong_gradients(
     return "The values agree, but their gradients differ from those of the formula."
 
 
-def wrong_count(exercise: Exercise, actual: Any, expected: Any) -> str:
-    """Say that one result was returned instead of several, or several instead of one."""
-    several = isinstance(expected, (list, tuple))
-    wanted = "(" + ", ".join(exercise.results) + ")" if several else kind(expected)
-    if actual is None:
-        return f"`{exercise.name}` returns nothing, expected {wanted}. Is the `return` line missing?"
-    return f"`{exercise.name}` returns {kind(actual)}, expected {wanted}."
+def wrong_type(what: str, actual: Any, wanted: str, is_part: bool = False) -> str:
+    """Say that a result is of another kind, count or length, for example a list instead of an array.
 
-
-def wrong_type(what: str, actual: Any, expected: Any, is_part: bool) -> str:
-    """Say that the result is a list, a number or None instead of an array, for example."""
+    `is_part`: `what` names a part of what the answer returns, not the answer itself.
+    """
     if actual is None and not is_part:
-        return f"{what} returns nothing, expected {kind(expected)}. Is the `return` line missing?"
-    return f"{what} {'is' if is_part else 'returns'} {kind(actual)}, expected {kind(expected)}."
-
-
-def wrong_length(what: str, actual: Any, expected: Any) -> str:
-    """Say that a list has the wrong number of entries."""
-    return f"{what} is {kind(actual)}, expected {kind(expected)}."
+        return f"{what} returns nothing, expected {wanted}. Is the `return` line missing?"
+    return f"{what} {'is' if is_part else 'returns'} {kind(actual)}, expected {wanted}."
 
 
 def wrong_order(exercise: Exercise) -> str:
