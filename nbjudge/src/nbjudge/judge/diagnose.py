@@ -46,9 +46,9 @@ def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
         if calls >= MANY_CALLS and _is_always_the_same(exercise, compared):
             first = next(result for result in compared if result.failed_cases)
             sentence = messages.always_the_same(exercise, calls, first.answers[0].value)
-            return [Finding(sentence, evidence=_evidence(exercise, first))]
+            return [Finding(sentence, evidence=_evidence(first))]
     if behind_all is not None:
-        named, unexplained = [_named(exercise, *behind_all)], list[GroupResult]()
+        named, unexplained = [_named(*behind_all)], list[GroupResult]()
     else:
         named, unexplained = _behind_some(exercise, [*rest, *verified])
     random = [] if behind_all is not None else _nondeterministic(exercise, results, bool(named))
@@ -72,9 +72,7 @@ def diagnose(exercise: Exercise, results: list[GroupResult]) -> list[Finding]:
         and not (explained and result.group.fresh and result.objection.mistake is None)
     ]
     measured = [
-        _measured(exercise, result)
-        for result in _without_repeated_errors(unexplained)
-        if result not in verified
+        _measured(result) for result in _without_repeated_errors(unexplained) if result not in verified
     ]
     findings = sorted(
         [*objections, *((False, finding) for finding in [*named, *measured])],
@@ -116,11 +114,11 @@ def _nondeterministic(exercise: Exercise, results: list[GroupResult], is_named: 
     return [
         Finding(
             messages.nondeterministic(exercise, result.answers[result.failed_cases[0]].value),
-            evidence=_evidence(exercise, result),
+            evidence=_evidence(result),
         )
         for result in results
         if result.is_nondeterministic
-        and not (_draws_own_weights(result) and (is_named or _has_wrong_parts(exercise, result)))
+        and not (_draws_own_weights(result) and (is_named or _has_wrong_parts(result)))
     ]
 
 
@@ -128,14 +126,16 @@ def _draws_own_weights(result: GroupResult) -> bool:
     return any(draws_weights(call) for call in result.drawn.calls)
 
 
-def _has_wrong_parts(exercise: Exercise, result: GroupResult) -> bool:
+def _has_wrong_parts(result: GroupResult) -> bool:
     """Whether parameters, buffers or attributes of a module differ from the expected ones."""
     parts = [side for side in SIDES if side not in RESULTS]
     for index in result.failed_cases:
         actual, expected = result.answers[index].value, result.drawn.expected[index].value
         if isinstance(actual, dict) and isinstance(expected, dict):
             read = (side for side in parts if side in expected)
-            if any(not same_value(actual.get(side), expected[side], exercise.tolerance) for side in read):
+            if any(
+                not same_value(actual.get(side), expected[side], result.exercise.tolerance) for side in read
+            ):
                 return True
     return False
 
@@ -149,7 +149,7 @@ def _behind_all(
     ]
     wrong = [result for result in compared if result in failing]
     for mistake in exercise.mistakes if wrong else ():
-        if all(explains(exercise, mistake, result) for result in compared):
+        if all(explains(mistake, result) for result in compared):
             return mistake, wrong[0]
     return None
 
@@ -159,7 +159,7 @@ def _behind_some(exercise: Exercise, failing: list[GroupResult]) -> tuple[list[F
     findings, unexplained = list[Finding](), list(failing)
     wrong = [result for result in failing if result.drawn.expected or _is_verified(result)]
     behaves_like = {
-        index: [result for result in wrong if explains(exercise, mistake, result)]
+        index: [result for result in wrong if explains(mistake, result)]
         for index, mistake in enumerate(exercise.mistakes)
     }
     while True:
@@ -171,11 +171,11 @@ def _behind_some(exercise: Exercise, failing: list[GroupResult]) -> tuple[list[F
         best = max(explained, key=lambda index: len(explained[index]), default=None)
         if best is None or not explained[best]:
             return findings, unexplained
-        findings.append(_named(exercise, exercise.mistakes[best], explained[best][0]))
+        findings.append(_named(exercise.mistakes[best], explained[best][0]))
         unexplained = [result for result in unexplained if result not in explained[best]]
 
 
-def explains(exercise: Exercise, mistake: Mistake, result: GroupResult) -> bool:
+def explains(mistake: Mistake, result: GroupResult) -> bool:
     """Whether a mistake gives exactly the student's answers in a group.
 
     In a group with a verifier only the answers that it objects to are compared.
@@ -187,7 +187,7 @@ def explains(exercise: Exercise, mistake: Mistake, result: GroupResult) -> bool:
     only_exceptions = all(result.answers[index].status == "raised" for index in result.failed_cases)
     for index in range(len(result.answers)) if result.drawn.expected else result.failed_cases:
         answer, mistaken = result.answers[index], result.drawn.mistake_answer(mistake, index)
-        if not same_answer(answer, mistaken, exercise.tolerance):
+        if not same_answer(answer, mistaken, result.exercise.tolerance):
             return False
         on_purpose = all(each.line.startswith(("raise ", "assert ")) for each in (answer, mistaken))
         if only_exceptions and not on_purpose and answer.message != mistaken.message:
@@ -206,34 +206,31 @@ def _is_objected_to(mistake: Mistake, result: GroupResult) -> bool:
     return run_verifier(result.group, result.drawn.cases, [answer.value for answer in answers]) is not None
 
 
-def _named(exercise: Exercise, mistake: Mistake, result: GroupResult) -> Finding:
+def _named(mistake: Mistake, result: GroupResult) -> Finding:
     # The evidence says what changed arguments cost, so what is measured must not say it again.
-    measured = _measurement(exercise, result).removesuffix(_cost(exercise, result))
-    return Finding(
-        mistake.message, mistake.name, _evidence(exercise, result) + _cost(exercise, result), measured
-    )
+    measured = _measurement(result).removesuffix(_cost(result))
+    return Finding(mistake.message, mistake.name, _evidence(result) + _cost(result), measured)
 
 
-def _measured(exercise: Exercise, result: GroupResult) -> Finding:
-    sentence = _measurement(exercise, result) + _cost(exercise, result)
-    return Finding(sentence, evidence=_evidence(exercise, result))
+def _measured(result: GroupResult) -> Finding:
+    return Finding(_measurement(result) + _cost(result), evidence=_evidence(result))
 
 
-def _measurement(exercise: Exercise, result: GroupResult) -> str:
+def _measurement(result: GroupResult) -> str:
     if result.objection is not None and result.objection.sentence:
         return result.objection.sentence
-    if _is_always_the_same(exercise, [result]):
-        return messages.always_the_same(exercise, len(result.answers), result.answers[0].value)
+    if _is_always_the_same(result.exercise, [result]):
+        return messages.always_the_same(result.exercise, len(result.answers), result.answers[0].value)
     if not result.drawn.expected:  # no values are compared: say why a value is missing
         index = next((n for n, answer in enumerate(result.answers) if answer.status != "value"), 0)
     else:
         index = result.failed_cases[0] if result.failed_cases else 0
-    return describe_difference(exercise, result, index)
+    return describe_difference(result, index)
 
 
-def _cost(exercise: Exercise, result: GroupResult) -> str:
+def _cost(result: GroupResult) -> str:
     """Return the sentence that says that changed arguments cost this group; else an empty text."""
-    one_group = result.fails_for_changes and exercise.changed_arguments == "one group"
+    one_group = result.fails_for_changes and result.exercise.changed_arguments == "one group"
     return f" {messages.COSTS_ONE_GROUP.format(result.group.name)}" if one_group else ""
 
 
@@ -263,8 +260,8 @@ def _is_always_the_same(exercise: Exercise, results: Sequence[GroupResult]) -> b
     )
 
 
-def _evidence(exercise: Exercise, result: GroupResult) -> str:
+def _evidence(result: GroupResult) -> str:
     wrong = [index for index in result.failed_cases if result.answers[index].status == "value"]
     if not wrong:
         return ""
-    return f"{describe_evidence(exercise, result, wrong[0])} (From the group “{result.group.name}”.)"
+    return f"{describe_evidence(result, wrong[0])} (From the group “{result.group.name}”.)"

@@ -23,9 +23,9 @@ from nbjudge.values.packing import UnreadableValue
 MOST_ENTRIES = 5  # of a row that is shown
 
 
-def describe_difference(exercise: Exercise, result: GroupResult, number: int) -> str:
+def describe_difference(result: GroupResult, number: int) -> str:
     """Describe in one sentence how the answer to case `number` differs from the expected one."""
-    drawn = result.drawn
+    exercise, drawn = result.exercise, result.drawn
     case, answer, expected = drawn.cases[number], result.answers[number], _expected(drawn, number)
     if case.refuses is not None and answer.status == "raised" and answer.error != "NotImplementedError":
         return messages.wrong_error(exercise, case, answer)
@@ -35,7 +35,7 @@ def describe_difference(exercise: Exercise, result: GroupResult, number: int) ->
     if case.refuses is not None:
         return messages.no_error(exercise, case)
     if expected.status != "value" or not same_value(answer.value, expected.value, exercise.tolerance):
-        return _wrong_value(exercise, drawn, number, answer.value, expected.value)
+        return _wrong_value(result, number, answer.value, expected.value)
     if case.gradients and not same_gradients(answer, expected, exercise.tolerance):
         return messages.wrong_gradients(exercise, receiver(drawn.reference, case), answer, expected)
     if answer.changed:
@@ -47,9 +47,10 @@ def _expected(drawn: DrawnGroup, number: int) -> Answer:
     return drawn.expected[number] if drawn.expected else Answer("value")
 
 
-def _wrong_value(exercise: Exercise, drawn: DrawnGroup, number: int, actual: Any, expected: Any) -> str:
+def _wrong_value(result: GroupResult, number: int, actual: Any, expected: Any) -> str:
+    exercise = result.exercise
     if isinstance(expected, dict) and isinstance(actual, dict):
-        return _wrong_side(exercise, drawn, number, actual, expected)
+        return _wrong_side(result, number, actual, expected)
     several = isinstance(expected, (list, tuple))
     if several != isinstance(actual, (list, tuple)) or (several and len(actual) != len(expected)):
         wanted = f"({', '.join(exercise.results)})" if several else describe.kind(expected)
@@ -68,46 +69,38 @@ def _wrong_value(exercise: Exercise, drawn: DrawnGroup, number: int, actual: Any
         if same_value(*pairs[index], exercise.tolerance):
             continue
         name = exercise.results[index] if index < len(exercise.results) else "result"
-        sentence = next(_measurements(exercise, drawn, number, index, name, *pairs[index]))
+        sentence = next(_measurements(result, number, index, name, *pairs[index]))
         rest = f" {messages.agreement(agreeing)}" if agreeing else ""
         return sentence + rest
     return f"`{exercise.name}` does not return what the exercise asks for."
 
 
-def _wrong_side(
-    exercise: Exercise, drawn: DrawnGroup, number: int, actual: dict[str, Any], expected: dict[str, Any]
-) -> str:
+def _wrong_side(result: GroupResult, number: int, actual: dict[str, Any], expected: dict[str, Any]) -> str:
     """Describe the first entry that differs of a dict, or of several things read from a module."""
+    exercise = result.exercise
     for side, right in expected.items():
         entry = actual.get(side)
         if same_value(entry, right, exercise.tolerance):
             continue
         if side.startswith("result") or (isinstance(entry, dict) and side not in SIDES):
-            return _wrong_value(exercise, drawn, number, entry, right)
+            return _wrong_value(result, number, entry, right)
         if side in SIDES:
             return messages.wrong_parts(exercise, side, entry, right)
         if side not in actual:
             return f"`{side}` is missing from what `{exercise.name}` gives."
-        if entry is None and drawn.cases[number].build is not None:  # the side is a method
+        if entry is None and result.drawn.cases[number].build is not None:  # the side is a method
             return messages.wrong_type(f"`{side}`", entry, describe.kind(right))
         index = exercise.results.index(side) if side in exercise.results else len(exercise.results)
-        return next(_measurements(exercise, drawn, number, index, f"`{side}`", entry, right, is_part=True))
+        return next(_measurements(result, number, index, f"`{side}`", entry, right, is_part=True))
     extra = [f"`{side}`" for side in actual if side not in expected]
     return f"`{exercise.name}` gives {describe.listed(extra)} besides what the exercise asks for."
 
 
 def _measurements(
-    exercise: Exercise,
-    drawn: DrawnGroup,
-    number: int,
-    index: int,
-    name: str,
-    actual: Any,
-    expected: Any,
-    is_part: bool = False,
+    result: GroupResult, number: int, index: int, name: str, actual: Any, expected: Any, is_part: bool = False
 ) -> Iterator[str]:
     """Describe how result `index` differs; `is_part`: `name` is only a part of what the answer returns."""
-    kind = kind_of(actual)
+    exercise, kind = result.exercise, kind_of(actual)
     if kind is None or kind is not kind_of(expected):
         is_part = is_part or len(exercise.results) > 1
         what = name if is_part else f"`{exercise.name}`"
@@ -115,44 +108,40 @@ def _measurements(
             yield messages.wrong_type(what, actual, describe.kind(expected), is_part)
         both = (actual, expected)
         if all(isinstance(value, (list, tuple)) for value in both) and any(map(kind_of, expected)):
-            yield _wrong_entry(exercise, drawn, number, name, actual, expected)
+            yield _wrong_entry(result, number, name, actual, expected)
         plain = all(isinstance(value, float) for value in both)
         one, other = describe.told_apart(*both) if plain else map(describe.short, both)
         yield f"{what} {'is' if is_part else 'gives'} {one}, and {other} is right."
         return
-    unused = _unused_arguments(exercise, drawn, number, actual, index, name)
+    unused = _unused_arguments(result, number, actual, index, name)
     if isinstance(kind, ArrayKind):
         # NumPy is imported only if there is an array.
         from nbjudge.judge.array_messages import differences
 
-        yield from differences(exercise, drawn.cases[number], index, name, actual, expected, unused)
+        yield from differences(exercise, result.drawn.cases[number], index, name, actual, expected, unused)
     else:
         yield from unused
         yield from kind.differences(name, actual, expected)
 
 
-def _wrong_entry(
-    exercise: Exercise, drawn: DrawnGroup, number: int, name: str, actual: Any, expected: Any
-) -> str:
+def _wrong_entry(result: GroupResult, number: int, name: str, actual: Any, expected: Any) -> str:
     """Describe the first wrong array in a result that is a list of arrays."""
     if len(actual) != len(expected):
         return messages.wrong_type(name, actual, describe.kind(expected), is_part=True)
     place, both = next(
         (place, both)
         for place, both in enumerate(zip(actual, expected, strict=True))
-        if not same_value(*both, exercise.tolerance)
+        if not same_value(*both, result.exercise.tolerance)
     )
-    entry, beyond = f"entry {place} of {name}", len(exercise.results)  # whose axes have no names
-    return next(_measurements(exercise, drawn, number, beyond, entry, *both, is_part=True))
+    entry, beyond = f"entry {place} of {name}", len(result.exercise.results)  # whose axes have no names
+    return next(_measurements(result, number, beyond, entry, *both, is_part=True))
 
 
-def _unused_arguments(
-    exercise: Exercise, drawn: DrawnGroup, number: int, actual: Any, index: int, name: str
-) -> Iterator[str]:
+def _unused_arguments(result: GroupResult, number: int, actual: Any, index: int, name: str) -> Iterator[str]:
     """Name the arguments without which the reference gives the student's result: they are not used."""
-    for argument, answer in answers_without_argument(drawn, number).items():
+    for argument, answer in answers_without_argument(result.drawn, number).items():
         values = answer.value if isinstance(answer.value, (list, tuple)) else [answer.value]
-        if index < len(values) and same_value(actual, values[index], exercise.tolerance):
+        if index < len(values) and same_value(actual, values[index], result.exercise.tolerance):
             yield f"{name} is the same as if `{argument}` had not been given: it is not used."
 
 
@@ -179,9 +168,9 @@ def answers_without_argument(drawn: DrawnGroup, number: int) -> dict[str, Answer
     return drawn.without_argument[number]
 
 
-def describe_evidence(exercise: Exercise, result: GroupResult, number: int) -> str:
+def describe_evidence(result: GroupResult, number: int) -> str:
     """Describe failing case `number` in one sentence: its arguments, and the student's results."""
-    drawn = result.drawn
+    exercise, drawn = result.exercise, result.drawn
     case, answer, expected = drawn.cases[number], result.answers[number], _expected(drawn, number)
     call = f"Called with {describe_call(own_case(drawn.reference, case))}"
     if case.refuses is not None:

@@ -145,6 +145,7 @@ def _with_weights(call: Call, state: Weights | None, side: str) -> Call:
 class GroupResult:
     """A drawn group, the answers to its calls, and what is wrong with them."""
 
+    exercise: Exercise
     drawn: DrawnGroup
     answers: list[Answer]
     # Why the group fails apart from the comparison: a forbidden call, a verifier, the retest.
@@ -210,14 +211,15 @@ def compare_group(exercise: Exercise, drawn: DrawnGroup, answers: list[Answer]) 
     forbidden = find_forbidden_call(exercise, answers)
     if not drawn.expected:
         objection = forbidden or _verifier_finding(exercise, drawn, answers)
-        return GroupResult(drawn, answers, objection, _objected_cases(drawn, answers) if objection else ())
+        objected = _objected_cases(drawn, answers) if objection else ()
+        return GroupResult(exercise, drawn, answers, objection, objected)
     triples = list(zip(drawn.cases, answers, drawn.expected, strict=True))
     wrong = tuple(i for i, triple in enumerate(triples) if not has_expected_values(exercise, *triple))
     changed = tuple(i for i, (case, answer, _) in enumerate(triples) if changes_arguments(case, answer))
     objection = forbidden or (None if wrong else _verifier_finding(exercise, drawn, answers))
-    all_groups = exercise.changed_arguments == "all groups"
+    fails_for_changes = exercise.changed_arguments == "all groups" and bool(changed)
     return GroupResult(
-        drawn, answers, objection, wrong, changed, fails_for_changes=all_groups and bool(changed)
+        exercise, drawn, answers, objection, wrong, changed, fails_for_changes=fails_for_changes
     )
 
 

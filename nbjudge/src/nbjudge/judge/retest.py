@@ -69,7 +69,7 @@ def retest(
     answered = call_groups(exercise, [each.calls for each in (*retests, *repeated)], call_answer, False)
     all_passed = all(result.passed for result in results)
     found = {
-        each.result: _compare_retest(exercise, each, answers, all_passed)
+        each.result: _compare_retest(each, answers, all_passed)
         for each, answers in zip(retests, answered, strict=False)
     }
     for repeat, (answer,) in zip(repeated, answered[len(retests) :], strict=True):
@@ -237,11 +237,9 @@ def _shorter(value: Any) -> Any:
     return value[..., : LENGTH_AXIS + 1, :] if has_rows else value
 
 
-def _compare_retest(
-    exercise: Exercise, retest: Retest, answers: Sequence[Answer], all_passed: bool
-) -> GroupResult:
+def _compare_retest(retest: Retest, answers: Sequence[Answer], all_passed: bool) -> GroupResult:
     """Return the result with an objection if an answer is wrong; if other groups failed, it may be chance."""
-    result = retest.result
+    result, exercise = retest.result, retest.result.exercise
     fewest = min(map(_count_arguments, result.drawn.calls))
     for call, answer, expected in zip(retest.calls, answers, retest.expected, strict=True):
         answer, by_object = answer.without_allowed_changes(expected), bool(call["before"])
