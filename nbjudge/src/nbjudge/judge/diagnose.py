@@ -158,21 +158,16 @@ def _behind_some(exercise: Exercise, failing: list[GroupResult]) -> tuple[list[F
     """Return findings for mistakes that explain some of the groups, and the groups that none explains."""
     findings, unexplained = list[Finding](), list(failing)
     wrong = [result for result in failing if result.drawn.expected or _is_verified(result)]
-    behaves_like = {
-        index: [result for result in wrong if explains(mistake, result)]
-        for index, mistake in enumerate(exercise.mistakes)
-    }
-    while True:
+    pairs = [
+        (mistake, [result for result in wrong if explains(mistake, result)]) for mistake in exercise.mistakes
+    ]
+    while any(explained for _, explained in pairs):
         # The mistake that explains the most groups is the likeliest; of equals, the one listed first.
-        explained = {
-            index: [result for result in like if result in unexplained]
-            for index, like in behaves_like.items()
-        }
-        best = max(explained, key=lambda index: len(explained[index]), default=None)
-        if best is None or not explained[best]:
-            return findings, unexplained
-        findings.append(_named(exercise.mistakes[best], explained[best][0]))
-        unexplained = [result for result in unexplained if result not in explained[best]]
+        likeliest, found = max(pairs, key=lambda pair: len(pair[1]))
+        findings.append(_named(likeliest, found[0]))
+        unexplained = [result for result in unexplained if result not in found]
+        pairs = [(mistake, [each for each in like if each not in found]) for mistake, like in pairs]
+    return findings, unexplained
 
 
 def explains(mistake: Mistake, result: GroupResult) -> bool:

@@ -12,6 +12,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise, Tolerance
@@ -113,43 +114,36 @@ def draws_weights(call: Call) -> bool:
 
 
 def _calls_and_answers(drawn: DrawnGroup) -> Iterator[tuple[Call, Answer]]:
-    calls = [
-        call
-        for case, call in zip(drawn.cases, drawn.calls, strict=True)
+    pairs = [
+        (call, expected)
+        for case, call, expected in zip(drawn.cases, drawn.calls, drawn.expected, strict=True)
         if case.refuses is None and case.measure is None
     ]
-    for index, first in enumerate(_small_enough(_few_repeated(drawn, list(reversed(calls))))):
-        yield from _changed_calls(drawn, first, index)
+    for index, (first, expected) in enumerate(_small_enough(_few_repeated(pairs[::-1]))):
+        yield from _changed_calls(drawn, first, expected, index)
 
 
-def _few_repeated(drawn: DrawnGroup, calls: list[Call]) -> list[Call]:
+def _few_repeated(pairs: list[tuple[Call, Answer]]) -> list[tuple[Call, Answer]]:
     """Leave out calls that only repeat a first call, if others with the same expected value repeat theirs."""
-    chosen, values = list[Call](), list[Any]()
-    for call in calls:
+    chosen, values = list[tuple[Call, Answer]](), list[Any]()
+    for call, expected in pairs:
         if call["build"] is None and all(
             isinstance(each, MadeInKernel) for each in (*call["args"], *call["kwargs"].values())
         ):
-            value = _expected(drawn, call).value
-            if sum(same_value(value, other, EQUAL) for other in values) >= MOST_REPEATED:
+            if sum(same_value(expected.value, other, EQUAL) for other in values) >= MOST_REPEATED:
                 continue
-            values.append(value)
-        chosen.append(call)
+            values.append(expected.value)
+        chosen.append((call, expected))
     return chosen
 
 
-def _expected(drawn: DrawnGroup, call: Call) -> Answer:
-    return next(answer for each, answer in zip(drawn.calls, drawn.expected, strict=True) if each is call)
-
-
-def _small_enough(calls: list[Call]) -> list[Call]:
+def _small_enough(pairs: list[tuple[Call, Answer]]) -> list[tuple[Call, Answer]]:
     """Keep the smallest calls, with at most `MANY_NUMBERS` numbers together, in their order."""
-    chosen, numbers = list[int](), 0
-    for index in sorted(range(len(calls)), key=lambda index: _count_numbers(calls[index])):
-        numbers += _count_numbers(calls[index])
-        if chosen and numbers > MANY_NUMBERS:
-            break
-        chosen.append(index)
-    return [calls[index] for index in sorted(chosen)]
+    sizes = [_count_numbers(call) for call, _ in pairs]
+    smallest = sorted(range(len(pairs)), key=sizes.__getitem__)
+    totals = accumulate(sizes[index] for index in smallest)
+    chosen = [index for index, total in zip(smallest, totals, strict=True) if total <= MANY_NUMBERS]
+    return [pairs[index] for index in sorted(chosen or smallest[:1])]
 
 
 def _count_numbers(call: Call) -> int:
@@ -158,7 +152,9 @@ def _count_numbers(call: Call) -> int:
     return sum(math.prod(value.shape) for _, value in values if is_array(value))
 
 
-def _changed_calls(drawn: DrawnGroup, first: Call, index: int) -> Iterator[tuple[Call, Answer]]:
+def _changed_calls(
+    drawn: DrawnGroup, first: Call, expected: Answer, index: int
+) -> Iterator[tuple[Call, Answer]]:
     """Change one call in several ways, and keep the changes that the reference has an answer to.
 
     The calls cover each form (with and without optional arrays) and each mode, but not every pair of the two:
@@ -177,7 +173,6 @@ def _changed_calls(drawn: DrawnGroup, first: Call, index: int) -> Iterator[tuple
             if _reference_answer(drawn.reference, call) is not None
         ]
     modes = [None] if build is None else BUILDERS[build["builder"]].modes(build)
-    expected = _expected(drawn, first)
     for number in range(max(len(forms), len(modes))):
         form, mode = forms[number % len(forms)], modes[(number + index) % len(modes)]
         chosen = _change_values(drawn, form | {"build": mode, "before": earlier}, expected)
