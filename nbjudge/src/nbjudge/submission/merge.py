@@ -19,12 +19,20 @@ import tomllib
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
-from nbjudge.cell_metadata import Origin, added_cell_id, is_left_out, is_released_text, mark_origin
+from nbjudge.cell_metadata import (
+    Origin,
+    added_cell_id,
+    is_left_out,
+    is_released_text,
+    is_written_by_student,
+    mark_origin,
+)
 from nbjudge.submission.read_submission import SubmittedCell, defined_names
 
 # Characters of code that are shown in colours; a solved assignment has 50,000, in lines of a hundred.
@@ -35,31 +43,33 @@ MISSING_ANSWER = "# This answer cell was not in the submission."
 _Chain = tuple[int, int, "_Chain | None"]  # an index, its position, and the chain that leads there
 
 
+@dataclass(frozen=True, eq=False)
+class _Match:
+    """A submitted cell, and the position of the assignment's cell that it is, if it is one."""
+
+    cell: SubmittedCell
+    position: int | None
+    is_in_order: bool  # neither moved nor copied
+
+
 def merge_submission(source: NotebookNode, submitted: Iterable[SubmittedCell]) -> NotebookNode:
     """Put a submission's cells into the source's template (see `assignment_forms.grading_template`).
 
     Cells are matched by the mark of the grader, by id, or by text and order: many courses have no ids.
     """
-    cells = list(submitted)
-    match, in_order = _match(source, cells)
-    answers = _choose_answers(source, cells, match)
-    own = _own_cells(source, cells, match, in_order, {index for each in answers.values() for index in each})
+    matches = _match(source, list(submitted))
+    answers = _choose_answers(source, matches)
+    own = _own_cells(source, matches, {match for chosen in answers.values() for match in chosen})
     merged = copy.deepcopy(source)
-    own_cells = [_bare(cell, added_cell_id("start", number)) for number, cell in enumerate(own[-1], 1)]
-    merged.cells = [*own_cells]
+    merged.cells = _added_cells(own[-1], "start")
     for position, cell in enumerate(copy.deepcopy(source.cells)):
         mark_origin(cell, Origin.COURSE)
-        if _is_answer(cell):
+        if position in answers:
+            parts = [match.cell.source for match in answers[position]]
             missing = MISSING_ANSWER if cell.cell_type == "code" else ""
-            parts = [cells[index].source for index in answers.get(position, ())]
             cell.source = "\n\n".join(dict.fromkeys(parts)) if parts else missing
-            own_cells.append(cell)
-        extras = [
-            _bare(extra, added_cell_id(position, number)) for number, extra in enumerate(own[position], 1)
-        ]
-        own_cells += extras
-        merged.cells += [cell, *extras]
-    prose = [cell for cell in own_cells if cell.cell_type != "code"]
+        merged.cells += [cell, *_added_cells(own[position], position)]
+    prose = [cell for cell in merged.cells if cell.cell_type != "code" and is_written_by_student(cell)]
     for cell, text in zip(prose, neutralize_prose([cell.source for cell in prose]), strict=True):
         cell.source = text
     if _takes_long_to_colour(merged):
@@ -75,12 +85,11 @@ def has_cell_ids(notebook: NotebookNode) -> bool:
     return (int(notebook.nbformat), int(notebook.nbformat_minor)) >= (4, 5)
 
 
-def _match(source: NotebookNode, cells: list[SubmittedCell]) -> tuple[list[int | None], set[int]]:
-    """For each submitted cell the position of the assignment's cell that it is, or None.
+def _match(source: NotebookNode, cells: list[SubmittedCell]) -> list[_Match]:
+    """Find for each submitted cell the assignment's cell that it is.
 
     By nbgrader's mark, then by cell id, then by its very text: whichever survived. Several of the
-    assignment's cells may have one text, so their order decides. The second value holds the indices of the
-    submitted cells that are in the source's order; the others were moved or copied.
+    assignment's cells may have one text, so their order decides.
     """
     by_mark = {
         cell.metadata.nbgrader["grade_id"]: at for at, cell in enumerate(source.cells) if _is_marked(cell)
@@ -96,14 +105,14 @@ def _match(source: NotebookNode, cells: list[SubmittedCell]) -> tuple[list[int |
         candidates.append([position] if position is not None else by_text.get(text, []) if text else [])
     in_order = _longest_in_order(candidates)
     taken = set(in_order.values())
-    found: list[int | None] = []
-    for index, positions in enumerate(candidates):
+    matches = []
+    for index, (cell, positions) in enumerate(zip(cells, candidates, strict=True)):
         free = [position for position in positions if position not in taken] or positions
         chosen = in_order.get(index, free[0] if free else None)
-        found.append(chosen)
+        matches.append(_Match(cell, chosen, index in in_order))
         if chosen is not None:
             taken.add(chosen)
-    return found, set(in_order)
+    return matches
 
 
 def _longest_in_order(candidates: list[list[int]]) -> dict[int, int]:
@@ -125,50 +134,35 @@ def _longest_in_order(candidates: list[list[int]]) -> dict[int, int]:
     return chosen
 
 
-def _choose_answers(
-    source: NotebookNode, cells: list[SubmittedCell], match: list[int | None]
-) -> dict[int, list[int]]:
-    """Which submitted cells answer each of the assignment's answer cells.
+def _choose_answers(source: NotebookNode, matches: list[_Match]) -> dict[int, list[_Match]]:
+    """Choose the submitted cells that answer each of the assignment's answer cells, by its position.
 
     Of several copies of code the last that is not the stub counts, as it would in a kernel that ran them
     all; of prose all count, because an editor that splits a cell makes copies of its metadata. Where none is
-    written, another cell of the student's that defines the name stands for it.
+    written, another code cell of the student's that defines the name stands for it, such as a test cell.
     """
-    copies: dict[int, list[int]] = defaultdict(list)
-    for index, position in enumerate(match):
-        if position is not None and _is_answer(source.cells[position]):
-            copies[position].append(index)
+    copies: dict[int, list[_Match]] = {at: [] for at, cell in enumerate(source.cells) if _is_answer(cell)}
+    others = []
+    for match in matches:
+        if match.position in copies:
+            copies[match.position].append(match)
+        elif match.cell.cell_type == "code":
+            others.append(match)
     answers = {}
-    for position, cell in enumerate(source.cells):
-        if not _is_answer(cell):
-            continue
-        written = [i for i in copies[position] if cells[i].source.strip() not in ("", cell.source.strip())]
-        chosen = written or _definitions(source, cells, match, _grade_id(cell)) or copies[position]
-        if chosen:
-            answers[position] = chosen[-1:] if cell.cell_type == "code" else chosen
+    for position, copied in copies.items():
+        answer = source.cells[position]
+        written = [match for match in copied if match.cell.source.strip() not in ("", answer.source.strip())]
+        chosen = written or [match for match in others if _defines(match.cell, _grade_id(answer))] or copied
+        answers[position] = chosen[-1:] if answer.cell_type == "code" else chosen
     return answers
 
 
-def _definitions(
-    source: NotebookNode, cells: list[SubmittedCell], match: list[int | None], name: str
-) -> list[int]:
-    """The code cells outside the answer cells that define `name`, such as a test cell written into."""
-    return [
-        index
-        for index, (cell, position) in enumerate(zip(cells, match, strict=True))
-        if cell.cell_type == "code"
-        and (position is None or not _is_answer(source.cells[position]))
-        and name in cell.source
-        and name in defined_names(cell.source)
-    ]
+def _defines(cell: SubmittedCell, name: str) -> bool:
+    return name in cell.source and name in defined_names(cell.source)
 
 
 def _own_cells(
-    source: NotebookNode,
-    cells: list[SubmittedCell],
-    match: list[int | None],
-    in_order: set[int],
-    answers: set[int],
+    source: NotebookNode, matches: list[_Match], answers: set[_Match]
 ) -> dict[int, list[SubmittedCell]]:
     """The student's own cells by the position they follow; -1 is the start of the notebook.
 
@@ -176,11 +170,11 @@ def _own_cells(
     """
     own: dict[int, list[SubmittedCell]] = defaultdict(list)
     after = -1
-    for index, cell in enumerate(cells):
-        position = match[index]
-        if position is not None and (index in in_order or index in answers):
+    for match in matches:
+        cell, position = match.cell, match.position
+        if position is not None and (match.is_in_order or match in answers):
             after = position
-        if index in answers or not cell.source.strip():
+        if match in answers or not cell.source.strip():
             continue
         before = after
         if position is not None:
@@ -201,10 +195,14 @@ def _takes_long_to_colour(notebook: NotebookNode) -> bool:
     return sum(map(len, code)) > MOST_CODE or any(len(line) > LONGEST_CODE_LINE for line in lines)
 
 
-def _bare(cell: SubmittedCell, cell_id: str) -> NotebookNode:
-    bare: NotebookNode = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")(cell.source, id=cell_id)
-    mark_origin(bare, Origin.STUDENT)
-    return bare
+def _added_cells(cells: Iterable[SubmittedCell], after: int | str) -> list[NotebookNode]:
+    """The student's own cells after a position, without tags and metadata."""
+    added = []
+    for number, cell in enumerate(cells, 1):
+        new_cell = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")
+        added.append(new_cell(cell.source, id=added_cell_id(after, number)))
+        mark_origin(added[-1], Origin.STUDENT)
+    return added
 
 
 def _is_as_released(cell: SubmittedCell, own: NotebookNode) -> bool:
