@@ -10,12 +10,13 @@ import html
 import logging
 import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 LONGEST_NAME = 60  # characters of a file's name that are shown
 LONGEST_WORDS = 100  # characters of foreign text within a sentence
 LONGEST_SENTENCE = 2_000
+MOST_LISTED = 3  # names in a sentence
 TRACEBACK = "Traceback (most recent call last):"
 OURS = re.compile(r"nbjudge\.[\w.]+: ")  # how Python names an error whose words are a sentence
 # What turns on colours, moves the cursor or names a window (ECMA-48).
@@ -34,6 +35,12 @@ def shown_name(name: str) -> str:
     if len(name) > LONGEST_NAME:
         name = f"{name[: LONGEST_NAME - 20]}…{name[-19:]}"  # the end says what kind of file it is
     return repr(name)
+
+
+def first_few(parts: Sequence[str], between: str = ", ") -> str:
+    """The first of several names or clauses, and how many more there are."""
+    more = f" and {len(parts) - MOST_LISTED} more" if len(parts) > MOST_LISTED else ""
+    return between.join(parts[:MOST_LISTED]) + more
 
 
 def plain_line(text: str, longest: int = LONGEST_WORDS) -> str:

@@ -21,10 +21,10 @@ from nbjudge.course.loading import read_notebook
 from nbjudge.errors import BrokenAssignmentError, SandboxError
 from nbjudge.grading.grade import cell_name, cells_of_assignment, failed_given_cells, grade
 from nbjudge.kernel.process import KernelEnvironment
+from nbjudge.plain_text import first_few
 from nbjudge.record.graded_cell import Status, read_cell_status
 from nbjudge.submission.files import copy_plain_files
 
-MAX_NAMES = 3  # of cells in a sentence
 ALL_POINTS = "The notebook “{notebook}”: the assignment's own cell {failures}; its tests pass all the same."
 POINTS_LOST = (
     "The notebook “{notebook}”: the assignment's own cell {failures}. The solution loses points in {tests}, "
@@ -100,8 +100,8 @@ def warn_of_broken_assignment(
         return ""
     about = {
         "notebook": assignment.name,
-        "failures": _listed(list(run.failures.values()), "; cell "),
-        "tests": _listed([f"“{name}”" for name in run.lost], ", "),
+        "failures": first_few(list(run.failures.values()), "; cell "),
+        "tests": first_few([f"“{name}”" for name in run.lost]),
     }
     if not run.lost:
         return ALL_POINTS.format_map(about)
@@ -139,8 +139,3 @@ def _loses_points(cell: NotebookNode) -> bool:
 
     points, max_points = determine_grade(cell)
     return bool(points < max_points)
-
-
-def _listed(parts: list[str], between: str) -> str:
-    more = f" and {len(parts) - MAX_NAMES} more" if len(parts) > MAX_NAMES else ""
-    return between.join(parts[:MAX_NAMES]) + more

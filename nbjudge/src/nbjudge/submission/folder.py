@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from nbjudge.plain_text import plain_line, shown_name
+from nbjudge.plain_text import first_few, plain_line, shown_name
 from nbjudge.submission.files import (
     ALL_EXTRA_FILES,
     LARGEST_EXTRA_FILE,
@@ -146,9 +146,9 @@ def files_beside(
         files.pop(path, None)
     notes = []
     if clashing:
-        notes.append(f"{_listed(clashing)} left out: the assignment has a file or folder of that name.")
+        notes.append(f"{_were(clashing)} left out: the assignment has a file or folder of that name.")
     if handed_in.links:
-        notes.append(f"{_listed(handed_in.links)} left out: links are not followed.")
+        notes.append(f"{_were(handed_in.links)} left out: links are not followed.")
     return files, " ".join(notes)
 
 
@@ -158,10 +158,8 @@ def _parents(path: str) -> list[str]:
     return ["/".join(parts[:end]) for end in range(1, len(parts))]
 
 
-def _listed(paths: Collection[str]) -> str:
-    first = ", ".join(map(shown_name, list(paths)[:3]))
-    more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-    return f"{first}{more} {'was' if len(paths) == 1 else 'were'}"
+def _were(paths: Collection[str]) -> str:
+    return f"{first_few([*map(shown_name, paths)])} {'was' if len(paths) == 1 else 'were'}"
 
 
 def files_within(files: Mapping[str, bytes], limit: int) -> dict[str, bytes]:
@@ -190,11 +188,11 @@ def _read_notebooks(
     read: dict[str, bytes | OSError] = {}
     others = size = 0
     for entry in found:
-        if stat.S_ISDIR(entry.about.st_mode) and entry.path not in expected:
-            continue
         if not entry.path.lower().endswith(NOTEBOOK_ENDINGS):
             continue
         if entry.path not in expected:
+            if stat.S_ISDIR(entry.about.st_mode):
+                continue
             others, size = others + 1, size + entry.about.st_size
             if others > MOST_CANDIDATES or size > ALL_CANDIDATES:
                 continue

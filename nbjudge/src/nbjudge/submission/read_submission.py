@@ -15,7 +15,7 @@ from typing import Any
 import nbformat
 
 from nbjudge.cell_metadata import is_released_text
-from nbjudge.plain_text import plain_line, shown_name
+from nbjudge.plain_text import first_few, plain_line, shown_name
 from nbjudge.submission.folder import (
     ALL_CANDIDATES,
     SubmissionFolder,
@@ -151,9 +151,8 @@ def _missing_reason(handed_in: SubmissionFolder, name: str, unreadable: Collecti
         return f"{missing}, only the archive {shown_name(archives[0])}: unpack it."
     for reason in (each.reason for each in unreadable if each.reason):
         return f"{missing}: {reason[0].lower()}{reason[1:]}"
-    held = f"it holds {', '.join(map(shown_name, names[:3]))}" if names else "it is empty"
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"{missing} ({held}{more})."
+    held = f"it holds {first_few([*map(shown_name, names)])}" if names else "it is empty"
+    return f"{missing} ({held})."
 
 
 def _read_file(
