@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice, takewhile
@@ -90,7 +90,7 @@ def draw_group(exercise: Exercise, group: Group, reference: Callable[..., Any], 
     """
     draw = exercise.draw(group_seed(seed, exercise.name, group.name))
     cases = group.cases(draw)
-    _refuse_what_cannot_travel(exercise, group, cases)
+    _refuse_broken_cases(exercise, group, map(_cannot_travel, cases))
     plain = calls_for(cases, [None] * len(cases))
     cotangents = [
         _cotangents(reference, call, draw) if case.gradients else None
@@ -99,7 +99,7 @@ def draw_group(exercise: Exercise, group: Group, reference: Callable[..., Any], 
     calls = calls_for(cases, cotangents)
     compared = not group.fresh and (group.verify is None or any(case.measure for case in cases))
     expected = answers_of(reference, [not_measured(call) for call in calls]) if compared else []
-    _refuse_broken_cases(exercise, group, cases, expected)
+    _refuse_broken_cases(exercise, group, map(_is_not_answered, cases, expected))
     computed = requires_computation(group, cases, expected)
     return DrawnGroup(group, reference, cases, calls, expected, computed, exercise.retest_factor)
 
@@ -127,34 +127,34 @@ def _cotangents(reference: Callable[..., Any], call: Call, draw: Any) -> list[An
     ]
 
 
-def _refuse_broken_cases(
-    exercise: Exercise, group: Group, cases: Sequence[Case], expected: Sequence[Answer]
-) -> None:
-    """Raise CourseError if the reference fails a case, because every student would lose the points."""
-    for number, (case, answer) in enumerate(zip(cases, expected, strict=False), 1):
-        outcome = f"{answer.error}: {answer.message}" if answer.status == "raised" else f"“{answer.status}”"
-        if case.refuses is not None:
-            if raises_as_required(case, answer):
-                continue
-            problem = (
-                "is to be refused, and the solution does not raise a ValueError with the numbers "
-                f"{', '.join(map(str, case.refuses))} (it gives {outcome})"
-            )
-        elif answer.status == "value" and not changes_values(answer):
-            continue
-        elif answer.changed:
-            problem = "has its arguments changed by the solution"
-        else:
-            problem = f"cannot be answered by the solution itself ({outcome})"
-        raise CourseError(BROKEN_CASE.format(number, group.name, exercise.name, problem))
-
-
-def _refuse_what_cannot_travel(exercise: Exercise, group: Group, cases: Sequence[Case]) -> None:
-    for number, case in enumerate(cases, 1):
-        reason = why_it_cannot_travel([case.args, case.kwargs, *([vars(case.build)] if case.build else [])])
-        if reason:
-            problem = f"has {reason}"
+def _refuse_broken_cases(exercise: Exercise, group: Group, problems: Iterable[str]) -> None:
+    """Raise CourseError for the first case with a problem, because every student would lose the points."""
+    for number, problem in enumerate(problems, 1):
+        if problem:
             raise CourseError(BROKEN_CASE.format(number, group.name, exercise.name, problem))
+
+
+def _cannot_travel(case: Case) -> str:
+    """Say that a case holds a value that cannot be sent to a kernel; an empty text if it holds none."""
+    reason = why_it_cannot_travel([case.args, case.kwargs, *([vars(case.build)] if case.build else [])])
+    return f"has {reason}" if reason else ""
+
+
+def _is_not_answered(case: Case, answer: Answer) -> str:
+    """Say that the reference fails a case; an empty text if it does not."""
+    outcome = f"{answer.error}: {answer.message}" if answer.status == "raised" else f"“{answer.status}”"
+    if case.refuses is not None:
+        if raises_as_required(case, answer):
+            return ""
+        return (
+            "is to be refused, and the solution does not raise a ValueError with the numbers "
+            f"{', '.join(map(str, case.refuses))} (it gives {outcome})"
+        )
+    if answer.status == "value" and not changes_values(answer):
+        return ""
+    if answer.changed:
+        return "has its arguments changed by the solution"
+    return f"cannot be answered by the solution itself ({outcome})"
 
 
 LARGEST_GUESS = 20  # whole numbers up to this one can be guessed

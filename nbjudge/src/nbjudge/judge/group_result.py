@@ -19,7 +19,6 @@ from nbjudge.judge.compare import changes_arguments, has_expected_values, same_v
 from nbjudge.judge.drawn_group import DrawnGroup
 from nbjudge.judge.verdict import FORBIDDEN, Finding
 from nbjudge.kernel.protocol import Answer, answers_of
-from nbjudge.probe.building import Call
 from nbjudge.probe.compiled import FOREIGN_CODE
 from nbjudge.probe.recording import ANOTHER_PROCESS, COMPILED
 from nbjudge.values.kinds import ArrayKind, kind_of
@@ -35,14 +34,12 @@ def find_forbidden_call(exercise: Exercise, answers: Sequence[Answer]) -> Findin
     """Return a finding if an answer ran a forbidden call, or computed where calls cannot be seen."""
     ran = frozenset[str]().union(*(answer.ran for answer in answers))
     forbidden = forbidden_step(exercise.not_allowed, ran)
-    if forbidden is not None:
+    if forbidden is None:
+        what = unseen_work(exercise.not_allowed, ran)
+    else:
         step, name = forbidden
-        return Finding(
-            f"`{exercise.name}` runs {step.called} (`{name}`), and this is the step you are asked to write.",
-            mistake=FORBIDDEN,
-        )
-    unseen = unseen_work(exercise.not_allowed, ran)
-    return Finding(f"`{exercise.name}` {unseen}", mistake=FORBIDDEN) if unseen is not None else None
+        what = f"runs {step.called} (`{name}`), and this is the step you are asked to write."
+    return Finding(f"`{exercise.name}` {what}", mistake=FORBIDDEN) if what is not None else None
 
 
 def forbidden_step(steps: Collection[Step], ran: Collection[str]) -> tuple[Step, str] | None:
@@ -108,7 +105,7 @@ def are_too_small(drawn: DrawnGroup, answers: list[Answer]) -> bool:
 def _zeros_change_nothing(drawn: DrawnGroup, index: int, own: OwnWeights) -> bool:
     result = _result(drawn, index, own).value
     return any(
-        same_value(_result_on(drawn, index, zeroed).value, result, Tolerance())
+        same_value(_read_module(drawn, index, zeroed, "result").value, result, Tolerance())
         for zeroed in _with_one_matrix_zero(own.weights)
     )
 
@@ -121,24 +118,22 @@ def _with_one_matrix_zero(weights: Weights) -> Iterator[Weights]:
 
 
 def _own_weights(drawn: DrawnGroup, index: int, state: dict[str, Any]) -> OwnWeights:
-    (own,) = answers_of(drawn.reference, [_with_weights(drawn.calls[index], None, "parameters")])
-    weights = {name: state[name] for name in own.value["parameters"] if name in state}
+    parameters = _read_module(drawn, index, None, "parameters").value["parameters"]
+    weights = {name: state[name] for name in parameters if name in state}
     return OwnWeights(hashlib.sha256(pack(weights).encode()).digest(), weights)
 
 
 @lru_cache(maxsize=MOST_CACHED)
 def _result(drawn: DrawnGroup, index: int, own: OwnWeights) -> Answer:
-    return _result_on(drawn, index, own.weights)
+    return _read_module(drawn, index, own.weights, "result")
 
 
-def _result_on(drawn: DrawnGroup, index: int, weights: Weights) -> Answer:
-    (answer,) = answers_of(drawn.reference, [_with_weights(drawn.calls[index], weights, "result")])
+def _read_module(drawn: DrawnGroup, index: int, weights: Weights | None, side: str) -> Answer:
+    """Return what the reference answers with other weights, where only `side` of the module is read."""
+    call = drawn.calls[index]
+    build = call["build"] | {"state": weights, "look": [side]}
+    (answer,) = answers_of(drawn.reference, [call | {"build": build}])
     return answer
-
-
-def _with_weights(call: Call, state: Weights | None, side: str) -> Call:
-    """Return the same call with other weights, which asks for `side` of the module."""
-    return call | {"build": call["build"] | {"state": state, "look": [side]}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,15 +203,13 @@ def compare_group(exercise: Exercise, drawn: DrawnGroup, answers: list[Answer]) 
             each.without_allowed_changes(expected)
             for each, expected in zip(answers, drawn.expected, strict=True)
         ]
-    forbidden = find_forbidden_call(exercise, answers)
-    if not drawn.expected:
-        objection = forbidden or _verifier_finding(exercise, drawn, answers)
-        objected = _objected_cases(drawn, answers) if objection else ()
-        return GroupResult(exercise, drawn, answers, objection, objected)
-    triples = list(zip(drawn.cases, answers, drawn.expected, strict=True))
+    triples = list(zip(drawn.cases, answers, drawn.expected, strict=False))  # none if no value is compared
     wrong = tuple(i for i, triple in enumerate(triples) if not has_expected_values(exercise, *triple))
     changed = tuple(i for i, (case, answer, _) in enumerate(triples) if changes_arguments(case, answer))
+    forbidden = find_forbidden_call(exercise, answers)
     objection = forbidden or (None if wrong else _verifier_finding(exercise, drawn, answers))
+    if objection is not None and not drawn.expected:
+        wrong = _objected_cases(drawn, answers)
     fails_for_changes = exercise.changed_arguments == "all groups" and bool(changed)
     return GroupResult(
         exercise, drawn, answers, objection, wrong, changed, fails_for_changes=fails_for_changes
