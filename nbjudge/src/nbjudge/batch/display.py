@@ -98,9 +98,9 @@ def _table(assignment: str, done: Sequence[GradedSubmission]) -> Table:
     max_points: dict[str, float] = {}
     for graded in done:
         for notebook in graded.notebooks:
-            for exercise, (reached, at_most) in notebook.points.items():
-                points.setdefault(exercise, []).append(reached)
-                max_points[exercise] = at_most
+            for exercise, verdict in notebook.verdicts.items():
+                points.setdefault(exercise, []).append(verdict.points)
+                max_points[exercise] = verdict.max_points
     table = Table(box=SIMPLE_HEAD, show_edge=False, title=Text(assignment, style="bold"))
     table.add_column("exercise")
     for heading in ("points", "mean", "all points", "some", "none"):

@@ -113,11 +113,6 @@ class GradedNotebook:
             cell.exercise.verdict.exercise: cell.cell_id for cell in self.cells if cell.exercise is not None
         }
 
-    @property
-    def points(self) -> dict[str, tuple[float, float]]:
-        """Points and maximum points by exercise."""
-        return {name: (verdict.points, verdict.max_points) for name, verdict in self.verdicts.items()}
-
 
 def read_graded(path: Path) -> GradedNotebook:
     """Read a notebook in `autograded/`.

@@ -91,8 +91,7 @@ def read_submission(
     changed = {entry.path: entry.about.st_mtime for entry in handed_in.entries}
     # The class waits while these are parsed: few, and small ones only if they change nothing but the note.
     candidates = sorted(_candidates(handed_in, name, others), key=changed.__getitem__, reverse=True)
-    is_answered = expected is not None and not expected.reason and bool(expected.changed_answers)
-    limit = MOST_FOR_A_NOTE if is_answered else ALL_CANDIDATES
+    limit = MOST_FOR_A_NOTE if expected and expected.changed_answers else ALL_CANDIDATES
     rest = [
         _read_file(handed_in, path, answers)
         for path in _within(handed_in.notebooks, candidates[:MOST_PARSED], limit)
@@ -102,21 +101,20 @@ def read_submission(
         key=lambda each: (len(each.changed_answers), len(each.found_answers), changed[each.path]),
         reverse=True,
     )
-    if expected is not None and not expected.reason:
-        if found and found[0].changed_answers and not expected.changed_answers:
-            note = f"{shown_name(name)} is as it was given out, so {shown_name(found[0].path)} was graded."
-            return replace(found[0], note=note)
-        rivals = [each for each in found if each.changed_answers and each.cells != expected.cells]
-        if rivals:
-            note = f"{shown_name(name)} was graded; {shown_name(rivals[0].path)} has answers in it, too."
-            return replace(expected, note=note)
-        return expected
-    if found:
-        note = (
-            f"The notebook was handed in as {shown_name(found[0].path)}; it was graded as {shown_name(name)}."
-        )
-        return replace(found[0], note=note)
-    return expected if expected is not None else Submission(reason=_missing_reason(handed_in, name, rest))
+    if not found:
+        return expected or Submission(reason=_missing_reason(handed_in, name, rest))
+    best, shown = found[0], shown_name(name)
+    if expected is None or expected.reason:
+        note = f"The notebook was handed in as {shown_name(best.path)}; it was graded as {shown}."
+        return replace(best, note=note)
+    if best.changed_answers and not expected.changed_answers:
+        note = f"{shown} is as it was given out, so {shown_name(best.path)} was graded."
+        return replace(best, note=note)
+    rivals = [each for each in found if each.changed_answers and each.cells != expected.cells]
+    if rivals:
+        note = f"{shown} was graded; {shown_name(rivals[0].path)} has answers in it, too."
+        return replace(expected, note=note)
+    return expected
 
 
 def _within(notebooks: Mapping[str, bytes | OSError], paths: Collection[str], limit: int) -> Iterator[str]:
