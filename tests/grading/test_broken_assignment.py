@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import nbformat
@@ -212,7 +213,7 @@ WARNING = "The solution loses points in “plain_test”, too"
 
 
 def test_a_cluster_says_it_as_well(monkeypatch):
-    answers = ("tcp://a-worker", "assignment fails", b"its own cell stops")
+    answers = ("tcp://a-worker", pickle.dumps(BrokenAssignmentError("its own cell stops")))
     monkeypatch.setattr(ClusterWorkers, "_ask_a_worker", lambda *args: answers)
     workers = object.__new__(ClusterWorkers)
     workers._archive = None

@@ -20,9 +20,9 @@ from distributed import Client, KilledWorker
 from distributed import TimeoutError as NotYet
 from distributed.comm.addressing import get_address_host_port
 
-from nbjudge.batch.cluster_worker import Outcome, grade_notebook, unsuitable_reason, versions
+from nbjudge.batch.cluster_worker import grade_notebook, unsuitable_reason, versions
 from nbjudge.batch.worker_process import AssignmentArchive
-from nbjudge.errors import BrokenAssignmentError, CourseError, GradingStoppedError, WorkerDiedError
+from nbjudge.errors import CourseError, GradingStoppedError, NoKernelError, WorkerDiedError
 from nbjudge.grading.job import GradingJob, GradingResult
 
 POLL_SECONDS = 1  # seconds
@@ -176,18 +176,18 @@ class ClusterWorkers:
         """
         work, died_on = pickle.dumps((self._archive, job)), list[str]()
         while len(died_on) < MAX_TRIES:
-            address, outcome, content = self._ask_a_worker(work, set(died_on))
-            if outcome == "done":
-                done: GradingResult = pickle.loads(content)
-                return done
-            if outcome == "failed":
-                raise GradingFailedError(f"{content.decode()} (on the worker {self._members.name(address)})")
-            if outcome == "assignment fails":
-                raise BrokenAssignmentError(content.decode())
-            if outcome == "no kernel":
-                self._members.refuse(address, content.decode())
-            else:
+            address, content = self._ask_a_worker(work, set(died_on))
+            if not content:
                 died_on.append(address)
+                continue
+            result = pickle.loads(content)
+            if isinstance(result, GradingResult):
+                return result
+            if isinstance(result, str):
+                raise GradingFailedError(f"{result} (on the worker {self._members.name(address)})")
+            if not isinstance(result, NoKernelError):
+                raise result
+            self._members.refuse(address, str(result))
         names = ", ".join(self._members.name(address) for address in died_on)
         raise WorkerDiedError(f"The process that graded it died each time, on these workers: {names}.")
 
@@ -199,43 +199,34 @@ class ClusterWorkers:
     def close(self) -> None:
         self._client.close()
 
-    def _ask_a_worker(self, work: bytes, rather_not: set[str]) -> tuple[str, Outcome, bytes]:
+    def _ask_a_worker(self, work: bytes, rather_not: set[str]) -> tuple[str, bytes]:
+        """What `grade_notebook` returns on a worker; on the others, if those that it may run on have gone."""
         while True:
             good = self._good()
             if not good:
                 time.sleep(POLL_SECONDS)
                 continue
-            allowed = [address for address in good if address not in rather_not] or good
-            task: Any = self._client.submit(grade_notebook, work, workers=allowed, pure=False)
+            allowed = good - rather_not or good
+            task: Any = self._client.submit(grade_notebook, work, workers=sorted(allowed), pure=False)
             try:
-                return self._result(task, set(allowed))
-            except (_NoWorkersLeftError, CancelledError):
-                task.cancel()
+                while allowed & self._good():
+                    with suppress(NotYet):
+                        result: tuple[str, bytes] = task.result(timeout=POLL_SECONDS)
+                        return result
+            except CancelledError:  # the scheduler was away for a moment, or this run was stopped
+                pass
             except KilledWorker as error:
-                return error.last_worker.address, "died", b""
+                return error.last_worker.address, b""
+            task.cancel()
 
-    def _result(self, task: Any, allowed: set[str]) -> tuple[str, Outcome, bytes]:
-        """Wait for a task while a worker is left that may do it."""
-        while True:
-            try:
-                result: tuple[str, Outcome, bytes] = task.result(timeout=POLL_SECONDS)
-                return result
-            except NotYet:
-                if not allowed & set(self._good()):
-                    raise _NoWorkersLeftError from None
-
-    def _good(self) -> list[str]:
+    def _good(self) -> set[str]:
         if self._stopped:
             raise CancelledError
         try:
-            return sorted(self._members.good())
+            return set(self._members.good())
         except CourseError as error:
             # Not this notebook's fault: no other notebook can be graded either.
             raise GradingStoppedError(str(error)) from error
-
-
-class _NoWorkersLeftError(Exception):
-    """Every worker that was allowed a task has left, or was refused meanwhile."""
 
 
 def _wait_for_a_listener(address: str) -> None:

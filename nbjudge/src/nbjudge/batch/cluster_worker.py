@@ -23,18 +23,13 @@ from importlib.metadata import PackageNotFoundError, version
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from types import FrameType
-from typing import Literal
 
 import nbjudge
-from nbjudge.errors import BrokenAssignmentError, NoKernelError
+from nbjudge.errors import GradingImpossibleError
 from nbjudge.sandbox.bubblewrap import refusal
 
 POLL_SECONDS = 0.5  # seconds between checks whether a notebook is still wanted
 END_SECONDS = 5  # seconds that a process has to clean up and end
-
-# How a notebook came back: graded; no kernel starts here, for anybody; the assignment's own cells stop; its
-# process died; it has failed otherwise. With it come the pickled `GradingResult`, or words.
-Outcome = Literal["done", "no kernel", "assignment fails", "died", "failed"]
 
 
 def versions() -> dict[str, str]:
@@ -62,8 +57,11 @@ def unsuitable_reason(wanted: dict[str, str], sandbox: bool) -> str:
     return (refusal() if sandbox else None) or ""
 
 
-def grade_notebook(work: bytes) -> tuple[str, Outcome, bytes]:
-    """Run on a worker: grade the pickled (archive, job). Returns its address and what came of it."""
+def grade_notebook(work: bytes) -> tuple[str, bytes]:
+    """Run on a worker: grade the pickled (archive, job).
+
+    Returns the worker's address and what came of it, as `graded` does; empty if the process died.
+    """
     from distributed import get_worker
 
     address: str = get_worker().address
@@ -72,15 +70,15 @@ def grade_notebook(work: bytes) -> tuple[str, Outcome, bytes]:
     except IndexError:
         process = GradingProcess()
     try:
-        outcome, content = process.grade(work, _is_wanted)
+        content = process.grade(work, _is_wanted)
     except BaseException:
         process.end()
         raise
-    if outcome == "died":
-        process.end()
-    else:
+    if content:
         _idle.append(process)
-    return address, outcome, content
+    else:
+        process.end()
+    return address, content
 
 
 class JobCancelledError(Exception):
@@ -102,17 +100,19 @@ class GradingProcess:
                 env=os.environ | {"OMP_NUM_THREADS": "1"},
             )
 
-    def grade(self, work: bytes, is_wanted: Callable[[], bool]) -> tuple[Outcome, bytes]:
-        """Blocks until the notebook is graded. Raises JobCancelledError as soon as no task waits for it."""
+    def grade(self, work: bytes, is_wanted: Callable[[], bool]) -> bytes:
+        """Blocks until the notebook is graded, and returns what came of it; empty if the process died.
+
+        Raises JobCancelledError as soon as no task waits for it.
+        """
         try:
             self._wire.send_bytes(work)
             while not self._wire.poll(POLL_SECONDS):
                 if not is_wanted():
                     raise JobCancelledError
-            outcome: Outcome = self._wire.recv_bytes().decode()  # type: ignore[assignment]
-            return outcome, self._wire.recv_bytes()
+            return self._wire.recv_bytes()
         except (EOFError, OSError):
-            return "died", b""
+            return b""
 
     def end(self) -> None:
         """Let it clean up behind itself, and kill it if it does not."""
@@ -137,7 +137,7 @@ def _is_wanted() -> bool:
 
 
 # The process in which notebooks are graded, `python -m nbjudge.batch.cluster_worker DESCRIPTOR`: they come in
-# as pickled (archive, job); what came of one goes back in two messages (`Outcome`). It ends with the worker.
+# as pickled (archive, job), and what came of each goes back. It ends with the worker.
 
 
 def main() -> None:
@@ -149,24 +149,25 @@ def main() -> None:
     arrived: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_read, args=(wire, arrived), daemon=True).start()
     while True:
-        outcome, content = _graded(arrived.get())
-        wire.send_bytes(outcome.encode())
-        wire.send_bytes(content)
+        wire.send_bytes(graded(arrived.get()))
 
 
-def _graded(content: bytes) -> tuple[Outcome, bytes]:
+def graded(content: bytes) -> bytes:
+    """Grade a pickled (archive, job).
+
+    Returns, as a pickle, the `GradingResult`, the error of a machine or an assignment that no notebook can be
+    graded with, or a sentence that says how this one failed.
+    """
     from nbjudge.batch.worker_process import work
 
     try:
         archive, job = pickle.loads(content)
-        return "done", pickle.dumps(work(archive, job))
-    except NoKernelError as error:
-        return "no kernel", str(error).encode()
-    except BrokenAssignmentError as error:
-        return "assignment fails", str(error).encode()
+        return pickle.dumps(work(archive, job))
+    except GradingImpossibleError as error:
+        return pickle.dumps(error)
     except Exception as error:
         traceback.print_exc()  # into the worker's log
-        return "failed", f"{type(error).__name__}: {error}".encode()
+        return pickle.dumps(f"{type(error).__name__}: {error}")
 
 
 def _read(wire: Connection, arrived: SimpleQueue[bytes]) -> None:
