@@ -55,14 +55,9 @@ def grading_template(
     stages = (preprocessors.SaveCells, *CLEAR_FOR_STUDENTS)
     notebook = _through(_preprocessors(GenerateAssignment, config, without=stages), source, config, folder)
     clear = preprocessors.ClearHiddenTests(config=config)
-    # The answers of the release are looked at; its automatic tests need not be made, which takes a kernel.
-    # Its metadata were validated above, at a second of CPU time for a long notebook.
-    unneeded = (preprocessors.SaveCells, preprocessors.InstantiateTests, preprocessors.CheckCellMetadata)
-    plain = _preprocessors(GenerateAssignment, config, without=unneeded)
-    visibles = _through(plain, source, config, folder)
     clearing = [stage for stage in _preprocessors(GenerateAssignment, config) if stage in CLEAR_FOR_STUDENTS]
     given = _through(clearing, notebook, config, folder)
-    for cell, visible, handed_out in zip(notebook.cells, visibles.cells, given.cells, strict=True):
+    for cell, handed_out in zip(notebook.cells, given.cells, strict=True):
         exercise = judged.get(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
         if exercise is not None:
             clear.preprocess_cell(cell, ResourcesDict(), 0)
@@ -71,8 +66,8 @@ def grading_template(
             mark_left_out(cell)
         # Checksums of answers say whether they are still the stub, so they are those of the release;
         # those of test cells say whether the cell was changed since it was put here.
-        if is_solution(visible):
-            cell.metadata.nbgrader["checksum"] = visible.metadata.nbgrader.get("checksum")
+        if is_solution(cell):
+            cell.metadata.nbgrader["checksum"] = compute_checksum(handed_out)
         elif is_locked(cell):  # a test cell among them; nbgrader computes no others' checksums
             cell.metadata.nbgrader["checksum"] = compute_checksum(cell)
         if handed_out.source != cell.source:
