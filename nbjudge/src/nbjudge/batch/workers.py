@@ -10,14 +10,14 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import psutil
-from traitlets.config.loader import LazyConfigValue
 
 from nbjudge.course.loading import imported_modules
 from nbjudge.errors import CourseError, WorkerDiedError
 from nbjudge.sandbox.fork_server_client import ForkServer
+from nbjudge.settings import GradingSettings
 
 if TYPE_CHECKING:
     from traitlets.config import Config
@@ -80,24 +80,16 @@ def start_fork_server(course: Course, assignment: str, config: Config) -> ForkSe
     """Start the fork server of all workers; None without a sandbox, which grading itself then reports.
 
     It imports what the assignment's notebooks import, for longer than anything else takes, so that it starts
-    before nbgrader is imported and its settings are checked: they are read as they are written.
+    before nbgrader is imported.
     """
-    settings = config.RunAndJudge
-    modules, exposed_modules = (_written_list(settings.get(name)) for name in ("modules", "exposed_modules"))
-    if settings.get("sandbox") is False:
+    settings = GradingSettings(config=config)
+    if not settings.sandbox:
         return None
     first, *_ = course.assignments_in(assignment)
     try:
-        return ForkServer((*first.modules, *modules), exposed_modules)
+        return ForkServer((*first.modules, *settings.modules), tuple(settings.exposed_modules))
     except CourseError:
         return None
-
-
-def _written_list(value: Any) -> tuple[str, ...]:
-    """A list as a configuration file sets it, or extends it (`c.RunAndJudge.modules.append(…)`)."""
-    if isinstance(value, LazyConfigValue):
-        value = value.get_value([])
-    return tuple(map(str, value or ()))
 
 
 class LocalWorkers:
