@@ -5,6 +5,8 @@ code of nbjudge runs at the outermost level, and nbgrader catches every `Excepti
 submission. Errors that must end such a command therefore derive from `SystemExit` (`NbgraderCommandError`).
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 
 
@@ -50,6 +52,18 @@ class NbgraderCommandError(SystemExit):
 
 class GradingStoppedError(NbgraderCommandError):
     """`nbgrader autograde` or `nbjudge grade` cannot go on; grades that are written stay."""
+
+
+@contextmanager
+def stop_on_course_error(what_happened: str, advice: str = "") -> Iterator[None]:
+    """End nbgrader's command, not only this submission, where a CourseError is raised.
+
+    Raises GradingStoppedError with the error's sentence between the two others.
+    """
+    try:
+        yield
+    except CourseError as error:
+        raise GradingStoppedError(f"{what_happened} {error} {advice}".rstrip()) from error
 
 
 class ExportError(NbgraderCommandError):

@@ -43,9 +43,7 @@ def gradebook_url(root: Path, config: Config | None = None) -> str:
     Raises CourseError where it cannot be reached.
     """
     url: str = _course_directory(root, config).db_url
-    reason = unreachable_reason(url)
-    if reason is not None:
-        raise CourseError(reason)
+    refuse_unreachable(url)
     file = sqlite_file(url)
     # nbgrader's commands run in the course's folder, and a file may be named from there.
     return url if file is None else f"sqlite:///{root / file}"
@@ -62,47 +60,46 @@ def sqlite_file(url: str) -> Path | None:
     return Path(parsed.database) if parsed.get_backend_name() == "sqlite" and parsed.database else None
 
 
-def unreachable_reason(url: str) -> str | None:
-    """Why a database server gives no gradebook, in a sentence; None if it does, and of a file."""
+def refuse_unreachable(url: str) -> None:
+    """Raise CourseError where a database server gives no gradebook. Files are not looked at."""
     try:
-        if sqlite_file(url) is not None:
-            return None
-        engine = create_engine(url)
-        engine.connect().close()
-        engine.dispose()
+        if sqlite_file(url) is None:
+            engine = create_engine(url)
+            engine.connect().close()
+            engine.dispose()
     except ArgumentError as error:
-        return f"c.CourseDirectory.db_url in nbgrader_config.py is no address of a database ({error})."
+        raise CourseError(
+            f"c.CourseDirectory.db_url in nbgrader_config.py is no address of a database ({error})."
+        ) from error
     except ImportError as error:
-        return (
+        raise CourseError(
             f"The gradebook's database needs a package that is not installed ({error}): for PostgreSQL, "
             "pip install 'nbjudge[postgresql]'."
-        )
+        ) from error
     except DBAPIError as error:
         reason = " ".join(str(error.orig).split())
-        return f"The gradebook at {make_url(url)!r} cannot be reached: {reason}"
-    return None
+        raise CourseError(f"The gradebook at {make_url(url)!r} cannot be reached: {reason}") from error
 
 
-def unwritable_reason(autograded: Path, database: str) -> str | None:
-    """Why grades cannot be written to the folder or to the gradebook, in a sentence; None if they can."""
+def refuse_unwritable(autograded: Path, database: str) -> None:
+    """Raise CourseError where grades cannot be written to the folder or to the gradebook."""
+    refuse_unreachable(database)
     places = [_nearest_existing(autograded)]
-    unreachable = unreachable_reason(database)
-    if unreachable is not None:
-        return unreachable
     file = sqlite_file(database)
     if file is not None:
         file = file.absolute()
         places += [place for place in (file, _nearest_existing(file.parent)) if place.exists()]
     for place in places:
         if not os.access(place, os.W_OK):
-            return f"{place} cannot be written to: it, or the disk it is on, is read-only for you."
+            raise CourseError(
+                f"{place} cannot be written to: it, or the disk it is on, is read-only for you."
+            )
         free = shutil.disk_usage(place).free
         if free < LEAST_FREE_BYTES:
-            return (
+            raise CourseError(
                 f"The disk of {place} is full: {free // 2**20} MiB are free, and grading needs "
                 f"{LEAST_FREE_BYTES // 2**20} MiB at least."
             )
-    return None
 
 
 def _nearest_existing(folder: Path) -> Path:

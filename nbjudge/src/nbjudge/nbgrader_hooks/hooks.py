@@ -25,8 +25,8 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import folders_of, invalid_id_reason
-from nbjudge.course.gradebook import GRADES_ARE_KEPT, not_generated_reason, unwritable_reason
-from nbjudge.errors import CourseError, GradingStoppedError
+from nbjudge.course.gradebook import GRADES_ARE_KEPT, not_generated_reason, refuse_unwritable
+from nbjudge.errors import CourseError, GradingStoppedError, stop_on_course_error
 from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, course_of
 from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_notebook import is_same_content, remove_unfinished
@@ -69,38 +69,23 @@ def prepare_run(converter: Any, config: Any) -> None:
         return
     judging = RunAndJudge(config=config)
     is_here = getattr(converter, "executor", None) is None  # otherwise the coordinator has checked these
-    if is_here:
-        refuse_not_generated(coursedir, config)
-    for assignment in assignments:
-        refuse_broken_assignment(assignment)
+    with stop_on_course_error("Nothing was graded."):
+        # Once and before the first student: nbgrader would repeat it for each.
+        if is_here:
+            reason = not_generated_reason(folders_of(coursedir), coursedir.assignment_id, config)
+            if reason is not None:
+                raise CourseError(reason)
+        for assignment in assignments:
+            if assignment.problems:
+                raise CourseError(assignment.problems[0])
     if is_here:
         judging.refuse_without_sandbox()
         judging.refuse_readable_paths(coursedir)
-    refuse_unwritable(coursedir, "Nothing was graded.")
+    stop_if_unwritable(coursedir, "Nothing was graded.")
     converter.writer = GradedNotebookWriter(parent=converter, config=converter.config)
     if judging.sandbox and is_here:  # it starts while the class is read
         current_fork_server(judging.modules_of(wanted[0]), tuple(judging.exposed_modules))
     select_submissions(converter, wanted)
-
-
-def refuse_not_generated(coursedir: Any, config: Any) -> None:
-    """Stop the run if the assignment is not in the gradebook; nbgrader would repeat that for each student."""
-    try:
-        reason = not_generated_reason(folders_of(coursedir), coursedir.assignment_id, config)
-    except CourseError as error:
-        reason = str(error)
-    if reason is not None:
-        raise GradingStoppedError(f"Nothing was graded. {reason}")
-
-
-def refuse_broken_assignment(assignment: Assignment) -> None:
-    """Stop the run before the first student if the author made a mistake in the assignment."""
-    try:
-        problems = assignment.problems
-    except CourseError as error:
-        problems = [str(error)]
-    if problems:
-        raise GradingStoppedError(f"Nothing was graded. {problems[0]}")
 
 
 def copy_no_extra_files(converter: Any) -> None:
@@ -234,11 +219,10 @@ def exit_on_write_error(place: Path, any_error: bool = False) -> Iterator[None]:
         ) from error
 
 
-def refuse_unwritable(coursedir: Any, what_happened: str) -> None:
+def stop_if_unwritable(coursedir: Any, what_happened: str) -> None:
     """Stop the run, with a sentence, where grades cannot be written to nbgrader's folder or gradebook."""
-    reason = unwritable_reason(folders_of(coursedir).by_step()["autograded"], coursedir.db_url)
-    if reason is not None:
-        raise GradingStoppedError(f"{what_happened} {reason} {GRADES_ARE_KEPT}")
+    with stop_on_course_error(what_happened, GRADES_ARE_KEPT):
+        refuse_unwritable(folders_of(coursedir).by_step()["autograded"], coursedir.db_url)
 
 
 def take_back_ungraded(converter: Any) -> None:

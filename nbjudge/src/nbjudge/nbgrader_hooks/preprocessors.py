@@ -22,7 +22,7 @@ from nbjudge.course.course import Assignment, Course, open_course
 from nbjudge.course.folders import folders_of
 from nbjudge.course.gradebook import GRADES_ARE_KEPT, sqlite_file
 from nbjudge.course.loading import read_notebook
-from nbjudge.errors import CourseError, GradingImpossibleError, GradingStoppedError, SettingsError
+from nbjudge.errors import CourseError, GradingImpossibleError, GradingStoppedError, stop_on_course_error
 from nbjudge.grading.grade import grade_without_running
 from nbjudge.grading.job import GradingJob, make_job, notebook_from_json, run_job
 from nbjudge.overrides.decisions import apply_regrades
@@ -107,10 +107,8 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
     parent: Any  # nbgrader's exporter
 
     def __init__(self, **kwargs: Any) -> None:
-        try:
+        with stop_on_course_error("Nothing was graded."):
             check_settings(kwargs.get("config") or Config())
-        except SettingsError as error:
-            raise GradingStoppedError(f"Nothing was graded. {error}") from error
         super().__init__(**kwargs)
 
     def modules_of(self, assignment: Assignment) -> tuple[str, ...]:
@@ -141,13 +139,11 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
         """No grading where the sandbox would show the course, its exchange or its settings to students."""
         if not self.sandbox:
             return
-        try:
+        with stop_on_course_error("Nothing was graded."):
             shown = shown_to_students(self.exposed_modules)
             reason = readable(protected_paths(coursedir, self.config), shown)
-        except CourseError as error:  # a helper that is not there
-            reason = str(error)
-        if reason is not None:
-            raise GradingStoppedError(f"Nothing was graded. {reason}")
+            if reason is not None:
+                raise CourseError(reason)
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         assignment = assignment_of(self.parent.parent.coursedir, resources["nbgrader"])

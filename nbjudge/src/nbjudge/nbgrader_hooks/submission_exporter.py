@@ -111,7 +111,7 @@ class SubmissionExporter(NotebookExporter):
         about = resources["nbgrader"]
         if Path(filename).parent != folders_of(coursedir).submitted(about["student"], about["assignment"]):
             return super().from_filename(filename, resources=resources, **kwargs)
-        hooks.refuse_unwritable(coursedir, f"Grading stopped before {about['student']}.")
+        hooks.stop_if_unwritable(coursedir, f"Grading stopped before {about['student']}.")
         self._read(assignment_of(coursedir, about), resources)
         resources["metadata"] = ResourcesDict(name=Path(filename).stem, path=str(Path(filename).parent))
         return self.from_notebook_node(nbformat.v4.new_notebook(), resources=resources, **kwargs)
