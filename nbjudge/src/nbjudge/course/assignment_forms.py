@@ -29,16 +29,12 @@ def released(source: NotebookNode, config: Config, folder: Path | None = None) -
 
     `folder` is the source notebook's; courses with nbgrader's automatic tests keep their rules there.
     """
-    return _through(
-        _preprocessors(GenerateAssignment, config, without=(preprocessors.SaveCells,)), source, config, folder
-    )
+    return _converted(GenerateAssignment, source, config, folder, without=(preprocessors.SaveCells,))
 
 
 def solved(source: NotebookNode, config: Config) -> NotebookNode:
     """The solution notebook before it is executed."""
-    return _through(
-        _preprocessors(GenerateSolution, config, without=(preprocessors.Execute,)), source, config
-    )
+    return _converted(GenerateSolution, source, config, without=(preprocessors.Execute,))
 
 
 def grading_template(
@@ -52,11 +48,10 @@ def grading_template(
     `left-out-of-grading` are marked as such and not run. A cell that students have without some of its
     lines is marked with what they have, by which it is known again.
     """
-    stages = (preprocessors.SaveCells, *CLEAR_FOR_STUDENTS)
-    notebook = _through(_preprocessors(GenerateAssignment, config, without=stages), source, config, folder)
+    later = (preprocessors.SaveCells, *CLEAR_FOR_STUDENTS)
+    notebook = _converted(GenerateAssignment, source, config, folder, without=later)
+    given = _converted(GenerateAssignment, notebook, config, folder, only=CLEAR_FOR_STUDENTS)
     clear = preprocessors.ClearHiddenTests(config=config)
-    clearing = [stage for stage in _preprocessors(GenerateAssignment, config) if stage in CLEAR_FOR_STUDENTS]
-    given = _through(clearing, notebook, config, folder)
     for cell, handed_out in zip(notebook.cells, given.cells, strict=True):
         exercise = judged.get(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
         if exercise is not None:
@@ -85,17 +80,21 @@ def _is_plain(cell: NotebookNode) -> bool:
     return not any(is_kind(cell) for is_kind in (is_grade, is_solution, is_locked, is_task))
 
 
-def _preprocessors(converter: Any, config: Config, without: Sequence[type] = ()) -> list[type]:
+def _converted(
+    converter: Any,
+    source: NotebookNode,
+    config: Config,
+    folder: Path | None = None,
+    *,
+    without: Sequence[type] = (),
+    only: Sequence[type] | None = None,
+) -> NotebookNode:
+    """A notebook that the preprocessors of a converter have gone over, those that the course configures."""
     configured = config.get(converter.__name__, {}).get("preprocessors")
     named = converter.preprocessors.default() if configured is None else configured
-    stages = [import_item(stage) if isinstance(stage, str) else stage for stage in named]
-    return [stage for stage in stages if stage not in without]
-
-
-def _through(
-    stages: Sequence[type], source: NotebookNode, config: Config, folder: Path | None = None
-) -> NotebookNode:
     notebook, resources = copy.deepcopy(source), ResourcesDict(metadata={"path": str(folder or "")})
-    for stage in stages:
-        notebook, resources = stage(config=config).preprocess(notebook, resources)
+    for name in named:
+        stage = import_item(name) if isinstance(name, str) else name
+        if stage not in without and (only is None or stage in only):
+            notebook, resources = stage(config=config).preprocess(notebook, resources)
     return notebook

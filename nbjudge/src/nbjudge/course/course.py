@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from nbjudge.authoring.exercise import Exercise
@@ -150,8 +149,7 @@ class Assignment:
     @cached_property
     def exercises(self) -> dict[str, Exercise]:
         """What the grader asks: every `Exercise` of `checks/NAME.py` and of the files in `checks/NAME/`."""
-        values = (value for module in self._checks for value in vars(module).values())
-        exercises = {value.name: value for value in values if isinstance(value, Exercise)}
+        exercises = {value.name: value for value in self._checks if isinstance(value, Exercise)}
         for exercise in exercises.values():
             put_in_order(exercise)
             exercise.changed_arguments = exercise.changed_arguments or self.course.changed_arguments
@@ -160,8 +158,7 @@ class Assignment:
     @cached_property
     def limits(self) -> Limits | None:
         """The assignment's own limits, where its checks hold some; the course's count otherwise."""
-        values = (value for module in self._checks for value in vars(module).values())
-        return next((value for value in values if isinstance(value, Limits)), None)
+        return next((value for value in self._checks if isinstance(value, Limits)), None)
 
     @cached_property
     def modules(self) -> tuple[str, ...]:
@@ -170,10 +167,11 @@ class Assignment:
         return tuple(sorted(imported_modules(code)))
 
     @cached_property
-    def _checks(self) -> list[ModuleType]:
+    def _checks(self) -> list[Any]:
+        """The values that the assignment's checks define or import."""
         # Checks may import the files that the assignment brings along, as its set-up cell does.
         with in_folder(self.source_path.parent):
-            return load_checks(self.checks_path)
+            return [value for module in load_checks(self.checks_path) for value in vars(module).values()]
 
     @cached_property
     def _notebook(self) -> Notebook:

@@ -14,7 +14,7 @@ import random
 import re
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +44,12 @@ class PlainCell:
     cell_type: str
     source: str
     marks: Mapping[str, Any]  # nbgrader's
-    is_left_out: bool = False  # of grading
+    tags: Collection[str] = ()  # Jupyter's
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether its author has left it out of grading."""
+        return LEFT_OUT_TAG in self.tags
 
     @property
     def name(self) -> str:
@@ -54,12 +59,7 @@ class PlainCell:
     @property
     def label(self) -> str:
         """What its author finds it by: nbgrader's id, or else its first line."""
-        return cell_label(self.name, self.source)
-
-
-def cell_label(grade_id: str, source: str) -> str:
-    """What its author finds a cell by: nbgrader's id, or else its first line."""
-    return grade_id or plain_line(source.strip().partition("\n")[0], LONGEST_LABEL)
+        return self.name or plain_line(self.source.strip().partition("\n")[0], LONGEST_LABEL)
 
 
 def read_plain_cells(path: Path) -> list[PlainCell]:
@@ -99,7 +99,7 @@ def _plain_cell(cell: Mapping[str, Any]) -> PlainCell:
         cell["cell_type"],
         "".join(cell["source"]),
         metadata.get("nbgrader", {}),
-        LEFT_OUT_TAG in metadata.get("tags", []),
+        metadata.get("tags", []),
     )
 
 

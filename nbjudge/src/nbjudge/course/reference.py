@@ -51,7 +51,7 @@ class Notebook:
     def __init__(self, path: Path, folder: Path, advice: str = "") -> None:
         self.path, self._folder, self._advice = path, folder, advice
         self._cells = loading.read_plain_cells(path)
-        self._code: NotebookCode = notebook_code(self._cells, str(path))
+        self._statements, self._unreadable = statements_of(self._cells, str(path))
 
     def load(self, name: str, called_in: Collection[str] = ()) -> Any:
         """An answer, as it is when the notebook has run as far as its graded cell.
@@ -77,14 +77,13 @@ class Notebook:
             If a cell that it needs fails or no cell defines it; the sentence names the cell and the cause.
         """
         graded = [position for position, cell in enumerate(self._cells) if cell.name in called_in]
-        statements = self._code.statements
-        needed = needed_statements(statements, {name}, max(graded, default=len(self._cells)))
+        needed = needed_statements(self._statements, {name}, max(graded, default=len(self._cells)))
         last = max((each.position for each in needed), default=len(self._cells))
         with loading.in_folder(self._folder):
             try:
-                return self._run((each for each in statements if each in needed), needed)[name]
+                return self._run((each for each in self._statements if each in needed), needed)[name]
             except (_StoppedError, KeyError):
-                others = (each for each in statements if each.position <= last and _may_run(each, needed))
+                others = (s for s in self._statements if s.position <= last and _may_run(s, needed))
             try:
                 with loading.without_windows(), contextlib.redirect_stdout(io.StringIO()):
                     return self._run(others, needed)[name]
@@ -123,7 +122,7 @@ class Notebook:
 
     def _nothing_defines(self, name: str) -> str:
         sentence = f"no cell of {self.path} defines it: give the answer cell's function or class that name."
-        unreadable = [f"“{cell.label}” ({error})" for cell, error in self._code.unreadable]
+        unreadable = [f"“{cell.label}” ({error})" for cell, error in self._unreadable]
         if unreadable:
             sentence += f" These cells are no Python: {', '.join(unreadable)}."
         return f"{sentence} {self._advice}".rstrip()
@@ -160,16 +159,12 @@ class Statement:
     imports_all: bool
 
 
-@dataclass(frozen=True)
-class NotebookCode:
-    """The statements of a notebook's code cells, and the cells that no Python could be read from."""
-
-    statements: tuple[Statement, ...]
-    unreadable: tuple[tuple[loading.PlainCell, SyntaxError], ...]
-
-
-def notebook_code(cells: Sequence[loading.PlainCell], file: str) -> NotebookCode:
+def statements_of(
+    cells: Sequence[loading.PlainCell], file: str
+) -> tuple[list[Statement], list[tuple[loading.PlainCell, SyntaxError]]]:
     """The statements of all code cells but those left out of grading, in the notebook's order.
+
+    The cells that no Python could be read from come besides, each with the reason.
 
     Parameters
     ----------
@@ -193,7 +188,7 @@ def notebook_code(cells: Sequence[loading.PlainCell], file: str) -> NotebookCode
         statements += [
             _statement(cell, position, node, code) for node, code in zip(nodes, codes, strict=True)
         ]
-    return NotebookCode(tuple(statements), tuple(unreadable))
+    return statements, unreadable
 
 
 def needed_statements(statements: Sequence[Statement], names: Collection[str], until: int) -> set[Statement]:

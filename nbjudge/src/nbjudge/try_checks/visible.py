@@ -15,17 +15,14 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from nbconvert.exporters.exporter import ResourcesDict
-from nbformat import NotebookNode
-from nbgrader.preprocessors import ClearHiddenTests
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from nbjudge.cell_metadata import LEFT_OUT_TAG, nbgrader_metadata
 from nbjudge.course import loading
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment, Course
+from nbjudge.course.regions import Regions
 from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.grading.grade import MAY_FAIL
 from nbjudge.try_checks.command import NO_CHECKS, Kind, answers_of_exercise, print_problems
@@ -76,35 +73,31 @@ def visible_tests(assignment: Assignment) -> list[VisibleTests]:
     judged = assignment.exercise_of_cell
     if not judged:
         return []
-    clear, folder = (
-        ClearHiddenTests(config=read_config(assignment.course.root)),
-        assignment.source_path.parent,
-    )
-    cells = loading.read_notebook(assignment.source_path).cells
+    regions, folder = Regions.of(read_config(assignment.course.root)), assignment.source_path.parent
     answers = {name: answers_of_exercise(assignment, assignment.exercises[name]) for name in judged.values()}
     space, tried = vars(ModuleType("__main__")) | loading.kernel_names(), list[VisibleTests]()
     with loading.in_folder(folder), loading.without_windows(), contextlib.redirect_stdout(io.StringIO()):
-        for cell in cells:
-            if cell.cell_type != "code" or LEFT_OUT_TAG in cell.metadata.get("tags", []):
+        for cell in loading.read_plain_cells(assignment.source_path):
+            if cell.cell_type != "code" or cell.is_left_out:
                 continue
-            name = judged.get(nbgrader_metadata(cell).get("grade_id", ""))
+            name = judged.get(cell.name)
             if name is None:
                 _run_given(assignment, cell, space)
             else:
-                clear.preprocess_cell(cell, ResourcesDict(), 0)
-                tried.append(_tried(name, answers[name], cell, space))
+                test, _ = regions.without_hidden_tests(cell.source)
+                tried.append(_tried(name, answers[name], test, space))
     return tried
 
 
-def _tried(name: str, answers: Sequence[Answer], cell: NotebookNode, space: dict[str, Any]) -> VisibleTests:
+def _tried(name: str, answers: Sequence[Answer], test: str, space: dict[str, Any]) -> VisibleTests:
     # The first answer is the solution, which the notebook has defined itself, as a student's is.
     (kind, called, _), *others = answers
     before = dict(space)
-    results = [VisibleTestsResult(kind, called, _run_test(cell, space))]
+    results = [VisibleTestsResult(kind, called, _run_test(test, space))]
     changed = (key for key in space if key not in before or space[key] is not before[key])
     left = tuple(sorted(key for key in changed if not key.startswith(("test_", "__"))))
     for kind, called, answer in others:
-        results.append(VisibleTestsResult(kind, called, _run_test(cell, _copied(space) | {name: answer})))
+        results.append(VisibleTestsResult(kind, called, _run_test(test, _copied(space) | {name: answer})))
     return VisibleTests(name, tuple(results), left)
 
 
@@ -118,27 +111,26 @@ def _copied(space: dict[str, Any]) -> dict[str, Any]:
     return copied
 
 
-def _run_test(cell: NotebookNode, space: dict[str, Any]) -> str:
+def _run_test(test: str, space: dict[str, Any]) -> str:
     """Run a test in a thread of its own: what a mistake sets for good, such as no gradients, ends with it."""
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(_run, cell, space).result()
+        return thread.submit(_run, test, space).result()
 
 
-def _run(cell: NotebookNode, space: dict[str, Any]) -> str:
+def _run(source: str, space: dict[str, Any]) -> str:
     """Run a cell, and return the sentence that it stops at; empty where it runs to its end."""
     try:
-        exec(compile(loading.as_python(cell.source), "cell", "exec", dont_inherit=True), space)
+        exec(compile(loading.as_python(source), "cell", "exec", dont_inherit=True), space)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return ""
 
 
-def _run_given(assignment: Assignment, cell: NotebookNode, space: dict[str, Any]) -> None:
-    message = _run(cell, space)
-    if message and MAY_FAIL not in cell.metadata.get("tags", []):
-        label = loading.cell_label(nbgrader_metadata(cell).get("grade_id", ""), cell.source)
+def _run_given(assignment: Assignment, cell: loading.PlainCell, space: dict[str, Any]) -> None:
+    message = _run(cell.source, space)
+    if message and MAY_FAIL not in cell.tags:
         raise CourseError(
-            f"The cell “{label}” of {assignment.source_path} stops with {message}. Fix it, or give it "
+            f"The cell “{cell.label}” of {assignment.source_path} stops with {message}. Fix it, or give it "
             f"Jupyter's tag `{MAY_FAIL}` if it shows an error on purpose."
         )
 
