@@ -6,6 +6,7 @@ They need this package and bubblewrap, and no disk of the course's: notebooks an
 from __future__ import annotations
 
 import logging
+import math
 import pickle
 import socket
 import threading
@@ -50,9 +51,8 @@ class Members:
     def __init__(self, client: Client, sandbox: bool, tell: Callable[[str], None]) -> None:
         self._client, self._sandbox, self._tell = client, sandbox, tell
         self._members: dict[str, Member] = {}  # by address
-        self._looking = threading.Lock()
-        self._looked = self._hopeful = time.monotonic()
-        self._looked -= POLL_SECONDS
+        self._looking = threading.RLock()
+        self._looked, self._hopeful = -math.inf, time.monotonic()
 
     def good(self) -> dict[str, Member]:
         """Those that can grade, by address. Looks again who is there, if that was a while ago.
@@ -76,7 +76,9 @@ class Members:
         """No more of this one."""
         with self._looking:
             if address in self._members:
-                self._refuse(address, reason)
+                member = self._members[address]
+                member.reason = reason
+                self._tell(f"The worker {member.name} ({address}) is refused. {reason}")
 
     def name(self, address: str) -> str:
         return self._members[address].name if address in self._members else address
@@ -117,16 +119,11 @@ class Members:
         error = member.question.exception()
         if error is not None:
             message = " ".join(f"{type(error).__name__}: {error}".split())
-            self._refuse(address, f"It could not be asked ({message}). {NEEDED}")
+            self.refuse(address, f"It could not be asked ({message}). {NEEDED}")
         elif member.question.result():
-            self._refuse(address, member.question.result())
+            self.refuse(address, member.question.result())
         else:
             member.reason = ""
-
-    def _refuse(self, address: str, reason: str) -> None:
-        member = self._members[address]
-        member.reason = reason
-        self._tell(f"The worker {member.name} ({address}) is refused. {reason}")
 
     def _give_up_in_the_end(self) -> None:
         refused = [member for member in self._members.values() if member.reason]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import hashlib
 import io
 import json
 import multiprocessing
@@ -46,10 +45,6 @@ class AssignmentArchive:
     folder: str
     content: bytes
 
-    @property
-    def digest(self) -> str:
-        return hashlib.sha256(self.content).hexdigest()
-
 
 def pack_assignment(course: Course, folder: str) -> AssignmentArchive:
     """Pack the assignment `folder` (`ps1`) of a course."""
@@ -76,18 +71,18 @@ def pack_assignment(course: Course, folder: str) -> AssignmentArchive:
 
 def unpacked_assignment(archive: AssignmentArchive, name: str) -> Assignment:
     """The assignment `name` of an archive, unpacked once in this process; a process keeps one archive."""
-    if archive.digest not in _unpacked:
+    if archive not in _unpacked:
         remove_unpacked()
         folder = TemporaryDirectory(prefix="nbjudge-")
         with zipfile.ZipFile(io.BytesIO(archive.content)) as content:
             content.extractall(folder.name)
         root = Path(folder.name)
-        _unpacked[archive.digest] = folder, Course(root, CourseFolders(root))
-    _, course = _unpacked[archive.digest]
+        _unpacked[archive] = folder, Course(root, CourseFolders(root))
+    _, course = _unpacked[archive]
     return next(assignment for assignment in course.assignments_in(archive.folder) if assignment.name == name)
 
 
-_unpacked: dict[str, tuple[TemporaryDirectory[str], Course]] = {}
+_unpacked: dict[AssignmentArchive, tuple[TemporaryDirectory[str], Course]] = {}
 
 
 @atexit.register

@@ -15,11 +15,8 @@ from nbjudge.errors import CourseError
 from nbjudge.plain_text import shown_name
 from nbjudge.submission.files import CACHE_FOLDERS, Folder
 
-CHECKS, REPORTS, REGRADES = (
-    "checks",
-    "reports",
-    "regrades",
-)  # this package's own; nbgrader has no settings for them
+# This package's own folders; nbgrader has no settings for them.
+CHECKS, REPORTS, REGRADES = "checks", "reports", "regrades"
 _ANY_STUDENT = "\N{OBJECT REPLACEMENT CHARACTER}"  # stands for a student's id where paths are searched
 LONGEST_ID = 128  # characters that fit into nbgrader's gradebook
 # Letters and marks that are drawn as nothing: two ids that differ in one would look the same.

@@ -140,11 +140,8 @@ def not_generated_reason(folders: CourseFolders, assignment: str, config: Any = 
     file = sqlite_file(url)
     is_missing = file is not None and not file.is_file()
     entered = set() if is_missing else _notebooks_in(url, assignment)  # to look would make an empty one
-    missing = [
-        name
-        for name in (file.removesuffix(".ipynb") for file in folders.notebook_names(assignment))
-        if name not in entered
-    ]
+    names = [Path(notebook).stem for notebook in folders.notebook_names(assignment)]
+    missing = [name for name in names if name not in entered]
     if not missing:
         return None
     what = f"the assignment {assignment!r}" if not entered else f"{assignment}/{missing[0]}"

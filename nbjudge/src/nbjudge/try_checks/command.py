@@ -42,11 +42,10 @@ VERIFIED = (
 class Trial:
     """One answer, and what the judge made of it on each seed."""
 
-    exercise: str
+    exercise: Exercise
     kind: Kind
     name: str
     verdicts: tuple[Verdict, ...]
-    is_verified: bool = False  # whether a group of the exercise has a verifier
 
     @property
     def problem(self) -> str:
@@ -59,7 +58,7 @@ class Trial:
 
     def _problem(self, verdict: Verdict) -> str:
         called = "" if self.kind == "solution" else f" {self.name}"
-        what = f"The {self.kind}{called} of `{self.exercise}`"
+        what = f"The {self.kind}{called} of `{self.exercise.name}`"
         if self.kind != "mistake":
             if verdict.points == verdict.max_points:
                 return ""
@@ -76,11 +75,12 @@ class Trial:
         first = verdict.findings[0]
         if first.mistake == self.name:
             return ""
+        is_verified = any(group.verify for group in self.exercise.groups)
         named = f"the mistake {first.mistake}" if first.mistake else f"“{first.sentence[:LONGEST]}”"
         return (
             f"{what} is taken for {named} on seed {verdict.seed}: add a case that tells the two apart, "
             "or write it after the other, for the first that fits is named."
-            f"{VERIFIED if self.is_verified and not first.mistake else ''}"
+            f"{VERIFIED if is_verified and not first.mistake else ''}"
         )
 
 
@@ -110,11 +110,11 @@ def try_exercise(
     if not chosen:
         known = ", ".join(name for _, name, _ in answers)
         raise CourseError(f"The checks of `{exercise.name}` hold no {only!r}. They hold: {known}.")
-    is_verified, tried = any(group.verify for group in exercise.groups), []
+    tried = []
     for kind, name, answer in track(chosen, exercise.name, console=console, transient=True):
         with in_folder(assignment.source_path.parent):
             judged = (judge_exercise(exercise, reference, caller_of(answer), seed) for seed in range(seeds))
-            tried.append(Trial(exercise.name, kind, name, tuple(judged), is_verified))
+            tried.append(Trial(exercise, kind, name, tuple(judged)))
     return tried
 
 

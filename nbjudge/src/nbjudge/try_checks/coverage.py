@@ -26,7 +26,6 @@ from nbjudge.values.packing import MadeInKernel
 
 SEED = 0  # whose cases are looked at: what is not asked on every seed is asked by chance
 LARGE = 50.0  # from where on products of two numbers have exponentials beyond float32
-BUILD = "build/"  # how the places begin of what makes an object
 HOW = ("look", "builder")  # of a build, what is no argument
 Coverage = Literal["covered", "does not apply", "not covered"]
 
@@ -168,7 +167,7 @@ def _arguments(case: Case) -> Iterator[tuple[str, Any]]:
     by_name = {str(number): value for number, value in enumerate(case.args)} | case.kwargs
     by_name |= {"through": case.through}
     if case.build is not None:
-        by_name |= {f"{BUILD}{name}": value for name, value in vars(case.build).items() if name not in HOW}
+        by_name |= {f"build/{name}": value for name, value in vars(case.build).items() if name not in HOW}
     for name, value in by_name.items():
         yield from _values_in(value, name)
 
