@@ -30,6 +30,7 @@ NO_CHECKS = (
     "writes a first one."
 )
 Kind = Literal["solution", "accepted alternative", "mistake"]
+Answer = tuple[Kind, str, Callable[..., Any]]  # with its name
 LONGEST = 200  # characters of what is said of an answer
 CHARGE = 'To take points for that, set `changed_arguments="one group"` in the exercise or for the course.'
 VERIFIED = (
@@ -84,9 +85,7 @@ class Trial:
         )
 
 
-def answers_of_exercise(
-    assignment: Assignment, exercise: Exercise
-) -> list[tuple[Kind, str, Callable[..., Any]]]:
+def answers_of_exercise(assignment: Assignment, exercise: Exercise) -> list[Answer]:
     """All that is tried: the solution first. CourseError where there is no solution."""
     return [
         ("solution", exercise.name, assignment.reference_answer(exercise.name)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import ModuleType
@@ -25,10 +25,8 @@ from nbjudge.course.course import Assignment, Course
 from nbjudge.course.regions import Regions
 from nbjudge.errors import CourseError, ExitStatus
 from nbjudge.grading.grade import MAY_FAIL
-from nbjudge.try_checks.command import NO_CHECKS, Kind, answers_of_exercise, print_problems
+from nbjudge.try_checks.command import NO_CHECKS, Answer, Kind, answers_of_exercise, print_problems
 from nbjudge.values.kinds import kind_of
-
-Answer = tuple[Kind, str, Callable[..., Any]]
 
 
 @dataclass(frozen=True)
