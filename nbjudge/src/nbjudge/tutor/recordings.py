@@ -72,9 +72,9 @@ def record(assignment: TutoredAssignment) -> bytes:
     exercises = {name: _recorded(assignment, name) for name in assignment.coded}
     content = _data([assignment.folder, assignment.names, exercises], message)
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(zipfile.ZipInfo(CONTENT, DATE), json.dumps(content))
-        archive.writestr(zipfile.ZipInfo(NUMBERS, DATE), bytes(message.numbers))
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(CONTENT, DATE), json.dumps(content), zipfile.ZIP_DEFLATED)
+        archive.writestr(zipfile.ZipInfo(NUMBERS, DATE), bytes(message.numbers), zipfile.ZIP_DEFLATED)
     return file.getvalue()
 
 
