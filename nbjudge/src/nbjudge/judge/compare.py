@@ -113,8 +113,7 @@ def raises_as_required(case: Case, answer: Answer) -> bool:
     """Whether an answer is a ValueError whose message holds the numbers that the case requires."""
     alternatives = [case.refuses or (), *([case.or_naming] if case.or_naming else [])]
     return (
-        answer.status == "raised"
-        and answer.error == "ValueError"
+        answer.raised(ValueError)
         and any(all(_holds_number(answer.message, n) for n in numbers) for numbers in alternatives)
         # A message with every number names none: two whole shapes are the most that it may hold.
         and len(set(re.findall(r"\d+", answer.message))) <= MOST_NUMBERS

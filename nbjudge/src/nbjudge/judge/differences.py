@@ -27,7 +27,7 @@ def describe_difference(result: GroupResult, number: int) -> str:
     """Describe in one sentence how the answer to case `number` differs from the expected one."""
     exercise, drawn = result.exercise, result.drawn
     case, answer, expected = drawn.cases[number], result.answers[number], _expected(drawn, number)
-    if case.refuses is not None and answer.status == "raised" and answer.error != "NotImplementedError":
+    if case.refuses is not None and answer.status == "raised" and not answer.raised(NotImplementedError):
         return messages.wrong_error(exercise, case, answer)
     if answer.status != "value":
         value = expected.value if expected.status == "value" else None

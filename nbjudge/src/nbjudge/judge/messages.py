@@ -13,6 +13,7 @@ from nbjudge.authoring.exercise import Exercise
 from nbjudge.judge.compare import same_gradient
 from nbjudge.judge.describe import argument_name, describe_call, kind, listed, part_name, short
 from nbjudge.kernel.protocol import Answer
+from nbjudge.probe.building import WrongParametersError
 from nbjudge.values.kinds import KINDS, kind_of, owned_values
 
 # These follow a sentence about changed arguments.
@@ -36,9 +37,9 @@ def no_value(exercise: Exercise, answer: Answer) -> str:
         return f"The kernel died while `{name}` ran, so there is no answer to judge."
     if answer.status == "unreadable":
         return f"`{name}` sent back something that cannot be read: {answer.message}."
-    if answer.error == "NotImplementedError":
+    if answer.raised(NotImplementedError):
         return f"`{name}` is not written yet."
-    if answer.error == "WrongParametersError":
+    if answer.raised(WrongParametersError):
         return f"The parameters of `{name}` are not those the exercise names ({answer.message})."
     where = f" at the line `{answer.line}`" if answer.line else ""
     text = f": {_first_line(answer.message)}" if answer.message.strip() else ""
@@ -61,7 +62,8 @@ def _first_line(message: str) -> str:
 
 def expected_result(exercise: Exercise, case: Case, answer: Answer, expected: Any) -> str:
     """Say after an error of the student's code what the call was, and what it should return."""
-    if answer.status != "raised" or answer.error in ("NotImplementedError", "WrongParametersError"):
+    unwritten = answer.raised(NotImplementedError) or answer.raised(WrongParametersError)
+    if answer.status != "raised" or unwritten:
         return ""
     if isinstance(expected, dict):  # several things that were read from a module
         expected = expected.get("result")
@@ -93,7 +95,7 @@ def no_error(exercise: Exercise, case: Case) -> str:
 def wrong_error(exercise: Exercise, case: Case, answer: Answer) -> str:
     """Say that the wrong error was raised, or one without the required numbers."""
     numbers = _required_numbers(case)
-    if answer.error == "ValueError":
+    if answer.raised(ValueError):
         text = answer.message.rstrip(".") or "nothing"
         return f"The ValueError of `{exercise.name}` says “{text}”: its sentence has to hold {numbers}."
     return (

@@ -164,6 +164,10 @@ class Answer:
     ran: frozenset[str] = frozenset()
     measured: Any = None
 
+    def raised(self, error: type[Exception]) -> bool:
+        """Whether the call raised an exception of this class; only the name of its class is known here."""
+        return self.status == "raised" and self.error == error.__name__
+
     def without_allowed_changes(self, reference: Answer) -> Answer:
         """Return the answer without the changes that the reference makes too: those are allowed."""
         changed = tuple(place for place in self.changed if place not in reference.changed)

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 # What is looked at without calling a method: what a call returns, and how the object is made.
 RESULTS = ("result", "result again")
 SIDES = (*RESULTS, "parameters", "buffers", "buffer values", "state", "attributes")
+MOST_NAMES = 4  # of parameters, in a message
 
 
 class Call(TypedDict, total=False):
@@ -35,6 +36,26 @@ class RawAnswer(TypedDict, total=False):
     gradients: dict[str, Any] | str
     ran: list[str]
     measured: Any
+
+
+class WrongParametersError(Exception):
+    """The module's parameters do not fit the weights that the judge sent."""
+
+    def __init__(self, own: dict[str, Any], sent: dict[str, Any]) -> None:
+        missing = [name for name in sent if name not in own]
+        extra = [name for name in own if name not in sent]
+        shapes = [
+            f"{name} {own[name]} instead of {sent[name]}"
+            for name in sent
+            if own.get(name, sent[name]) != sent[name]
+        ]
+        parts = (("missing", missing), ("too many", extra), ("of another shape", shapes))
+        super().__init__("; ".join(f"{what}: {_some_names(names)}" for what, names in parts if names))
+
+
+def _some_names(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 class Builder:

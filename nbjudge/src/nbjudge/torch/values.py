@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from nbjudge.probe.building import BUILDERS, Builder
+from nbjudge.probe.building import BUILDERS, Builder, WrongParametersError
 from nbjudge.values.kinds import LARGEST_ARRAY, ArrayKind, Named, register, type_name
 
 DTYPES = {f"{sign}{bits}" for sign in ("int", "uint") for bits in (8, 16, 32, 64)}
@@ -21,7 +21,6 @@ NO_GPU = ("not compiled with CUDA", "Found no NVIDIA driver", "No CUDA GPUs are 
 MOST_STEPS = 127  # either side of 0: what a byte holds
 FEWEST_IN_BYTES = 256  # elements, below which a byte each saves nothing
 FINEST = 64  # steps of 2 to the minus this
-MOST_NAMES = 4  # of parameters, in a message
 
 
 class Tensors(ArrayKind):
@@ -218,26 +217,6 @@ class ModuleBuilder(Builder):
             return {key: tensor.detach() for key, tensor in instance.state_dict().items()}
         children = {key: type(child).__name__ for key, child in instance.named_children()}
         return dict(sorted(children.items()))
-
-
-class WrongParametersError(Exception):
-    """The module's parameters do not fit the weights that the judge sent."""
-
-    def __init__(self, own: dict[str, Any], sent: dict[str, Any]) -> None:
-        missing = [name for name in sent if name not in own]
-        extra = [name for name in own if name not in sent]
-        shapes = [
-            f"{name} {own[name]} instead of {sent[name]}"
-            for name in sent
-            if own.get(name, sent[name]) != sent[name]
-        ]
-        parts = (("missing", missing), ("too many", extra), ("of another shape", shapes))
-        super().__init__("; ".join(f"{what}: {_some_names(names)}" for what, names in parts if names))
-
-
-def _some_names(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
 
 
 register(Tensors())
