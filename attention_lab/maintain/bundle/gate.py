@@ -23,7 +23,7 @@ from attention_lab.maintain.bundle.contents import (
     lesson_files,
     package_files,
 )
-from attention_lab.maintain.bundle.private import Regions, private_in, private_lines
+from attention_lab.maintain.bundle.private import PrivateRegions, private_in, private_lines
 from nbjudge.course.assignment_forms import released
 from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Course
@@ -52,7 +52,7 @@ class BundleContents:
     settings: Mapping[str, Any]  # the tutor's
     notebooks: Mapping[str, NotebookNode]  # the releases, made from the sources this moment
     private: Mapping[str, str]  # by line: what it is part of
-    regions: Regions
+    regions: PrivateRegions
 
     @classmethod
     def of(cls, course: Course, tutor: bool) -> BundleContents:
@@ -73,7 +73,7 @@ class BundleContents:
             dict(config.get("Tutor", {})),
             notebooks,
             private_lines(course),
-            Regions.of(config),
+            PrivateRegions.of(config),
         )
 
 

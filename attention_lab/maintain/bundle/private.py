@@ -25,13 +25,13 @@ SOLUTION, HIDDEN, SCHEME, CHECK = "a solution", "a hidden test", "a mark scheme"
 
 
 @dataclass(frozen=True)
-class Regions:
+class PrivateRegions:
     """The words that begin and end a region, by what it holds, as the course's configuration has them."""
 
     words: Mapping[str, tuple[str, str]]
 
     @classmethod
-    def of(cls, config: Config) -> Regions:
+    def of(cls, config: Config) -> PrivateRegions:
         answers, tests = ClearSolutions(config=config), ClearHiddenTests(config=config)
         scheme = ClearMarkScheme(config=config)
         return cls(
@@ -55,7 +55,7 @@ class Regions:
 
 def private_lines(course: Course) -> dict[str, str]:
     """What must be nowhere in the zip: line (spaces aside), and what it is part of, with its file."""
-    regions = Regions.of(read_config(course.root))
+    regions = PrivateRegions.of(read_config(course.root))
     private: dict[str, str] = {}
     public: set[str] = set()
     for lesson in course.assignments.values():
@@ -78,7 +78,7 @@ def private_in(text: str, private: Mapping[str, str]) -> tuple[str, str] | None:
     return next(((line, private[line]) for line in found), None)
 
 
-def _kinds(cell: NotebookNode, regions: Regions) -> Iterable[tuple[str, str]]:
+def _kinds(cell: NotebookNode, regions: PrivateRegions) -> Iterable[tuple[str, str]]:
     marks = cell.metadata.get("nbgrader", {})
     lines = list(regions.split(cell.source))
     if marks.get("solution") and not any(kind for kind, _ in lines):
