@@ -37,11 +37,11 @@ MAX_TRIES = 3  # of a notebook that takes its grading process or its worker alon
 
 @dataclass
 class Member:
-    """A worker, and what came of asking it whether it can grade."""
+    """A worker, and whether it can grade."""
 
     name: str
     threads: int
-    question: Any  # the future of its answer
+    reply: Any  # the future of `unsuitable_reason` on it
     reason: str | None = None  # why it cannot; empty if it can, None as long as it has not answered
 
 
@@ -89,10 +89,10 @@ class Members:
             del self._members[address]
         for address, about in present.items():
             if address not in self._members:
-                question = self._client.submit(
+                reply = self._client.submit(
                     unsuitable_reason, versions(), self._sandbox, workers=[address], pure=False
                 )
-                self._members[address] = Member(str(about["name"]), about["nthreads"], question)
+                self._members[address] = Member(str(about["name"]), about["nthreads"], reply)
             elif self._members[address].reason is None:
                 self._hear(address)
         self._give_up_in_the_end()
@@ -111,17 +111,17 @@ class Members:
 
     def _hear(self, address: str) -> None:
         member = self._members[address]
-        if not member.question.done():
+        if not member.reply.done():
             return
-        if member.question.status == "cancelled":  # the scheduler was away for a moment
+        if member.reply.status == "cancelled":  # the scheduler was away for a moment
             del self._members[address]
             return
-        error = member.question.exception()
+        error = member.reply.exception()
         if error is not None:
             message = " ".join(f"{type(error).__name__}: {error}".split())
             self.refuse(address, f"It could not be asked ({message}). {NEEDED}")
-        elif member.question.result():
-            self.refuse(address, member.question.result())
+        elif member.reply.result():
+            self.refuse(address, member.reply.result())
         else:
             member.reason = ""
 
@@ -173,7 +173,7 @@ class ClusterWorkers:
         """
         work, died_on = pickle.dumps((self._archive, job)), list[str]()
         while len(died_on) < MAX_TRIES:
-            address, content = self._ask_a_worker(work, set(died_on))
+            address, content = self._grade_on_a_worker(work, set(died_on))
             if not content:
                 died_on.append(address)
                 continue
@@ -196,7 +196,7 @@ class ClusterWorkers:
     def close(self) -> None:
         self._client.close()
 
-    def _ask_a_worker(self, work: bytes, rather_not: set[str]) -> tuple[str, bytes]:
+    def _grade_on_a_worker(self, work: bytes, rather_not: set[str]) -> tuple[str, bytes]:
         """What `grade_notebook` returns on a worker; on the others, if those that it may run on have gone."""
         while True:
             good = self._good()
