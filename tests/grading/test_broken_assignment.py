@@ -214,7 +214,7 @@ WARNING = "The solution loses points in “plain_test”, too"
 
 def test_a_cluster_says_it_as_well(monkeypatch):
     answers = ("tcp://a-worker", pickle.dumps(BrokenAssignmentError("its own cell stops")))
-    monkeypatch.setattr(ClusterWorkers, "_ask_a_worker", lambda *args: answers)
+    monkeypatch.setattr(ClusterWorkers, "_grade_on_a_worker", lambda *args: answers)
     workers = object.__new__(ClusterWorkers)
     workers._archive = None
     with pytest.raises(BrokenAssignmentError, match="its own cell stops"):
