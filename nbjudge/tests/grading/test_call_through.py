@@ -169,3 +169,14 @@ def test_code_for_the_kernel_that_uses_what_cannot_come_along_is_said_to_its_aut
 
     with pytest.raises(CourseError, match="leans_on_an_object.* uses LOCK, a Linear that cannot come along"):
         case(1, through=leans_on_an_object)
+
+
+TABLE = {LOCK: 1}
+
+
+def test_a_constant_whose_entries_cannot_come_along_is_said_to_its_author():
+    def looks_up(x):
+        return TABLE.get(x)
+
+    with pytest.raises(CourseError, match="looks_up.* uses TABLE, a dict that cannot come along"):
+        case(1, through=looks_up)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 import nbformat
@@ -18,7 +21,7 @@ from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.protocol import read_reply
 from nbjudge.probe import respond
 from nbjudge.settings import Limits
-from nbjudge.values.packing import make, pack, unpack
+from nbjudge.values.packing import make, pack, unpack, why_it_cannot_travel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,6 +161,59 @@ def test_an_empty_dict_is_told_by_what_is_missing():
 
     verdict = judge_exercise(totals, lambda x: {"sum": int(x.sum())}, by_text(lambda x: {}), 4)
     assert verdict.message.startswith("`sum` is missing from what `totals` gives.")
+
+
+def test_keys_of_a_dict_are_compared_as_what_they_are():
+    counts = Exercise("count", results=("counts",))
+
+    @counts.group("numbers and pairs", points=1)
+    def numbers(draw):
+        drawn = draw.integers(0, 4, 20).tolist()
+        yield case([*drawn, *zip(drawn, drawn[1:], strict=False)])
+
+    @counts.group("numbers in a dict that is handed over", points=1)
+    def handed_over(draw):
+        yield case({key: draw.integer(0, 9) for key in range(5)})
+
+    def count(things):
+        return {key: things[key] if isinstance(things, dict) else things.count(key) for key in things}
+
+    def with_texts(things):
+        return {str(key): entry for key, entry in count(things).items()}
+
+    assert judge_exercise(counts, count, by_text(count), 4).points == 2
+    numpy_keys = by_text(
+        lambda given: {np.int64(k) if k in range(9) else k: v for k, v in count(given).items()}
+    )
+    assert judge_exercise(counts, count, numpy_keys, 4).points == 2
+    verdict = judge_exercise(counts, count, by_text(with_texts), 4)
+    assert verdict.points == 0
+    assert re.match(r"The key '\d' in what `count` gives is a string, expected an int\.", verdict.message)
+
+
+def test_keys_that_cannot_travel_are_said_to_the_author():
+    assert "a dict with a key that is neither" in why_it_cannot_travel([{frozenset(): 1}])
+    assert "a dict with a key that is neither" in why_it_cannot_travel({"given": {(1, (frozenset(),)): 1}})
+    assert not why_it_cannot_travel({None: 1, 2.5: 1, True: 1, np.int64(3): 1, ("a", (1, None)): 1})
+
+
+@pytest.mark.parametrize("keys", [range(1, 10_000), [(0, number) for number in range(1, 10_000)]])
+def test_keys_of_one_hash_are_refused_before_they_are_looked_up(keys):
+    usual = dict.fromkeys(keys, 0)
+    assert unpack(pack(usual)) == usual
+    # Numbers apart by this prime have one hash: 10,000 of them in a dict take 50 million comparisons.
+    colliding = [[sys.hash_info.modulus * key if isinstance(key, int) else key, 0] for key in keys]
+    if isinstance(keys, list):
+        colliding = [[{"tuple": [0, sys.hash_info.modulus * key[1]]}, 0] for key in keys]
+    tree = base64.b64encode(json.dumps({"dict": colliding}).encode()).decode()
+    with pytest.raises(ValueError, match="keys that take long to look up"):
+        unpack(f"{tree} ")
+
+
+def test_a_key_that_is_no_key_is_refused():
+    tree = base64.b64encode(json.dumps({"dict": [[{"list": []}, 0]]}).encode()).decode()
+    with pytest.raises(ValueError, match="no key of a dict"):
+        unpack(f"{tree} ")
 
 
 def test_parts_that_never_differ_are_told_by_name():

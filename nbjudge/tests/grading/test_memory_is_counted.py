@@ -105,6 +105,15 @@ def test_products_of_matrices_are_counted_exactly(answer, products):
     assert torch.allclose(value, row_by_row(rows, rows), atol=1e-3)
 
 
+def test_products_are_counted_where_nothing_of_the_judge_is_but_the_code_that_was_sent():
+    def twice(rows, columns):
+        return (at_once(rows, columns) + at_once(rows, columns)) / 2
+
+    first, second = (grade_answer(answer)[0] for answer in (at_once, twice))
+    assert (first.points, second.points) == (2, 1)
+    assert [finding.sentence for finding in second.findings] == ["too large", "too many"]
+
+
 def test_a_small_answer_that_is_wrong_earns_nothing():
     verdict, _ = grade_answer(lambda rows, columns: rows.sum(dim=-1))
     assert verdict.points == 0

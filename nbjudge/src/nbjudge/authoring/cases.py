@@ -13,7 +13,7 @@ from typing import Any
 from nbjudge.errors import CourseError
 from nbjudge.parsing import source_of
 from nbjudge.values.kinds import KINDS
-from nbjudge.values.packing import MadeInKernel, compile_for_kernel, names_in
+from nbjudge.values.packing import MadeInKernel, compile_for_kernel, names_in, why_it_cannot_travel
 
 
 class Draw:
@@ -254,7 +254,7 @@ def _gather(thing: Any, parts: dict[str, str], constants: dict[str, Any]) -> Non
                 _gather(value, parts, constants)
             else:
                 parts[f"import {used}"] = f"from {value.__module__} import {value.__name__} as {used}"
-        elif isinstance(value, PLAIN):
+        elif isinstance(value, PLAIN) and not why_it_cannot_travel(value):
             constants[used] = value
         else:
             raise CourseError(

@@ -75,18 +75,22 @@ def _wrong_value(result: GroupResult, number: int, actual: Any, expected: Any) -
     return f"`{exercise.name}` does not return what the exercise asks for."
 
 
-def _wrong_side(result: GroupResult, number: int, actual: dict[str, Any], expected: dict[str, Any]) -> str:
+def _wrong_side(result: GroupResult, number: int, actual: dict[Any, Any], expected: dict[Any, Any]) -> str:
     """Describe the first entry that differs of a dict, or of several things read from a module."""
     exercise = result.exercise
     for side, right in expected.items():
         entry = actual.get(side)
         if same_value(entry, right, exercise.tolerance):
             continue
-        if side.startswith("result") or (isinstance(entry, dict) and side not in SIDES):
+        if str(side).startswith("result") or (isinstance(entry, dict) and side not in SIDES):
             return _wrong_value(result, number, entry, right)
         if side in SIDES:
             return messages.wrong_parts(exercise, side, entry, right)
         if side not in actual:
+            alike = next((key for key in actual if str(key) == str(side)), None)
+            if alike is not None:
+                is_a = f"is {describe.kind(alike)}, expected {describe.kind(side)}"
+                return f"The key {alike!r} in what `{exercise.name}` gives {is_a}."
             return f"`{side}` is missing from what `{exercise.name}` gives."
         if entry is None and result.drawn.cases[number].build is not None:  # the side is a method
             return messages.wrong_type(f"`{side}`", entry, describe.kind(right))

@@ -15,8 +15,8 @@ from itertools import accumulate
 from typing import Any
 
 import torch
+from torch.utils import flop_counter
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import flop_registry
 
 BLOCK = 2**16  # bytes; the same call holds some hundred more or less each time
 
@@ -131,6 +131,6 @@ class _CountProducts(TorchDispatchMode):
             result = operator.decompose(*args, **kwargs)
         if result is NotImplemented:
             result = operator(*args, **kwargs)
-            count = flop_registry.get(operator._overloadpacket)
+            count = flop_counter.flop_registry.get(operator._overloadpacket)
             self.floating_operations += 0 if count is None else count(*args, **kwargs, out_val=result)
         return result

@@ -23,6 +23,7 @@ from nbjudge.values.kinds import (
     KINDS,
     LONGEST_LIST,
     LONGEST_TEXT,
+    PLAIN,
     ArrayKind,
     Kind,
     change_leaves,
@@ -37,6 +38,7 @@ MOST_AXES = 16
 MOST_ENTRIES = 200_000
 MOST_ELEMENTS = 2**25  # of all arrays, each counted as often as it is referred to
 MOST_REFERRED_TO = 2**26  # bytes of all arrays of an answer, counted likewise, besides 4 x what was sent
+MOST_KEYS_OF_ONE_HASH = 100  # of a dict's numbers and tuples
 ALIGNED_TO = 16  # bytes
 PLAIN_NODES = (type(None), bool, int, float, str)
 
@@ -78,6 +80,8 @@ def why_it_cannot_travel(value: Any, depth: int = 0) -> str:
     if isinstance(value, (list, tuple, dict)):
         if depth > DEEPEST_NEST or len(value) > LONGEST_LIST:
             return "what is nested too deeply or holds too many entries"
+        if isinstance(value, dict) and not all(map(is_plain_key, value)):
+            return "a dict with a key that is neither a plain value nor a tuple of plain values"
         entries = value.values() if isinstance(value, dict) else value
         return next((reason for entry in entries if (reason := why_it_cannot_travel(entry, depth + 1))), "")
     owner = kind_of(value)
@@ -90,6 +94,16 @@ def why_it_cannot_travel(value: Any, depth: int = 0) -> str:
         return ""
     known = ", ".join(dict.fromkeys(kind.noun for kind in KINDS))
     return f"{obstacle}, which is neither a plain value nor a known kind ({known})"
+
+
+def is_plain_key(key: Any, deep: int = DEEPEST_NEST) -> bool:
+    """Whether a dict's key travels as what it is: None, a number, text, or a tuple of these."""
+    if isinstance(key, tuple):
+        return deep > 0 and len(key) <= LONGEST_LIST and all(is_plain_key(each, deep - 1) for each in key)
+    if key is None or isinstance(key, PLAIN):
+        return True
+    owner = kind_of(key)
+    return owner is not None and type(owner.snapshot(key)) in PLAIN  # a number of NumPy's
 
 
 class Message:
@@ -125,7 +139,9 @@ class Message:
             base: Any = tuple if isinstance(value, tuple) else list
             return {base.__name__: [self.tree(entry, depth + 1) for entry in base.__iter__(value)]}
         if isinstance(value, dict) and len(value) <= LONGEST_LIST:
-            return {"dict": [[str(key), self.tree(entry, depth + 1)] for key, entry in dict.items(value)]}
+            return {
+                "dict": [[self._key(key), self.tree(entry, depth + 1)] for key, entry in dict.items(value)]
+            }
         if isinstance(value, MadeInKernel):
             return {"made": [value.compiled(), self.tree(value.given, depth + 1)]}
         return {"other": type_name(value)}
@@ -144,7 +160,12 @@ class Message:
             entries = [self.value(entry, deep - 1) for entry in content]
             return tuple(entries) if kind == "tuple" else entries
         if kind == "dict":
-            return {str(key)[:LONGEST_TEXT]: self.value(entry, deep - 1) for key, entry in content}
+            entries = [(self._read_key(key, deep), self.value(entry, deep - 1)) for key, entry in content]
+            # Of texts alone no one can know beforehand which have one hash, and so take long to look up.
+            hashes = sorted(hash(key) for key, _ in entries if type(key) is not str)
+            if any(map(int.__eq__, hashes, hashes[MOST_KEYS_OF_ONE_HASH:])):
+                raise ValueError("keys that take long to look up")
+            return dict(entries)
         if kind == "plain" and type(content) in PLAIN_NODES:  # a number of NumPy's
             return content
         if kind == "made" and self._with_code:
@@ -156,6 +177,16 @@ class Message:
             if kind == owner.message_tag:
                 return owner.from_tree(content, self)
         raise ValueError(f"not something a kernel may send: {str(kind)[:100]}")
+
+    def _key(self, key: Any) -> Any:
+        """Return a key as a node, or the text of a key that is not plain."""
+        return self.tree(key, 0) if is_plain_key(key) else str(key)[:LONGEST_TEXT]
+
+    def _read_key(self, tree: Any, deep: int) -> Any:
+        key = self.value(tree, deep - 1)
+        if not is_plain_key(key):
+            raise ValueError("no key of a dict")
+        return key[:LONGEST_TEXT] if isinstance(key, str) else key
 
     def add_numbers(self, numbers: bytes) -> int:
         """Put an array's bytes into the message; where they begin. The same bytes are there once."""
