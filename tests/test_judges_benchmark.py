@@ -350,6 +350,26 @@ def test_a_suite_alone_can_be_put_to_the_answers(path, suite, translation, monke
     assert "Warning: suite refuses the reference of softmax" in capsys.readouterr().out
 
 
+def test_the_answers_of_several_files_are_put_to_the_judges(answer, own_judge, monkeypatch, tmp_path):
+    from dataclasses import replace
+
+    import run
+    from answers import write_answers
+
+    files = [tmp_path / "references.jsonl", tmp_path / "mistakes.jsonl"]
+    write_answers([answer], files[0])
+    mistake = replace(answer, id="softmax/mistake/raises", kind="mistake", code="1 / 0\n")
+    write_answers([mistake], files[1])
+    output = tmp_path / "my.json"
+    options = ["--judges", own_judge('Opinion("1 / 0" not in code)'), "--answers", *files]
+    options += ["--output", output, "--picture", tmp_path / "my.svg"]
+    monkeypatch.setattr(sys, "argv", ["run.py", *map(str, options)])
+    run.main()
+    row = json.loads(output.read_text(encoding="utf-8"))["judges"]["own judge"]
+    for column in ("right accepted", "mistakes caught"):
+        assert row[column] == {"judged": 1, "rightly": 1, "left out": 0}, column
+
+
 def test_a_run_without_time_left_counts_the_opinions_that_it_has(path, own_judge, monkeypatch, tmp_path):
     import run
 
