@@ -70,3 +70,8 @@ def test_masked_attention(answer):
     example("one key hidden, then all", answer, query, key, value, mask, gives=(by_hand, shares))
     batch = query[None], key[None], value[None]  # one text: (1, T_q, d_k), (1, T_k, d_k), (1, T_k, d_v)
     example("the same as a batch of one text", answer, *batch, mask, gives=([by_hand], shares[None]))
+    far = torch.tensor([[200.0, 0.0, 0.0, 0.0]])
+    apart = torch.cat([-far, far])  # scores -20000 and 20000
+    visible = torch.tensor([[True, False]])
+    gives = (value[:1], [[1.0, 0.0]])
+    example("a visible score far below the hidden one", answer, far, apart, value[:2], visible, gives=gives)
