@@ -16,8 +16,9 @@ def test_rotary_angles(answer):
     example("the usual base", answer, 2, 4, gives=[[0.0, 0.0], [1.0, 0.01]])
     thirds = [[0.0, 0.0, 0.0], [1.0, 0.1, 0.01]]
     example("three pairs, base 1000", answer, 2, 6, 1000.0, gives=thirds)
-    far = answer(201, 8)[200]
-    same("position 200", far, torch.tensor([200.0, 20.0, 2.0, 0.2]))
+    far = answer(2050, 8)[2049]
+    title = "position 2049, which half precision rounds to 2048"
+    same(title, far, torch.tensor([2049.0, 204.9, 20.49, 2.049]))
     same("its dtype", str(far.dtype), "torch.float32")
     same("base 10000 if none is given", torch.equal(answer(9, 8), answer(9, 8, 10000.0)), True)
     refuses("a head of 5 numbers", answer, 3, 5, naming=(5,))

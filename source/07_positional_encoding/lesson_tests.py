@@ -32,6 +32,9 @@ def test_sinusoidal_encoding(answer):
     example("E = 4: speeds 1 and 1/100", answer, 3, 4, gives=rows)
     third = [sin(3), cos(3), sin(0.3), cos(0.3), sin(0.03), cos(0.03), sin(0.003), cos(0.003)]
     same("E = 8: speeds 1, 1/10, 1/100, 1/1000", answer(4, 8)[3], torch.tensor(third))
+    late = [sin(2049), cos(2049), sin(20.49), cos(20.49)]
+    title = "position 2049, which half precision rounds to 2048"
+    same(title, answer(2050, 4)[2049], torch.tensor(late))
     slow = 10000 ** (-2 / 3)
     example("an odd E ends on a sine", answer, 2, 3, gives=[first[:3], [sin(1), cos(1), sin(slow)]])
 
