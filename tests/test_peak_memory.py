@@ -1,4 +1,4 @@
-"""What a function holds at once: known sizes, as torch counts them."""
+"""What a function holds at once and how much it multiplies: known sizes, as torch counts them."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from attention_lab.memory import peak_bytes
+from attention_lab.memory import multiplications, peak_bytes
 
 
 def one_after_the_other(x):
@@ -33,8 +33,25 @@ def test_with_gradients_what_the_backward_pass_needs_stays():
         assert recorded > 1.5 * peak_bytes(lambda: x.clone().exp().exp().exp().sum())
 
 
+@pytest.mark.parametrize(
+    "product",
+    [
+        torch.matmul,
+        lambda x, y: torch.einsum("bij,bjk->bik", x, y),
+        lambda x, y: torch.stack([one @ other for one, other in zip(x, y, strict=True)]),
+        lambda x, y: torch.baddbmm(torch.ones(2, 3, 5), x, y),
+    ],
+    ids=["matmul", "einsum", "one by one", "added"],
+)
+def test_multiplications_of_matrix_products_are_counted(product):
+    x, y = torch.ones(2, 3, 4), torch.ones(2, 4, 5)
+    assert multiplications(product, x, y) == 2 * 3 * 4 * 5
+    assert multiplications(lambda: 2 * product(x, y) + product(x, y)) == 2 * 2 * 3 * 4 * 5
+
+
 @pytest.mark.integration
 def test_nothing_is_printed():
-    program = "import torch\nfrom attention_lab.memory import peak_bytes\npeak_bytes(torch.ones, 3)"
+    program = "import torch\nfrom attention_lab.memory import *\n"
+    program += "peak_bytes(torch.ones, 3)\nmultiplications(torch.ones, 3)"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert run.stdout + run.stderr == ""

@@ -5,7 +5,7 @@ import math
 import torch
 
 from attention_lab.examples import at_most, example, same
-from attention_lab.memory import peak_bytes
+from attention_lab.memory import multiplications, peak_bytes
 
 PART = ("output", "maximum", "total")
 
@@ -33,12 +33,15 @@ def test_part(answer):
     same("large scores: the largest takes all", large[0], torch.tensor([[50.0, -1.0], [10.0, 1.0]]))
     same("large scores: the maximum", large[1], torch.tensor([1000 * math.log(8), 0.0]))
 
-    query.requires_grad_()
+    for each in (query, value):
+        each.requires_grad_()
     output, _, total = answer(query, key, value, empty)
-    gradient = torch.autograd.grad(output.sum() + total.sum(), query)[0]
+    gradient, of_value = torch.autograd.grad(output.sum() + total.sum(), (query, value))
     same("no gradient for a query with nothing to attend to", gradient[1], torch.zeros(4))
     finite = gradient[0].isfinite().all() & gradient[0].ne(0).any()
     same("a gradient for the other query", finite, torch.tensor(True))
+    weights = torch.tensor([1 / 4, 3 / 4, 0.0])  # of the other query
+    same("the gradient of each value: its weight, and no NaN", of_value, weights[:, None].expand(3, 2))
 
 
 def _triple(outputs, maxima, totals):
@@ -90,8 +93,9 @@ def test_merge(answer):
     full = _triple([[0.5, 0.25, 0.25]], [low], [1.5])
     nothing = (torch.zeros(1, 3), torch.tensor([-math.inf]), torch.zeros(1))
     output = answer(tuple(each.requires_grad_() for each in nothing), nothing)[0]
-    (gradient,) = torch.autograd.grad(output.sum(), nothing[2], allow_unused=True, materialize_grads=True)
-    same("no NaN in the gradient of an empty part", gradient.isnan().any(), torch.tensor(False))
+    gradients = torch.autograd.grad(output.sum(), nothing, allow_unused=True, materialize_grads=True)
+    for name, gradient in zip(PART, gradients, strict=True):
+        assert not gradient.isnan().any(), f"two empty parts: the gradient of {name} is NaN"
     same("a part merged with an empty one is unchanged", answer(full, nothing)[0], full[0])
 
 
@@ -130,12 +134,19 @@ def test_flash_attention(answer):
     hidden_nan[:, 4:] = math.nan  # visible to the queries from 4 on, and to no other
     output = answer(query, key, hidden_nan, 4, causal=True)[0][:, :4]
     same("blocks that are hidden as a whole are not computed", output, earlier[0][:, :4])
+    # Blocks of 4 hide 32 of the 100 scores as a whole. 90 may be computed, each with 4 + 3 multiplications.
+    with torch.no_grad():
+        counted = multiplications(answer, query, key, value, 4, causal=True)
+    at_most("causal, no score computed twice", counted, 2 * 90 * (4 + 3), "multiplications")
 
     long, row = torch.randn(3, 512, 4), 4 * 512 * 32  # bytes of a row of blocks
+    held = {}
     with torch.no_grad():
         for causal in (False, True):
-            held = peak_bytes(answer, *long, 32, causal)
-            at_most(f"held at once, causal={causal}", held, 12 * row, "bytes")
+            held[causal] = peak_bytes(answer, *long, 32, causal)
+            at_most(f"held at once, causal={causal}", held[causal], 12 * row, "bytes")
+    masks = max(0, held[True] - held[False])
+    at_most("of these, for causal masks", masks, 6 * row, "bytes")
 
 
 def test_flash_backward(answer):
