@@ -92,13 +92,32 @@ def test_a_child_that_hangs_or_dies_gives_no_result(path):
     from workers import WorkerError, run_in_child
 
     assert run_in_child(abs, -3) == 3
-    assert run_in_child(torch.ones, 2).tolist() == [1, 1]
+    assert run_in_child(lambda size: [torch.ones(size)], 2)[0].tolist() == [1, 1]
     with pytest.raises(WorkerError, match="no result after"):
         run_in_child(time.sleep, 60, seconds=0.2)
     with pytest.raises(WorkerError, match="ended without a result"):
         run_in_child(os._exit, 0)
     with pytest.raises(WorkerError, match="ZeroDivisionError"):
         run_in_child(divmod, 1, 0)
+
+
+@pytest.mark.integration
+@pytest.mark.smoke
+def test_an_error_of_a_judges_own_function_is_told_from_a_dead_child(path):
+    import os
+
+    import torch
+
+    from workers import ChildError, WorkerError, run_in_child
+
+    with pytest.raises(ChildError, match="KeyError") as raised:
+        run_in_child(lambda: {}["weights"])
+    assert raised.value.place.startswith("test_judges_benchmark.py, line ")
+    with pytest.raises(WorkerError) as raised:
+        run_in_child(os._exit, 0)
+    assert not isinstance(raised.value, ChildError)
+    with pytest.raises(TypeError, match="ones returned a tensor from the child: return a text or a number"):
+        run_in_child(torch.ones, 2)
 
 
 def test_a_sample_is_the_same_every_time_and_counts_each_kind(answer):
@@ -148,6 +167,7 @@ def test_names_are_drawn_and_counted_in_a_folder_of_ones_own(path, tmp_path, cap
     opinions.write_text(f"{json.dumps(entry)}\n")
     write_sheet(opinions, tmp_path, seed=0)
     sheet = tmp_path / "names_sheet.csv"
+    assert f"{sheet} holds 1 samples, and {tmp_path / 'names_key.json'}" in capsys.readouterr().out
     with pytest.raises(ValueError, match="the rating ''"):
         count([sheet], tmp_path)
     text = sheet.read_text(encoding="utf-8").rstrip()
@@ -219,9 +239,22 @@ def test_a_suite_that_runs_no_test_is_an_error_and_no_refusal(path, suite, trans
         PytestJudge(suite, translation).judge("softmax", "def softmax(scores): ...\n")
 
 
+@pytest.mark.integration
+@pytest.mark.smoke
+def test_a_name_that_a_translation_does_not_define_is_an_error_and_no_refusal(path, suite, translation):
+    from judge_pytest import PytestJudge
+    from judging import JudgeError
+
+    translation.write_text(TRANSLATION.replace("def run(x)", "def rum(x)"))
+    with pytest.raises(JudgeError, match="calls run, which TRANSLATIONS does not define for softmax"):
+        PytestJudge(suite, translation).judge("softmax", RIGHT)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
+        ('["test_softmax.py"]', '"test_softmax.py"', r"TESTS\['softmax'\]: write \['test_softmax.py'\]"),
+        ("ADAPTER =", 'FILES = {"softmax": "weights.pt"}\nADAPTER =', r"a text as FILES\['softmax'\]"),
         ('"adapters.py"', '"tests/adapters.py"', "has no file tests/adapters.py"),
         (
             'TRANSLATIONS = {"softmax"',
@@ -299,6 +332,16 @@ def test_a_faulty_judge_is_named_with_the_answer(answer, own_judge, returned, se
         put_to(load_judge(own_judge(returned)), answer)
 
 
+@pytest.mark.integration
+@pytest.mark.smoke
+def test_the_line_of_an_error_in_the_child_is_named(answer, own_judge):
+    from judging import JudgeError, load_judge, put_to
+
+    judge = load_judge(own_judge('__import__("workers").run_in_child(lambda: code[10_000])'))
+    with pytest.raises(JudgeError, match=r"raised an error in the child \(my_judge.py, line 9\): IndexError"):
+        put_to(judge, answer)
+
+
 def test_a_judge_without_a_name_is_not_made(path, own_judge, tmp_path):
     from judging import JudgeError, load_judge
 
@@ -314,6 +357,7 @@ def test_a_judge_without_a_name_is_not_made(path, own_judge, tmp_path):
         (["--judges"], "There is no judge: name one"),
         (["--judges", "nbjudg"], "There are: nbjudge, visible-tests, torch-judge"),
         (["--judges", "{own_judge}", "--exercise", "score"], "No judge knows any of the chosen exercises"),
+        (["--judges", "{misspelt}"], "'own judge' has the exercise 'sofmax', which no answer has"),
         (["--judges", "{own_judge}", "--sample", "0"], "--sample 0 takes no answer"),
         (["--judges", "{own_judge}", "{own_judge}"], "Two judges have the same name"),
     ],
@@ -323,8 +367,11 @@ def test_wrong_options_are_one_sentence_and_write_nothing(
 ):
     from run import main
 
+    misspelt = tmp_path / "misspelt.py"
+    misspelt.write_text(OWN_JUDGE.replace('"softmax"', '"softmax", "sofmax"'))
+
     results, picture = tmp_path / "my.json", tmp_path / "my.svg"
-    options = [each.format(own_judge=own_judge("None")) for each in options]
+    options = [each.format(own_judge=own_judge("None"), misspelt=f"{misspelt}:OwnJudge") for each in options]
     monkeypatch.setattr(
         sys, "argv", ["run.py", *options, "--output", str(results), "--picture", str(picture)]
     )
@@ -340,14 +387,51 @@ def test_a_suite_alone_can_be_put_to_the_answers(path, suite, translation, monke
     from judge_pytest import PytestJudge
     from judging import Opinion
 
-    monkeypatch.setattr(PytestJudge, "judge", lambda *_: Opinion(False, "no"))
+    monkeypatch.setattr(PytestJudge, "judge", lambda *_: Opinion(False, "no\nsums"))
     options = ["--judges", "--pytest", suite, translation, "--exercise", "softmax", "--sample", 1]
     output, picture = tmp_path / "my.json", tmp_path / "my.svg"
     options += ["--output", output, "--picture", picture]
     monkeypatch.setattr(sys, "argv", ["run.py", *map(str, options)])
     run.main()
     assert list(json.loads(output.read_text(encoding="utf-8"))["judges"]) == ["suite"]
-    assert "Warning: suite refuses the reference of softmax" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "suite: 2 of 4 verdicts are wrong.\n  refused right softmax/reference: no sums\n" in out
+
+
+def test_the_wrong_verdicts_that_are_printed_begin_with_refused_right_answers(answer, path, tmp_path):
+    from dataclasses import replace
+
+    from judging import Judged, Opinion
+    from run import list_wrong_verdicts
+
+    mistakes = [
+        replace(answer, id=f"softmax/mistake/{n}", kind="mistake", sentence="Clipped.") for n in range(6)
+    ]
+    judged = [Judged(each, "own judge", Opinion(accepted=True), 1.0) for each in mistakes]
+    accepted = replace(answer, id="softmax/accepted/loop", kind="accepted")
+    judged += [Judged(each, "own judge", Opinion(False, "x" * 999), 1.0) for each in (accepted, answer)]
+    judged += [Judged(answer, "own judge", Opinion(True), 1.0), Judged(answer, "own judge", None, 0.0)]
+    lines = list_wrong_verdicts("own judge", judged, tmp_path / "my.jsonl")
+    assert lines[0] == "own judge: 8 of 9 verdicts are wrong."
+    assert lines[1] == f"  refused right softmax/reference: {'x' * 150}"
+    assert lines[2].startswith("  refused right softmax/accepted/loop: x")
+    assert lines[3:-1] == [f"  accepted wrong softmax/mistake/{n}: Clipped." for n in range(3)]
+    assert lines[-1] == f"  and 3 more: {tmp_path / 'my.jsonl'}"
+    right = [Judged(answer, "own judge", Opinion(True), 1.0)]
+    assert list_wrong_verdicts("own judge", right, tmp_path) == ["own judge: 0 of 1 verdicts are wrong."]
+
+
+def test_a_judge_without_ratings_is_shown_as_not_rated(path):
+    import run
+
+    class Console:
+        def print(self, table):
+            self.cells = [list(column.cells) for column in table.columns]
+
+    console, own = Console(), run.summary([])
+    rated = own | {"names": {"mistake": {"ratings": 4, "named": 2, "right": 1}}}
+    run.print_table(console, {"rated": rated, "own judge": own}, "")
+    assert console.cells[-2:] == [["50%, none", "not rated"]] * 2
 
 
 def test_the_answers_of_several_files_are_put_to_the_judges(answer, own_judge, monkeypatch, tmp_path):

@@ -24,7 +24,8 @@ from typing import Any
 from judging import JudgeError, Opinion
 from workers import WorkerError, run_in_child, temporary_folder
 
-# In place of the suite's own adapter file. Other names that the suite imports from it fail when called.
+NOT_DEFINED = "which TRANSLATIONS does not define for"  # in the error of such a call
+# In place of the suite's own adapter file. The suite may import other names from it, and not call them.
 HEADER = """\
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def __getattr__(name):
     if name.startswith("__"):
         raise AttributeError(name)
     def not_translated(*args, **kwargs):
-        raise NotImplementedError(name)
+        raise NotImplementedError(f"the test calls {name}, {NOT_DEFINED} {EXERCISE}")
     return not_translated
 """
 
@@ -87,11 +88,12 @@ class PytestJudge:
         Raises
         ------
         JudgeError
-            If pytest does not run the tests, although the answer on its own can be imported.
+            If pytest does not run the tests, although the answer on its own can be imported, or if a test
+            calls what the translation does not define.
         """
         answer = self._suite / "answer.txt"
         answer.write_text(code, encoding="utf-8")
-        constants = f"ANSWER = {str(answer)!r}\nEXERCISE = {exercise!r}\n"
+        constants = f"ANSWER = {str(answer)!r}\nEXERCISE = {exercise!r}\nNOT_DEFINED = {NOT_DEFINED!r}\n"
         adapter = self._suite / self._adapter
         adapter.write_text(f"{constants}{HEADER}\n{self._translations[exercise]}", encoding="utf-8")
         tests = list(self._tests[exercise])
@@ -104,6 +106,8 @@ class PytestJudge:
                 f"pytest ended with exit status {status} ({message or 'no message'}): "
                 f"does the suite run, and has it the tests {', '.join(tests)}?"
             )
+        if f"{NOT_DEFINED} {exercise}" in message:
+            raise JudgeError(f"{message}: define it there.")
         return Opinion(status == 0, message)
 
 
@@ -118,6 +122,10 @@ def _read_translation(path: Path) -> dict[str, Any]:
     for name in ("ADAPTER", "TESTS", "TRANSLATIONS"):
         if name not in names:
             raise JudgeError(f"{path} does not set {name}: see cs336_assignment1.py for the names it needs.")
+    for name in ("TESTS", "FILES"):
+        for exercise, entries in names.get(name, {}).items():
+            if isinstance(entries, str):
+                raise JudgeError(f"{path} has a text as {name}[{exercise!r}]: write [{entries!r}], a list.")
     return names
 
 

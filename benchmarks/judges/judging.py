@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import time
-import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from answers import Answer
+from workers import ChildError, line_of
 
 
 class JudgeError(Exception):
@@ -113,6 +113,6 @@ def load_judge(place: str) -> Judge:
 
 def _described(error: Exception) -> str:
     """The error and the line that raised it, in one sentence."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"
-    return f"{type(error).__name__} ({where}): {error}"
+    if isinstance(error, ChildError):
+        return f"an error in the child ({error.place}): {error}"
+    return f"{type(error).__name__} ({line_of(error)}): {error}"

@@ -69,6 +69,7 @@ def write_sheet(opinions_file: Path, folder: Path, seed: int) -> None:
             )
     key = json.dumps([[each["judge"], each["answer"]] for each in chosen], indent=1)
     (folder / KEY).write_text(f"{key}\n", encoding="utf-8")
+    print(f"{folder / SHEET} holds {len(chosen)} samples, and {folder / KEY} their judges.")
 
 
 def rated(files: list[Path], folder: Path) -> dict[str, dict[str, dict[str, int]]]:

@@ -27,6 +27,8 @@ JUDGES = ("nbjudge", "visible-tests", "torch-judge")
 OUTPUT = results.FOLDER / "judges.json"
 PICTURE = answers.ROOT / "docs" / "images" / "judges.svg"
 LONGEST_MESSAGE = 1000  # characters
+MOST_LISTED = 5  # wrong verdicts of each judge that are printed
+LONGEST_REASON = 150  # characters of what is printed of one
 FIRST = 3  # answers of each exercise and kind that are judged before all others
 # The columns of the table: its heading, and the kinds of answers that it counts.
 COLUMNS = {
@@ -124,13 +126,34 @@ def earlier(path: Path, found: Iterable[Answer]) -> dict[tuple[str, str], Judged
     }
 
 
-def refused_references(judged: Iterable[Judged]) -> list[str]:
-    """A warning for each reference that a judge refuses: more often the fault of its adapter than its own."""
-    return [
-        f"Warning: {each.judge} refuses the reference of {each.answer.exercise}: is its adapter right?"
-        for each in judged
-        if each.answer.kind == "reference" and each.opinion is not None and not each.opinion.accepted
-    ]
+def list_wrong_verdicts(judge: str, judged: Iterable[Judged], opinions_file: Path) -> list[str]:
+    """The lines that say which verdicts of one judge are wrong.
+
+    Refused right answers come first, references before others, because they show a faulty adapter. Each has
+    the beginning of the judge's message. An accepted wrong answer has the sentence on what is wrong with it.
+    """
+    verdicts = [(each, each.opinion) for each in judged if each.opinion is not None]
+    wrong = [(each.answer, opinion) for each, opinion in verdicts if not each.is_right]
+    wrong.sort(key=lambda each: (not each[0].is_right, each[0].kind != "reference"))
+    lines = [f"{judge}: {len(wrong)} of {len(verdicts)} verdicts are wrong."]
+    for answer, opinion in wrong[:MOST_LISTED]:
+        verdict = "refused right" if answer.is_right else "accepted wrong"
+        reason = opinion.message if answer.is_right else answer.sentence
+        lines.append(f"  {verdict} {answer.id}: {' '.join(reason.split())[:LONGEST_REASON]}")
+    if len(wrong) > MOST_LISTED:
+        lines.append(f"  and {len(wrong) - MOST_LISTED} more: {opinions_file}")
+    return lines
+
+
+def find_unknown_exercise(judges: Iterable[Judge], found: Iterable[Answer]) -> str:
+    """The sentence on an exercise that a judge names and no answer has; empty if there is none."""
+    exercises = {each.exercise for each in [*found, *answers.read_answers()]}
+    for judge in judges:
+        unknown = sorted(judge.exercises - exercises)
+        if unknown:
+            problem = f"The judge {judge.name!r} has the exercise {unknown[0]!r}, which no answer has."
+            return f"{problem} There are: {', '.join(sorted(exercises))}."
+    return ""
 
 
 def print_table(console: Any, rows: dict[str, dict[str, Any]], title: str) -> None:
@@ -144,7 +167,10 @@ def print_table(console: Any, rows: dict[str, dict[str, Any]], title: str) -> No
         cells = [f"{figures[each]['rightly']} of {figures[each]['judged']}" for each in COLUMNS]
         seconds = "" if figures["seconds"] is None else f"{figures['seconds']:.2f}"
         counts = [figures.get("names", {}).get(kind) for kind in ("mistake", "mutation")]
-        shares = [", ".join(share(each) if each else "none" for each in counts) for share in NAMES.values()]
+        shares = [
+            ", ".join(share(each) if each else "none" for each in counts) if any(counts) else "not rated"
+            for share in NAMES.values()
+        ]
         table.add_row(name, *cells, str(left_out), seconds, *(shares if with_names else ()))
     console.print(table)
 
@@ -233,6 +259,10 @@ def main() -> None:
         parser.error("There is no judge: name one after --judges, or a suite after --pytest.")
     if len({each.name for each in judges}) < len(judges):
         parser.error("Two judges have the same name: give one of them another `name`.")
+    own = [judge for name, judge in zip([*options.judges, ""], judges, strict=False) if name not in JUDGES]
+    unknown_exercise = find_unknown_exercise(own, found)
+    if unknown_exercise:
+        parser.error(unknown_exercise)
     exercises = {each.exercise for each in found}
     unknown = sorted(set(options.exercise) - exercises)
     if unknown:
@@ -281,8 +311,10 @@ def main() -> None:
     }
     print_table(console, by_exercise, "Per judge and exercise")
     print_table(console, rows, "Per judge")
-    for warning in refused_references(judged):
-        console.print(warning, markup=False)
+    for judge in judges:
+        of_judge = [each for each in judged if each.judge == judge.name]
+        for text in list_wrong_verdicts(judge.name, of_judge, opinions_file):
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
     content = machine | {"version": answers.VERSION, "judges": rows, "exercises": by_exercise}
     results.write(options.output, content, console)
     draw(rows, options.picture)

@@ -13,9 +13,12 @@ import pickle
 import resource
 import shutil
 import tempfile
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import torch
 
 SECONDS = 60.0  # for one answer, by the clock
 MEMORY = 8 * 2**30  # bytes of addresses
@@ -23,6 +26,14 @@ MEMORY = 8 * 2**30  # bytes of addresses
 
 class WorkerError(Exception):
     """A child process raised an error, ended without a result, or exceeded its time limit."""
+
+
+class ChildError(WorkerError):
+    """The function that ran in a child process raised an error; `place` is the file and the line."""
+
+    def __init__(self, message: str, place: str) -> None:
+        super().__init__(message)
+        self.place = place
 
 
 def temporary_folder() -> Path:
@@ -38,15 +49,17 @@ def run_in_child(function: Callable[..., Any], *args: Any, seconds: float = SECO
     Parameters
     ----------
     function, args
-        What to call; the result must be picklable and is made by our own code, never by the answer. What the
-        code prints is hidden.
+        What to call, also a lambda, because the child is forked; and its arguments. The result must be
+        picklable and is made by our own code, never by the answer. What the code prints is hidden.
     seconds
         The time limit by the clock. The child and its children are killed afterwards.
 
     Raises
     ------
     WorkerError
-        With one sentence that says why there is no result.
+        With one sentence that says why there is no result; a ChildError if the function raised an error.
+    TypeError
+        If the function returns a tensor.
     """
     context = multiprocessing.get_context("fork")
     parent_end, child_end = context.Pipe(duplex=False)
@@ -64,8 +77,16 @@ def run_in_child(function: Callable[..., Any], *args: Any, seconds: float = SECO
         child.join()
         parent_end.close()
     if not succeeded:
-        raise WorkerError(result)
+        raise ChildError(*result)
+    if isinstance(result, torch.Tensor):
+        raise TypeError(f"{function.__name__} returned a tensor from the child: return a text or a number.")
     return result
+
+
+def line_of(error: BaseException) -> str:
+    """The file and the line that raised an error."""
+    frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
+    return f"{Path(frame.f_code.co_filename).name}, line {line}"
 
 
 def _run(connection: Any, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
@@ -78,7 +99,7 @@ def _run(connection: Any, function: Callable[..., Any], args: tuple[Any, ...]) -
         # By value: what `connection.send` makes of a tensor refers to memory that is gone with this process.
         outcome = pickle.dumps((True, function(*args)))
     except BaseException as error:
-        outcome = pickle.dumps((False, f"{type(error).__name__}: {error}"[:500]))
+        outcome = pickle.dumps((False, (f"{type(error).__name__}: {error}"[:500], line_of(error))))
     connection.send_bytes(outcome)
     connection.close()
     os._exit(0)
