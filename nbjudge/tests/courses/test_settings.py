@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 import sys
 
 import nbformat
 import pytest
+from old_course import make_old_course
 from traitlets.config import Config
 from traitlets.utils.importstring import import_item
 from typer.testing import CliRunner
@@ -133,6 +135,15 @@ def test_nbjudge_config_prints_the_level_that_is_in_force_in_a_class(tmp_path, m
     )
     assert line in CliRunner().invoke(app, ["config"]).output
     assert CliRunner().invoke(app, ["config", "--changed"]).output == ""
+
+
+def test_a_course_that_is_not_set_up_for_nbjudge_is_told_so_before_anything_is_graded(tmp_path, monkeypatch):
+    root = make_old_course(tmp_path, "c = get_config()\n")
+    shutil.copytree(root / "source" / "week1", root / "submitted" / "ann" / "week1")
+    monkeypatch.chdir(root)
+    result = CliRunner().invoke(app, ["grade", "week1"])
+    assert result.exit_code != 0
+    assert "run `nbjudge init` there" in " ".join(str(result.exception or result.output).split())
 
 
 @pytest.mark.parametrize(

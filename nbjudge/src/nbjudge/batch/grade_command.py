@@ -23,7 +23,7 @@ from nbjudge.batch.workers import (
     preload_workers,
     start_fork_server,
 )
-from nbjudge.course.configuration import read_config
+from nbjudge.course.configuration import read_config, require_own_step
 from nbjudge.course.course import open_course, without_changes
 from nbjudge.course.folders import CourseFolders
 from nbjudge.errors import CourseError, ExitStatus
@@ -87,6 +87,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
         with console.status("Starting …"), no_collection():
             with start.phase("read the course"):
                 config = read_config(root)
+                require_own_step(config, root)
                 if options.sandbox is not None:
                     config.RunAndJudge.sandbox = options.sandbox
                 config.CourseDirectory.root = str(root)

@@ -76,6 +76,16 @@ def configure(config: Any) -> None:
     config.GenerateFeedback.exporter_class = "nbjudge.feedback.FeedbackExporter"
 
 
+def require_own_step(config: Config, root: Path) -> None:
+    """Raise CourseError where nbgrader would run the submissions of a course itself, or not at all."""
+    steps = config.Autograde.get("autograde_preprocessors")
+    if not isinstance(steps, list) or _last_word(RUN) not in map(_last_word, steps):
+        raise CourseError(
+            f"nbgrader is not told to grade with nbjudge in {root}: run `nbjudge init` there, or call "
+            f"`configure(c)` at the end of {CONFIG_FILE}."
+        )
+
+
 def _with_first(first: str, chosen: Any, default: tuple[str, ...]) -> list[Any]:
     preprocessors = chosen if isinstance(chosen, list) else default
     return [first, *(each for each in preprocessors if each != first and _last_word(each) not in REPLACED)]
