@@ -119,6 +119,15 @@ def test_a_built_course_is_up_to_date(course, attention_lab):
         assert (folder / "given.py").read_text() == "ANSWER = 42\n"
 
 
+def test_a_solution_whose_run_stopped_is_made_again(course):
+    notebook = nbformat.read(SOLUTION, as_version=4)
+    cell = next(cell for cell in notebook.cells if cell.get("outputs"))
+    cell.outputs = [nbformat.v4.new_output("error", ename="TimeoutError", evalue="300 seconds", traceback=[])]
+    nbformat.write(notebook, SOLUTION)
+    assert build_lesson(lesson_of(course)) == ["made and ran the solution"]
+    assert build_lesson(lesson_of(course)) == []
+
+
 def test_a_new_lesson_is_graded_without_another_line_of_code(course):
     for student, body in {"ada": "return 2 * x", "bob": "return x * x", "eve": ""}.items():
         notebook = nbformat.read(RELEASE, as_version=4)

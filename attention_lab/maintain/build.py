@@ -58,7 +58,8 @@ def build_lesson(lesson: Assignment, force: bool = False) -> list[str]:
     if force or release_is_stale(lesson):
         _make(lesson, "generate_assignment", "release_directory", lesson.release_path.parent)
         done.append("made the release")
-    if force or solution_is_stale(lesson):
+    # One that stops differs in its outputs only: a cell may have run out of time on a busy machine.
+    if force or solution_is_stale(lesson) or any(_errors(lesson.solution_path)):
         _make(lesson, "generate_solution", "solution_directory", lesson.solution_path.parent)
         broken = list(_errors(lesson.solution_path))
         if broken:
