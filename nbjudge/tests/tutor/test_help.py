@@ -2,7 +2,10 @@
 
 import pytest
 
-from nbjudge.tutor.help import markdown_part
+from nbjudge.authoring import Exercise, case
+from nbjudge.kernel.protocol import Answer
+from nbjudge.tutor.help import markdown_part, show_case
+from nbjudge.tutor.smallest import Difference
 
 
 @pytest.mark.parametrize(
@@ -16,3 +19,10 @@ from nbjudge.tutor.help import markdown_part
 )
 def test_formulas_are_unicode(markdown, shown):
     assert markdown_part(markdown, "").text == shown
+
+
+def test_a_number_as_a_key_is_told_from_its_text():
+    counts = Exercise("count", results=("counts",))
+    given, right = (Answer("value", value={key: 2, "of all": 5}) for key in ("0", 0))
+    (part,) = show_case(counts, len, Difference(case([7, 7]), given, right))
+    assert part.text.endswith("# yours\n'0': 2\nof all: 5\n\n# right\n0: 2\nof all: 5")

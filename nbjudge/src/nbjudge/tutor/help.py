@@ -152,7 +152,7 @@ def _assignments(values: Iterable[tuple[str, Any]]) -> list[str]:
 def _outputs(exercise: Exercise, answer: Answer, with_types: bool = False) -> list[str]:
     value = answer.value
     if isinstance(value, dict):
-        named = list(value.items())
+        named = [(_as_name(key), entry) for key, entry in value.items()]
     elif isinstance(value, (list, tuple)) and len(exercise.results) > 1:
         named = list(zip(exercise.results, value, strict=False))
     else:
@@ -161,6 +161,11 @@ def _outputs(exercise: Exercise, answer: Answer, with_types: bool = False) -> li
         f"{name}{': ' if name else ''}{written(entry)}{f'  # {_type(entry)}' if with_types else ''}"
         for name, entry in named
     ]
+
+
+def _as_name(key: Any) -> str:
+    """A dict's key without quotation marks, unless it could be taken for a number."""
+    return key if isinstance(key, str) and key[:1].isalpha() else repr(key)
 
 
 def _type(value: Any) -> str:
