@@ -15,6 +15,7 @@ import pytest
 
 from nbjudge.authoring import Exercise, Step, build, case
 from nbjudge.authoring.cases import as_kernel_code
+from nbjudge.errors import CourseError
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
@@ -189,6 +190,63 @@ def test_keys_of_a_dict_are_compared_as_what_they_are():
     verdict = judge_exercise(counts, count, by_text(with_texts), 4)
     assert verdict.points == 0
     assert re.match(r"The key '\d' in what `count` gives is a string, expected an int\.", verdict.message)
+
+
+def exercise_of(*given):
+    exercise = Exercise("answer", results=("result",))
+
+    @exercise.group("each", points=1)
+    def each(draw):
+        yield from (case(value) for value in given)
+
+    return exercise
+
+
+@pytest.mark.parametrize(
+    ("reference", "right", "wrong", "sentence"),
+    [
+        (lambda x: set(x), lambda x: {np.int64(n) for n in x}, lambda x: set(x[1:]), "and {3, 7} is right"),
+        (lambda x: set(x), lambda x: set(x), lambda x: list(x), "returns a list of 2, expected a set"),
+        (lambda x: frozenset(x), lambda x: frozenset(x), lambda x: set(x), "a set, expected a frozenset"),
+        (
+            lambda x: complex(*x),
+            lambda x: np.complex128(complex(*x)),
+            lambda x: complex(*x[::-1]),
+            "(3+7j) is",
+        ),
+        (
+            lambda x: complex(*x),
+            lambda x: complex(*x) * (1 + 1e-9),
+            lambda x: x[1],
+            "expected a complex number",
+        ),
+        (lambda x: bytes(x), lambda x: bytearray(x) and bytes(x), lambda x: str(x), "expected a bytes"),
+    ],
+)
+def test_sets_complex_numbers_and_bytes_are_compared(reference, right, wrong, sentence):
+    exercise = exercise_of([3, 7], [3, 8])
+    assert judge_exercise(exercise, reference, by_text(right), 4).points == 1
+    verdict = judge_exercise(exercise, reference, by_text(wrong), 4)
+    assert verdict.points == 0 and sentence in verdict.message
+
+
+def test_a_set_that_is_handed_over_is_the_calls_own():
+    def grows(numbers):
+        numbers.add(99)
+        return len(numbers) - 1
+
+    exercise = exercise_of({3, 7}, {3, 7, 8})
+    assert judge_exercise(exercise, len, by_text(len), 4).findings == ()
+    verdict = judge_exercise(exercise, len, by_text(grows), 4)
+    assert "This is a remark" in verdict.findings[-1].sentence
+
+
+@pytest.mark.parametrize("answer", [range, lambda n: (i for i in range(n)), lambda n: [0] * 20_000])
+def test_a_result_that_cannot_travel_is_said_to_the_author(answer):
+    with pytest.raises(
+        CourseError, match="Case 1 of the group “each” of `answer` is answered by the solution"
+    ):
+        judge_exercise(exercise_of(3), answer, by_text(answer), 4)
 
 
 def test_keys_that_cannot_travel_are_said_to_the_author():

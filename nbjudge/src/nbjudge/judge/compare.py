@@ -11,6 +11,7 @@ from nbjudge.authoring.exercise import Exercise, Tolerance
 from nbjudge.kernel.protocol import Answer
 from nbjudge.values.kinds import kind_of
 
+COMPARED_AS_THEY_ARE = (bool, int, str, bytes, set, frozenset)
 MOST_NUMBERS = 10  # different ones in the message of a required ValueError
 
 
@@ -21,7 +22,7 @@ def same_value(actual: Any, expected: Any, tolerance: Tolerance, equal_nan: bool
     ----------
     actual, expected
         Plain values, values of a known kind (arrays, tensors, tables), or lists, tuples and dicts of such.
-        A list equals a tuple with the same entries.
+        A list equals a tuple with the same entries. Numbers in sets and keys have no tolerance.
     tolerance
         The course's tolerances.
     equal_nan
@@ -46,11 +47,14 @@ def same_value(actual: Any, expected: Any, tolerance: Tolerance, equal_nan: bool
             and actual.keys() == expected.keys()
             and all(same_value(actual[key], expected[key], tolerance, equal_nan) for key in actual)
         )
+    if isinstance(actual, complex) and isinstance(expected, complex):
+        parts = ((actual.real, expected.real), (actual.imag, expected.imag))
+        return all(same_value(*part, tolerance, equal_nan) for part in parts)
     if isinstance(actual, float) and isinstance(expected, float):  # NumPy's float is one, too
         rtol, atol = tolerance.float32
         both_nan = equal_nan and math.isnan(actual) and math.isnan(expected)
         return both_nan or math.isclose(actual, expected, rel_tol=rtol, abs_tol=atol)
-    if type(actual) is type(expected) and (actual is None or isinstance(actual, (bool, int, str))):
+    if type(actual) is type(expected) and (actual is None or isinstance(actual, COMPARED_AS_THEY_ARE)):
         return bool(actual == expected)
     return False  # objects that could not be read are not the same as anything
 

@@ -31,7 +31,7 @@ def kind(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"a {type(value).__name__} of {len(value)}"
     article = "an" if isinstance(value, int) and not isinstance(value, bool) else "a"
-    names = {float: "Python float", int: "int", bool: "Python bool", str: "string", dict: "dict"}
+    names = {float: "Python float", int: "int", bool: "Python bool", str: "string", complex: "complex number"}
     return "None" if value is None else f"{article} {names.get(type(value), type(value).__name__)}"
 
 

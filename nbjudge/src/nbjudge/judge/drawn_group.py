@@ -151,7 +151,8 @@ def _is_not_answered(case: Case, answer: Answer) -> str:
             f"{', '.join(map(str, case.refuses))} (it gives {outcome})"
         )
     if answer.status == "value" and not changes_values(answer):
-        return ""
+        reason = why_it_cannot_travel(answer.value)
+        return f"is answered by the solution with {reason}" if reason else ""
     if answer.changed:
         return "has its arguments changed by the solution"
     return f"cannot be answered by the solution itself ({outcome})"

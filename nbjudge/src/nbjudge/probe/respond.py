@@ -237,6 +237,8 @@ def _snapshot(value: Any, depth: int = 0) -> Any:
     if isinstance(value, (list, tuple)) and len(value) <= LONGEST_LIST and depth <= DEEPEST_NEST:
         entries = [_snapshot(entry, depth + 1) for entry in value]
         return tuple(entries) if isinstance(value, tuple) else entries
+    if isinstance(value, set):
+        return set(value)
     if isinstance(value, (float, str)):
         return float(value) if isinstance(value, float) else str(value)
     return value
@@ -304,6 +306,8 @@ def _container(place: str, value: Any) -> tuple[Any, list[tuple[str, Any]]]:
         return names, [
             (f"{place}{separator}{name}", each) for name, each in zip(names, value.values(), strict=True)
         ]
+    if isinstance(value, set):
+        return set(value), []
     if isinstance(value, (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)):
         return None, []
     attributes = vars(value) if hasattr(value, "__dict__") else {}

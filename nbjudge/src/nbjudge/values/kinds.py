@@ -253,7 +253,7 @@ class NumpyArrays(ArrayKind):
     def obstacle(self, value: Any) -> str:
         numpy = self.imported()
         if isinstance(value, numpy.generic) or (type(value) is numpy.ndarray and not value.shape):
-            return "" if type(value.item()) in PLAIN else type_name(value)
+            return "" if type(value.item()) in (*PLAIN, complex) else type_name(value)
         if type(value) is not numpy.ndarray:  # a student's class may compute when it is read
             return type_name(value)
         dtype = self.dtype(value)
@@ -263,12 +263,13 @@ class NumpyArrays(ArrayKind):
             return ""
         return f"an array of dtype {dtype}"
 
-    def to_tree(self, value: Any, message: Any) -> dict[str, Any]:
+    def to_tree(self, value: Any, message: Any) -> Any:
         obstacle = self.obstacle(value)
         if obstacle:
             return {"other": obstacle}
         if not value.shape:
-            return {"plain": value.item()}
+            plain = value.item()
+            return {"plain": plain} if isinstance(plain, PLAIN) else message.tree(plain, 0)
         dtype = self.dtype(value)
         if dtype == "str":
             return {self.message_tag: ["str", list(value.shape), value.reshape(-1).tolist(), []]}
@@ -304,7 +305,7 @@ class NumpyArrays(ArrayKind):
         numpy = self.imported()
         if isinstance(value, numpy.generic) or (type(value) is numpy.ndarray and not value.shape):
             plain = value.item()
-            return plain if type(plain) in PLAIN else value
+            return plain if type(plain) in (*PLAIN, complex) else value
         return value if value.size > LARGEST_ARRAY else self.copy(value, False)
 
     def draw_from(self, seed: int) -> Callable[[], None]:

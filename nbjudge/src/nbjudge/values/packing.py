@@ -131,6 +131,8 @@ class Message:
             return float(value)
         if isinstance(value, str):
             return value[:LONGEST_TEXT]
+        if isinstance(value, complex):  # NumPy's is one, too
+            return {"complex": [float(value.real), float(value.imag)]}
         owner = kind_of(value)
         if owner is not None:
             return owner.to_tree(value, self)
@@ -142,6 +144,13 @@ class Message:
             return {
                 "dict": [[self._key(key), self.tree(entry, depth + 1)] for key, entry in dict.items(value)]
             }
+        if isinstance(value, (set, frozenset)) and len(value) <= LONGEST_LIST:
+            base = frozenset if isinstance(value, frozenset) else set
+            entries = list(base.__iter__(value))
+            if all(map(is_plain_key, entries)):
+                return {base.__name__: [self.tree(entry, 0) for entry in entries]}
+        if kind is bytes and len(value) <= LONGEST_TEXT:
+            return {"bytes": base64.b64encode(value).decode()}
         if isinstance(value, MadeInKernel):
             return {"made": [value.compiled(), self.tree(value.given, depth + 1)]}
         return {"other": type_name(value)}
@@ -160,14 +169,17 @@ class Message:
             entries = [self.value(entry, deep - 1) for entry in content]
             return tuple(entries) if kind == "tuple" else entries
         if kind == "dict":
-            entries = [(self._read_key(key, deep), self.value(entry, deep - 1)) for key, entry in content]
-            # Of texts alone no one can know beforehand which have one hash, and so take long to look up.
-            hashes = sorted(hash(key) for key, _ in entries if type(key) is not str)
-            if any(map(int.__eq__, hashes, hashes[MOST_KEYS_OF_ONE_HASH:])):
-                raise ValueError("keys that take long to look up")
-            return dict(entries)
+            keys = self._read_keys([key for key, _ in content], deep)
+            return dict(zip(keys, [self.value(entry, deep - 1) for _, entry in content], strict=True))
         if kind == "plain" and type(content) in PLAIN_NODES:  # a number of NumPy's
             return content
+        if kind in ("set", "frozenset"):
+            return (set if kind == "set" else frozenset)(self._read_keys(content, deep))
+        if kind == "complex":
+            real, imaginary = content
+            return complex(float(real), float(imaginary))
+        if kind == "bytes":
+            return base64.b64decode(content)[:LONGEST_TEXT]
         if kind == "made" and self._with_code:
             code, given = content
             return MadeInKernel("", self.value(given, deep - 1), str(code))
@@ -182,11 +194,16 @@ class Message:
         """Return a key as a node, or the text of a key that is not plain."""
         return self.tree(key, 0) if is_plain_key(key) else str(key)[:LONGEST_TEXT]
 
-    def _read_key(self, tree: Any, deep: int) -> Any:
-        key = self.value(tree, deep - 1)
-        if not is_plain_key(key):
+    def _read_keys(self, trees: list[Any], deep: int) -> list[Any]:
+        """Return keys of a dict, or the entries of a set."""
+        keys = [self.value(tree, deep - 1) for tree in trees]
+        if not all(map(is_plain_key, keys)):
             raise ValueError("no key of a dict")
-        return key[:LONGEST_TEXT] if isinstance(key, str) else key
+        # Of texts alone no one can know beforehand which have one hash, and so take long to look up.
+        hashes = sorted(hash(key) for key in keys if type(key) is not str)
+        if any(map(int.__eq__, hashes, hashes[MOST_KEYS_OF_ONE_HASH:])):
+            raise ValueError("keys that take long to look up")
+        return [key[:LONGEST_TEXT] if isinstance(key, str) else key for key in keys]
 
     def add_numbers(self, numbers: bytes) -> int:
         """Put an array's bytes into the message; where they begin. The same bytes are there once."""
@@ -293,4 +310,6 @@ def _copy(leaf: Any, copy: Callable[[Kind], Any]) -> Any:
     if isinstance(leaf, MadeInKernel):
         return make(leaf)
     kind = kind_of(leaf)
-    return leaf if kind is None else copy(kind)
+    if kind is None:
+        return set(leaf) if isinstance(leaf, set) else leaf
+    return copy(kind)
