@@ -51,6 +51,9 @@ def test_PositionalEncoding(answer):
     example("tokens of zeros: only the table is left", encode, torch.zeros(1, 10, 5), gives=table[None])
     x = torch.arange(30.0).reshape(2, 3, 5)  # (B, T, E)
     example("the same rows in both sentences", encode, x, gives=x + table[:3])
+    late = [math.sin(2049), math.cos(2049), math.sin(20.49), math.cos(20.49)]
+    title = "position 2049, which half precision rounds to 2048"
+    same(title, answer(4, 2050)(torch.zeros(1, 2050, 4))[0, 2049], torch.tensor(late))
     refuses("12 tokens, 10 positions", encode, torch.zeros(1, 12, 5), naming=(12, 10))
     refuses("256 positions by default", answer(4), torch.zeros(1, 257, 4), naming=(257, 256))
 

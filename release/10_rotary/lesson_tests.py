@@ -104,16 +104,20 @@ def test_RotaryAttention(answer):
     same("a mask with a batch axis", layer(x, causal[None])[0], by_hand(causal))
     same("nothing to attend to", layer(x, empty)[0], by_hand(empty))
 
-    past = (keys[:, :, :1], heads[:, :, :1])
-    before = tuple(each.clone() for each in past)
+    past = [keys[:, :, :1], heads[:, :, :1]]
+    before = torch.stack(past)
     output, cache = layer(x[:, 1:], causal[1:], past)
     same("two tokens after a cache of one", output, by_hand(causal)[:, 1:])
     same("the keys then", cache[0], keys)
     same("the values then", cache[1], heads)
+    same("the cache passed in is unchanged", torch.stack(past), before)
     same("without a mask", layer(x[:, 1:], None, past)[0], by_hand(every)[:, 1:])
     longer = (keys[:, :, :2], heads[:, :, :2])
     same("one token after a cache of two", layer(x[:, 2:], None, longer)[0], by_hand(every)[:, 2:])
-    same("the cache passed in is unchanged", torch.stack(past), torch.stack(before))
+    c, s = math.cos(2049), math.sin(2049)
+    turned = torch.tensor([[[[c, s]], [[0.5 * c - s, 0.5 * s + c]]]])  # (B, H, 1, D)
+    late = layer(x[:, :1], None, [torch.zeros(1, 2, 2049, 2)] * 2)[1][0][:, :, -1:]
+    same("a key at position 2049, which half precision rounds to 2048", late, turned)
 
     torch.manual_seed(42)
     wide, text = answer(8, 2, base=100.0), torch.randn(2, 6, 8, requires_grad=True)
