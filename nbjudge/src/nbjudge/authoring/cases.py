@@ -161,7 +161,8 @@ def case(
     Parameters
     ----------
     args, kwargs
-        The arguments of the call.
+        The arguments of the call. These and the result are None, numbers, text, bytes, arrays, tensors or
+        tables, or lists, tuples, dicts and sets of them; entries of sets and keys have no tolerance.
     gradients
         Whether to compare the gradient of every floating tensor argument and parameter as well.
     refuses
@@ -169,8 +170,8 @@ def case(
     build
         How to make the object that is called, if the answer is a class.
     through
-        A function that runs in the kernel, for arguments or results that cannot be sent (an optimizer, an
-        open file): given the answer, it returns the callable that gets the arguments in its place. Other
+        A function that runs in the kernel, for arguments or results that cannot be sent (an optimizer, a
+        generator): given the answer, it returns the callable that gets the arguments in its place. Other
         values are handed over by ``partial(function, name=value)``. It makes and reports, and compares
         nothing; see `made_by` for what it may use.
     or_naming
