@@ -129,8 +129,12 @@ def _data(value: Any, message: Message) -> Any:
         return [_data(entry, message) for entry in value]
     if kind is tuple:
         return {"tuple": [_data(entry, message) for entry in value]}
-    if kind is frozenset:
-        return {"frozenset": sorted(value)}
+    if kind in (set, frozenset):  # in an order that is the same in every process
+        return {kind.__name__: [_data(entry, message) for entry in sorted(value, key=repr)]}
+    if kind is complex:
+        return {"complex": [value.real, value.imag]}
+    if kind is bytes:
+        return {"bytes": value.hex()}
     if kind is dict:
         return {"dict": [[_data(key, message), _data(entry, message)] for key, entry in value.items()]}
     if owner is not None:
@@ -157,8 +161,12 @@ def _value(data: Any, message: Message) -> Any:
         return message.value(tree, 0)
     if form == "tuple":
         return tuple(_value(entry, message) for entry in content)
-    if form == "frozenset":
-        return frozenset(content)
+    if form in ("set", "frozenset"):
+        return (set if form == "set" else frozenset)(_value(entry, message) for entry in content)
+    if form == "complex":
+        return complex(*content)
+    if form == "bytes":
+        return bytes.fromhex(content)
     if form == "dict":
         return {_value(key, message): _value(entry, message) for key, entry in content}
     if form not in FORM_NAMES:
