@@ -2,6 +2,7 @@
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -155,10 +156,11 @@ def test_the_board_is_told_of_a_change_at_once(classroom):
     from urllib.request import Request, urlopen
 
     request = Request(f"{classroom.address}/board/events", headers={"X-Name": "prof"})
-    with urlopen(request, timeout=20) as events:
+    # The service must not stop before the check has ended.
+    with ThreadPoolExecutor() as learners, urlopen(request, timeout=20) as events:
         assert json.loads(events.readline().removeprefix(b"data: ")) == []
         events.readline()
-        threading.Thread(target=classroom.check, args=("ada", "score", right("score"), DOT)).start()
+        learners.submit(classroom.check, "ada", "score", right("score"), DOT)
         (row,) = json.loads(events.readline().removeprefix(b"data: "))
     assert (row["exercise"], row["done"]) == ("score", 1)
 
