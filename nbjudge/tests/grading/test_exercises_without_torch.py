@@ -268,6 +268,13 @@ def test_keys_of_one_hash_are_refused_before_they_are_looked_up(keys):
         unpack(f"{tree} ")
 
 
+def test_a_key_of_a_class_of_ones_own_is_text_and_loses_no_other_answer():
+    class Own(int):
+        pass
+
+    assert unpack(pack([{Own(3): 1}, 2])) == [{"3": 1}, 2]
+
+
 def test_a_key_that_is_no_key_is_refused():
     tree = base64.b64encode(json.dumps({"dict": [[{"list": []}, 0]]}).encode()).decode()
     with pytest.raises(ValueError, match="no key of a dict"):

@@ -100,7 +100,7 @@ def is_plain_key(key: Any, deep: int = DEEPEST_NEST) -> bool:
     """Whether a dict's key travels as what it is: None, a number, text, or a tuple of these."""
     if isinstance(key, tuple):
         return deep > 0 and len(key) <= LONGEST_LIST and all(is_plain_key(each, deep - 1) for each in key)
-    if key is None or isinstance(key, PLAIN):
+    if type(key) in PLAIN_NODES or isinstance(key, (float, str)):  # others, such as an IntEnum, as text
         return True
     owner = kind_of(key)
     return owner is not None and type(owner.snapshot(key)) in PLAIN  # a number of NumPy's
