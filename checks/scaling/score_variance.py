@@ -115,7 +115,7 @@ def numbers_of_samples(draw):
         yield case(d_k, samples=samples, seed=seed)
     # No pair of numbers twice: so answers scatter even where the seed is not used, which is another fault.
     some, more = (*draw.sizes(8), *draw.even_sizes(4)), range(51, 63)
-    least, step = draw.integer(300, 400), draw.integer(35, 45)
+    least, step = draw.integer(110, 150), draw.integer(20, 25)
     many = range(least, least + 6 * step, step)
     for d_k, samples in (*product((*some, *more), range(2, 8)), *product(some, many)):
         yield case(d_k, samples, seed=draw.integer(1, 100_000))

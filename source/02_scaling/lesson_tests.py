@@ -15,12 +15,12 @@ def test_score_variance(answer):
         near = 0.9 * d_k < variance < 1.1 * d_k
         assert near, f"{call}: the variance of q.k is within 10 % of {d_k}, yours is {variance:.4g}"
         print(f"✓ width {d_k}, seed {seed}: variance {variance:.1f}")
-    first, again, other = (answer(64, seed=seed) for seed in (3, 3, 4))
+    first, again, other = (answer(4, seed=seed) for seed in (3, 3, 4))
     assert first == again, f"seed 3 gave {first:.4f} and then {again:.4f}: set the seed before you draw"
     assert first != other, f"seeds 3 and 4 both gave {first:.4f}: use the argument `seed`"
-    few = answer(64, samples=100, seed=3)
+    few = answer(4, samples=100, seed=3)
     assert few != first, f"100 pairs and 10,000 pairs both gave {few:.4f}: draw `samples` pairs"
-    assert answer(64) == answer(64, 10_000, 0), "if they are left out, `samples` is 10,000 and `seed` is 0"
+    assert answer(4) == answer(4, 10_000, 0), "if they are left out, `samples` is 10,000 and `seed` is 0"
     print("✓ the seed and the number of samples decide")
 
 

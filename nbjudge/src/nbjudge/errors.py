@@ -83,6 +83,7 @@ GRADING_MODULES = frozenset(
         "nbformat",
         "nbgrader",
         "nh3",
+        "orjson",
         "psutil",
         "pygments",
         "sqlalchemy",

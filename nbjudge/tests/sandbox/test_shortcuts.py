@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-from IPython.core.inputtransformer2 import TransformerManager
+from types import SimpleNamespace
 
-from nbjudge.sandbox.inside.kernel import leave_plain_python
+import pytest
+from ipykernel.iostream import IOPubThread, OutStream
+from IPython.core.inputtransformer2 import TransformerManager
+from jupyter_client.session import Session
+
+from nbjudge.sandbox.inside.kernel import flush_what_was_written, leave_plain_python, send_what_is_read
 from nbjudge.sandbox.inside.rehearsal import seed_no_accelerator
 
 PLAIN = ["x = 1\n\nif x:\n    print('%time', '?')  # why?\n", "'''\n%time\n!ls\n?x\n'''\n", "y = x \\\n% 2\n"]
@@ -36,6 +40,47 @@ def test_a_cell_that_python_warns_about_is_not_parsed_for_it():
     transformers = TransformerManager()
     leave_plain_python(transformers)
     assert transformers.transform_cell("x = '\\d'\n") == "x = '\\d'\n"
+
+
+class ThreadThatCounts(IOPubThread):
+    """ipykernel's thread for outputs, which does at once what it is told to do, and counts."""
+
+    def __init__(self):
+        self.thread = SimpleNamespace(is_alive=lambda: True, ident=None)
+        self.io_loop = SimpleNamespace(call_later=lambda *_args: None)
+        self.steps, self.sent = 0, []
+
+    def schedule(self, step):
+        self.steps += 1
+        step()
+
+    def send_multipart(self, parts, *_args, **_options):
+        self.sent.append(parts[-1])
+
+
+def test_only_a_stream_that_was_written_to_is_flushed():
+    thread = ThreadThatCounts()
+    stream = OutStream(Session(key=b"key"), thread, "stdout")
+    flush_what_was_written(stream)
+    stream.flush()
+    assert not thread.steps
+    stream.write("some text")
+    stream.flush()
+    before = thread.steps
+    assert before and b"some text" in thread.sent[0]
+    stream.flush()
+    assert thread.steps == before
+
+
+def test_messages_that_the_relay_reads_are_sent_and_no_others():
+    sent = []
+    session = SimpleNamespace(send=lambda _stream, kind, *_args, **_options: sent.append(kind))
+    send_what_is_read(session)
+    for state in ("busy", "idle", "busy"):
+        session.send(None, "status", {"execution_state": state})
+    for kind in ("execute_input", "stream", "error", "execute_reply"):
+        session.send(None, kind, {})
+    assert sent == ["status", "stream", "error", "execute_reply"]
 
 
 def test_a_seed_decides_what_torch_draws_and_keeps_no_call(monkeypatch):

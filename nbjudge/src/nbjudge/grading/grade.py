@@ -26,7 +26,7 @@ from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.protocol import Answer, AnswerCaller, Reply
 from nbjudge.kernel.timing import Costs
 from nbjudge.plain_text import plain_line
-from nbjudge.probe.building import Call
+from nbjudge.probe.calls import Call
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.record.graded_cell import Status, write_cell_status, write_verdict
 from nbjudge.record.graded_notebook import read_record, write_record

@@ -22,7 +22,8 @@ from nbjudge.authoring.exercise import Exercise, Group, Mistake, merge_watched_c
 from nbjudge.errors import CourseError
 from nbjudge.judge.compare import changes_values, raises_as_required
 from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of, calls_for
-from nbjudge.probe.building import RESULTS, SIDES, Call
+from nbjudge.probe.building import RESULTS, SIDES
+from nbjudge.probe.calls import Call
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values.kinds import ArrayKind, kind_of, leaves
 from nbjudge.values.packing import why_it_cannot_travel

@@ -23,7 +23,8 @@ from nbjudge.judge.drawn_group import DrawnGroup, call_groups
 from nbjudge.judge.group_result import GroupResult
 from nbjudge.judge.verdict import Finding
 from nbjudge.kernel.protocol import Answer, AnswerCaller, answers_of
-from nbjudge.probe.building import BUILDERS, Call
+from nbjudge.probe.building import BUILDERS
+from nbjudge.probe.calls import Call
 from nbjudge.values.kinds import ArrayKind, change_leaves, is_array, kind_of, owned_values
 from nbjudge.values.packing import MadeInKernel
 

@@ -23,7 +23,7 @@ from nbjudge.kernel import channel, protocol
 from nbjudge.kernel.process import KernelEnvironment, start_process
 from nbjudge.kernel.protocol import Answer, Reply, read_reply
 from nbjudge.kernel.timing import Costs, Deadline, TimeBudget, read_cpu_time
-from nbjudge.probe.building import Call
+from nbjudge.probe.calls import Call
 from nbjudge.probe.kernel_state import REMEMBER
 from nbjudge.probe.watching import WatchedCalls
 

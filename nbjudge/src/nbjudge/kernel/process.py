@@ -10,6 +10,7 @@ import sys
 from base64 import b64encode
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -153,6 +154,7 @@ def refuse_other_languages(kernel_name: str) -> None:
         raise SandboxError(OTHER_LANGUAGE.format(name=kernel_name, language=language))
 
 
+@cache
 def language_of(kernel_name: str) -> str:
     """The language of an installed kernel; empty for a Python kernel by a name that is not installed.
 

@@ -24,7 +24,7 @@ import msgspec
 
 from nbjudge.authoring.cases import Case
 from nbjudge.probe import respond
-from nbjudge.probe.building import Call
+from nbjudge.probe.calls import Call
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.values import packing
 from nbjudge.values.kinds import kind_of

@@ -6,36 +6,12 @@ Part of what runs in the student's kernel, see `nbjudge.kernel.protocol`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypedDict
+from typing import Any
 
 # What is looked at without calling a method: what a call returns, and how the object is made.
 RESULTS = ("result", "result again")
 SIDES = (*RESULTS, "parameters", "buffers", "buffer values", "state", "attributes")
 MOST_NAMES = 4  # of parameters, in a message
-
-
-class Call(TypedDict, total=False):
-    """One call of an answer, as the judge requests it; see `nbjudge.authoring.case`."""
-
-    args: list[Any]
-    kwargs: dict[str, Any]
-    cotangents: list[Any] | None  # None: no gradients
-    through: Any
-    measure: Any
-    build: Any  # the fields of a `Build`, as a dict; None for a function
-    before: list[Call]  # of the same object, whose results are not used
-
-
-class RawAnswer(TypedDict, total=False):
-    """What came of one call, as the kernel sends it; see `nbjudge.kernel.protocol.Answer`."""
-
-    value: Any
-    raised: dict[str, str]  # "type", "message" and "line"
-    missing: bool
-    changed: list[str]
-    gradients: dict[str, Any] | str
-    ran: list[str]
-    measured: Any
 
 
 class WrongParametersError(Exception):

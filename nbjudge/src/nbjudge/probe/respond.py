@@ -20,7 +20,8 @@ from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from nbjudge.probe.building import BUILDERS, RESULTS, SIDES, Builder, Call, RawAnswer
+from nbjudge.probe.building import BUILDERS, RESULTS, SIDES, Builder
+from nbjudge.probe.calls import Call, RawAnswer
 from nbjudge.probe.kernel_state import as_remembered, drawing_from
 from nbjudge.probe.recording import Recording
 from nbjudge.probe.watching import WatchedCalls
@@ -50,6 +51,13 @@ class NoRecording:
         return set()
 
 
+class Packed(str):
+    """Packed text that IPython shows between quotes, without looking for a line end in its millions."""
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
+        return {"text/plain": f"'{self}'"}
+
+
 def respond(text: str, namespace: dict[str, Any]) -> str:
     """Answer one packed request against the student's namespace; return the packed answers.
 
@@ -57,7 +65,7 @@ def respond(text: str, namespace: dict[str, Any]) -> str:
     have a message of any length, and the kernel would format it and send it twice.
     """
     try:
-        return _respond(text, namespace)
+        return Packed(_respond(text, namespace))
     except BaseException:
         raise RuntimeError(NOT_ANSWERED) from None
 

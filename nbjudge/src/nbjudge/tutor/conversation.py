@@ -15,7 +15,7 @@ from queue import Empty, Queue
 from typing import Any, Generic, Protocol, TypeVar
 
 from nbjudge.kernel.protocol import Answer, AnswerCaller, Reply, read_reply, request
-from nbjudge.probe.building import Call
+from nbjudge.probe.calls import Call
 from nbjudge.probe.watching import WatchedCalls
 from nbjudge.tutor.messages import LARGEST_TEXT, CallReply
 from nbjudge.values import packing

@@ -122,7 +122,9 @@ def run_kernel(connection: str) -> None:
     app.initialize(["-f", connection, "--HistoryManager.enabled=False", "--no-secure"])
     shell: Any = app.shell
     leave_plain_python(shell.input_transformer_manager)
-    shorten_errors(app.session)
+    send_what_is_read(app.session)
+    for stream in (sys.stdout, sys.stderr):
+        flush_what_was_written(stream)
     # These look for a shell when they are imported, which was before there was one.
     if "matplotlib.pyplot" in sys.modules:
         shell.enable_matplotlib("inline")
@@ -156,15 +158,32 @@ def is_plain_python(source: str) -> bool:
     return True
 
 
-def shorten_errors(session: Any) -> None:
-    """Have the kernel send only the beginning of an error's texts.
+def flush_what_was_written(stream: Any) -> None:
+    """Have ipykernel flush a stream only if something was written to it.
 
-    An error is sent four times per cell. If it is too large, the relay disconnects and the reply is lost.
-    Student code can undo this, and then loses only its own reply.
+    It flushes both streams several times for each request, and each time waits for its other thread.
+    """
+    flush = stream.flush
+
+    def flush_if_written() -> None:
+        if stream._buffers:
+            flush()
+
+    stream.flush = flush_if_written
+
+
+def send_what_is_read(session: Any) -> None:
+    """Have the kernel send only what the relay reads, and only the beginning of an error's texts.
+
+    The relay reads neither that the kernel is busy nor the cell that it has sent. An error is sent four times
+    per cell. If it is too large, the relay disconnects and the reply is lost. Student code can undo this, and
+    then loses only its own reply.
     """
     send = session.send
 
-    def send_short_errors(stream: Any, kind: Any, content: Any = None, *args: Any, **options: Any) -> Any:
+    def send_if_read(stream: Any, kind: Any, content: Any = None, *args: Any, **options: Any) -> Any:
+        if kind == "execute_input" or (kind == "status" and content == {"execution_state": "busy"}):
+            return None
         if kind in ("error", "execute_reply") and isinstance(content, dict):
             content = short_error(content)
             expressions = content.get("user_expressions")
@@ -175,7 +194,7 @@ def shorten_errors(session: Any) -> None:
                 }
         return send(stream, kind, content, *args, **options)
 
-    session.send = send_short_errors
+    session.send = send_if_read
 
 
 def short_error(content: dict[str, Any]) -> dict[str, Any]:

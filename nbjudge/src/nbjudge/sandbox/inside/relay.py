@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
+
 from . import cut_outputs
 from .framing import read_frame, to_frame
 from .memory_use import sizes_in
@@ -48,13 +50,17 @@ class Relay:
     def serve(self) -> None:
         """Carry out commands until the grader has closed its end."""
         while (frame := read_frame(self._grader.recv, LARGEST_FRAME)) is not None:
-            command = json.loads(frame)
+            command = orjson.loads(frame)
             name = command.pop("command")
             if name != "stop":  # it has come after the reply
                 self._send(getattr(self, name)(**command))
 
     def _send(self, message: dict[str, Any]) -> None:
-        self._grader.sendall(to_frame(json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")))
+        try:
+            packed = orjson.dumps(message)
+        except TypeError:  # half a character, or a whole number of more than 64 bits
+            packed = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace")
+        self._grader.sendall(to_frame(packed))
 
     def connect(self) -> dict[str, Any]:
         """Connect, and wait until the kernel replies to a request and its output arrives."""
