@@ -82,7 +82,7 @@ def test_submissions_that_were_left_half_graded_are_graded_and_no_others(course)
     status, output = finish(course)
     assert status == 0, output
     for student in ("ben", "cut off", "empty"):
-        assert f"{student}: an earlier run ended before it was done" in output
+        assert f"{student}: an earlier run stopped before it finished this submission" in output
     assert "ada: an earlier run" not in output
     assert done.stat().st_mtime_ns == before
     students = ["ada", "ben", "cut off", "empty"]

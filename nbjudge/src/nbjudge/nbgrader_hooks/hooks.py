@@ -28,6 +28,7 @@ from nbjudge.course.folders import folders_of, invalid_id_reason
 from nbjudge.course.gradebook import GRADES_ARE_KEPT, not_generated_reason, refuse_unwritable
 from nbjudge.errors import CourseError, GradingStoppedError, stop_on_course_error
 from nbjudge.nbgrader_hooks.preprocessors import RunAndJudge, course_of
+from nbjudge.nbgrader_hooks.shared_sql import with_shared_sql
 from nbjudge.plain_text import plain_line
 from nbjudge.record.graded_notebook import is_same_content, remove_unfinished
 from nbjudge.sandbox.fork_server_client import current_fork_server
@@ -98,6 +99,11 @@ def copy_no_extra_files(converter: Any) -> None:
     coursedir.ignore = [*coursedir.ignore, "*"]
     read = coursedir.get_existing_timestamp
     coursedir.get_existing_timestamp = ignoring_invalid_timestamps(read, converter.log)
+
+
+def share_sql(converter: Any) -> None:
+    """Let the connections to the gradebook share compiled statements: to compile one takes longer than to run it."""
+    converter.coursedir.db_url = with_shared_sql(converter.coursedir.db_url)
 
 
 def hide_links(coursedir: Any) -> None:

@@ -86,6 +86,7 @@ class SubmissionExporter(NotebookExporter):
         self.logged_warnings: set[str] = set()
         converter: Any = self.parent
         hooks.copy_no_extra_files(converter)
+        hooks.share_sql(converter)
         hooks.hide_links(converter.coursedir)
         hooks.take_back_ungraded(converter)
         hooks.prepare_run(converter, self.config)
