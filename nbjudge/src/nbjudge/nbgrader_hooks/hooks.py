@@ -102,7 +102,7 @@ def copy_no_extra_files(converter: Any) -> None:
 
 
 def share_sql(converter: Any) -> None:
-    """Let the connections to the gradebook share compiled statements: to compile one takes longer than to run it."""
+    """Let connections to the gradebook share compiled statements: compiling takes longer than running."""
     converter.coursedir.db_url = with_shared_sql(converter.coursedir.db_url)
 
 
