@@ -30,8 +30,8 @@ LONGEST_NAME, LONGEST_VALUE = 1_000, 20_000  # characters of an exception
 LONGEST_QUEUE = 64  # messages of each socket
 BATCH = 64  # messages of one socket that are read before the other socket is
 IDLE_TIMEOUT = 4.0  # seconds after its reply in which a kernel reports that it is idle
-OUTPUT_TIMEOUT = 0.2  # seconds until a kernel that answers is tried again, until its output arrives too
-POLL_INTERVAL = 100  # milliseconds
+FIRST_PATIENCE, PATIENCE = 0.01, 0.2  # seconds until a kernel that answers is tried again: output is missing
+POLL_INTERVAL = 0.1  # seconds
 DELIMITER = b"<IDS|MSG>"  # between the routing prefix and the message, as Jupyter defines it
 REPEATED_FLOOD = 3  # times the output limit: a cell that shows so much ignores its interrupt
 
@@ -79,11 +79,12 @@ class Relay:
         self._poller = zmq.Poller()
         for source in (self._grader, self._shell, self._iopub):
             self._poller.register(source, zmq.POLLIN)
+        patience = FIRST_PATIENCE
         while True:
             request, replied = self._request("kernel_info_request", {}), 0.0
-            for message in self._messages(request):
+            for message in self._messages(request, poll_interval=patience):
                 if message is None:
-                    if replied and time.monotonic() - replied > OUTPUT_TIMEOUT:
+                    if replied and time.monotonic() - replied > patience:
                         break  # the kernel replied before its output could arrive
                     continue
                 replied = replied or (time.monotonic() if message["msg_type"] == "kernel_info_reply" else 0)
@@ -91,6 +92,7 @@ class Relay:
                     return {"type": "ready"}
             else:
                 raise EOFError  # no kernel that was stopped before it was ready is used
+            patience = min(2 * patience, PATIENCE)
 
     def execute(self, source: str, output_left: int, output_limit: int, then: str = "") -> dict[str, Any]:
         """Run a cell that may show `output_left` bytes, of the `output_limit` of the whole notebook.
@@ -132,14 +134,14 @@ class Relay:
         return str(message["header"]["msg_id"])
 
     def _messages(
-        self, request: str, cell: cut_outputs.CellOutputs | None = None
+        self, request: str, cell: cut_outputs.CellOutputs | None = None, poll_interval: float = POLL_INTERVAL
     ) -> Iterator[dict[str, Any] | None]:
         """The kernel's messages about a request, until the grader sends "stop"; None whenever none is there.
 
         Outputs go into `cell`; without one they are not read.
         """
         while True:
-            ready = dict(self._poller.poll(POLL_INTERVAL))
+            ready = dict(self._poller.poll(1000 * poll_interval))
             if self._grader.fileno() in ready:
                 read_frame(self._grader.recv, LARGEST_FRAME)  # only "stop" can come during a request
                 return
