@@ -141,7 +141,7 @@ class Relay:
         Outputs go into `cell`; without one they are not read.
         """
         while True:
-            ready = dict(self._poller.poll(1000 * poll_interval))
+            ready = dict(self._poller.poll(int(1000 * poll_interval)))
             if self._grader.fileno() in ready:
                 read_frame(self._grader.recv, LARGEST_FRAME)  # only "stop" can come during a request
                 return
