@@ -261,6 +261,7 @@ def test_a_name_that_a_translation_does_not_define_is_an_error_and_no_refusal(pa
             'TRANSLATIONS = {"score"',
             "'softmax' in TESTS and not in TRANSLATIONS",
         ),
+        ("ADAPTER =", 'FILES = {"sofmax": []}\nADAPTER =', "'sofmax' in FILES and not in TESTS"),
         ("ADAPTER =", "ADAPTOR =", "does not set ADAPTER"),
     ],
 )

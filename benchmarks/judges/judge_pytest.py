@@ -72,12 +72,15 @@ class PytestJudge:
         self._translations = names["TRANSLATIONS"]
         if not (folder / self._adapter).is_file():
             raise JudgeError(f"{folder} has no file {self._adapter}, which ADAPTER in {translation} names.")
-        missing = sorted(set(self._tests) - set(self._translations))
-        if missing:
-            raise JudgeError(f"{translation} has {missing[0]!r} in TESTS and not in TRANSLATIONS: add it.")
+        files = names.get("FILES", {})
+        for name, within in (("TESTS", "TRANSLATIONS"), ("FILES", "TESTS")):
+            strange = sorted(set(names.get(name, {})) - set(names[within]))
+            if strange:
+                raise JudgeError(
+                    f"{translation} has {strange[0]!r} in {name} and not in {within}: add it, or correct it."
+                )
         self._suite = temporary_folder() / "suite"
         shutil.copytree(folder, self._suite, ignore=shutil.ignore_patterns(".git"))
-        files = names.get("FILES", {})
         self.exercises = frozenset(
             each for each in self._tests if all((folder / file).is_file() for file in files.get(each, ()))
         )
