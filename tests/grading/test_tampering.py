@@ -82,13 +82,11 @@ OBJECTS = {
 
 # What a student's code may do to the kernel's side of the conversation, before it answers.
 TAMPERING = {
-    "prints an error": SAY.format("1 / 0"),
     "prints nothing": SAY.format("''"),
     "prints what python cannot read": SAY.format("'(' * 10_000"),
     "prints what python cannot hold": SAY.format("'-' * 100_000 + '1'"),
     "prints a call": SAY.format("'__import__(\"os\").abort()'"),
     "prints far too much": SAY.format("'x' * (70 * 2**20)"),
-    "has no printer": "get_ipython().display_formatter.formatters.pop('text/plain')",
     "packs no JSON": PACK.format("'true points = 2'"),
     "packs an object for a list": REPLY.format("{'plain': 2}"),
     "packs unknown kinds": REPLY.format("{'pickle': 'gASVAAAA'}"),
@@ -164,6 +162,20 @@ def test_an_answer_of_another_kind_is_0_with_a_reason(kernel, double, returned):
 
 
 @pytest.mark.attack
+@pytest.mark.parametrize(
+    "tampering",
+    [SAY.format("1 / 0"), "get_ipython().display_formatter.formatters.pop('text/plain')"],
+    ids=["an error in a printer", "no printer"],
+)
+def test_a_reply_needs_no_printer_that_student_code_can_break(kernel, double, tampering):
+    run(kernel, f"double = right\n{tampering}")
+    try:
+        verdict = judged(kernel, double)
+    finally:
+        kernel.run_cell(nbformat.v4.new_code_cell(RESTORE))
+    assert verdict.points == 2
+
+
 @pytest.mark.parametrize("tampering", TAMPERING.values(), ids=TAMPERING)
 def test_a_reply_that_is_not_of_the_agreed_form_is_0_with_a_reason(kernel, double, tampering):
     run(kernel, f"double = right\n{tampering}")
