@@ -162,27 +162,29 @@ def test_an_answer_of_another_kind_is_0_with_a_reason(kernel, double, returned):
 
 
 @pytest.mark.attack
+def judged_after(tampering, kernel, exercise):
+    """What a right answer earns after this code has run; the kernel is as before afterwards."""
+    run(kernel, f"double = right\n{tampering}")
+    try:
+        verdict = judged(kernel, exercise)
+    finally:
+        kernel.run_cell(nbformat.v4.new_code_cell(RESTORE))
+    return verdict
+
+
 @pytest.mark.parametrize(
     "tampering",
     [SAY.format("1 / 0"), "get_ipython().display_formatter.formatters.pop('text/plain')"],
     ids=["an error in a printer", "no printer"],
 )
 def test_a_reply_needs_no_printer_that_student_code_can_break(kernel, double, tampering):
-    run(kernel, f"double = right\n{tampering}")
-    try:
-        verdict = judged(kernel, double)
-    finally:
-        kernel.run_cell(nbformat.v4.new_code_cell(RESTORE))
+    verdict = judged_after(tampering, kernel, double)
     assert verdict.points == 2
 
 
 @pytest.mark.parametrize("tampering", TAMPERING.values(), ids=TAMPERING)
 def test_a_reply_that_is_not_of_the_agreed_form_is_0_with_a_reason(kernel, double, tampering):
-    run(kernel, f"double = right\n{tampering}")
-    try:
-        verdict = judged(kernel, double)
-    finally:
-        kernel.run_cell(nbformat.v4.new_code_cell(RESTORE))
+    verdict = judged_after(tampering, kernel, double)
     assert verdict.points == 0
     assert is_told_why(verdict)
 
