@@ -161,7 +161,6 @@ def test_an_answer_of_another_kind_is_0_with_a_reason(kernel, double, returned):
     assert is_told_why(verdict)
 
 
-@pytest.mark.attack
 def judged_after(tampering, kernel, exercise):
     """What a right answer earns after this code has run; the kernel is as before afterwards."""
     run(kernel, f"double = right\n{tampering}")
@@ -172,6 +171,7 @@ def judged_after(tampering, kernel, exercise):
     return verdict
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize(
     "tampering",
     [SAY.format("1 / 0"), "get_ipython().display_formatter.formatters.pop('text/plain')"],
@@ -182,6 +182,7 @@ def test_a_reply_needs_no_printer_that_student_code_can_break(kernel, double, ta
     assert verdict.points == 2
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize("tampering", TAMPERING.values(), ids=TAMPERING)
 def test_a_reply_that_is_not_of_the_agreed_form_is_0_with_a_reason(kernel, double, tampering):
     verdict = judged_after(tampering, kernel, double)
