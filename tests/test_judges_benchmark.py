@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -118,6 +119,24 @@ def test_an_error_of_a_judges_own_function_is_told_from_a_dead_child(path):
     assert not isinstance(raised.value, ChildError)
     with pytest.raises(TypeError, match="ones returned a tensor from the child: return a text or a number"):
         run_in_child(torch.ones, 2)
+
+
+@pytest.mark.integration
+@pytest.mark.smoke
+def test_a_child_computes_after_its_parent_has_used_threads(path):
+    program = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+import torch
+from workers import run_in_child
+
+torch.set_num_threads(2)
+large = torch.ones(1000, 1000)
+large.exp()
+print(run_in_child(lambda: float(large.exp().sum()), seconds=20) > 0)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert run.stdout == "True\n", run.stderr
 
 
 def test_a_sample_is_the_same_every_time_and_counts_each_kind(answer):

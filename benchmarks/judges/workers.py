@@ -95,6 +95,7 @@ def _run(connection: Any, function: Callable[..., Any], args: tuple[Any, ...]) -
     for descriptor in range(3):
         os.dup2(nowhere, descriptor)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    torch.set_num_threads(1)  # torch's threads are not forked along: an operator would wait for them for ever
     try:
         # By value: what `connection.send` makes of a tensor refers to memory that is gone with this process.
         outcome = pickle.dumps((True, function(*args)))
