@@ -2,6 +2,7 @@
 
 import gc
 import inspect
+from collections import namedtuple
 from functools import partial
 
 import pytest
@@ -180,3 +181,22 @@ def test_a_constant_whose_entries_cannot_come_along_is_said_to_its_author():
 
     with pytest.raises(CourseError, match="looks_up.* uses TABLE, a dict that cannot come along"):
         case(1, through=looks_up)
+
+
+def test_a_named_tuple_arrives_as_a_plain_one():
+    pair = namedtuple("pair", "rows factor")
+    scaled = Exercise("scaled", results=("rows",))
+
+    @scaled.group("pairs", points=1)
+    def pairs(draw):
+        yield case(pair(draw.normal(3, 2), 3.0))
+
+    def reference(given):
+        assert type(given) is tuple
+        rows, factor = given
+        return factor * rows
+
+    def call_answer(_name, calls, watched_calls):
+        return read_reply(respond.answer_calls(reference, calls, watched_calls), len(calls))
+
+    assert judge_exercise(scaled, reference, call_answer, seed=5).points == 1

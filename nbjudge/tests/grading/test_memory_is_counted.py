@@ -97,8 +97,15 @@ def test_matrices_made_at_once_or_bit_by_bit_or_beside_torch(answer, largest, pe
     assert verdict.points == (2 if largest else 3)
 
 
-@pytest.mark.parametrize(("answer", "products"), [(at_once, LENGTH**2 * WIDTH), (in_numpy, 0)])
-def test_products_of_matrices_are_counted_exactly(answer, products):
+def number_by_number(rows, columns):
+    return torch.stack([torch.stack([column @ row for column in columns]).sum() for row in rows])
+
+
+@pytest.mark.parametrize(
+    ("answer", "products"),
+    [(each, LENGTH**2 * WIDTH) for each in (at_once, row_by_row, number_by_number)] + [(in_numpy, 0)],
+)
+def test_products_are_counted_exactly(answer, products):
     rows = torch.randn(LENGTH, WIDTH)
     value, report = multiplications_of(lambda: answer(rows, rows))
     assert report == products

@@ -12,7 +12,7 @@ from typing import Any
 
 from nbjudge.errors import CourseError
 from nbjudge.parsing import source_of
-from nbjudge.values.kinds import KINDS
+from nbjudge.values.kinds import KINDS, change_leaves
 from nbjudge.values.packing import MadeInKernel, compile_for_kernel, names_in, why_it_cannot_travel
 
 
@@ -162,7 +162,8 @@ def case(
     ----------
     args, kwargs
         The arguments of the call. These and the result are None, numbers, text, bytes, arrays, tensors or
-        tables, or lists, tuples, dicts and sets of them; entries of sets and keys have no tolerance.
+        tables, or lists, tuples, dicts and sets of them; entries of sets and keys have no tolerance. A named
+        tuple reaches the answer, and the solution, as a plain one.
     gradients
         Whether to compare the gradient of every floating tensor argument and parameter as well.
     refuses
@@ -197,7 +198,8 @@ def case(
     refused = tuple(refuses) if refuses is not None else None
     between = None if through is None else as_kernel_code(through)
     measured = None if measure is None else as_kernel_code(measure)
-    return Case(args, kwargs, gradients, refused, build, between, tuple(or_naming), measured)
+    plain_args, plain_kwargs = (change_leaves(each, lambda leaf: leaf) for each in (args, kwargs))
+    return Case(plain_args, plain_kwargs, gradients, refused, build, between, tuple(or_naming), measured)
 
 
 PLAIN = (bool, int, float, str, tuple, list, dict, type(None))

@@ -109,7 +109,8 @@ def multiplications_of(call: Callable[[], Any]) -> tuple[Any, int]:
     value : object
         What the call returned.
     report : int
-        The multiplications of all products of matrices and of convolutions; other operators do not count.
+        The multiplications of all products of matrices and vectors, and of convolutions; other operators do
+        not count.
     """
     with torch.no_grad(), _CountProducts() as products:
         value = call()
@@ -131,6 +132,13 @@ class _CountProducts(TorchDispatchMode):
             result = operator.decompose(*args, **kwargs)
         if result is NotImplemented:
             result = operator(*args, **kwargs)
-            count = flop_counter.flop_registry.get(operator._overloadpacket)
-            self.floating_operations += 0 if count is None else count(*args, **kwargs, out_val=result)
+            self.floating_operations += _floating_operations(operator._overloadpacket, args, kwargs, result)
         return result
+
+
+def _floating_operations(operator: Any, args: Any, kwargs: Any, result: Any) -> int:
+    aten = torch.ops.aten
+    if operator in (aten.mv, aten.addmv, aten.dot, aten.vdot):  # torch's counter leaves these out
+        return 2 * max(each.numel() for each in args)
+    count = flop_counter.flop_registry.get(operator)
+    return 0 if count is None else int(count(*args, **kwargs, out_val=result))

@@ -158,9 +158,13 @@ def owned_values(value: Any) -> Iterator[Named]:
 
 
 def change_leaves(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A copy of nested lists, tuples and dicts in which each other value is changed."""
+    """A copy of nested lists, tuples and dicts in which each other value is changed.
+
+    A named tuple becomes a plain one.
+    """
     if isinstance(value, (list, tuple)):
-        return type(value)(change_leaves(entry, change) for entry in value)
+        entries = [change_leaves(entry, change) for entry in value]
+        return entries if isinstance(value, list) else tuple(entries)
     if isinstance(value, dict):
         return {key: change_leaves(entry, change) for key, entry in value.items()}
     return change(value)
