@@ -108,8 +108,9 @@ def grade(
                     assignment.exercises[name], assignment.reference_answer(name), calls, seed
                 )
             judged.append((cell, verdict, calls.status))
-    for cell, verdict, status in judged:
-        write_verdict(cell, verdict, status)
+    with costs.phase("write verdicts and feedback"):
+        for cell, verdict, status in judged:
+            write_verdict(cell, verdict, status)
     return [verdict for _, verdict, _ in judged]
 
 

@@ -119,7 +119,7 @@ def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:
     """
     started, costs = time.monotonic(), Costs()
     costs.counts["notebooks"] += 1
-    with costs.phase("copy files, write verdicts"), TemporaryDirectory(prefix="nbjudge-") as folder:
+    with costs.phase("copy and read files"), TemporaryDirectory(prefix="nbjudge-") as folder:
         notebook, warning, assignment_warning = notebook_from_json(job.notebook), "", ""
         # The assignment's files come first: existing files are not replaced.
         copy_plain_files(assignment.source_path.parent, Path(folder), leave_out=set(job.exclude_overwriting))

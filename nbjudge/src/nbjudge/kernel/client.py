@@ -58,6 +58,7 @@ class KernelClient:
         self.end_reason = ""  # why the sandbox ended the last kernel that it ended
         self.process: channel.KernelProcess | None = None
         self._channel: channel.Channel | None = None
+        self._called = set[str]()  # the exercises whose answers have been called
         self._has_probe = False  # whether the kernel keeps the probe of an earlier request
         self._folder = folder
         self._executed: list[NotebookNode] = []
@@ -149,7 +150,9 @@ class KernelClient:
         """
         if self.budget.is_used_up:
             return Reply([Answer("timeout")] * len(calls))
-        with self.costs.phase("call answers"):
+        phase = "call answers again" if name in self._called else "call answers"
+        self._called.add(name)
+        with self.costs.phase(phase):
             reply = self._call(name, calls, watched_calls)
         self.budget.count_reply(name, calls, reply)
         return reply

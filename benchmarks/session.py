@@ -1,0 +1,139 @@
+"""What a learner waits for: the page of `attention-lab start`, the set-up cell, a session's first `check`.
+
+`python benchmarks/session.py [--lesson 01_dot_product ...] [--rounds 3] [--output FILE]`. Each set-up cell
+runs in a new kernel, turn about with `import torch, matplotlib.pyplot, pandas` in one. The answer is the
+solution's; it is checked at once in one session, and ten seconds after the set-up cell in another. The page
+needs Chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import nbformat
+import results
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.manager import start_new_kernel
+from rich.progress import track
+from rich.table import Table
+
+from nbjudge.course.course import Assignment, find_course
+
+ROOT = Path(__file__).resolve().parents[1]
+IMPORTS = "import torch, matplotlib.pyplot, pandas"
+WAIT = 10.0  # seconds from the end of the set-up cell to the later `check`
+ADDRESS = re.compile(r"http://(?:localhost|127\.0\.0\.1):\d+/\S*token=\w+")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    lessons = {each.folder: each for each in find_course(ROOT).assignments.values()}
+    parser.add_argument("--lesson", nargs="+", choices=[*lessons], default=[*lessons], metavar="LESSON")
+    parser.add_argument("--rounds", type=int, default=3, help="sessions of each kind and lesson (3)")
+    parser.add_argument(
+        "--output", type=Path, default=results.FOLDER / "session.json", help="for the figures"
+    )
+    options = parser.parse_args()
+    out = results.console()
+    machine = results.surroundings(out)
+    pages = [_page() for _ in range(options.rounds)] if shutil.which("chromium") else []
+    rows = [
+        {"lesson": name} | _sessions(lessons[name], options.rounds)
+        for name in track(options.lesson, "Sessions", console=out, transient=True)
+    ]
+    table = Table("lesson", "imports", "set-up cell", "ratio", "check at once", f"after {WAIT:g} s")
+    for row in rows:
+        figures = [f"{row[name]:.2f}" for name in ("imports", "set-up", "ratio", "at once", "later")]
+        table.add_row(row["lesson"], *figures)
+    out.print(table)
+    page = statistics.median(pages) if pages else None
+    out.print(
+        f"Page of `attention-lab start`: {page:.1f} s." if page else "No Chromium: the page was left out."
+    )
+    results.write(options.output, machine | {"page": page, "lessons": rows}, out)
+
+
+def _sessions(lesson: Assignment, rounds: int) -> dict[str, float]:
+    """Medians, in seconds; the ratio is that of the set-up cell to the imports."""
+    code = [cell.source for cell in nbformat.read(lesson.source_path, 4).cells if cell.cell_type == "code"]
+    set_up = next(cell for cell in code if "import check" in cell)
+    exercise = lesson.exercises and next(name for name in _defined(code) if name in lesson.exercises)
+    answer = next(cell for cell in code if re.search(rf"^(def|class) {exercise}\b", cell, re.MULTILINE))
+    measured: dict[str, list[float]] = {"imports": [], "set-up": [], "at once": [], "later": []}
+    for _ in range(rounds):
+        with _kernel(lesson) as kernel:
+            measured["imports"].append(_seconds(kernel, IMPORTS))
+        for name, wait in (("at once", 0.0), ("later", WAIT)):
+            with _kernel(lesson) as kernel:
+                measured["set-up"].append(_seconds(kernel, set_up))
+                _seconds(kernel, answer)
+                time.sleep(wait)
+                measured[name].append(_seconds(kernel, f"check({exercise!r})"))
+    medians = {name: statistics.median(seconds) for name, seconds in measured.items()}
+    return medians | {"ratio": medians["set-up"] / medians["imports"]}
+
+
+def _defined(code: list[str]) -> Iterator[str]:
+    for cell in code:
+        yield from re.findall(r"^(?:def|class) (\w+)", cell, re.MULTILINE)
+
+
+@contextmanager
+def _kernel(lesson: Assignment) -> Iterator[BlockingKernelClient]:
+    """A new kernel in a copy of the lesson's folder."""
+    with TemporaryDirectory(prefix="attention-lab-session-") as folder:
+        here = Path(folder) / lesson.folder
+        shutil.copytree(lesson.source_path.parent, here)
+        manager, client = start_new_kernel(kernel_name="python3", cwd=str(here), stderr=subprocess.DEVNULL)
+        try:
+            yield client
+        finally:
+            client.stop_channels()
+            manager.shutdown_kernel(now=True)
+
+
+def _seconds(kernel: BlockingKernelClient, code: str) -> float:
+    began = time.perf_counter()
+    reply = kernel.execute_interactive(code, output_hook=lambda message: None, timeout=300)
+    if reply["content"]["status"] != "ok":
+        raise SystemExit("\n".join(reply["content"]["traceback"]))
+    return time.perf_counter() - began
+
+
+def _page() -> float:
+    """Seconds from the command to the first page's heading in a browser that already runs."""
+    from playwright.sync_api import sync_playwright
+
+    with TemporaryDirectory(prefix="attention-lab-session-") as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        with closing(browser):
+            began = time.perf_counter()
+            command = [Path(sys.executable).with_name("attention-lab"), "start", folder, "--no-browser"]
+            server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            try:
+                assert server.stdout is not None
+                address = next(found[0] for line in server.stdout if (found := ADDRESS.search(line)))
+                page = browser.new_page()
+                page.goto(address)
+                page.locator(".jp-Notebook h1").first.wait_for(timeout=60_000)
+                return time.perf_counter() - began
+            finally:
+                server.send_signal(signal.SIGINT)
+                server.kill()
+                server.wait()
+
+
+if __name__ == "__main__":
+    main()
