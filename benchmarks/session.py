@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -124,14 +123,18 @@ def _page() -> float:
             server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             try:
                 assert server.stdout is not None
-                address = next(found[0] for line in server.stdout if (found := ADDRESS.search(line)))
+                lines = (found[0] for line in server.stdout if (found := ADDRESS.search(line)))
+                address = next(lines, None)
+                if address is None:
+                    raise SystemExit(
+                        f"`attention-lab start` ended without an address: status {server.wait()}."
+                    )
                 page = browser.new_page()
                 page.goto(address)
                 page.locator(".jp-Notebook h1").first.wait_for(timeout=60_000)
                 return time.perf_counter() - began
             finally:
-                server.send_signal(signal.SIGINT)
-                server.kill()
+                server.terminate()  # JupyterLab then ends its kernels
                 server.wait()
 
 
