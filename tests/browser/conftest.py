@@ -4,13 +4,13 @@ import functools
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import sync_playwright
+from ports import free_ports
 from waiting import wait_until_it_answers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,9 +37,7 @@ class Lab:
     def __init__(self, home: Path, theme: str = "JupyterLab Light", **environment: str):
         self.folder = home / "lessons"
         self.log = home / "log"
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        (self.port,) = free_ports(1)
         settings = home / "config/lab/user-settings/@jupyterlab/apputils-extension"
         settings.mkdir(parents=True)
         (settings / "notification.jupyterlab-settings").write_text(json.dumps(NO_NEWS))

@@ -8,7 +8,6 @@ import re
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from contextlib import suppress
@@ -19,6 +18,7 @@ from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 import psutil
+from ports import free_ports
 from waiting import wait_until_it_answers
 
 from nbjudge.classroom.signatures import Keys, authorization
@@ -57,23 +57,20 @@ def documented(file: str) -> list[str]:
     return re.findall(rf"```python\n(# {re.escape(file)}\n.*?)```", page, re.DOTALL)
 
 
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
 class Hub:
     """Started with a course's folder; `home` is where everything is that it writes."""
 
     def __init__(self, home: Path, course: Path) -> None:
         self.home, self.course, self.log = home, course, home / "log"
-        self.address = f"http://127.0.0.1:{free_port()}"
+        here, hub, proxy, *services = free_ports(5)
+        self.address = f"http://127.0.0.1:{here}"
         self._token = secrets.token_hex(16)
-        self.own = {"home": home, "proxy": PROXY, "token": self._token}
-        self.own |= {f"{name}_port": free_port() for name in ("hub", "proxy")}
+        self.own = {"home": home, "proxy": PROXY, "token": self._token, "hub_port": hub, "proxy_port": proxy}
         # Where the services listen, behind the proxy.
-        self.listen = {f"127.0.0.1:{port}": f"127.0.0.1:{free_port()}" for port in (8500, 8501)}
+        self.listen = {
+            f"127.0.0.1:{written}": f"127.0.0.1:{free}"
+            for written, free in zip((8500, 8501), services, strict=True)
+        }
         (home / "jupyterhub_config.py").write_text(self.configuration())
         self.start()
 
@@ -149,7 +146,8 @@ class Hub:
         return goal
 
     def stop(self) -> None:
-        os.killpg(self.process.pid, signal.SIGTERM)
+        with suppress(ProcessLookupError):  # it has ended already
+            os.killpg(self.process.pid, signal.SIGTERM)
         try:
             self.process.wait(60)
         finally:

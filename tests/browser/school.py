@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from contextlib import suppress
@@ -17,6 +16,7 @@ from nbgrader.auth import Authenticator
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.exchange.default import ExchangeSubmit
 from playwright.sync_api import expect
+from ports import free_ports
 from tiny_course import FOLDER, NAME
 from waiting import wait_until_it_answers
 from written_question import write_course
@@ -72,9 +72,7 @@ class Person:
         (self.home / "config/nbgrader_config.py").write_text(
             FOR_EVERYBODY.format(exchange=school / "exchange")
         )
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        (self.port,) = free_ports(1)
 
     def url(self, path: str = "lab") -> str:
         return f"http://127.0.0.1:{self.port}/{path}?token={self.name}"

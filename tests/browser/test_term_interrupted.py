@@ -18,7 +18,7 @@ from written_question import ANSWERS
 
 pytestmark = NEEDS
 SLOW = {"double": f"import time\ntime.sleep(20)\n{ANSWERS['double']}"}
-PATIENCE = 60  # seconds
+PATIENCE = 120  # seconds; a hub gives each of its services 20 to end
 
 
 @pytest.fixture
@@ -37,11 +37,11 @@ def test_a_hub_that_ends_while_it_grades_loses_nothing(hub, page):
     formgrader.row(FOLDER).locator(".num-submissions a").click()
     formgrader.press("ada", "autograde")
     formgrader.row("bob").locator(".autograde a").click()
-    wait_until(lambda: "bwrap" in running_as_grader(hub))
+    wait_until(lambda: "bwrap" in running_as_grader(hub), hub)
 
     os.kill(hub.process.pid, signal.SIGTERM)  # as `systemctl restart` does
     hub.process.wait(PATIENCE)
-    wait_until(lambda: not running_as_grader(hub))
+    wait_until(lambda: not running_as_grader(hub), hub)
     hub.start()
 
     formgrader = FormgraderInATab(page, f"{hub.address}{FORMGRADER}/manage_submissions/{FOLDER}")
@@ -111,8 +111,8 @@ def running_as_grader(hub):
     return [process.info["name"] for process in hub.machine.running(GRADER)]
 
 
-def wait_until(there):
+def wait_until(there, hub):
     deadline = time.monotonic() + PATIENCE
     while not there():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, (running_as_grader(hub), hub.log.read_text()[-5000:])
         time.sleep(0.1)

@@ -71,7 +71,13 @@ class Machine:
         return subprocess.run(self.command(*become, *there, *words), capture_output=True, text=True, cwd="/")
 
     def running(self, *names: str) -> list[psutil.Process]:
-        """What runs under these accounts."""
+        """What runs under these accounts; a process that has ended and waits for its parent does not."""
         numbers = {self.numbers[name] for name in names}
-        running = psutil.process_iter(["name", "uids"])
-        return [each for each in running if each.info["uids"] and each.info["uids"].real in numbers]
+        running = psutil.process_iter(["name", "uids", "status"])
+        return [
+            each
+            for each in running
+            if each.info["uids"]
+            and each.info["uids"].real in numbers
+            and each.info["status"] != psutil.STATUS_ZOMBIE
+        ]
