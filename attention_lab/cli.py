@@ -143,9 +143,10 @@ def lab(
     folder: Annotated[Path, typer.Option(help="Where the student's copy is kept.")] = Path("build/lab"),
 ) -> None:
     """Open JupyterLab on a student's copy of the release."""
-    from attention_lab.start.jupyter_lab import open_lab
+    from attention_lab.start.jupyter_lab import end, open_lab
 
     open_lab(_course(), folder, console)
+    end()
 
 
 @app.command()
@@ -165,11 +166,12 @@ def start(
     ] = None,
 ) -> None:
     """Put the lessons into a folder of your own and open JupyterLab there; your work is kept."""
-    from attention_lab.start.jupyter_lab import open_lessons
+    from attention_lab.start.jupyter_lab import end, open_lessons
     from attention_lab.start.lessons import released_lessons
 
     options = [*(["--no-browser"] if no_browser else []), *([f"--port={port}"] if port else [])]
     open_lessons(released_lessons(), folder, console, [*options, *(jupyter or [])])
+    end()
 
 
 @app.command()

@@ -45,7 +45,7 @@ def head_heatmaps(
     width = min(WIDEST, max(1.8, cell * columns) * count + 2.2)
     height = max(0.8, cell * rows) + (1.6 if title else 1.2)
     figure, axes = plt.subplots(1, count, figsize=(width, height), layout="constrained", squeeze=False)
-    colours = ScalarMappable(Normalize(0, 1), plots.COLOURS)  # one bar serves the whole row
+    colours = ScalarMappable(Normalize(0, 1), plots.colours())  # one bar serves the whole row
     figure.colorbar(colours, ax=list(axes[0]), label="weight", ticks=[0, 0.5, 1], fraction=0.03, pad=0.02)
     if title:
         figure.suptitle(title)

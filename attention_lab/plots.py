@@ -14,24 +14,43 @@ from typing import Any, Literal
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
 import torch
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import Colormap, ListedColormap
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 #: What is drawn: a tensor (detached, and taken to the CPU), an array, or lists of numbers.
 Values = torch.Tensor | NDArray[Any] | Sequence[Any]
 
-# Perceptually uniform from pale (0) to dark (1): it reads the same when printed in grey.
-COLOURS = "mako_r"
 #: A colour of the course's pictures: INK for words and lines, ACCENT for what counts, PALE for what does not.
 INK, ACCENT, PALE = "#1b2733", "#2f6f8f", "#e9eef1"
 
-#: Ink on opaque white, whatever the notebook's theme: dark text on a dark page is unreadable.
-STYLE: dict[Any, Any] = sns.axes_style("white", {"axes.spines.top": False, "axes.spines.right": False})
+#: seaborn's style "white": ink on opaque white, whatever the notebook's theme, as dark text on a dark page is
+#: unreadable. It is written out, because seaborn takes a second to import, which its first picture can wait.
+STYLE: dict[Any, Any] = {
+    **dict.fromkeys(("axes.facecolor", "figure.facecolor", "patch.edgecolor"), "white"),
+    **dict.fromkeys(("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color"), ".15"),
+    **dict.fromkeys(("axes.grid", "xtick.bottom", "xtick.top", "ytick.left", "ytick.right"), False),
+    **dict.fromkeys(
+        ("axes.axisbelow", "axes.spines.bottom", "axes.spines.left", "patch.force_edgecolor"), True
+    ),
+    **dict.fromkeys(("axes.spines.right", "axes.spines.top"), False),
+    **dict.fromkeys(("xtick.direction", "ytick.direction"), "out"),
+    "font.family": ["sans-serif"],
+    "font.sans-serif": ["Arial", "DejaVu Sans", "Liberation Sans", "Bitstream Vera Sans", "sans-serif"],
+    "grid.color": ".8",
+    "grid.linestyle": "-",
+    "lines.solid_capstyle": "round",
+}
 STYLE |= {"axes.titleweight": "bold", "axes.titlesize": 12, "axes.titlepad": 10, "legend.frameon": False}
+
+
+def colours() -> Colormap:
+    """Return the colours of weights, perceptually uniform from pale (0) to dark (1), in grey print too."""
+    import seaborn as sns
+
+    return sns.color_palette("mako_r", as_cmap=True)
 
 
 @matplotlib.rc_context(STYLE)
@@ -62,7 +81,7 @@ def attention_heatmap(
         ax,
         array,
         names,
-        cmap=COLOURS,
+        cmap=colours(),
         vmin=low,
         vmax=high,
         annot=np.vectorize(number_text, otypes=[str])(array) if annotate else None,
@@ -117,8 +136,10 @@ def curves(
         if len(values) != len(places):
             raise ValueError(f"curves needs a value for each x: {name!r} has {len(values)}, x {len(places)}.")
     ax = _new_axes(6.4, 3.8) if ax is None else ax
-    colours, dashes = sns.color_palette("colorblind", 8), ["-", "--", "-.", ":"] * 2
-    ax.set_prop_cycle(color=colours, linestyle=dashes, marker=list("os^DvPX*"))
+    import seaborn as sns
+
+    palette, dashes = sns.color_palette("colorblind", 8), ["-", "--", "-.", ":"] * 2
+    ax.set_prop_cycle(color=palette, linestyle=dashes, marker=list("os^DvPX*"))
     step = math.ceil(len(places) / 12)
     for index, (name, values) in enumerate(heights.items()):
         # Staggered, so that lines on top of each other all show their markers.
@@ -200,6 +221,8 @@ def _names(argument: str, names: Sequence[str] | None, count: int) -> list[str]:
 
 
 def _draw_grid(ax: Axes, array: NDArray[Any], names: tuple[list[str], list[str]], **options: Any) -> None:
+    import seaborn as sns
+
     gap = 1.5 if _cell_inches(ax, array) >= 0.2 else 0
     hidden = {"xticklabels": False, "yticklabels": False}
     sns.heatmap(array, ax=ax, fmt="", square=True, linewidths=gap, linecolor="white", **hidden, **options)

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy import stats
+from scipy.special import stdtrit
 
 from attention_lab import plots
 
@@ -74,9 +74,7 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[fl
     if len(values) < 2:
         raise ValueError(f"mean_interval needs two values or more, not {len(values)}.")
     sample = np.asarray(values, dtype=float)
-    half = float(
-        stats.t.ppf((1 + confidence) / 2, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample))
-    )
+    half = float(stdtrit(len(sample) - 1, (1 + confidence) / 2) * sample.std(ddof=1) / np.sqrt(len(sample)))
     mean = float(sample.mean())
     return mean, mean - half, mean + half
 

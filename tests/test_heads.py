@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attention_lab.heads import head_heatmaps
-from attention_lab.plots import COLOURS
+from attention_lab.plots import colours
 
 TOKENS = ["I", "am", "learning", "this"]
 
@@ -45,7 +45,7 @@ def test_all_heads_share_one_scale_and_one_colour_bar(weights):
     weights[1] = 0.25  # a head that looks everywhere must look pale beside the others
     figure = head_heatmaps(weights, annotate=False)
     assert {ax.collections[0].get_clim() for ax in panels(figure)} == {(0, 1)}
-    assert {ax.collections[0].get_cmap().name for ax in panels(figure)} == {COLOURS}
+    assert {ax.collections[0].get_cmap().name for ax in panels(figure)} == {colours().name}
     bars = [ax for ax in figure.axes if ax not in panels(figure)]
     assert [bar.get_ylabel() for bar in bars] == ["weight"]
 

@@ -7,9 +7,12 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import seaborn
 import torch
+from matplotlib.colors import to_rgb
 
-from attention_lab.plots import COLOURS, attention_heatmap, curves, mask_grid, weight_bars
+from attention_lab import plots
+from attention_lab.plots import attention_heatmap, colours, curves, mask_grid, weight_bars
 
 TOKENS = ["I", "am", "learning", "this"]
 CAUSAL = torch.ones(4, 4).tril().bool()
@@ -55,7 +58,7 @@ def test_scores_get_a_scale_of_their_own():
 
 
 def test_the_colours_only_get_darker():
-    red, green, blue, _ = plt.get_cmap(COLOURS)(np.linspace(0, 1, 64)).T
+    red, green, blue, _ = colours()(np.linspace(0, 1, 64)).T
     luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
     assert (np.diff(luminance) < 0).all()
 
@@ -172,6 +175,18 @@ def test_drawing_on_given_axes_opens_no_figure(weights):
     ):
         assert draw() is ax
     assert len(plt.get_fignums()) == 1
+
+
+def test_the_style_is_seaborns_white_without_the_upper_and_the_right_line():
+    white = seaborn.axes_style("white", {"axes.spines.top": False, "axes.spines.right": False})
+    del white["image.cmap"]  # every picture names its colours
+    assert {name: as_drawn(name, plots.STYLE[name]) for name in white} == {
+        name: as_drawn(name, value) for name, value in white.items()
+    }
+
+
+def as_drawn(name, value):
+    return to_rgb(value) if isinstance(value, str) and "color" in name else value
 
 
 def test_pictures_are_dark_on_opaque_white_under_any_style(weights):

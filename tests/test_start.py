@@ -28,7 +28,7 @@ LESSONS = sorted(path.parent.name for path in ROOT.glob("release/*/*.ipynb"))
 POSIX_ONLY = ("fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty")
 # Runs `start` with a JupyterLab that writes down how it was called.
 START = """
-import json, os, sys
+import json, os, sys, threading
 from pathlib import Path
 import jupyterlab.labapp
 from attention_lab import cli
@@ -39,6 +39,7 @@ class FakeLabApp:
         settings = Path(os.environ["JUPYTER_CONFIG_PATH"].partition(os.pathsep)[0])
         seen = {"options": options, "folder": os.getcwd(), "settings": sorted(os.listdir(settings))}
         Path(os.environ["SEEN"]).write_text(json.dumps(seen))
+        threading.Thread(target=threading.Event().wait).start()  # as JupyterLab's, which sometimes never end
 
 jupyterlab.labapp.LabApp = FakeLabApp
 sys.argv = ["attention-lab", "start", *sys.argv[1:]]

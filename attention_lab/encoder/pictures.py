@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
 
-from attention_lab.plots import ACCENT, COLOURS, STYLE
+from attention_lab.plots import ACCENT, STYLE, colours
 
 
 @matplotlib.rc_context(STYLE)
@@ -25,7 +25,7 @@ def heads_picture(weights: torch.Tensor, mark: Sequence[tuple[int, int]] = ()) -
     for layer in range(layers):
         for head in range(heads):
             ax = axes[layer, head]
-            ax.imshow(weights[layer, head].detach().numpy(), cmap=COLOURS, vmin=0, vmax=1)
+            ax.imshow(weights[layer, head].detach().numpy(), cmap=colours(), vmin=0, vmax=1)
             ax.set(xticks=[], yticks=[])
             marked = (layer, head) in mark
             for spine in ax.spines.values():

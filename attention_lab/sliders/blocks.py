@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from traitlets import Unicode
 
-from attention_lab.plots import COLOURS, INK, STYLE
+from attention_lab.plots import INK, STYLE, colours
 
 _BLOCK, _GAP = (1.5, 0.9), 0.12  # width and height of a block, and the gap between two of them
 _NARROWEST = 4  # blocks beside each other: space for the words above and below
@@ -137,7 +137,7 @@ def _draw_block(
     label: str,
 ) -> None:
     """A block in its head's colour: heads differ in lightness, and the label says which it is."""
-    colour = matplotlib.colormaps[COLOURS](0.1 + 0.6 * head / max(1, num_heads - 1))
+    colour = colours()(0.1 + 0.6 * head / max(1, num_heads - 1))
     light = 0.2126 * colour[0] ** 2.2 + 0.7152 * colour[1] ** 2.2 + 0.0722 * colour[2] ** 2.2
     corner = (x + gap / 2, y + gap / 2)
     ax.add_patch(

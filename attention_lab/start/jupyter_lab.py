@@ -66,6 +66,16 @@ def open_lessons(release: Path, folder: Path, console: Console, options: Sequenc
     console.print(f"JupyterLab has stopped. What you saved is in {folder}.", highlight=False)
 
 
+def end() -> None:
+    """End this process after JupyterLab, and do not wait for its threads.
+
+    One of them sometimes never ends, and Python waits for it (github.com/jupyterlab/jupyterlab/issues/10442).
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
 def _encryption() -> dict[str, str]:
     """The option that encrypts messages to kernels, where it exists: without it, kernels print a warning."""
     import zmq
@@ -104,7 +114,8 @@ def _student_settings() -> Iterator[None]:
             "KernelManager": _encryption(),
         }
         (settings / "jupyter_server_config.json").write_text(json.dumps(server))
-        browser = {"disabledExtensions": dict.fromkeys(BROWSER_PARTS, True)}
+        # JupyterLab would also ask Node whether it must be built again: three seconds beside the first page.
+        browser = {"disabledExtensions": dict.fromkeys(BROWSER_PARTS, True), "buildCheck": False}
         (settings / "labconfig/page_config.json").write_text(json.dumps(browser))
         os.environ["JUPYTER_CONFIG_PATH"] = folder if before is None else f"{folder}{os.pathsep}{before}"
         try:

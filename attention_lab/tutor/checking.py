@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import hashlib
+import importlib
 import inspect
 import linecache
 import signal
@@ -32,7 +33,7 @@ from attention_lab.tutor.result import CheckPanel, OnePage, Sentence, WrittenAns
 if TYPE_CHECKING:
     from nbjudge.tutor.messages import AnyRequest, Reply
 
-IDLE_SECONDS = 0.5  # after which the kernel has probably finished the set-up cell
+IDLE_SECONDS = 0.5  # after the set-up cell, if no other cell runs
 _connection = Connection()
 DIED = (
     "The last check, of `{exercise}`, ended together with the kernel: you restarted it, or the answer took "
@@ -169,17 +170,24 @@ def notebook_begins() -> None:
     if not getattr(shell, "_attention_lab_keeps_check", False):
         shell._attention_lab_keeps_check = True
         shell.events.register("post_run_cell", lambda *_: _keep_the_name(shell.user_ns))
-        with suppress(RuntimeError):  # without an event loop, the first check loads it
-            asyncio.get_running_loop().call_later(IDLE_SECONDS, _load_when_idle)
+        shell.events.register("post_run_cell", _set_up_cell_has_run)
+
+
+def _set_up_cell_has_run(*_: object) -> None:
+    get_ipython().events.unregister("post_run_cell", _set_up_cell_has_run)
+    with suppress(RuntimeError):  # without an event loop, the first check loads it
+        asyncio.get_running_loop().call_later(IDLE_SECONDS, _load_when_idle)
 
 
 def _load_when_idle() -> None:
-    """Load between two cells what the first check needs."""
+    """Load between two cells what the first check and the first picture need."""
     if not _connection.has_begun or threading.current_thread() is not threading.main_thread():
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted import stays broken
     try:
         load_ahead(_connection.first_program())
+        if "attention_lab.plots" in sys.modules:
+            importlib.import_module("seaborn")
     finally:
         signal.signal(signal.SIGINT, before)
     if _connection.is_starting:  # its program comes when it is ready

@@ -13,7 +13,7 @@ import math
 
 LENGTHS = (458, 466, 478)  # no size of the lesson's
 BLOCKS = (29, 31)
-SHORT = (((17, 18), 1), ((38, 46), 2))  # lengths and block size: without `causal`, and with it
+SHORT = (((11, 12), 1), ((38, 42), 2))  # lengths and block size: without `causal`, and with it
 WIDTHS = (5, 7)
 BYTES = 4  # of a float32
 LARGEST = 4  # tensors of block_size × length numbers in one piece

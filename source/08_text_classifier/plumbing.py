@@ -11,7 +11,7 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 from IPython.display import display
-from scipy import stats
+from scipy.special import stdtrit
 
 from attention_lab.corpus import CLASS_NAMES
 
@@ -167,6 +167,6 @@ def interval(gains, confidence=0.95):
     of_seeds, of_texts = gains.mean(dim=1).var() / seeds, gains.mean(dim=0).var() / texts
     variance = of_seeds + of_texts
     degrees = variance**2 / (of_seeds**2 / (seeds - 1) + of_texts**2 / (texts - 1))
-    half = float(stats.t.ppf((1 + confidence) / 2, degrees)) * math.sqrt(variance)
+    half = float(stdtrit(degrees.item(), (1 + confidence) / 2)) * math.sqrt(variance)
     mean = gains.mean().item()
     return mean, mean - half, mean + half
