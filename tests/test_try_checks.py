@@ -92,7 +92,7 @@ BROKEN = {
     "not right": (
         MISTAKE,
         MISTAKE + "\n\n@double.accepted_alternative\ndef triple(x):\n    return 3 * x\n",
-        "The accepted alternative triple of `double` gets 0 of 2 points on seed 0: the group “zebra vectors”",
+        "The accepted alternative triple of `double` gets 0 of 2 points on seed 0: the group “tapir vectors”",
     ),
     "no such step": (
         'results=("doubled",)',
@@ -114,7 +114,7 @@ def test_the_table_shows_which_group_catches_what(course):
     lines = [line.split() for line in shown.getvalue().splitlines()]
     assert ["solution", "double", "✓", "✓"] in lines
     assert ["mistake", "unchanged", "✗", "✗"] in lines
-    assert ["1", "zebra", "vectors,", "1", "point"] in lines
+    assert ["1", "tapir", "vectors,", "1", "point"] in lines
 
 
 def test_of_one_answer_its_students_words_are_shown(course):

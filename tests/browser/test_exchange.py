@@ -79,7 +79,7 @@ def done(result: dict[str, object]) -> None:
 def nothing_is_given_away(notebook: Path) -> None:
     text = notebook.read_text()
     assert "NotImplementedError" in text and "is twice one two?" in text
-    assert not re.search("okapi|zebra|quagga|nbjudge|numbat|HIDDEN|MARK SCHEME", text)
+    assert not re.search("okapi|tapir|quagga|nbjudge|numbat|HIDDEN|MARK SCHEME", text)
     assert MARK_SCHEME not in text
     assert not [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.get("outputs")]
 

@@ -77,7 +77,7 @@ def with_hidden_metadata(notebook: nbformat.NotebookNode) -> None:
     cell_of(notebook, "double").metadata.note = {"deep": ["down", f"x\n{MODEL_ANSWER}"]}
 
 
-ZEBRA = '@double.group("zebra vectors", points=1)'
+GROUP = '@double.group("tapir vectors", points=1)'
 HIDDEN = "from nbjudge import check"
 # name: (what is put where, words of the sentence that says so)
 LEAKS = {
@@ -87,7 +87,7 @@ LEAKS = {
     "a hidden test": (in_cell("test_double", HIDDEN), ("'test_double'", "a hidden test")),
     "a hidden region": (in_cell("test_double", "### END HIDDEN TESTS"), ("'test_double'", "a hidden test")),
     "a mark scheme": (in_cell("why_question", MARK_SCHEME), ("'why_question'", "a mark scheme")),
-    "a check": (in_cell("title", ZEBRA), ("'title'", "a check", "checks/tiny.py")),
+    "a check": (in_cell("title", GROUP), ("'title'", "a check", "checks/tiny.py")),
     "an output": (in_notebook(with_output), ("'shown'", "outputs")),
     "widget state": (in_notebook(with_widgets), (NAME, "widgets")),
     "an answer in a cell's metadata": (in_notebook(with_hidden_metadata), ("'double'", "a solution")),
@@ -97,18 +97,18 @@ LEAKS = {
         in_zip(f"lessons/{FOLDER}/given.py", "B = 1\n"),
         ("given.py", "source/"),
     ),
-    "the checks": (in_zip("checks/tiny.py", ZEBRA), ("checks/tiny.py", "take it out")),
+    "the checks": (in_zip("checks/tiny.py", GROUP), ("checks/tiny.py", "take it out")),
     "a gradebook": (in_zip("gradebook.db", "SQLite"), ("gradebook.db", "take it out")),
     "a module of the grader": (
         in_wheel("nbjudge/judge/scoring.py", ""),
         ("nbjudge/judge/scoring.py", "take it out"),
     ),
     "checks in the grader's wheel": (
-        in_wheel("nbjudge/checks/tiny.py", ZEBRA, "nbjudge"),
+        in_wheel("nbjudge/checks/tiny.py", GROUP, "nbjudge"),
         ("nbjudge/checks/tiny.py", "take it out"),
     ),
     "a changed module of the grader": (
-        in_wheel("nbjudge/errors.py", f"\n{ZEBRA}\n", "nbjudge"),
+        in_wheel("nbjudge/errors.py", f"\n{GROUP}\n", "nbjudge"),
         ("nbjudge/errors.py", "make the zip again"),
     ),
     "an answer about the grader's wheel": (

@@ -89,7 +89,7 @@ def test_what_it_asks_with_holds_no_answer(taught, members):
     recorded = b"".join(read_zip(read_zip(members[wheel_in(members)])[RECORDED]).values())
     for private in (b"okapi", b"quagga", b"draw.", b"def ", b"2 * x"):
         assert private not in recorded
-    assert b"zebra" in recorded  # the groups of cases have names, which a learner reads
+    assert b"tapir" in recorded  # the groups of cases have names, which a learner reads
 
 
 def with_content(content):
@@ -110,7 +110,7 @@ SPOILT = {
     "code to be run": (RECORDED, with_content([FOLDER, [CODE], {}]), "mkdir is no part"),
     "no recording": (RECORDED, lambda _: b"anything", "cannot be read"),
     "a model answer": (RECORDED, with_text("    return 2 * x  # okapi"), "a solution"),
-    "a line of a check": (RECORDED, with_text('@double.group("zebra vectors", points=1)'), "a check"),
+    "a line of a check": (RECORDED, with_text('@double.group("tapir vectors", points=1)'), "a check"),
     "other settings": (SETTINGS, lambda _: b'{"level": "measured"}', "nbgrader_config.py"),
     "a copy of the grader": ("nbjudge/errors.py", lambda _: b"x = 1", "no part"),
     "a check": ("attention_lab/course/checks/tiny.py", lambda _: b"x = 1", "no part"),

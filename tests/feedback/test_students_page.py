@@ -17,7 +17,7 @@ def test_the_page_of_an_attacker_is_harmless_and_says_what_is_wrong(feedback_cla
     seen = Seen(html)
     assert seen.harm(FRAME) == []
     assert SENTENCE in seen.text
-    assert "zebra vectors 0 of 1" in seen.text
+    assert "tapir vectors 0 of 1" in seen.text
     assert "Look at the factor again." in seen.text
     assert "<img src=x onerror=alert('ran')>.ipynb" in seen.text  # the file's name, to be read
     for secret in ("HIDDEN TESTS", "check(", "okapi", "import check", "def unchanged"):
@@ -72,7 +72,7 @@ def test_in_a_browser_nothing_runs_nothing_is_asked_for_and_the_verdict_is_seen(
         page.get_by_role("link", name="double").first.click()
         panel = page.locator("#exercise-1")
         assert panel.get_by_text(SENTENCE).is_visible()
-        assert panel.get_by_role("row", name="wrong zebra vectors 0 of 1").is_visible()
+        assert panel.get_by_role("row", name="wrong tapir vectors 0 of 1").is_visible()
         # The page's own style passes its policy, and formulas are drawn.
         assert page.evaluate("getComputedStyle(document.body).maxWidth") != "none"
         assert page.locator("math").first.evaluate("each => each.getBoundingClientRect().width") > 5

@@ -30,7 +30,7 @@ from nbjudge.record.graded_cell import is_verdict
 pytestmark = pytest.mark.integration
 
 # Words of the checks, the reference and the grader, by their character codes: found by code that holds none.
-SECRETS = ["zebra", "quagga", "okapi", "HIDDEN TESTS", "refusals", "grading-key"]
+SECRETS = ["tapir", "quagga", "okapi", "HIDDEN TESTS", "refusals", "grading-key"]
 
 # Looks through all that lives in the kernel, and reports by the one channel there is: its error message.
 SNOOP = f"""

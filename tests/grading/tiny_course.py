@@ -43,14 +43,14 @@ row_sums = Exercise("row_sums", results=("sums",))
 biggest = Exercise("biggest", results=("biggest",))
 
 
-@double.group("zebra vectors", points=1)
+@double.group("tapir vectors", points=1)
 def vectors(draw):
     (width,) = draw.sizes(1)
     yield case(draw.normal(width))
     yield case(draw.normal(width, dtype=torch.float64))
 
 
-@double.group("zebra gradients", points=1)
+@double.group("tapir gradients", points=1)
 def gradients(draw):
     rows, columns = draw.sizes(2)
     yield case(draw.normal(rows, columns), gradients=True)
@@ -61,19 +61,19 @@ def unchanged(x):
     return x * 1
 
 
-@row_sums.group("zebra tables", points=1)
+@row_sums.group("tapir tables", points=1)
 def tables(draw):
     rows, columns = draw.sizes(2)
     yield case(draw.normal(rows, columns))
 
 
-@row_sums.group("zebra refusals", points=1)
+@row_sums.group("tapir refusals", points=1)
 def refusals(draw):
     (width,) = draw.sizes(1)
     yield case(draw.normal(width), refuses=(width,))
 
 
-@biggest.group("zebra lists", points=1)
+@biggest.group("tapir lists", points=1)
 def lists(draw):
     yield case(draw.normal(draw.sizes(1)[0]))
 """

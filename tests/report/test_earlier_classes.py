@@ -27,7 +27,7 @@ def report_of(folder: Path, full: int, of: int, mistakes: dict[str, int], day: s
             {"exercise": "double", "full": full, "part": 0, "none": of - full},
             {"exercise": "why", "full": 0, "part": 0, "none": 0},  # still to be marked
         ],
-        "groups": [{"exercise": "double", "group": "zebra vectors", "agree": full, "of": of}],
+        "groups": [{"exercise": "double", "group": "tapir vectors", "agree": full, "of": of}],
         "mistakes": [
             {"exercise": "double", "mistake": name, "students": count, "of": of}
             for name, count in mistakes.items()
@@ -64,7 +64,7 @@ def test_what_changed_by_more_than_chance_is_said_and_the_rest_is_not(tmp_path):
     verdicts = {(row["what"], row["name"]): row["verdict"] for row in table.rows}
     assert verdicts == {
         ("all points", ""): "harder",
-        ("case group", "zebra vectors"): "harder",
+        ("case group", "tapir vectors"): "harder",
         ("mistake", "unchanged"): "less often",
         ("mistake", "halved"): "as before",
         ("mistake", "tripled"): "more often",

@@ -65,8 +65,8 @@ def test_exercises_groups_and_mistakes_count_each_student_once(written):
     exercises = {row["exercise"]: (row["full"], row["part"], row["none"]) for row in tables["exercises"]}
     assert exercises == {"double": (1, 1, 4), "row_sums": (4, 0, 2), "biggest": (3, 0, 2)}
     groups = {(row["exercise"], row["group"]): (row["agree"], row["of"]) for row in tables["groups"]}
-    assert groups["double", "zebra vectors"] == (2, 5)  # of those that could be run
-    assert groups["row_sums", "zebra tables"] == (4, 5)
+    assert groups["double", "tapir vectors"] == (2, 5)  # of those that could be run
+    assert groups["row_sums", "tapir tables"] == (4, 5)
     (mistake,) = tables["mistakes"]
     assert (mistake["mistake"], mistake["students"], mistake["of"]) == ("unchanged", 3, 5)
     assert sorted(mistake["who"]) == sorted([TAG, FORMULA, COMMA])

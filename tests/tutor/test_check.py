@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import time
 from pathlib import Path
 
 import nbformat
@@ -60,6 +61,16 @@ def notebook(tmp_path):
     with Notebook(tmp_path / "my work") as notebook:
         notebook.run(SET_UP)
         yield notebook
+
+
+def test_what_the_first_picture_needs_is_imported_between_two_cells(tmp_path):
+    is_there = "'seaborn' in sys.modules"
+    with Notebook(tmp_path / "my work") as notebook:
+        assert "False" in notebook.run(f"{SET_UP}, plots\nimport sys\n{is_there}")
+        deadline = time.monotonic() + 60
+        while "True" not in notebook.run(is_there):
+            assert time.monotonic() < deadline
+            time.sleep(1)
 
 
 @pytest.mark.smoke

@@ -6,7 +6,7 @@ from attack import wrong
 
 VERDICT = {
     "exercise": "double", "seed": 1, "points": 2, "max_points": 2, "findings": [],
-    "groups": [{"name": "zebra", "points": 2, "is_earned": True, "note": ""}],
+    "groups": [{"name": "tapir", "points": 2, "is_earned": True, "note": ""}],
 }  # fmt: skip
 RECORD = {"check": "biggest", "verdict": VERDICT, "seed": 1, "reason": "", "note": "", "half_graded": False}
 
@@ -29,4 +29,4 @@ def submission():
 
 def harm(arena):
     content = json.dumps(arena.graded.notebook(__name__))
-    return "a verdict of its own is still there" if '"zebra"' in content or "Well done." in content else ""
+    return "a verdict of its own is still there" if '"tapir"' in content or "Well done." in content else ""
