@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+import secrets
 import socket
 from contextlib import ExitStack, suppress
 
@@ -16,7 +16,7 @@ def free_ports(count: int) -> list[int]:
     with ExitStack() as held:
         ports: list[int] = []
         while len(ports) < count:
-            port = random.choice(RANGE)
+            port = secrets.choice(RANGE)  # tests may seed `random`
             with suppress(OSError):  # in use
                 held.enter_context(socket.socket()).bind(("127.0.0.1", port))
                 ports.append(port)
