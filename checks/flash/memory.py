@@ -1,43 +1,46 @@
 """How much memory block by block may take, and what is said of more.
 
-A long text here has 15 to 17 blocks: one matrix of all scores is that many times as large as one tensor of
+A long text here has 14 blocks: one matrix of all scores is that many times as large as one tensor of
 `block_size × length` numbers, of which the contract allows a fixed number at once. The shortest of them is
 longer than MOST times block size and width together, or else the whole matrix would pass as "a few". Narrow
 tensors and large blocks keep the number of blocks small, and with it the time that the counting takes.
 
 A short text has blocks of one or two. Someone who takes `block_size` for the number of blocks makes blocks
-of the whole text, or of half of it.
+of the whole text, or of half of it: longer than the width by so much that these are larger than an argument.
 """
 
 import math
 
-LENGTHS = (458, 466, 478)  # no size of the lesson's
-BLOCKS = (29, 31)
-SHORT = (((11, 12), 1), ((38, 42), 2))  # lengths and block size: without `causal`, and with it
+from nbjudge.torch.memory import memory_of, tensor_memory_of
+
+LENGTHS = (819, 821, 823)  # no size of the lesson's
+BLOCKS = (59, 61)
+SHORT = (((9, 10), 1), ((36, 38), 2))  # lengths and block size: without `causal`, and with it
 WIDTHS = (5, 7)
 BYTES = 4  # of a float32
 LARGEST = 4  # tensors of block_size × length numbers in one piece
 MOST = 12  # at once, beside as many as large as the arguments
 OF_ARGUMENTS = 1.25  # largest tensors that are allowed whatever the block size is
 OF_MATRICES = 0.9  # the share of a matrix that makes one
-BESIDE_TORCH = 2**18  # bytes; what Python's own objects take at most
+BESIDE_TORCH = 2**18  # bytes; what Python's own objects take at most, all scores of a short text among them
 
 
 def sizes(draw):
-    """For each measured case: length, block size, width of query and key, width of the values, causal."""
+    """For each case: length, block size, width of query and key, width of the values, causal, what counts."""
     for causal, (lengths, block_size) in zip((False, True), SHORT, strict=True):
-        yield *(draw.shuffled(each)[0] for each in (LENGTHS, BLOCKS)), *draw.shuffled(WIDTHS), causal
-        yield draw.shuffled(lengths)[0], block_size, *draw.shuffled(WIDTHS), causal
+        long, block = (draw.shuffled(each)[0] for each in (LENGTHS, BLOCKS))
+        yield long, block, *draw.shuffled(WIDTHS), causal, memory_of
+        yield draw.shuffled(lengths)[0], block_size, *draw.shuffled(WIDTHS), causal, tensor_memory_of
 
 
 def within(name, length, block_size, arguments, told):
     """What is said of an answer's memory, and what it holds too much of (None: all is well).
 
     "largest" and "most" are those of a long text; "count" is the block of someone who takes `block_size` for
-    the number of blocks. told: what `nbjudge.torch.memory.memory_of` reports. Without batches: `length`
+    the number of blocks. told: what `memory_of` or `tensor_memory_of` reports. Without batches: `length`
     queries and keys.
     """
-    if not isinstance(told, dict) or set(told) != {"largest", "most", "elsewhere"}:
+    if not isinstance(told, dict) or not {"largest", "most"} <= set(told):
         return f"What `{name}` holds in memory could not be counted.", None
     matrix, row_of_blocks = BYTES * length * length, BYTES * length * block_size
     text = f"For {length} tokens in blocks of {block_size}, `{name}` "
@@ -57,7 +60,7 @@ def within(name, length, block_size, arguments, told):
             "Keep nothing of a block but what the next one needs."
         )
         return sentence, "most"
-    if told["elsewhere"] > max(OF_MATRICES * matrix, BESIDE_TORCH):
+    if told.get("elsewhere", 0) > max(OF_MATRICES * matrix, BESIDE_TORCH):
         sentence = (
             f"{text}holds {told['elsewhere']:,} bytes beside torch, in NumPy's arrays or in lists; {scores}."
         )

@@ -9,7 +9,7 @@ from nbjudge.authoring import case
 from nbjudge.judge.scoring import judge_exercise
 from nbjudge.kernel.protocol import calls_for, read_reply
 from nbjudge.probe import respond
-from nbjudge.torch.memory import memory_of, multiplications_of, without_gradients
+from nbjudge.torch.memory import memory_of, multiplications_of, tensor_memory_of, without_gradients
 from nbjudge.values import packing
 
 LENGTH, WIDTH = 200, 4
@@ -95,6 +95,15 @@ def test_matrices_made_at_once_or_bit_by_bit_or_beside_torch(answer, largest, pe
     counted_matrices = [told[name] // (0.95 * MATRIX) for name in ("largest", "most", "elsewhere")]
     assert counted_matrices == [largest, peak, elsewhere]
     assert verdict.points == (2 if largest else 3)
+
+
+@pytest.mark.parametrize("answer", [at_once, row_by_row, all_rows_kept])
+def test_of_tensors_alone_the_same_is_counted(answer):
+    rows = torch.randn(LENGTH, WIDTH)
+    value, told = tensor_memory_of(lambda: answer(rows, rows))
+    same, of_all = memory_of(lambda: answer(rows, rows))
+    assert torch.equal(value, same)
+    assert of_all == told | {"elsewhere": of_all["elsewhere"]} and told["most"] > 0
 
 
 def number_by_number(rows, columns):

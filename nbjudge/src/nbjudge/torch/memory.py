@@ -1,6 +1,6 @@
 """What a call takes: bytes held in memory, and multiplications. Counted, not timed.
 
-Both functions run in the student's kernel: ``case(..., measure=memory_of)``. They make the call without
+These functions run in the student's kernel: ``case(..., measure=memory_of)``. They make the call without
 gradients and return the pair (value, report). The judge compares the value, and the `verify` of the case
 group looks at the report.
 """
@@ -54,8 +54,31 @@ def memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
         # Objects of other threads count, too, so a large result is measured a second time.
         if elsewhere > BLOCK:
             elsewhere = min(elsewhere, _beside_torch(call)[1])
-    held = max(0, max(accumulate(sizes), default=0))
-    return value, {"largest": max(sizes, default=0), "most": held, "elsewhere": elsewhere}
+    return value, _of_tensors(sizes) | {"elsewhere": elsewhere}
+
+
+def tensor_memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
+    """Make a call as `memory_of` does, and report "largest" and "most" alone, in half the time.
+
+    Parameters
+    ----------
+    call : callable
+        Makes the call when it is called without arguments.
+
+    Returns
+    -------
+    value : object
+        What the call returned.
+    report : dict of str to int
+        See `memory_of`.
+    """
+    with torch.no_grad(), allocations() as sizes:
+        value = call()
+    return value, _of_tensors(sizes)
+
+
+def _of_tensors(sizes: list[int]) -> dict[str, int]:
+    return {"largest": max(sizes, default=0), "most": max(0, max(accumulate(sizes), default=0))}
 
 
 @contextmanager
