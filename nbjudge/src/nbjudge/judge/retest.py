@@ -31,8 +31,6 @@ from nbjudge.values.packing import MadeInKernel
 LENGTH_AXIS = -2  # the axis of rows: a shorter array has one row less
 # Large results are not right by luck: of a group with more numbers only the smaller cases are retested.
 MANY_NUMBERS = 20_000
-# Calls of a group with the same expected value that are repeated if none of their arguments can be changed.
-MOST_REPEATED = 2
 EQUAL = Tolerance((0.0, 0.0), (0.0, 0.0))
 
 
@@ -125,13 +123,13 @@ def _calls_and_answers(drawn: DrawnGroup) -> Iterator[tuple[Call, Answer]]:
 
 
 def _few_repeated(pairs: list[tuple[Call, Answer]]) -> list[tuple[Call, Answer]]:
-    """Leave out calls that only repeat a first call, if others with the same expected value repeat theirs."""
+    """Leave out calls that only repeat a first call, if another with the same expected value repeats its own."""
     chosen, values = list[tuple[Call, Answer]](), list[Any]()
     for call, expected in pairs:
         if call["build"] is None and all(
             isinstance(each, MadeInKernel) for each in (*call["args"], *call["kwargs"].values())
         ):
-            if sum(same_value(expected.value, other, EQUAL) for other in values) >= MOST_REPEATED:
+            if any(same_value(expected.value, other, EQUAL) for other in values):
                 continue
             values.append(expected.value)
         chosen.append((call, expected))
