@@ -123,7 +123,7 @@ def _calls_and_answers(drawn: DrawnGroup) -> Iterator[tuple[Call, Answer]]:
 
 
 def _few_repeated(pairs: list[tuple[Call, Answer]]) -> list[tuple[Call, Answer]]:
-    """Leave out calls that only repeat a first call, if another with the same expected value repeats its own."""
+    """Leave out calls that only repeat a first call, if one with the same expected value repeats its own."""
     chosen, values = list[tuple[Call, Answer]](), list[Any]()
     for call, expected in pairs:
         if call["build"] is None and all(
