@@ -38,7 +38,7 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking",
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    lessons = {each.folder: each for each in find_course(ROOT).assignments.values()}
+    lessons = {each.folder: each for each in find_course(ROOT).assignments.values() if each.exercises}
     parser.add_argument("--lesson", nargs="+", choices=[*lessons], default=[*lessons], metavar="LESSON")
     parser.add_argument("--rounds", type=int, default=3, help="sessions of each kind and lesson (3)")
     parser.add_argument(
@@ -68,7 +68,7 @@ def _sessions(lesson: Assignment, rounds: int) -> dict[str, float]:
     """Medians, in seconds; the ratio is that of the set-up cell to the imports."""
     code = [cell.source for cell in nbformat.read(lesson.source_path, 4).cells if cell.cell_type == "code"]
     set_up = next(cell for cell in code if "import check" in cell)
-    exercise = lesson.exercises and next(name for name in _defined(code) if name in lesson.exercises)
+    exercise = next(name for name in _defined(code) if name in lesson.exercises)
     answer = next(cell for cell in code if re.search(rf"^(def|class) {exercise}\b", cell, re.MULTILINE))
     measured: dict[str, list[float]] = {"imports": [], "set-up": [], "at once": [], "later": []}
     for _ in range(rounds):

@@ -112,6 +112,8 @@ def _student_settings() -> Iterator[None]:
         server = {
             "ServerApp": {"jpserver_extensions": dict.fromkeys(SERVER_PARTS, False)},
             "KernelManager": _encryption(),
+            # Looking for language servers, which these lessons do not need, runs npm beside the first page.
+            "LanguageServerManager": {"autodetect": False},
         }
         (settings / "jupyter_server_config.json").write_text(json.dumps(server))
         # JupyterLab would also ask Node whether it must be built again: three seconds beside the first page.

@@ -11,7 +11,7 @@ of the whole text, or of half of it: longer than the width by so much that these
 
 import math
 
-from nbjudge.torch.memory import memory_of, tensor_memory_of
+from nbjudge.torch.memory import memory_beside_torch, memory_of
 
 LENGTHS = (806, 809, 811)  # no size of the lesson's
 BLOCKS = (59, 61)
@@ -29,40 +29,40 @@ def sizes(draw):
     """For each case: length, block size, width of query and key, width of the values, causal, what counts."""
     for causal, (lengths, block_size) in zip((False, True), SHORT, strict=True):
         long, block = (draw.shuffled(each)[0] for each in (LENGTHS, BLOCKS))
-        yield long, block, *draw.shuffled(WIDTHS), causal, memory_of
-        yield draw.shuffled(lengths)[0], block_size, *draw.shuffled(WIDTHS), causal, tensor_memory_of
+        # A mask of all scores is a large tensor for a short text as well; in NumPy only a long one stands out.
+        yield long, block, *draw.shuffled(WIDTHS), causal, memory_beside_torch if causal else memory_of
+        yield draw.shuffled(lengths)[0], block_size, *draw.shuffled(WIDTHS), causal, memory_of
 
 
 def within(name, length, block_size, arguments, told):
     """What is said of an answer's memory, and what it holds too much of (None: all is well).
 
-    "largest" and "most" are those of a long text; "count" is the block of someone who takes `block_size` for
-    the number of blocks. told: what `memory_of` or `tensor_memory_of` reports. Without batches: `length`
-    queries and keys.
+    "largest" is a tensor as large as a whole matrix or larger, "count" the block of someone who takes
+    `block_size` for the number of blocks, "most" many small tensors. told: what `memory_of` or
+    `memory_beside_torch` reports. Without batches: `length` queries and keys.
     """
-    if not isinstance(told, dict) or not {"largest", "most"} <= set(told):
-        return f"What `{name}` holds in memory could not be counted.", None
     matrix, row_of_blocks = BYTES * length * length, BYTES * length * block_size
     text = f"For {length} tokens in blocks of {block_size}, `{name}` "
     scores = (
         f"the scores of {block_size} queries take {row_of_blocks:,} bytes, those of all of them {matrix:,}"
     )
+    if isinstance(told, int):
+        much = told > max(OF_MATRICES * matrix, BESIDE_TORCH)
+        sentence = f"{text}holds {told:,} bytes beside torch, in NumPy's arrays or in lists; {scores}."
+        return (sentence, "elsewhere") if much else (None, None)
+    if not isinstance(told, dict) or set(told) != {"largest", "most"}:
+        return f"What `{name}` holds in memory could not be counted.", None
     given = BYTES * max(each.numel() for each in arguments)
     if told["largest"] > max(LARGEST * row_of_blocks, OF_ARGUMENTS * given):
         sentence = f"{text}makes a tensor of {told['largest']:,} bytes; {scores}. Work on a block at a time."
         block = math.ceil(length / block_size)  # of queries, with the scores of as many keys or of all
         if told["largest"] in (BYTES * block * block, BYTES * block * length):
             return sentence, "count"
-        return sentence, "largest" if block_size in BLOCKS else None
+        return sentence, "largest" if told["largest"] >= matrix or block_size in BLOCKS else None
     if told["most"] > MOST * (row_of_blocks + given):
         sentence = (
             f"{text}holds {told['most']:,} bytes at once, although none of its tensors is large; {scores}. "
             "Keep nothing of a block but what the next one needs."
         )
         return sentence, "most"
-    if told.get("elsewhere", 0) > max(OF_MATRICES * matrix, BESIDE_TORCH):
-        sentence = (
-            f"{text}holds {told['elsewhere']:,} bytes beside torch, in NumPy's arrays or in lists; {scores}."
-        )
-        return sentence, "elsewhere"
     return None, None

@@ -32,7 +32,7 @@ def without_gradients(answer: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
-    """Make a call without gradients and count the bytes that it holds.
+    """Make a call without gradients and count the bytes of the tensors that it holds.
 
     Parameters
     ----------
@@ -45,20 +45,16 @@ def memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
         What the call returned.
     report : dict of str to int
         "largest", the bytes of the largest tensor that was made; "most", those of all tensors that were held
-        at once, results and what operators need within themselves included; "elsewhere", the most bytes held
-        beside torch (NumPy's arrays, lists), in whole blocks of 64 KiB. Arguments do not count.
+        at once, results and what operators need within themselves included. Arguments do not count.
     """
-    with torch.no_grad():
-        with allocations() as sizes:
-            value, elsewhere = _beside_torch(call)
-        # Objects of other threads count, too, so a large result is measured a second time.
-        if elsewhere > BLOCK:
-            elsewhere = min(elsewhere, _beside_torch(call)[1])
-    return value, _of_tensors(sizes) | {"elsewhere": elsewhere}
+    with torch.no_grad(), allocations() as sizes:
+        value = call()
+    held = max(0, max(accumulate(sizes), default=0))
+    return value, {"largest": max(sizes, default=0), "most": held}
 
 
-def tensor_memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
-    """Make a call as `memory_of` does, and report "largest" and "most" alone, in half the time.
+def memory_beside_torch(call: Callable[[], Any]) -> tuple[Any, int]:
+    """Make a call without gradients and count the bytes that it holds beside torch.
 
     Parameters
     ----------
@@ -69,16 +65,15 @@ def tensor_memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
     -------
     value : object
         What the call returned.
-    report : dict of str to int
-        See `memory_of`.
+    report : int
+        The most bytes held at once in Python's own objects and in NumPy's arrays, in whole blocks of 64 KiB.
     """
-    with torch.no_grad(), allocations() as sizes:
-        value = call()
-    return value, _of_tensors(sizes)
-
-
-def _of_tensors(sizes: list[int]) -> dict[str, int]:
-    return {"largest": max(sizes, default=0), "most": max(0, max(accumulate(sizes), default=0))}
+    with torch.no_grad():
+        value, held = _beside_torch(call)
+        # Objects of other threads count, too, so a large result is measured a second time.
+        if held > BLOCK:
+            held = min(held, _beside_torch(call)[1])
+    return value, held
 
 
 @contextmanager
