@@ -29,7 +29,7 @@ def sizes(draw):
     """For each case: length, block size, width of query and key, width of the values, causal, what counts."""
     for causal, (lengths, block_size) in zip((False, True), SHORT, strict=True):
         long, block = (draw.shuffled(each)[0] for each in (LENGTHS, BLOCKS))
-        # A mask of all scores is a large tensor for a short text as well; in NumPy only a long one stands out.
+        # A mask of all scores is a large tensor for a short text as well, but in NumPy only for a long one.
         yield long, block, *draw.shuffled(WIDTHS), causal, memory_beside_torch if causal else memory_of
         yield draw.shuffled(lengths)[0], block_size, *draw.shuffled(WIDTHS), causal, memory_of
 
