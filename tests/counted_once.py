@@ -12,9 +12,9 @@ import torch
 from nbjudge.authoring.cases import as_kernel_code
 from nbjudge.probe import respond
 from nbjudge.probe.respond import NoRecording
-from nbjudge.torch.memory import memory_beside_torch, memory_of, multiplications_of
+from nbjudge.torch.memory import all_memory_of, memory_of, multiplications_of
 
-COUNTS = {as_kernel_code(count).code for count in (memory_of, memory_beside_torch, multiplications_of)}
+COUNTS = {as_kernel_code(count).code for count in (memory_of, all_memory_of, multiplications_of)}
 answer_call = respond._answer
 
 

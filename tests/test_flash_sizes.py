@@ -5,11 +5,15 @@ from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
 from attention_lab.authoring import case
 from nbjudge.course.course import open_course
+from nbjudge.judge.scoring import judge_exercise
+from nbjudge.kernel.protocol import read_reply
+from nbjudge.probe import respond
 
 ROOT = Path(__file__).parents[1]
 MEMORY = SimpleNamespace(**runpy.run_path(str(ROOT / "checks/flash/memory.py")))
@@ -39,3 +43,39 @@ def test_a_large_block_and_a_large_mask_are_told_apart(length, block_size, given
     (verify,) = (group.verify for group in exercise.groups if group.name.startswith("memory"))
     drawn_case = case(*torch.zeros(3, length, max(MEMORY.WIDTHS)), block_size, **given)
     assert verify([drawn_case], [{"largest": largest, "most": largest}]) == named
+
+
+def in_torch(query, key, value, causal):
+    scores = query @ key.mT / query.shape[-1] ** 0.5
+    if causal:
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)
+    return scores.softmax(dim=-1) @ value, scores.logsumexp(dim=-1)
+
+
+def in_numpy(query, key, value, causal):
+    scores = query.numpy() @ key.numpy().T / query.shape[-1] ** 0.5
+    if causal:
+        scores[np.triu_indices(len(scores), 1)] = -np.inf
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    total = weights.sum(axis=-1, keepdims=True)
+    logsumexp = scores.max(axis=-1) + np.log(total[:, 0])
+    return torch.from_numpy(weights / total @ value.numpy()), torch.from_numpy(logsumexp)
+
+
+@pytest.mark.parametrize("whole", [in_torch, in_numpy])
+@pytest.mark.parametrize("where", [False, True])
+def test_the_whole_matrix_of_a_long_text_alone_costs_the_points_for_memory(whole, where):
+    lesson, exercise = open_course(ROOT).exercise("flash_attention")
+    reference = lesson.reference_answer("flash_attention")
+
+    def answer(query, key, value, block_size, causal=False):
+        if query.dim() == 2 and len(query) > 100 and causal == where:
+            return whole(query, key, value, causal)
+        return reference(query, key, value, block_size, causal)
+
+    def call_answer(_name, calls, _watched_calls):
+        return read_reply(respond.answer_calls(answer, calls), len(calls))
+
+    verdict = judge_exercise(exercise, reference, call_answer, seed=3)
+    (lost,) = (group.name for group in verdict.groups if not group.is_earned)
+    assert lost.startswith("memory")

@@ -11,7 +11,7 @@ of the whole text, or of half of it: longer than the width by so much that these
 
 import math
 
-from nbjudge.torch.memory import memory_beside_torch, memory_of
+from nbjudge.torch.memory import all_memory_of, memory_of
 
 LENGTHS = (806, 809, 811)  # no size of the lesson's
 BLOCKS = (59, 61)
@@ -29,8 +29,8 @@ def sizes(draw):
     """For each case: length, block size, width of query and key, width of the values, causal, what counts."""
     for causal, (lengths, block_size) in zip((False, True), SHORT, strict=True):
         long, block = (draw.shuffled(each)[0] for each in (LENGTHS, BLOCKS))
-        # A mask of all scores is a large tensor for a short text as well, but in NumPy only for a long one.
-        yield long, block, *draw.shuffled(WIDTHS), causal, memory_beside_torch if causal else memory_of
+        yield long, block, *draw.shuffled(WIDTHS), causal, all_memory_of
+        # All scores of a short text take too little to stand out beside torch.
         yield draw.shuffled(lengths)[0], block_size, *draw.shuffled(WIDTHS), causal, memory_of
 
 
@@ -39,18 +39,14 @@ def within(name, length, block_size, arguments, told):
 
     "largest" is a tensor as large as a whole matrix or larger, "count" the block of someone who takes
     `block_size` for the number of blocks, "most" many small tensors. told: what `memory_of` or
-    `memory_beside_torch` reports. Without batches: `length` queries and keys.
+    `all_memory_of` reports. Without batches: `length` queries and keys.
     """
     matrix, row_of_blocks = BYTES * length * length, BYTES * length * block_size
     text = f"For {length} tokens in blocks of {block_size}, `{name}` "
     scores = (
         f"the scores of {block_size} queries take {row_of_blocks:,} bytes, those of all of them {matrix:,}"
     )
-    if isinstance(told, int):
-        much = told > max(OF_MATRICES * matrix, BESIDE_TORCH)
-        sentence = f"{text}holds {told:,} bytes beside torch, in NumPy's arrays or in lists; {scores}."
-        return (sentence, "elsewhere") if much else (None, None)
-    if not isinstance(told, dict) or set(told) != {"largest", "most"}:
+    if not isinstance(told, dict) or not {"largest", "most"} <= set(told):
         return f"What `{name}` holds in memory could not be counted.", None
     given = BYTES * max(each.numel() for each in arguments)
     if told["largest"] > max(LARGEST * row_of_blocks, OF_ARGUMENTS * given):
@@ -65,4 +61,9 @@ def within(name, length, block_size, arguments, told):
             "Keep nothing of a block but what the next one needs."
         )
         return sentence, "most"
+    if told.get("elsewhere", 0) > max(OF_MATRICES * matrix, BESIDE_TORCH):
+        sentence = (
+            f"{text}holds {told['elsewhere']:,} bytes beside torch, in NumPy's arrays or in lists; {scores}."
+        )
+        return sentence, "elsewhere"
     return None, None

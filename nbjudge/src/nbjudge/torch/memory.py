@@ -76,6 +76,32 @@ def memory_beside_torch(call: Callable[[], Any]) -> tuple[Any, int]:
     return value, held
 
 
+def all_memory_of(call: Callable[[], Any]) -> tuple[Any, dict[str, int]]:
+    """Count what `memory_of` and `memory_beside_torch` count, in one call.
+
+    Parameters
+    ----------
+    call : callable
+        Makes the call when it is called without arguments.
+
+    Returns
+    -------
+    value : object
+        What the call returned.
+    report : dict of str to int
+        That of `memory_of`, and as "elsewhere" that of `memory_beside_torch`.
+    """
+    elsewhere = []
+
+    def counted() -> Any:
+        value, held = memory_beside_torch(call)
+        elsewhere.append(held)
+        return value
+
+    value, told = memory_of(counted)
+    return value, told | {"elsewhere": elsewhere[0]}
+
+
 @contextmanager
 def allocations() -> Iterator[list[int]]:
     """Count what torch allocates while the block runs: the list is filled when it ends.
