@@ -112,7 +112,7 @@ def _make(lesson: Assignment, force: bool = False) -> bool:
 
     with console.status(f"{lesson.folder} …"):
         done_by_build = build_lesson(lesson, force)
-        entered = not is_registered(lesson.course, lesson)
+        entered = not is_registered(lesson)
         if entered:
             register(lesson)
     done = [*done_by_build, *(["entered it into the gradebook"] if entered else [])]

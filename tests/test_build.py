@@ -200,6 +200,15 @@ def test_a_changed_lesson_is_built_again_and_nothing_else_is(course, attention_l
     assert attention_lab("build", "01_tiny") == (0, "01_tiny: up to date ")
 
 
+def test_a_model_answer_changed_in_a_fresh_clone_is_built(course, attention_lab):
+    (course / "gradebook.db").unlink()  # a clone has none
+    edit(course / SOURCE, "x + x", "2 * x")
+    code, output = attention_lab("build", "tiny")
+    assert code == 0
+    assert "01_tiny: made and ran the solution" in output
+    assert "2 * x" in SOLUTION.read_text()
+
+
 def test_a_build_that_is_killed_midway_leaves_the_old_solution(course):
     before = SOLUTION.read_bytes()
     # The parent of the kernel is nbgrader.

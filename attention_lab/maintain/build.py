@@ -18,7 +18,7 @@ from attention_lab.errors import CourseError
 from attention_lab.maintain.hosts import repository, update_install_lines
 from nbjudge.course.assignment_forms import released, solved
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Assignment, Course
+from nbjudge.course.course import Assignment
 from nbjudge.course.gradebook import gradebook_url, sqlite_file
 from nbjudge.course.loading import read_notebook
 from nbjudge.submission.files import CACHE_FOLDERS
@@ -60,6 +60,8 @@ def build_lesson(lesson: Assignment, force: bool = False) -> list[str]:
         done.append("made the release")
     # One that stops differs in its outputs only: a cell may have run out of time on a busy machine.
     if force or solution_is_stale(lesson) or any(_errors(lesson.solution_path)):
+        if not is_registered(lesson):  # nbgrader makes no solution of a lesson that it does not know
+            register(lesson)
         _make(lesson, "generate_solution", "solution_directory", lesson.solution_path.parent)
         broken = list(_errors(lesson.solution_path))
         if broken:
@@ -96,11 +98,11 @@ def solution_is_stale(lesson: Assignment) -> bool:
     return _differs(lesson, path, wanted)
 
 
-def is_registered(course: Course, lesson: Assignment) -> bool:
+def is_registered(lesson: Assignment) -> bool:
     """Whether the gradebook knows the lesson; a fresh clone has a release but no gradebook."""
     from nbgrader.api import Gradebook, MissingEntry
 
-    url = gradebook_url(course.root)
+    url = gradebook_url(lesson.course.root)
     file = sqlite_file(url)
     if file is not None and not file.exists():  # looking for it would make an empty one
         return False
