@@ -45,16 +45,18 @@ def is_correct(attention):
     each = torch.rand(B, T_q, T_k, generator=random) < 0.6
     each[1, 2] = False  # a query with nothing to attend to
     causal = torch.ones(T_q, T_q, dtype=torch.bool).tril()
+
+    def drawn(dtype):
+        """Query, key and value."""
+        shapes = ((B, T_q, d), (B, T_k, d), (B, T_k, d_v))
+        return [torch.randn(shape, generator=random, dtype=dtype) for shape in shapes]
+
+    query, key, value = drawn(torch.float32)
+    # The call that finds most of the faults is the first.
+    calls = [((query, key, value), mask) for mask in (each, padding, None)]
+    calls += [((query, key), each[0]), ((query,), causal), ((query,), None)]
+    calls += [(drawn(torch.float64), padding)]  # enough to see a wrong dtype
     try:
-        for dtype in (torch.float32, torch.float64):
-            query = torch.randn(B, T_q, d, generator=random, dtype=dtype)
-            key = torch.randn(B, T_k, d, generator=random, dtype=dtype)
-            value = torch.randn(B, T_k, d_v, generator=random, dtype=dtype)
-            without_mask = agrees(query) and agrees(query, key) and agrees(query, key, value)
-            masks = (each[0], each, padding)
-            with_mask = agrees(query, mask=causal) and all(agrees(query, key, value, mask=m) for m in masks)
-            if not (without_mask and with_mask):
-                return False
+        return all(agrees(*given, mask=mask) for given, mask in calls)
     except Exception:
         return False
-    return True
