@@ -66,7 +66,7 @@ def shorter(draw):
 
 @flash_backward.group("blocks of one, and larger than the text", points=1)
 def extremes(draw):
-    yield _case(draw, queries=9, keys=7, block=1)
+    yield _case(draw, queries=5, keys=7, block=1)
     queries, keys, block = draw.shuffled((11, 13))[0], 15, 17
     for size in (block, 2 * block):
         yield _case(draw, queries=queries, keys=keys, block=size)

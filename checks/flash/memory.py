@@ -1,9 +1,9 @@
 """How much memory block by block may take, and what is said of more.
 
-A long text here has 14 blocks: one matrix of all scores is that many times as large as one tensor of
-`block_size × length` numbers, of which the contract allows a fixed number at once. The shortest of them is
-longer than MOST times block size and width together, or else the whole matrix would pass as "a few". Narrow
-tensors and large blocks keep the number of blocks small, and with it the time that the counting takes.
+A long text here has 13 blocks: one matrix of all scores is that many times as large as one tensor of
+`block_size × length` numbers, of which the contract allows a fixed number at once. It is longer than MOST
+times block size and width together, or else the whole matrix would pass as "a few". Narrow tensors and large
+blocks keep the number of blocks small, and with it the time that the counting takes.
 
 A short text has blocks of one or two. Someone who takes `block_size` for the number of blocks makes blocks
 of the whole text, or of half of it: longer than the width by so much that these are larger than an argument.
@@ -13,10 +13,10 @@ import math
 
 from nbjudge.torch.memory import all_memory_of, memory_of
 
-LENGTHS = (806, 809, 811)  # no size of the lesson's
-BLOCKS = (59, 61)
+BLOCKS, COUNT = (59, 61), 13  # of a long text
+SHORTER = (1, 9)  # the last of them, by so many tokens
 SHORT = (((9, 10), 1), ((34, 36), 2))  # lengths and block size: without `causal`, and with it
-WIDTHS = (5, 6)
+WIDTHS = (3, 4)
 BYTES = 4  # of a float32
 LARGEST = 4  # tensors of block_size × length numbers in one piece
 MOST = 12  # at once, beside as many as large as the arguments
@@ -28,8 +28,8 @@ BESIDE_TORCH = 2**18  # bytes; what Python's own objects take at most, all score
 def sizes(draw):
     """For each case: length, block size, width of query and key, width of the values, causal, what counts."""
     for causal, (lengths, block_size) in zip((False, True), SHORT, strict=True):
-        long, block = (draw.shuffled(each)[0] for each in (LENGTHS, BLOCKS))
-        yield long, block, *draw.shuffled(WIDTHS), causal, all_memory_of
+        block = draw.shuffled(BLOCKS)[0]
+        yield COUNT * block - draw.integer(*SHORTER), block, *draw.shuffled(WIDTHS), causal, all_memory_of
         # All scores of a short text take too little to stand out beside torch.
         yield draw.shuffled(lengths)[0], block_size, *draw.shuffled(WIDTHS), causal, memory_of
 

@@ -14,7 +14,7 @@ def part(query, key, value, mask=None):
     shift = maximum.masked_fill(maximum == -math.inf, 0.0)  # -inf - -inf would be NaN
     exponentials = torch.exp(scores - shift[..., None])  # (..., T_q, T_k)
     total = exponentials.sum(dim=-1)  # (..., T_q)
-    output = exponentials @ value / total.masked_fill(total == 0, 1.0)[..., None]  # (..., T_q, d_v)
+    output = exponentials @ value / total.clamp(min=1.0)[..., None]  # (..., T_q, d_v)
     return output, maximum, total
 
 
@@ -24,11 +24,11 @@ def merge(one, other):
     first, second = (each[2] * torch.exp(each[1] - shift) for each in (one, other))  # (..., T_q)
     total = first + second
     sums = one[0] * first[..., None] + other[0] * second[..., None]  # (..., T_q, d_v)
-    return sums / total.masked_fill(total == 0, 1.0)[..., None], maximum, total
+    return sums / total.clamp(min=1.0)[..., None], maximum, total
 
 
 def block_mask(first, end, first_key, end_key):
-    return torch.arange(first, end)[:, None] >= torch.arange(first_key, end_key)  # places in the text
+    return torch.arange(first, end)[:, None] >= torch.arange(first_key, end_key)  # of the diagonal alone
 
 
 def flash_attention(query, key, value, block_size, causal=False):
@@ -43,7 +43,7 @@ def flash_attention(query, key, value, block_size, causal=False):
                 query[..., first:end, :],
                 key[..., first_key:end_key, :],
                 value[..., first_key:end_key, :],
-                block_mask(first, end, first_key, end_key) if causal else None,
+                block_mask(first, end, first_key, end_key) if causal and first_key == first else None,
             )
             so_far = new if so_far is None else merge(so_far, new)
         outputs.append(so_far[0])  # (..., block, d_v)
@@ -61,7 +61,7 @@ def flash_backward(query, key, value, output, logsumexp, grad_output, block_size
         for first_key in range(0, last, block_size):
             keys = slice(first_key, min(first_key + block_size, last))
             scores = query[..., queries, :] @ key[..., keys, :].mT * scale  # (..., block, block)
-            if causal:
+            if causal and first_key == first:
                 seen = block_mask(first, queries.stop, first_key, keys.stop)
                 scores = scores.masked_fill(~seen, -math.inf)
             weights = torch.exp(scores - logsumexp[..., queries, None])  # (..., block, block): computed again
