@@ -23,21 +23,23 @@ MEMORY = SimpleNamespace(**runpy.run_path(str(ROOT / "checks/flash/memory.py")))
     ("shorter", "block_size", "width"), list(product(MEMORY.SHORTER, MEMORY.BLOCKS, MEMORY.WIDTHS))
 )
 def test_an_answer_that_keeps_every_block_holds_too_much_whatever_sizes_are_drawn(shorter, block_size, width):
-    length = MEMORY.COUNT * block_size - shorter
+    length = MEMORY.COUNTS[0] * block_size - shorter
     argument = SimpleNamespace(numel=lambda: length * width)
     one_block = MEMORY.BYTES * length * block_size
     told = {"largest": one_block, "most": MEMORY.BYTES * length * length}
     assert MEMORY.within("flash_attention", length, block_size, [argument], told)[1] == "most"
 
 
-SHORT, SHORT_CAUSAL = MEMORY.SHORT
+(SHORT, BLOCK), (SHORT_CAUSAL, BLOCK_CAUSAL) = MEMORY.SHORT
 
 
 @pytest.mark.parametrize(
     ("length", "block_size", "given", "largest", "named"),
-    [(length, SHORT[1], {}, MEMORY.BYTES * length**2, "a_number_of_blocks") for length in SHORT[0]]
-    # A boolean mask, whose elements take one byte.
-    + [(length, SHORT_CAUSAL[1], {"causal": True}, length**2, "a_mask_of_all") for length in SHORT_CAUSAL[0]],
+    [
+        (SHORT, BLOCK, {}, MEMORY.BYTES * SHORT**2, "a_number_of_blocks"),
+        # A boolean mask, whose elements take one byte.
+        (SHORT_CAUSAL, BLOCK_CAUSAL, {"causal": True}, SHORT_CAUSAL**2, "a_mask_of_all"),
+    ],
 )
 def test_a_large_block_and_a_large_mask_are_told_apart(length, block_size, given, largest, named):
     _, exercise = open_course(ROOT).exercise("flash_attention")
