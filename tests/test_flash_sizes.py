@@ -23,7 +23,7 @@ MEMORY = SimpleNamespace(**runpy.run_path(str(ROOT / "checks/flash/memory.py")))
     ("shorter", "block_size", "width"), list(product(MEMORY.SHORTER, MEMORY.BLOCKS, MEMORY.WIDTHS))
 )
 def test_an_answer_that_keeps_every_block_holds_too_much_whatever_sizes_are_drawn(shorter, block_size, width):
-    length = MEMORY.COUNTS[0] * block_size - shorter
+    length = MEMORY.COUNT * block_size - shorter
     argument = SimpleNamespace(numel=lambda: length * width)
     one_block = MEMORY.BYTES * length * block_size
     told = {"largest": one_block, "most": MEMORY.BYTES * length * length}
@@ -76,9 +76,42 @@ def test_the_whole_matrix_of_a_long_text_alone_costs_the_points_for_memory(whole
             return whole(query, key, value, causal)
         return reference(query, key, value, block_size, causal)
 
+    (lost,) = groups_lost(answer, exercise, reference)
+    assert lost.startswith("memory")
+
+
+def keeps_causal_blocks(reference):
+    """Right, but what it makes of each block of a causal text stays in memory."""
+
+    def answer(query, key, value, block_size, causal=False):
+        stored = []
+        for first in range(0, len(query) if causal and query.dim() == 2 else 0, block_size):
+            for first_key in range(0, first + 1, block_size):
+                scores = query[first : first + block_size] @ key[first_key : first_key + block_size].mT
+                stored += [scores, scores.exp(), scores * 2]
+        return reference(query, key, value, block_size, causal)
+
+    return answer
+
+
+def two_by_two(reference):
+    """Two blocks of queries and two of keys, whatever the block size."""
+    return lambda query, key, value, block_size, causal=False: reference(
+        query, key, value, max(1, max(query.shape[-2], key.shape[-2]) // 2), causal
+    )
+
+
+@pytest.mark.parametrize("wrong", [keeps_causal_blocks, two_by_two])
+def test_causal_blocks_that_stay_or_are_too_large_cost_memory_and_scores(wrong):
+    lesson, exercise = open_course(ROOT).exercise("flash_attention")
+    reference = lesson.reference_answer("flash_attention")
+    memory, scores = groups_lost(wrong(reference), exercise, reference)
+    assert memory.startswith("memory") and scores.startswith("no scores for hidden")
+
+
+def groups_lost(answer, exercise, reference):
     def call_answer(_name, calls, _watched_calls):
         return read_reply(respond.answer_calls(answer, calls), len(calls))
 
     verdict = judge_exercise(exercise, reference, call_answer, seed=3)
-    (lost,) = (group.name for group in verdict.groups if not group.is_earned)
-    assert lost.startswith("memory")
+    return [group.name for group in verdict.groups if not group.is_earned]

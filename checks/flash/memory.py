@@ -3,8 +3,7 @@
 A long text here has 13 blocks: one matrix of all scores is that many times as large as one tensor of
 `block_size × length` numbers, of which the contract allows a fixed number at once. It is longer than MOST
 times block size and width together, or else the whole matrix would pass as "a few". Narrow tensors and large
-blocks keep the number of blocks small, and with it the time that the counting takes. A causal text has only
-as many blocks as it takes to tell a matrix in one piece: its blocks, all kept, are half as much.
+blocks keep the number of blocks small, and with it the time that the counting takes.
 
 A short text has blocks of one or two. Someone who takes `block_size` for the number of blocks makes blocks
 of the whole text, or of half of it: longer than the width by so much that these are larger than an argument.
@@ -14,8 +13,7 @@ import math
 
 from nbjudge.torch.memory import all_memory_of, memory_of
 
-BLOCKS = (79, 81)  # of a long text
-COUNTS = (13, 7)  # of its blocks: without `causal`, and with it
+BLOCKS, COUNT = (79, 81), 13  # of a long text
 SHORTER = (1, 6)  # the last of them, by so many tokens
 SHORT = ((9, 1), (34, 2))  # length and block size: without `causal`, and with it
 WIDTHS = (5, 6)
@@ -29,9 +27,9 @@ BESIDE_TORCH = 2**18  # bytes; what Python's own objects take at most, all score
 
 def sizes(draw):
     """For each case: length, block size, width of query and key, width of the values, causal, what counts."""
-    for causal, count, (short, block_of_short) in zip((False, True), COUNTS, SHORT, strict=True):
+    for causal, (short, block_of_short) in zip((False, True), SHORT, strict=True):
         block = draw.shuffled(BLOCKS)[0]
-        yield count * block - draw.integer(*SHORTER), block, *draw.shuffled(WIDTHS), causal, all_memory_of
+        yield COUNT * block - draw.integer(*SHORTER), block, *draw.shuffled(WIDTHS), causal, all_memory_of
         # All scores of a short text take too little to stand out beside torch.
         yield short, block_of_short, *draw.shuffled(WIDTHS), causal, memory_of
 
