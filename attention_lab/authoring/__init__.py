@@ -1,6 +1,6 @@
 """What this course's checks are written with: the grader's own words, and those of attention."""
 
-from attention_lab.authoring.draw import Draw, LayerDraw
+from attention_lab.authoring.draw import Draw, LayerDraw, SmallDraw, SmallLayerDraw
 from attention_lab.authoring.exercise import Exercise
 from attention_lab.authoring.obfuscation import Obfuscation
 from attention_lab.authoring.steps import AUTOMATIC_DIFFERENTIATION, BUILDING_LAYERS, FUSED_ATTENTION, SOFTMAX
@@ -41,6 +41,8 @@ __all__ = [
     "Draw",
     "Exercise",
     "LayerDraw",
+    "SmallDraw",
+    "SmallLayerDraw",
     "Limits",
     "MadeInKernel",
     "Tolerance",

@@ -88,3 +88,15 @@ class LayerDraw(Draw):
         no steps.
         """
         return self.normal(rows, columns, dtype=dtype) * 2.0 ** -round(math.log2(columns) / 2)
+
+
+class SmallDraw(Draw):
+    """Smaller sizes, for lessons on whose pages 5 is no number."""
+
+    fresh_sizes = (5, 7, 9, 11, 13, 14, 15, 17)
+    head_counts = (5, 7)
+    head_sizes = (5, 7, 9, 11, 13, 14)
+
+
+class SmallLayerDraw(SmallDraw, LayerDraw):
+    """For layers of such lessons."""

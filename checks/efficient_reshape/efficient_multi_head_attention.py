@@ -10,7 +10,7 @@ from attention_lab.authoring import (
     FUSED_ATTENTION,
     SUMS_OF_PRODUCTS,
     Exercise,
-    LayerDraw,
+    SmallLayerDraw,
     build,
     case,
     defaults,
@@ -25,7 +25,7 @@ efficient_multi_head_attention = Exercise(
     weights=1,
     not_allowed=(FUSED_ATTENTION,),
     tolerance=SUMS_OF_PRODUCTS,
-    draw=LayerDraw,
+    draw=SmallLayerDraw,
     mistakes_from=(
         "efficient_multi_head_attention_mistakes",
         "efficient_multi_head_attention_mistakes_in_the_mask",

@@ -3,11 +3,12 @@
 import torch
 import torch.nn as nn
 
-from attention_lab.authoring import Exercise, case, made_by
+from attention_lab.authoring import Exercise, SmallDraw, case, made_by
 
 from_torch = Exercise(
     "from_torch",
     results=("state_dict",),
+    draw=SmallDraw,
 )
 
 

@@ -2,12 +2,13 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, case
+from attention_lab.authoring import Exercise, SmallDraw, case
 
 merge_heads = Exercise(
     "merge_heads",
     results=("merged x",),
     axes=(("batch", "tokens", "embedding"),),
+    draw=SmallDraw,
 )
 
 

@@ -2,12 +2,13 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, case
+from attention_lab.authoring import FLOATS, Exercise, SmallDraw, case
 
 split_heads = Exercise(
     "split_heads",
     results=("x split into heads",),
     axes=(("batch", "heads", "tokens", "head size"),),
+    draw=SmallDraw,
 )
 
 

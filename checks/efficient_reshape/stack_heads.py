@@ -2,12 +2,13 @@
 
 import torch
 
-from attention_lab.authoring import FLOATS, Exercise, case
+from attention_lab.authoring import FLOATS, Exercise, SmallDraw, case
 
 stack_heads = Exercise(
     "stack_heads",
     results=("stacked weight",),
     axes=(("heads times head size", "embedding"),),
+    draw=SmallDraw,
 )
 
 

@@ -2,12 +2,12 @@
 
 import torch
 
-from attention_lab.authoring import Exercise, LayerDraw, case
+from attention_lab.authoring import Exercise, SmallLayerDraw, case
 
 load_block = Exercise(
     "load_block",
     results=("state_dict",),
-    draw=LayerDraw,
+    draw=SmallLayerDraw,
     mistakes_from=("load_block_mistakes",),
 )
 

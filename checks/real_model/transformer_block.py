@@ -7,14 +7,14 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, LayerDraw, build, case
+from attention_lab.authoring import SUMS_OF_PRODUCTS, Exercise, SmallLayerDraw, build, case
 
 transformer_block = Exercise(
     "TransformerBlock",
     results=("output",),
     axes=(("batch", "tokens", "embedding"),),
     tolerance=SUMS_OF_PRODUCTS,
-    draw=LayerDraw,
+    draw=SmallLayerDraw,
     mistakes_from=("transformer_block_mistakes", "transformer_block_mistakes_in_the_sums"),
 )
 
