@@ -162,19 +162,21 @@ def _changed_calls(
     plain = first | {"cotangents": None, "before": []}
     fewer = _without_optional_arrays(drawn.reference, plain)
     forms = [plain] if fewer is None else [plain, fewer]
-    build, earlier = plain["build"], list[Call]()
+    build = plain["build"]
+    before = list[Call]()
     if build is not None:
         least = fewer or plain
-        before = [least | {"args": change_leaves(least["args"], _shorter)}, *reversed(forms)]
-        earlier = [
-            {"args": call["args"], "kwargs": call["kwargs"]}
-            for call in before
-            if _reference_answer(drawn.reference, call) is not None
-        ]
+        shorter = least | {"args": change_leaves(least["args"], _shorter)}
+        before = [{"args": each["args"], "kwargs": each["kwargs"]} for each in (shorter, *reversed(forms))]
     modes = [None] if build is None else BUILDERS[build["builder"]].modes(build)
     for number in range(max(len(forms), len(modes))):
-        form, mode = forms[number % len(forms)], modes[(number + index) % len(modes)]
-        chosen = _change_values(drawn, form | {"build": mode, "before": earlier}, expected)
+        changed = forms[number % len(forms)] | {"build": modes[(number + index) % len(modes)]}
+        chosen = _change_values(drawn, changed | {"before": before}, expected)
+        if chosen is None:  # perhaps the reference does not answer each earlier call
+            answered = [call for call in before if _reference_answer(drawn.reference, plain | call)]
+            if len(answered) < len(before):
+                before = answered
+                chosen = _change_values(drawn, changed | {"before": before}, expected)
         if chosen is not None:
             yield chosen
 
