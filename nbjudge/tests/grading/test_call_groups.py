@@ -1,7 +1,9 @@
 """One question for a whole exercise, and for every group the answers that it would have had alone."""
 
 import sys
+from types import SimpleNamespace
 
+import IPython
 import pytest
 import torch
 from torch_exercise import Exercise
@@ -134,10 +136,19 @@ def test_imports_between_its_parts_are_left_out(own, monkeypatch, tmp_path):
 def test_a_kernel_keeps_the_probe_and_runs_it_only_unchanged(monkeypatch):
     """Later requests leave the probe out, and student code can reach what is kept."""
     monkeypatch.setattr(sys, "nbjudge_probe", "something else", raising=False)
-    without = protocol.expression("answer", [{}], {}, with_probe=False)
+    message = {"content": {"request": protocol.request("answer", [{}], {})}}
+    kernel = SimpleNamespace(get_parent={"shell": message}.__getitem__)
+    monkeypatch.setattr(IPython, "get_ipython", lambda: SimpleNamespace(kernel=kernel))
+    without = protocol.expression(with_probe=False)
     assert repr(eval(without)) == protocol.NO_PROBE
-    reply = eval(protocol.expression("answer", [{}], {}))
-    assert protocol.read_printed(repr(reply)) == [{"missing": True}]
-    assert eval(without) == reply and len(without) < len(protocol.expression("answer", [{}], {})) / 20
+    printed = repr(eval(protocol.expression()))
+    assert protocol.read_printed(printed) == [{"missing": True}]
+    assert repr(eval(without)) == printed and len(without) < len(protocol.expression()) / 20
     sys.nbjudge_probe += b" "
     assert repr(eval(without)) == protocol.NO_PROBE
+
+
+@pytest.mark.parametrize("printed", ["", "'", "AA BB", "'AA' + 'BB'", "'AA\\nAA'", "'AAé='", "'\udc80'"])
+def test_a_reply_is_packed_text_between_quotes_and_nothing_else(printed):
+    with pytest.raises(ValueError):
+        protocol.read_printed(printed)

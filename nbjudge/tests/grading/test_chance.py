@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-import sys
 
 import numpy as np
-import pytest
 import torch
 import torch.nn as nn
 
 from nbjudge.authoring import case
-from nbjudge.kernel.protocol import calls_for, expression
+from nbjudge.kernel.protocol import calls_for, request
+from nbjudge.probe.respond import respond
 from nbjudge.torch import build
 from nbjudge.values.packing import unpack
 
@@ -29,15 +28,10 @@ def chance_of_all(x):
     return x + random.random() + np.random.rand() + torch.rand(())
 
 
-@pytest.fixture
-def call_answer(monkeypatch):
-    """As a kernel is asked: by the expression, against the names of `__main__`."""
-
-    def call_answer(answer, *cases):
-        monkeypatch.setattr(sys.modules["__main__"], "answer", answer, raising=False)
-        return unpack(eval(expression("answer", calls_for(cases, [None] * len(cases)), {}), {}))
-
-    return call_answer
+def call_answer(answer, *cases):
+    """As a kernel is asked."""
+    text = request("answer", calls_for(cases, [None] * len(cases)), {})
+    return unpack(respond(text, {"answer": answer}))
 
 
 def fresh_layers(*widths):
@@ -48,22 +42,22 @@ def weights(answer):
     return answer["value"]["state"]["linear.weight"]
 
 
-def test_a_module_draws_the_same_weights_whenever_the_same_is_asked(call_answer):
+def test_a_module_draws_the_same_weights_whenever_the_same_is_asked():
     first, second = call_answer(Layer, *fresh_layers(5)), call_answer(Layer, *fresh_layers(5))
     assert torch.equal(weights(first[0]), weights(second[0]))
 
 
-def test_two_modules_of_one_question_draw_different_weights(call_answer):
+def test_two_modules_of_one_question_draw_different_weights():
     one, other = call_answer(Layer, *fresh_layers(5, 5))
     assert not torch.equal(weights(one), weights(other))
 
 
-def test_another_question_draws_other_weights(call_answer):
+def test_another_question_draws_other_weights():
     first, second = call_answer(Layer, *fresh_layers(5)), call_answer(Layer, *fresh_layers(5, 6))
     assert not torch.equal(weights(first[0]), weights(second[0]))
 
 
-def test_what_is_drawn_afterwards_is_what_would_have_been_drawn(call_answer):
+def test_what_is_drawn_afterwards_is_what_would_have_been_drawn():
     def next_numbers():
         return random.random(), np.random.rand(), torch.rand(3).tolist()
 
@@ -77,7 +71,7 @@ def test_what_is_drawn_afterwards_is_what_would_have_been_drawn(call_answer):
     assert next_numbers() == expected
 
 
-def test_an_answer_that_draws_by_chance_is_asked_with_the_same_chance(call_answer):
+def test_an_answer_that_draws_by_chance_is_asked_with_the_same_chance():
     first, second = (call_answer(chance_of_all, case(torch.ones(3)), case(torch.ones(3))) for _ in range(2))
     assert torch.equal(first[0]["value"], second[0]["value"])
     assert not torch.equal(first[0]["value"], first[1]["value"])

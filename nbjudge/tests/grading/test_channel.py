@@ -83,7 +83,7 @@ def test_a_command_is_sent_and_its_reply_received(ends):
     relay.send(DONE)
     reply = channel.request(Evaluate(without_surrogates("\ud800é")), Evaluation, Deadline(10))
     assert reply == (Evaluation("ok", "é"), False)
-    assert relay.receive() == {"command": "evaluate", "expression": "?é"}
+    assert relay.receive() == {"command": "evaluate", "expression": "?é", "request": ""}
 
 
 def test_a_flood_interrupts_the_kernel_and_a_repeated_one_ends_it(ends):

@@ -45,9 +45,10 @@ class Execute(Command, frozen=True):
 
 
 class Evaluate(Command, frozen=True):
-    """Evaluate an expression; answered by `Evaluation`."""
+    """Evaluate an expression, which finds `request` in the kernel's message; answered by `Evaluation`."""
 
     expression: str
+    request: str = ""
 
 
 class Stop(Command, frozen=True):

@@ -159,12 +159,13 @@ class KernelClient:
 
     def _call(self, name: str, calls: list[Call], watched_calls: WatchedCalls) -> Reply:
         # An error in a request is the grader's, not the student's.
-        request = protocol.expression(name, calls, watched_calls, with_probe=not self._has_probe)
+        request = protocol.request(name, calls, watched_calls)
+        run = protocol.expression(with_probe=not self._has_probe)
         try:
-            printed = self._evaluate(request, self._deadline(self.limits.answer))
+            printed = self._evaluate(run, self._deadline(self.limits.answer), request)
             if printed == protocol.NO_PROBE:
-                request = protocol.expression(name, calls, watched_calls)
-                printed = self._evaluate(request, self._deadline(self.limits.answer))
+                run = protocol.expression()
+                printed = self._evaluate(run, self._deadline(self.limits.answer), request)
             self._has_probe = True
             return read_reply(protocol.read_printed(printed), len(calls))
         except TimeoutError:
@@ -238,12 +239,12 @@ class KernelClient:
         except Exception:  # it has died, is silent, or sends something else
             return False
 
-    def _evaluate(self, expression: str, deadline: Deadline) -> str:
-        """Return the printed value of an expression.
+    def _evaluate(self, expression: str, deadline: Deadline, request: str = "") -> str:
+        """Return the printed value of an expression, for which `request` is in the kernel's message.
 
         Raises TimeoutError, channel.KernelDiedError, or ValueError if there is no readable value.
         """
-        evaluation, _ = self._request(channel.Evaluate(expression), channel.Evaluation, deadline)
+        evaluation, _ = self._request(channel.Evaluate(expression, request), channel.Evaluation, deadline)
         if evaluation.status == "stopped":
             raise TimeoutError
         if evaluation.status != "ok":

@@ -1,9 +1,10 @@
 """Messages between grader and kernel: requests to call an answer, and the kernel's replies, checked.
 
-A request is one expression that runs the probe on the calls; its printed value is the reply. The names in the
-kernel belong to the student, so the expression uses none of them. The first request contains the probe and
-keeps it in the kernel; later ones run what was kept, if it is still the same. The reply is text in which
-nothing is evaluated.
+A request is packed text and an expression that runs the probe on it; the printed value is the reply. The text
+is a part of Jupyter's message, because Python reads a literal of megabytes slowly. The names in the kernel
+belong to the student, so the expression uses none of them. The first expression contains the probe and keeps
+it in the kernel; later ones run what was kept, if it is still the same. The reply is text in which nothing is
+evaluated.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import hashlib
 import importlib
 import marshal
 import re
+import string
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -35,11 +37,12 @@ _OF_THE_PROBE = "kernel_state watching compiled processes recording building res
 PARTS += [f"nbjudge.probe.{name}" for name in _OF_THE_PROBE.split()]
 _OWN_IMPORT = re.compile(r"^from (?:nbjudge[\w.]*|__future__) import (?:\([^)]*\)|[^(\n]+)$", re.MULTILINE)
 _SPACE = {"__name__": "nbjudge_respond", "__file__": "<nbjudge>"}
-_PACKED = re.compile(r"'[A-Za-z0-9+/= ]*'")  # a printed string without escapes
+_PACKED = string.ascii_letters.encode() + string.digits.encode() + b"+/= "
 NO_PROBE = "'the kernel has no probe'"  # as it is printed
 _RUN = (
     "(__import__('builtins').exec(__import__('marshal').loads(program), space), "
-    "space['respond']({request!r}, __import__('sys').modules['__main__'].__dict__))[1]"
+    "space['Printed'](space['respond'](__import__('IPython').get_ipython().kernel.get_parent('shell')"
+    "['content']['request'], __import__('sys').modules['__main__'].__dict__)))[1]"
 )
 _KEEP = (
     "(lambda sys, program: (sys.__setattr__('nbjudge_probe', program), program)[1])(__import__('sys'), "
@@ -67,8 +70,22 @@ def send_along(module: str) -> None:
         PARTS.append(module)
 
 
-def expression(name: str, calls: list[Call], watched_calls: WatchedCalls, with_probe: bool = True) -> str:
-    """Return an expression whose value is the packed reply to some calls.
+def expression(with_probe: bool = True) -> str:
+    """Return an expression whose value is the packed reply to the request that came in the same message.
+
+    Parameters
+    ----------
+    with_probe
+        Whether the expression contains the probe. Otherwise the kernel must have kept the probe of an earlier
+        request; the value is `NO_PROBE` if it has not, or if it has been changed.
+    """
+    sent, digest = _program(tuple(PARTS))
+    program = _KEEP.format(sent=sent) if with_probe else _KEPT.format(digest=digest)
+    return f"(lambda program, space: {NO_PROBE} if program is None else {_RUN})({program}, {_SPACE!r})"
+
+
+def request(name: str, calls: list[Call], watched_calls: WatchedCalls) -> str:
+    """Return the packed request.
 
     Parameters
     ----------
@@ -78,18 +95,7 @@ def expression(name: str, calls: list[Call], watched_calls: WatchedCalls, with_p
         See `nbjudge.kernel.protocol.calls_for`.
     watched_calls
         The names of the steps to note if they run, see `nbjudge.authoring.exercise.Step.watched_calls`.
-    with_probe
-        Whether the expression contains the probe. Otherwise the kernel must have kept the probe of an earlier
-        request; the value is `NO_PROBE` if it has not, or if it has been changed.
     """
-    sent, digest = _program(tuple(PARTS))
-    program = _KEEP.format(sent=sent) if with_probe else _KEPT.format(digest=digest)
-    run = _RUN.format(request=request(name, calls, watched_calls))
-    return f"(lambda program, space: {NO_PROBE} if program is None else {run})({program}, {_SPACE!r})"
-
-
-def request(name: str, calls: list[Call], watched_calls: WatchedCalls) -> str:
-    """Return the packed request without the probe, for a kernel that already has the probe."""
     return packing.pack({"target": name, "calls": calls, "watched_calls": watched_calls})
 
 
@@ -102,9 +108,10 @@ def read_printed(printed: str) -> Any:
     """Return the reply in the printed value of a request. Raises ValueError for anything else."""
     if len(printed) > LARGEST_REPLY:
         raise ValueError("more than is read")
-    if not _PACKED.fullmatch(printed):
+    text = printed[1:-1].encode()
+    if printed != f"'{printed[1:-1]}'" or text.translate(None, _PACKED):
         raise ValueError("not of the agreed form")
-    return packing.unpack(printed[1:-1])
+    return packing.unpack(text)
 
 
 @lru_cache(maxsize=4)

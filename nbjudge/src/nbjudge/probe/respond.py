@@ -51,11 +51,17 @@ class NoRecording:
         return set()
 
 
-class Packed(str):
-    """Packed text that IPython shows between quotes, without looking for a line end in its millions."""
+class Printed:
+    """Packed text that IPython shows between quotes, without looking for line ends and escapes in it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return f"'{self._text}'"
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
-        return {"text/plain": f"'{self}'"}
+        return {"text/plain": repr(self)}
 
 
 def respond(text: str, namespace: dict[str, Any]) -> str:
@@ -65,7 +71,7 @@ def respond(text: str, namespace: dict[str, Any]) -> str:
     have a message of any length, and the kernel would format it and send it twice.
     """
     try:
-        return Packed(_respond(text, namespace))
+        return _respond(text, namespace)
     except BaseException:
         raise RuntimeError(NOT_ANSWERED) from None
 

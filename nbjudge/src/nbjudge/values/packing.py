@@ -117,6 +117,9 @@ class Message:
         self._with_code = with_code
         self._entries, self._elements = MOST_ENTRIES, MOST_ELEMENTS
         self._starts: dict[bytes, int] = {}  # where numbers begin that are written already
+        self._nodes: dict[
+            int, tuple[Any, Any]
+        ] = {}  # by the id of a value, which lives as long as it is here
         self._handed_out = set[int]()
         self._bytes = MOST_REFERRED_TO + 4 * len(self.numbers)
 
@@ -135,7 +138,9 @@ class Message:
             return {"complex": [float(value.real), float(value.imag)]}
         owner = kind_of(value)
         if owner is not None:
-            return owner.to_tree(value, self)
+            if id(value) not in self._nodes:  # a layer's weights come with each of its calls
+                self._nodes[id(value)] = value, owner.to_tree(value, self)
+            return self._nodes[id(value)][1]
         # Read as what they are at bottom: a student's class may compute when it is read.
         if isinstance(value, (list, tuple)) and len(value) <= LONGEST_LIST:
             base: Any = tuple if isinstance(value, tuple) else list

@@ -119,11 +119,11 @@ class Relay:
             "reply": reply,
         }
 
-    def evaluate(self, expression: str) -> dict[str, Any]:
+    def evaluate(self, expression: str, request: str) -> dict[str, Any]:
         """The printed form of an expression's value."""
         content = {"code": "", "silent": True, "store_history": False, "allow_stdin": False}
-        request = self._request("execute_request", content | {"user_expressions": {"answer": expression}})
-        for message in self._messages(request):
+        content |= {"user_expressions": {"answer": expression}, "request": request}
+        for message in self._messages(self._request("execute_request", content)):
             if message is not None and message["msg_type"] == "execute_reply":
                 status, text = _printed(message["content"])
                 return {"type": "evaluation", "status": status, "text": text}
