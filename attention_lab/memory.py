@@ -6,10 +6,9 @@ import gc
 import os
 from collections.abc import Callable
 from itertools import accumulate
-from typing import Any, cast
+from typing import Any
 
 import torch
-from torch._C._profiler import RecordScope
 from torch.autograd.profiler import profile
 
 os.environ["KINETO_LOG_LEVEL"] = "99"  # or the profiler says on stderr that it begins and ends
@@ -21,18 +20,20 @@ def peak_bytes(function: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
     What was there before does not count; results do, and what operators need within themselves. Gradients
     are as the caller has them: with them, whatever the backward pass will need is held to the end.
     """
-    gc.collect()  # what is freed meanwhile would be missed, with a warning
-    allocations, autograd = profile(use_cpu=True, profile_memory=True), cast(Any, torch.autograd)
-    settings = allocations.config(), allocations.kineto_activities
-    autograd._prepare_profiler(*settings)
-    # As `with allocations:`, which records each operator as well and takes three times as long.
-    autograd._enable_profiler(*settings, {RecordScope.USER_SCOPE})
+    gc.collect()  # what is freed meanwhile would count
+    autograd: Any = torch._C._autograd
+    profiler: Any = torch._C._profiler
+    options = (False, True, False, False, False, profiler._ExperimentalConfig())  # only True: memory
+    # As `with profile(profile_memory=True):`, which records each operator as well and is far slower.
+    autograd._enable_profiler_legacy(profiler.ProfilerConfig(profiler.ProfilerState.CPU, *options))
+    autograd._enable_record_function(False)
     try:
         function(*args, **kwargs)
     finally:
-        recorded = autograd._disable_profiler()
-    # Negative where memory is freed; some ten thousand, of which a longer loop takes longer than the call.
-    sizes = (event.nbytes() for event in recorded.events() if event.name() == "[memory]")
+        autograd._enable_record_function(True)
+        recorded = autograd._disable_profiler_legacy()
+    events = (event for thread in recorded for event in thread if event.kind() == "memory_alloc")
+    sizes = (event.cpu_memory_usage() for event in events)  # less than 0 where memory is freed
     return max(0, max(accumulate(sizes), default=0))
 
 

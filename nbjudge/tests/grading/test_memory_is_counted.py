@@ -173,3 +173,15 @@ def test_nothing_is_said_on_the_way(capfd):
     grade_answer(at_once)
     assert capfd.readouterr() == ("", "")
     assert np.isfinite(saved[0]["most"])
+
+
+def test_a_profiler_of_the_answer_hides_nothing():
+    """Torch has one profiler at a time, and the one that starts last would count."""
+
+    def hidden(rows, columns):
+        if torch.is_grad_enabled():
+            return row_by_row(rows, columns)
+        with torch.profiler.profile(profile_memory=True):
+            return at_once(rows, columns)
+
+    assert grade_answer(hidden)[0].points == 2

@@ -7,7 +7,6 @@ group looks at the report.
 
 from __future__ import annotations
 
-import os
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import torch
 from torch.utils import flop_counter
 from torch.utils._python_dispatch import TorchDispatchMode
 
+ALLOCATION = "memory_alloc"
 BLOCK = 2**16  # bytes; the same call holds some hundred more or less each time
 
 
@@ -111,23 +111,20 @@ def allocations() -> Iterator[list[int]]:
     list of int
         The bytes of each tensor that was made, and less than 0 where a tensor's memory was freed.
     """
-    os.environ["KINETO_LOG_LEVEL"] = "99"  # otherwise the profiler prints to stderr when it starts and stops
     autograd: Any = torch._C._autograd
     profiler: Any = torch._C._profiler
-    # The public profiler also records every operator, which takes three quarters of its time. The scope
-    # USER_SCOPE leaves operators out and keeps allocations.
+    # The public profiler takes several times as long as the calls. Its predecessor, without the record of
+    # operators, keeps nothing but allocations.
     options = (False, True, False, False, False, profiler._ExperimentalConfig())  # only True: memory
-    config = profiler.ProfilerConfig(profiler.ProfilerState.KINETO, *options)
-    activities = {profiler.ProfilerActivity.CPU}
     sizes: list[int] = []
-    autograd._prepare_profiler(config, activities)
-    autograd._enable_profiler(config, activities, {profiler.RecordScope.USER_SCOPE})
+    autograd._enable_profiler_legacy(profiler.ProfilerConfig(profiler.ProfilerState.CPU, *options))
+    autograd._enable_record_function(False)
     try:
         yield sizes
     finally:
-        recorded = autograd._disable_profiler()
-    # Some ten thousand: a loop with more in it takes longer than the calls.
-    sizes += [event.nbytes() for event in recorded.events() if event.name() == "[memory]"]
+        autograd._enable_record_function(True)
+        recorded = autograd._disable_profiler_legacy()
+    sizes += [each.cpu_memory_usage() for thread in recorded for each in thread if each.kind() == ALLOCATION]
 
 
 def _beside_torch(call: Callable[[], Any]) -> tuple[Any, int]:
