@@ -36,9 +36,12 @@ for (module, name), value in kept.items():
     setattr(module, name, value)
 sys.modules["__main__"] = main
 plain.type_printers = copy.copy(shown)
+vars(get_ipython().display_formatter).pop("format", None)
+vars(get_ipython().kernel).pop("get_parent", None)
 get_ipython().display_formatter.formatters["text/plain"] = plain
 """
-SAY = "plain.for_type(str, lambda text, printer, cycle: printer.text({}))"
+SAY = "get_ipython().display_formatter.format = lambda value: ({{'text/plain': {}}}, {{}})"
+PRINTER = "plain.for_type({}, lambda value, printer, cycle: 1 / 0)"
 # The kernel's own messages, which are packed with options, are left alone: it stays in the conversation.
 PACK = "json.dumps = lambda tree, dumps=json.dumps, **options: dumps(tree, **options) if options else {}"
 REPLY = PACK.replace("{}", "dumps({})")
@@ -87,6 +90,8 @@ TAMPERING = {
     "prints what python cannot hold": SAY.format("'-' * 100_000 + '1'"),
     "prints a call": SAY.format("'__import__(\"os\").abort()'"),
     "prints far too much": SAY.format("'x' * (70 * 2**20)"),
+    "reads another request": "get_ipython().kernel.get_parent = lambda channel=None: "
+    "{'header': {}, 'content': {'request': 'bnVsbA== '}}",
     "packs no JSON": PACK.format("'true points = 2'"),
     "packs an object for a list": REPLY.format("{'plain': 2}"),
     "packs unknown kinds": REPLY.format("{'pickle': 'gASVAAAA'}"),
@@ -174,8 +179,12 @@ def judged_after(tampering, kernel, exercise):
 @pytest.mark.attack
 @pytest.mark.parametrize(
     "tampering",
-    [SAY.format("1 / 0"), "get_ipython().display_formatter.formatters.pop('text/plain')"],
-    ids=["an error in a printer", "no printer"],
+    [
+        PRINTER.format("str"),
+        PRINTER.format("object"),
+        "get_ipython().display_formatter.formatters.pop('text/plain')",
+    ],
+    ids=["an error in a printer of texts", "an error in a printer of everything", "no printer"],
 )
 def test_a_reply_needs_no_printer_that_student_code_can_break(kernel, double, tampering):
     verdict = judged_after(tampering, kernel, double)

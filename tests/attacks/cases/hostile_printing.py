@@ -7,13 +7,14 @@ PROOF = "printed [1-9]"
 HOSTILE = """
 printed = []
 forged = ["[" + "0," * 1_500_000 + "]", "'' " * 3_000_000, "(" * 190 + ")" * 190, "{" + "0:0," * 10**6 + "}"]
-def show(text, printer, cycle):
-    if len(text) < 50:
-        return printer.text(repr(text))
-    printed.append(1)
-    printer.text(forged[len(printed) % len(forged)])
+def show(value):
+    text = repr(value)
+    if len(text) > 50:
+        printed.append(1)
+        text = forged[len(printed) % len(forged)]
+    return {"text/plain": text}, {}
 def double(x):
-    get_ipython().display_formatter.formatters["text/plain"].for_type(str, show)
+    get_ipython().display_formatter.format = show
     return x
 row_sums_of = double
 def row_sums(x):
