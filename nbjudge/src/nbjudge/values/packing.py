@@ -117,9 +117,7 @@ class Message:
         self._with_code = with_code
         self._entries, self._elements = MOST_ENTRIES, MOST_ELEMENTS
         self._starts: dict[bytes, int] = {}  # where numbers begin that are written already
-        self._nodes: dict[
-            int, tuple[Any, Any]
-        ] = {}  # by the id of a value, which lives as long as it is here
+        self._nodes: dict[int, tuple[Any, Any]] = {}  # id of a value -> the value, kept alive, and its node
         self._handed_out = set[int]()
         self._bytes = MOST_REFERRED_TO + 4 * len(self.numbers)
 
