@@ -9,11 +9,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbgrader.api import Gradebook
+from nbgrader.api import Gradebook, get_alembic_version
+from sqlalchemy import text
 
 from attention_lab import cli
 from attention_lab.errors import CourseError
-from attention_lab.maintain.build import build_lesson, canonical, stale
+from attention_lab.maintain.build import build_lesson, canonical, is_registered, register, stale
 from nbjudge.course.course import Course
 
 pytestmark = pytest.mark.integration
@@ -149,6 +150,28 @@ def test_a_new_lesson_is_graded_without_another_line_of_code(course):
         scores = {s.student.id: s.score for s in gradebook.assignment_submissions("01_tiny")}
     assert scores == {"ada": 2, "bob": 0, "eve": 0}
     assert "Every number is squared" in (course / "autograded/bob/01_tiny/tiny.ipynb").read_text()
+
+
+def test_a_new_gradebook_is_as_nbgrader_makes_it(course, monkeypatch):
+    # nbgrader calls alembic by its name; it is installed beside the interpreter.
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    (course / "gradebook.db").unlink()
+    register(lesson_of(course))
+    assert is_registered(lesson_of(course))
+    with Gradebook("sqlite:///gradebook.db") as gradebook:
+        (version,) = gradebook.db.execute(text("SELECT version_num FROM alembic_version")).all()
+    assert version == (get_alembic_version(),)
+
+
+def test_why_a_lesson_cannot_be_registered_is_said_in_a_sentence(course):
+    edit(course / SOURCE, '"grade_id": "test_double"', '"grade_id": "double"')
+    with pytest.raises(
+        CourseError, match="could not enter 01_tiny into the gradebook: Duplicate grade id: double\\."
+    ):
+        register(lesson_of(course))
+    (course / "gradebook.db").write_text("no database")
+    with pytest.raises(CourseError, match="gradebook.db cannot be read"):
+        register(lesson_of(course))
 
 
 SPOILT = {

@@ -1,6 +1,7 @@
 """The demo: its folder, its report, and a whole class graded by nbgrader as it deserves."""
 
 import io
+import re
 import shutil
 from pathlib import Path
 
@@ -80,7 +81,7 @@ def test_a_verdict_is_as_expected_only_with_the_right_points_and_the_right_mista
 def outcome(judged, problems=(), student="Zoë O'Brien, jr [bold]"):
     hand_in = HandIn("one mistake", {}, dict.fromkeys(judged, FULL))
     graded = GradedSubmission(student, (GradedNotebook(NotebookRecord(seconds=3.21)),))
-    return Outcome(student, hand_in, graded, judged, tuple(problems))
+    return Outcome(hand_in, graded, judged, tuple(problems))
 
 
 def test_a_surprise_is_counted_and_told():
@@ -98,6 +99,22 @@ def test_the_table_shows_names_as_they_are_and_the_first_sentence_of_the_first_m
     assert "Zoë O'Brien, jr [bold]" in printed
     assert "2  softmax [sums] to 2.5." in printed
     assert "Divide" not in printed
+
+
+def test_rows_printed_one_by_one_have_the_same_columns():
+    """The next student has another name, other points and another message."""
+    exercises = {name: Exercise(name, ()) for name in ("score", "softmax")}
+    first = outcome({"score": Judged(3, 3), "softmax": Judged(8, 8)}, student="Suharto")
+    next_one = outcome({"score": Judged(0, 3), "softmax": Judged(2, 8, "Long. " * 40)})
+    console = Console(file=io.StringIO(), width=100)
+    for row, each in enumerate([first, next_one]):
+        console.print(table_of(exercises, [each], with_head=row == 0))
+    lines = console.file.getvalue().splitlines()
+    head, *rows = (line for line in lines if re.search(r"Σ|Suharto|Zoë", line))
+    assert len(rows) == 2
+    for column in ("1", "2", "Σ", "s  "):
+        place = head.index(column)
+        assert [line[place].isdigit() and line[place + 1] == " " for line in rows] == [True, True], column
 
 
 def test_a_message_about_the_whole_file_names_no_exercise():
@@ -135,9 +152,9 @@ def test_a_class_is_graded_and_every_verdict_is_as_expected(tmp_path, monkeypatc
     monkeypatch.setattr(
         attention_lab.maintain.demo.run_demo,
         "grade_class",
-        lambda lesson, students, console, sandbox: {
-            name: GradedSubmission(name, problem="out of disk") for name in students
-        },
+        lambda lesson, students, console, take, sandbox: [
+            take(GradedSubmission(name, problem="out of disk")) for name in students
+        ],
     )
     console = Console(file=io.StringIO(), width=160)
     with pytest.raises(CourseError, match=f"Only 0 of {len(lesson.exercises)} verdicts are as expected"):

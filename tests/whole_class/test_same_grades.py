@@ -39,7 +39,7 @@ def test_in_any_order_with_any_number_of_workers(copy_of_class, one_by_one):
     plan = make_plan(read_folders(copy_of_class), FOLDER)
     backwards = replace(plan, todo=dict(reversed(plan.todo.items())))
     results, printed = [], io.StringIO()
-    grade_plan(backwards, Options(workers=1, timings=True), Console(file=printed, width=300), results)
+    grade_plan(backwards, Options(workers=1, timings=True), Console(file=printed, width=300), results.append)
     assert len(results) == 11
     assert not any(graded.problem for graded in results)
     assert [graded.student for graded in results if graded.reason] == ["no notebook", "cut off"]

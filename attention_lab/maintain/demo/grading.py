@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,14 +20,16 @@ from nbjudge.course.folders import read_folders
 
 
 def grade_class(
-    lesson: Assignment, students: Sequence[str], console: Console, sandbox: bool = True
-) -> dict[str, GradedSubmission]:
-    """Grade the students in this order, with a progress bar."""
+    lesson: Assignment,
+    students: Sequence[str],
+    console: Console,
+    take: Callable[[GradedSubmission], None],
+    sandbox: bool = True,
+) -> None:
+    """Grade the students in this order, with a progress bar; `take` gets each who is done."""
     plan = make_plan(read_folders(lesson.course.root), lesson.folder)
     in_order = replace(plan, todo={student: plan.todo[student] for student in students})
-    results: list[GradedSubmission] = []
-    grade_plan(in_order, Options(sandbox=sandbox), console, results)
-    return {graded.student: graded for graded in results}
+    grade_plan(in_order, Options(sandbox=sandbox), console, take)
 
 
 def write_feedback(lesson: Assignment, students: Sequence[str], console: Console) -> dict[str, str]:

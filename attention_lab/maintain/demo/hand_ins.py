@@ -45,7 +45,7 @@ class HandIn:
     expected: dict[str, ExpectedOutcome]
     form: Form = "notebook"
     arrange: Arrange | None = None
-    slow: bool = False  # waits for limits to run out, or for new kernels
+    slow: bool = False  # waits until limits run out
 
 
 class Writer:
@@ -141,7 +141,7 @@ class Writer:
         return self._broken("endless loop", self._least_used, "while True:\n    pass", slow=True)
 
     def dead_kernel(self) -> HandIn:
-        return self._broken("dead kernel", self._least_used, "import os\n\nos._exit(1)", slow=True)
+        return self._broken("dead kernel", self._least_used, "import os\n\nos._exit(1)")
 
     def _right(self) -> dict[str, str]:
         """A right answer to everything, none of which leans on another: one mistake stays one mistake."""

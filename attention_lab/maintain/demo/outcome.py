@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nbgrader.api import Gradebook, MissingEntry
 
@@ -37,15 +37,21 @@ class Judged:
 class Outcome:
     """One student: the hand-in, what was made of it, and what is not as it should be."""
 
-    student: str
     hand_in: HandIn
     graded: GradedSubmission
     judged: Mapping[str, Judged] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
     @property
+    def student(self) -> str:
+        return self.graded.student
+
+    @property
     def points(self) -> float:
         return sum(each.points for each in self.judged.values())
+
+    def with_problem(self, problem: str | None) -> Outcome:
+        return self if problem is None else replace(self, problems=(*self.problems, problem))
 
     @property
     def as_expected(self) -> int:
@@ -66,13 +72,11 @@ class Outcome:
         ]
 
 
-def outcome_of(
-    lesson: Assignment, student: str, hand_in: HandIn, graded: GradedSubmission, no_feedback: str = ""
-) -> Outcome:
+def outcome_of(lesson: Assignment, hand_in: HandIn, graded: GradedSubmission) -> Outcome:
     """Read the gradebook and the autograded notebook of one student."""
-    points = gradebook_points(lesson, student)
-    notebook = graded_notebook(lesson, student)
-    problems = [problem for problem in (graded.problem, no_feedback) if problem]
+    points = gradebook_points(lesson, graded.student)
+    notebook = graded_notebook(lesson, graded.student)
+    problems = [graded.problem] if graded.problem else []
     judged = {}
     for name in hand_in.expected:
         score = points.get(notebook.cell_ids.get(name, ""))
@@ -83,7 +87,7 @@ def outcome_of(
             problems.append(f"{name}: the verdict says {in_verdict:g}, the gradebook {score:g} points.")
         else:
             judged[name] = _judged(notebook.verdicts[name])
-    return Outcome(student, hand_in, graded, judged, tuple(problems))
+    return Outcome(hand_in, graded, judged, tuple(problems))
 
 
 def gradebook_points(lesson: Assignment, student: str) -> dict[str, float | None]:

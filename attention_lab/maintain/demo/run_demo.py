@@ -13,8 +13,9 @@ from attention_lab.maintain.demo.grading import grade_class, write_feedback
 from attention_lab.maintain.demo.hand_ins import Writer
 from attention_lab.maintain.demo.material import material_of
 from attention_lab.maintain.demo.names import invented_names
-from attention_lab.maintain.demo.outcome import outcome_of
-from attention_lab.maintain.demo.table import print_report
+from attention_lab.maintain.demo.outcome import Outcome, outcome_of
+from attention_lab.maintain.demo.table import legend, print_closing, table_of
+from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.batch.workers import default_worker_count
 from nbjudge.course.course import Assignment
 from nbjudge.nbgrader_hooks.preprocessors import NO_SANDBOX
@@ -40,17 +41,24 @@ def run_demo(lesson: Assignment, students: int, console: Console, sandbox: bool 
         class_list = dict(zip(invented_names(students, SEED), hand_ins, strict=True))
         for student, hand_in in class_list.items():
             submit(lesson, student, hand_in)
-    # Those who keep a kernel waiting go first, so that the others are graded meanwhile.
-    order = sorted(class_list, key=lambda student: not class_list[student].slow)
+    # After the first, for whom the reader waits, the slow ones: the others are graded meanwhile.
+    first, *others = class_list
+    order = [first, *sorted(others, key=lambda student: not class_list[student].slow)]
+    outcomes: list[Outcome] = []
+    exercises = {name: lesson.exercises[name] for name in hand_ins[0].expected}
+    console.print(legend(lesson, exercises))
+
+    def take(graded: GradedSubmission) -> None:
+        outcome = outcome_of(lesson, class_list[graded.student], graded)
+        console.print(table_of(exercises, [outcome], with_head=not outcomes))
+        outcomes.append(outcome)
+
     started = time.monotonic()
-    graded = grade_class(lesson, order, console, sandbox)
+    grade_class(lesson, order, console, take, sandbox)
     seconds = time.monotonic() - started
     unwritten = write_feedback(lesson, order, console)
-    outcomes = [
-        outcome_of(lesson, student, hand_in, graded[student], unwritten.get(student, ""))
-        for student, hand_in in class_list.items()
-    ]
-    print_report(console, lesson, outcomes, seconds, default_worker_count(students))
+    outcomes = [outcome.with_problem(unwritten.get(outcome.student)) for outcome in outcomes]
+    print_closing(console, lesson, outcomes, seconds, default_worker_count(students))
 
     expected = sum(len(outcome.hand_in.expected) for outcome in outcomes)
     right = sum(outcome.as_expected for outcome in outcomes)

@@ -20,14 +20,10 @@ from nbjudge.batch.grade_command import LOG_FILE
 from nbjudge.course.course import Assignment
 
 
-def print_report(
+def print_closing(
     console: Console, lesson: Assignment, outcomes: Sequence[Outcome], seconds: float, processes: int
 ) -> None:
-    """Everything a reader wants to know of a graded class, its summary last."""
-    order = list(outcomes[0].hand_in.expected)
-    exercises = {name: lesson.exercises[name] for name in order}
-    console.print(legend(lesson, exercises))
-    console.print(table_of(exercises, outcomes))
+    """What a reader wants to know after the table, its summary last."""
     for outcome in outcomes:
         for problem in (*outcome.problems, *outcome.surprises):
             console.print(Text(f"✗ {outcome.student} ({outcome.hand_in.kind}): {problem}", style="bold red"))
@@ -44,14 +40,19 @@ def legend(lesson: Assignment, exercises: Mapping[str, Exercise]) -> Columns:
     return Columns(entries, padding=(0, 3), title=Text(lesson.folder, style="bold"))
 
 
-def table_of(exercises: Mapping[str, Exercise], outcomes: Sequence[Outcome]) -> Table:
-    """A row for each student: points by exercise, total, seconds, and the first thing they are told."""
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("student, hand-in", max_width=26)
-    for number in range(1, len(exercises) + 1):
-        table.add_column(str(number), justify="right", no_wrap=True)
-    table.add_column("Σ", justify="right", no_wrap=True, style="bold")
-    table.add_column("s", justify="right", no_wrap=True, style="dim")
+def table_of(exercises: Mapping[str, Exercise], outcomes: Sequence[Outcome], with_head: bool = True) -> Table:
+    """A row for each student: points by exercise, total, seconds, and the first thing they are told.
+
+    Widths depend on the exercises only, so that rows printed one by one have the same columns.
+    """
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, show_header=with_head, expand=True)
+    table.add_column("student, hand-in", width=26)
+    halves = any(group.points % 1 for each in exercises.values() for group in each.groups)
+    for number, exercise in enumerate(exercises.values(), 1):
+        width = max(len(str(number)), len(f"{exercise.points:.0f}") + 2 * halves)
+        table.add_column(str(number), justify="right", width=width, no_wrap=True)
+    table.add_column("Σ", justify="right", width=3 + 2 * halves, no_wrap=True, style="bold")
+    table.add_column("s", justify="right", width=3, no_wrap=True, style="dim")
     table.add_column("first message", ratio=1)
     for outcome in outcomes:
         points = [_points(outcome.judged.get(name)) for name in exercises]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -64,7 +64,7 @@ def grade_class(folders: CourseFolders, assignment: str, options: Options, conso
     results: list[GradedSubmission] = []
     started, stopped = time.monotonic(), False
     try:
-        grade_plan(plan, options, console, results)
+        grade_plan(plan, options, console, results.append)
     except KeyboardInterrupt:
         stopped = True
     from nbjudge.batch.display import print_closing_table
@@ -75,8 +75,10 @@ def grade_class(folders: CourseFolders, assignment: str, options: Options, conso
     return ExitStatus.PROBLEM if any(graded.problem for graded in results) else ExitStatus.SUCCESS
 
 
-def grade_plan(plan: Plan, options: Options, console: Console, results: list[GradedSubmission]) -> None:
-    """Grade what is planned, with a progress bar; `results` grows by each submission that is done.
+def grade_plan(
+    plan: Plan, options: Options, console: Console, take: Callable[[GradedSubmission], None]
+) -> None:
+    """Grade what is planned, with a progress bar; `take` gets each submission as soon as it is done.
 
     Raises CourseError where nothing can be graded, or nothing more.
     """
@@ -118,7 +120,7 @@ def grade_plan(plan: Plan, options: Options, console: Console, results: list[Gra
             with Bar(console, len(plan.todo)) as bar:
                 for graded in run.results():
                     if graded is not None:
-                        results.append(graded)
+                        take(graded)
                     bar.show(run, graded)
             run.workers.close()
             if options.timings and run.first_dispatch is not None:
