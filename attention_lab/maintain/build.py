@@ -12,6 +12,7 @@ from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import nbformat
 from alembic.migration import MigrationContext
@@ -25,7 +26,7 @@ from attention_lab.errors import CourseError
 from attention_lab.maintain.hosts import repository, update_install_lines
 from nbjudge.course.assignment_forms import released, solved
 from nbjudge.course.configuration import read_config
-from nbjudge.course.course import Assignment
+from nbjudge.course.course import Assignment, Course
 from nbjudge.course.gradebook import UNREADABLE, gradebook_url, sqlite_file
 from nbjudge.course.loading import read_notebook
 from nbjudge.submission.files import CACHE_FOLDERS
@@ -125,13 +126,8 @@ def is_registered(lesson: Assignment) -> bool:
 
 def register(lesson: Assignment) -> None:
     """Enter the lesson into the gradebook, as nbgrader does when it makes the release."""
-    from nbgrader.apps.api import NbGraderAPI
-
-    root = lesson.course.root
-    config = read_config(root)
-    config.CourseDirectory.root = str(root)
-    _stamp_if_new(gradebook_url(root))
-    result = NbGraderAPI(config=config).generate_assignment(lesson.folder, force=True, create=True)
+    _stamp_if_new(gradebook_url(lesson.course.root))
+    result = nbgrader_api(lesson.course).generate_assignment(lesson.folder, force=True, create=True)
     if not result["success"]:
         # Its error is a traceback of its own; the log has what was raised first.
         raised = ERROR_LINE.search(f"{result.get('log')}\n{result.get('error')}")
@@ -140,6 +136,15 @@ def register(lesson: Assignment) -> None:
             f"nbgrader could not enter {lesson.folder} into the gradebook: {reason}. "
             f"`nbgrader generate_assignment --force {lesson.folder}` says more."
         )
+
+
+def nbgrader_api(course: Course) -> Any:
+    """nbgrader's own functions for a course, with the course's settings."""
+    from nbgrader.apps.api import NbGraderAPI
+
+    config = read_config(course.root)
+    config.CourseDirectory.root = str(course.root)
+    return NbGraderAPI(config=config)
 
 
 def _stamp_if_new(url: str) -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
-from nbgrader.apps.api import NbGraderAPI
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from attention_lab.maintain.build import nbgrader_api
 from nbjudge.batch.changed_submissions import make_plan
 from nbjudge.batch.coordinator import GradedSubmission
 from nbjudge.batch.grade_command import LOG_FILE, Options, grade_plan
-from nbjudge.course.configuration import read_config
 from nbjudge.course.course import Assignment
 from nbjudge.course.folders import read_folders
 
@@ -35,9 +33,7 @@ def grade_class(
 def write_feedback(lesson: Assignment, students: Sequence[str], console: Console) -> dict[str, str]:
     """`nbgrader generate_feedback` for each student; returns what went wrong, by student."""
     root = lesson.course.root
-    config = read_config(root)
-    config.CourseDirectory.root = str(root)
-    api: Any = NbGraderAPI(config=config)
+    api = nbgrader_api(lesson.course)
     columns = (TextColumn("Writing feedback"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     problems = {}
     with (
