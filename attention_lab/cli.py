@@ -175,17 +175,6 @@ def start(
 
 
 @app.command()
-def files(
-    lesson: Annotated[str, typer.Argument(help="The folder of a lesson, for example 02_scaling.")],
-) -> None:
-    """Copy the files that a lesson's notebook imports into the current folder, for Colab and Kaggle."""
-    from attention_lab.start.lessons import copy_given_files
-
-    copied = copy_given_files(lesson, Path.cwd())
-    console.print(f"Copied: {', '.join(copied) or 'nothing, the lesson needs no files'}.", highlight=False)
-
-
-@app.command()
 def bundle(
     folder: Annotated[Path, typer.Option(help="The folder that the zip goes to.")] = Path("dist"),
     tutor: Annotated[

@@ -9,6 +9,7 @@ LESSON_MODULES = (
     "encoder",
     "examples",
     "heads",
+    *(f"lesson_{number:02}" for number in range(1, 14)),
     "memory",
     "plots",
     "sliders",

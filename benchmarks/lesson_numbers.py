@@ -8,12 +8,10 @@ About ten minutes of one processor. Only lesson 6 measures time. `benchmarks/rea
 from __future__ import annotations
 
 import argparse
-import importlib
 import math
-import sys
 import time
 from collections.abc import Callable
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -24,16 +22,6 @@ import torch
 from attention_lab.corpus import CLASS_NAMES, load_news, train_tokenizer
 
 SOLUTIONS = Path(__file__).parents[1] / "solutions"
-
-
-def ready_made(lesson: str) -> ModuleType:
-    """Import the module of given code beside a lesson's notebook."""
-    spec = spec_from_file_location(f"ready_made_{lesson}", SOLUTIONS / lesson / "ready_made.py")
-    assert spec is not None and spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def run_cells(lesson: str, names: dict[str, Any], *cell_ids: str) -> dict[str, Any]:
@@ -64,7 +52,7 @@ def learn_to_look_back() -> None:
 
 def find_key_zero() -> None:
     """Lesson 2, cells training_read (what is lost) and three_tokens_read (Adam, a start of variance 1/3)."""
-    lesson = ready_made("02_scaling")
+    lesson = import_module("attention_lab.lesson_02.given")
     attention = {name: lesson.attention_with(divisor) for name, divisor in lesson.DIVISORS.items()}
     last: list[torch.Tensor] = []
 
@@ -96,8 +84,7 @@ def find_key_zero() -> None:
 
 def look_at_payer_and_payee() -> None:
     """Lesson 5, cell race-heads-read: what the two heads look at, trained from other seeds."""
-    sys.path.insert(0, str(SOLUTIONS / "05_multi_head"))  # for the head that the given code imports
-    lesson = ready_made("05_multi_head")
+    lesson = import_module("attention_lab.lesson_05.given")
     for seed in range(1, 5):
         torch.manual_seed(seed)
         layer = lesson.Heads(8, lesson.AttentionHead(8, 4), lesson.AttentionHead(8, 4))
@@ -145,8 +132,7 @@ def count_two_verbs() -> None:
 
 def compare_heads_of_a_group() -> None:
     """Lesson 9, cell pooled-read: do key projections of one group agree, and does "only the rest" help?"""
-    lesson = ready_made("09_kv_cache")
-    sys.path.insert(0, str(SOLUTIONS / "09_kv_cache"))  # for the modules that the set-up cell imports
+    lesson = import_module("attention_lab.lesson_09.given")
     names = run_cells("09_kv_cache", {}, "setup", "repeat_heads", "GroupedQueryAttention")
     grouped_attention: Callable[..., torch.nn.Module] = names["GroupedQueryAttention"]
     for seed in range(3):
@@ -174,7 +160,7 @@ def compare_heads_of_a_group() -> None:
 
 def read_beyond_the_trained_length() -> None:
     """Lesson 10, cells race-read and slowed-dials-read: the same from two other seeds."""
-    lesson = ready_made("10_rotary")
+    lesson = import_module("attention_lab.lesson_10.given")
     names: dict[str, Any] = {"torch": torch, "nn": torch.nn, "math": math}
     run_cells("10_rotary", names, "rotary_angles", "rotate", "RotaryAttention")
     usual = names["rotary_angles"]
@@ -234,13 +220,8 @@ def round_in_blocks() -> None:
 
 def train_broken_attention() -> None:
     """Lesson 12, cells scale-read (C over nine seeds) and padding-read (A beside longer texts)."""
-    for name in ("plumbing", "ready_made"):  # another lesson's may be loaded
-        sys.modules.pop(name, None)
-    sys.path.insert(0, str(SOLUTIONS / "12_silent_bugs"))
-    import plumbing
-
-    letters = importlib.import_module(Path("wall.py").stem)
-
+    plumbing = import_module("attention_lab.lesson_08.plumbing")
+    letters = import_module("attention_lab.lesson_12.eleven")
     news = load_news()
     tokenizer = train_tokenizer(news.train.texts, vocab_size=1000)
     train_data, test_data = (plumbing.encoded(split, tokenizer) for split in (news.train, news.test))

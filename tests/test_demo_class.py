@@ -2,7 +2,6 @@
 
 import ast
 import re
-import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -74,15 +73,6 @@ def one_thread():
     torch.set_num_threads(1)
 
 
-@pytest.fixture
-def given_files(lesson, monkeypatch):
-    """Files that lie beside the notebook, which its set-up cell may import."""
-    folder = ROOT / "release" / lesson.folder
-    monkeypatch.syspath_prepend(folder)
-    for file in folder.glob("*.py"):  # another lesson may have a file of the same name
-        monkeypatch.delitem(sys.modules, file.stem, raising=False)
-
-
 # ---- answers moved from the checks into cells ---------------------------------------------------
 
 
@@ -97,7 +87,7 @@ def written_out(lesson, name):
 @pytest.mark.long
 @pytest.mark.lesson
 @every_exercise
-def test_every_mistake_in_a_cell_is_still_that_mistake(lesson, name, one_thread, given_files):
+def test_every_mistake_in_a_cell_is_still_that_mistake(lesson, name, one_thread):
     material = released_material(lesson)[name]
     assert sorted(material.mistakes) == sorted(written_out(lesson, name))
     for mistake, cell in material.mistakes.items():
@@ -109,7 +99,7 @@ def test_every_mistake_in_a_cell_is_still_that_mistake(lesson, name, one_thread,
 @pytest.mark.long
 @pytest.mark.lesson
 @every_exercise
-def test_every_right_answer_in_a_cell_is_still_right(lesson, name, one_thread, given_files):
+def test_every_right_answer_in_a_cell_is_still_right(lesson, name, one_thread):
     material = released_material(lesson)[name]
     assert len(material.right) >= len(lesson.exercises[name].accepted_alternatives)
     for cell in material.right:
@@ -262,7 +252,7 @@ def test_a_class_makes_many_different_mistakes(lesson):
 
 @every_lesson
 @pytest.mark.parametrize("kind", ["one mistake", "several mistakes", "helpers of their own", "another way"])
-def test_a_hand_in_deserves_what_is_expected_of_it(lesson, kind, one_thread, given_files):
+def test_a_hand_in_deserves_what_is_expected_of_it(lesson, kind, one_thread):
     hand_in = hand_in_of(kind, lesson)
     kernel = vars(ModuleType("__main__"))
     for cell in filled_in(release_of(lesson), hand_in).cells:

@@ -8,7 +8,6 @@ import pytest
 from ipykernel.zmqshell import ZMQInteractiveShell
 from IPython.core.interactiveshell import InteractiveShell
 
-from attention_lab.errors import CourseError
 from attention_lab.maintain.build import stale
 from attention_lab.maintain.hosts import (
     DOCUMENTS,
@@ -21,7 +20,6 @@ from attention_lab.maintain.hosts import (
 )
 from attention_lab.maintain.site.front_page import front_page
 from attention_lab.maintain.site.pages import page_of
-from attention_lab.start.lessons import copy_given_files
 from attention_lab.tutor.panel import is_notebook
 from nbjudge.course.course import Course
 from nbjudge.course.loading import read_notebook
@@ -101,9 +99,9 @@ def test_with_the_address_set_the_build_asks_for_other_install_lines(published):
     lesson = published.assignments["scaling"]
     assert stale(lesson) == [f"{lesson.source_path} is not in canonical form."]
     notebook = read_notebook(lesson.source_path)
-    update_install_lines(notebook, ADDRESS, lesson.folder)
+    update_install_lines(notebook, ADDRESS)
     (setup,) = [cell for cell in notebook.cells if cell.id == "setup"]
-    assert setup.source.startswith(install_lines(ADDRESS, lesson.folder))
+    assert setup.source.startswith(install_lines(ADDRESS))
     assert setup.source.count("find_spec(") == 1
     assert f"pip install -q git+{ADDRESS}#subdirectory=nbjudge" in setup.source
 
@@ -111,7 +109,7 @@ def test_with_the_address_set_the_build_asks_for_other_install_lines(published):
 @every_notebook
 def test_the_first_code_cell_installs_the_course_where_it_is_missing(lesson, monkeypatch):
     first = next(cell for cell in read_notebook(lesson.source_path).cells if cell.cell_type == "code")
-    lines = install_lines(repository(ROOT), lesson.folder)
+    lines = install_lines(repository(ROOT))
     assert first.source.startswith(lines)
     commands = []
     shell = type("Shell", (), {"system": staticmethod(commands.append)})
@@ -119,20 +117,7 @@ def test_the_first_code_cell_installs_the_course_where_it_is_missing(lesson, mon
     assert commands == []
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     exec(lines, {"get_ipython": lambda: shell})
-    assert [command.split()[0] for command in commands][-2:] == ["pip", "attention-lab"]
-
-
-@every_notebook
-def test_the_files_of_a_lesson_are_copied_beside_the_notebook(lesson, tmp_path):
-    given = {path.name for path in lesson.release_path.parent.iterdir() if path.suffix == ".py"}
-    assert (
-        set(copy_given_files(lesson.folder, tmp_path)) == given == {path.name for path in tmp_path.iterdir()}
-    )
-
-
-def test_an_unknown_lesson_has_no_files(tmp_path):
-    with pytest.raises(CourseError, match="no lesson '02_scalling'. The lessons are 00_start_here"):
-        copy_given_files("02_scalling", tmp_path)
+    assert {command.split()[0] for command in commands} == {"pip"}
 
 
 def test_binder_installs_the_projects_of_the_repository_in_the_tested_versions():

@@ -140,7 +140,7 @@ def test_every_graded_cell_hides_one_check_worth_what_its_groups_are_worth(lesso
         tests = {"example", "refuses", "same"} & {n.id for n in called if isinstance(n, ast.Name)}
         in_a_module = (
             f"test_{name}({name})" in cell.source
-        )  # its body is in lesson_tests.py, for students to read
+        )  # its body is in visible_tests.py, for students to read
         assert tests or in_a_module or "assert " in cell.source, f"{cell.id} shows the student no test"
 
 

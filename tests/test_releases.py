@@ -61,12 +61,3 @@ def test_the_release_leaves_every_answer_to_be_written(lesson):
 
 def lines(text):
     return [line.strip() for line in text.splitlines() if len(line.strip()) > 3]
-
-
-def test_files_that_two_lessons_share_are_the_same():
-    """Lessons 8 and 12 are given the same training; each folder is complete without the other."""
-    for name in ("plumbing.py", "ready_made.py"):
-        one, other = (
-            COURSE.folders.source / folder / name for folder in ("08_text_classifier", "12_silent_bugs")
-        )
-        assert one.read_text() == other.read_text(), f"{name} differs: copy one over the other"

@@ -25,7 +25,8 @@ from nbjudge.skeletons.notebooks import new_assignment, new_exercise, with_impor
 pytestmark = pytest.mark.integration
 
 LESSON, NAME, LAYER = "02_more", "doubled", "TwoParts"
-FRESH, STEM = "12_fresh_lesson", "fresh_lesson"
+FRESH, STEM = "15_fresh_lesson", "fresh_lesson"
+PACKAGE = "attention_lab/lesson_15"
 # What they ask of a lesson is its form, or comes with a skeleton; what only an author can give is asked
 # elsewhere: a line in the contract, words for pictures, docs/judge.md.
 TESTS_OF_FORM = ("notebooks", "lesson_form", "lesson_prose", "lesson_pictures", "visible_tests")
@@ -188,19 +189,20 @@ def test_this_courses_commands_say_what_comes_next(grown):
 
 def test_this_courses_skeletons_are_laid_out_as_its_code_is(grown):
     root, _ = grown
-    paths = (f"checks/{STEM}", f"source/{FRESH}")
+    paths = (f"checks/{STEM}", f"source/{FRESH}", PACKAGE)
     run_in(root, sys.executable, "-m", "ruff", "check", *paths)
     run_in(root, sys.executable, "-m", "ruff", "format", "--check", *paths)
 
 
-def test_the_visible_tests_are_in_a_module_beside_the_notebook(grown):
+def test_visible_tests_are_in_the_lessons_package(grown):
     root, _ = grown
     folder = root / "source" / FRESH
-    tests = (folder / "lesson_tests.py").read_text()
+    tests = (root / PACKAGE / "visible_tests.py").read_text()
     assert "from attention_lab.examples import example, refuses, with_weights\n" in tests
     assert re.findall("^def (.*)\\(", tests, re.MULTILINE) == [f"test_{NAME}", "test_SlidingWindowAttention"]
     cells = {cell.id: cell for cell in nbformat.read(folder / f"{STEM}.ipynb", as_version=4).cells}
-    assert f"from lesson_tests import test_{NAME}, test_SlidingWindowAttention\n" in cells["setup"].source
+    imported = f"import test_{NAME}, test_SlidingWindowAttention\n"
+    assert f"from {PACKAGE.replace('/', '.')}.visible_tests {imported}" in cells["setup"].source
     assert cells[f"test_{NAME}"].source.startswith(f"test_{NAME}({NAME})\n### BEGIN HIDDEN TESTS\n")
 
 
@@ -220,9 +222,9 @@ def test_a_name_joins_the_import(code, expected):
 
 def test_a_long_import_is_written_over_several_lines():
     names = [f"test_{letter * 20}" for letter in "abcdef"]
-    code = with_import("import math\n", "lesson_tests", names)
-    assert code == "import math\nfrom lesson_tests import (\n" + "".join(f"    {n},\n" for n in names) + ")\n"
-    assert with_import(code, "lesson_tests", names[:1]) == code
+    code = with_import("import math\n", "given_tests", names)
+    assert code == "import math\nfrom given_tests import (\n" + "".join(f"    {n},\n" for n in names) + ")\n"
+    assert with_import(code, "given_tests", names[:1]) == code
 
 
 def test_a_layer_is_asked_as_this_course_asks_layers(grown):
@@ -230,5 +232,5 @@ def test_a_layer_is_asked_as_this_course_asks_layers(grown):
     checks = (root / "checks" / STEM / "sliding_window_attention.py").read_text()
     for part in ("draw=LayerDraw", "class Right(nn.Module)", "state=state", "refuses=(width, parts)"):
         assert part in checks
-    tests = (root / "source" / FRESH / "lesson_tests.py").read_text()
+    tests = (root / PACKAGE / "visible_tests.py").read_text()
     assert "with_weights(" in tests and "refuses(" in tests

@@ -1,7 +1,5 @@
 """The pictures of training runs show every run, and an interval is the one that statistics gives."""
 
-import runpy
-
 import matplotlib
 
 matplotlib.use("agg")
@@ -10,9 +8,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
-from lesson_cells import COURSE
 from scipy import stats
 
+from attention_lab.lesson_08.plumbing import interval
 from attention_lab.training_plots import mean_interval, spread, training_curves
 
 
@@ -134,7 +132,6 @@ def test_nothing_to_draw_is_refused(values):
 
 def test_the_interval_of_a_gain_has_the_degrees_of_freedom_of_its_two_variances():
     """Lesson 8's interval, against Welch and Satterthwaite and an integral of Student's density."""
-    interval = runpy.run_path(str(COURSE.folders.source / "08_text_classifier" / "plumbing.py"))["interval"]
     rng = np.random.default_rng(0)
     gains = rng.normal(size=(5, 1)) / 30 + rng.normal(size=260) / 2 + rng.normal(size=(5, 260)) / 5
     seeds, texts = gains.mean(axis=1).var(ddof=1) / 5, gains.mean(axis=0).var(ddof=1) / 260

@@ -12,7 +12,7 @@ from nbjudge.skeletons.templates import Form
 FORM = Form(
     folder=Path(__file__).with_name("templates"),
     page="one_page.py",
-    tests="lesson_tests.py",
+    package="attention_lab/lesson_{number}",
     program="attention-lab",
     build="attention-lab build {folder}",
     advice="What else the tests require is at the top of docs/writing-a-lesson.md.",

@@ -54,7 +54,7 @@ def canonical(notebook: NotebookNode) -> str:
 def _source_text(lesson: Assignment) -> str:
     """The text that the source file should have: in canonical form, its install lines from pyproject.toml."""
     notebook = read_notebook(lesson.source_path)
-    update_install_lines(notebook, repository(lesson.course.root), lesson.folder)
+    update_install_lines(notebook, repository(lesson.course.root))
     return canonical(notebook)
 
 

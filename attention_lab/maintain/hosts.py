@@ -31,7 +31,7 @@ DOCUMENTS = ("README.md", "docs/students.md")
 
 INSTALL = """from importlib.util import find_spec
 
-if find_spec("attention_lab") is None:  # in Colab and Kaggle: install the course, copy this lesson's files
+if find_spec("attention_lab") is None:  # in Colab and Kaggle: install the course
 {commands}
 
 """
@@ -74,18 +74,17 @@ def buttons(address: str, folder: str, name: str) -> dict[str, str]:
     }
 
 
-def install_lines(address: str, folder: str) -> str:
+def install_lines(address: str) -> str:
     """Return the first lines of a lesson's set-up cell, which install the course where it is missing."""
     commands = [command.format(address=address) for command in (FROM_REPOSITORY if address else WHEELS)]
-    commands.append(f"attention-lab files {folder}")
     return INSTALL.format(commands="\n".join(f'    get_ipython().system("{line}")' for line in commands))
 
 
-def update_install_lines(notebook: NotebookNode, address: str, folder: str) -> None:
+def update_install_lines(notebook: NotebookNode, address: str) -> None:
     """Write the install lines into the set-up cell of a source notebook that imports the course's package."""
     for cell in notebook.cells:
         if cell.get("id") == "setup" and IMPORTS_COURSE.search(cell.source):
-            cell.source = install_lines(address, folder) + INSTALL_BLOCK.sub("", cell.source)
+            cell.source = install_lines(address) + INSTALL_BLOCK.sub("", cell.source)
 
 
 def with_buttons(document: str, address: str) -> str:

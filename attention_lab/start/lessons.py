@@ -26,23 +26,6 @@ def released_lessons() -> Path:
     )
 
 
-def copy_given_files(lesson: str, folder: Path) -> list[str]:
-    """Copy the files beside a released notebook into `folder`, in place of earlier ones; returns their names.
-
-    Raises CourseError if there is no such lesson.
-    """
-    release = released_lessons()
-    names = sorted(each.name for each in release.iterdir() if _is_lesson(each))
-    if lesson not in names:
-        raise CourseError(f"There is no lesson {lesson!r}. The lessons are {', '.join(names)}.")
-    given = sorted(
-        file for file in (release / lesson).iterdir() if file.is_file() and file.suffix != ".ipynb"
-    )
-    for file in given:
-        shutil.copy(file, folder)
-    return [file.name for file in given]
-
-
 def add_missing_lessons(release: Path, folder: Path, console: Console) -> None:
     """Copy each lesson of `release` that is not in `folder`, and update those that were released again.
 

@@ -138,28 +138,36 @@ def answers_of(assignment: Assignment, only: Iterable[str] = ()) -> Iterator[Ans
 
 
 def standalone(assignment: Assignment, cell: str) -> str:
-    """Return the text of a cell with all that it needs: imports, and the modules beside the notebook."""
-    modules = _modules_beside(assignment)
+    """Return the text of a cell with all that it needs: imports, and the layers that its lesson gives."""
+    modules = _given_modules(assignment)
     cell = _import_of(modules).sub("", cell)
-    for module, text in modules.items():
+    for text in modules.values():
         # A module may define an `F` of its own; in a cell, `F` is what the set-up cell imports.
         given = _defined(text) & _names(cell) - SET_UP.keys()
-        if module not in ("lesson_tests", "ready_made") and given - _defined(cell):
+        if given - _defined(cell):
             cell = f"{_import_of(modules).sub('', text)}\n\n{cell}"
     cell = cell.replace("from __future__ import annotations\n", "")
     imports = [line for name, line in SET_UP.items() if name in _names(cell)]
     return "\n".join([*imports, "\n", cell.strip("\n"), ""]).lstrip("\n")
 
 
-def _modules_beside(assignment: Assignment) -> dict[str, str]:
-    """The text of each module beside a notebook."""
-    files = sorted(assignment.source_path.parent.glob("*.py"))
-    return {file.stem: file.read_text(encoding="utf-8") for file in files}
+def _given_modules(assignment: Assignment) -> dict[str, str]:
+    """The text of each module of layers that the lesson's set-up cell imports, by its full name."""
+    cells = read_notebook(assignment.source_path).cells
+    set_up = next(cell.source for cell in cells if cell.get("id") == "setup")
+    found = re.findall(r"^from (attention_lab\.lesson_\d\d\.(\w+)) import", set_up, re.MULTILINE)
+    return {
+        module: ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+        for module, name in found
+        if name not in ("visible_tests", "given")
+    }
 
 
 def _import_of(modules: Iterable[str]) -> re.Pattern[str]:
     """A pattern for the lines that import from one of these modules."""
-    return re.compile(rf"^from ({'|'.join(modules) or '-'}) import (?:\([^)]*\)|.*)\n?", re.MULTILINE)
+    return re.compile(
+        rf"^from ({'|'.join(map(re.escape, modules)) or '-'}) import (?:\([^)]*\)|.*)\n?", re.MULTILINE
+    )
 
 
 def _names(code: str) -> set[str]:

@@ -4,8 +4,9 @@ import math
 
 import torch
 import torch.nn as nn
-from efficient import merge_heads, split_heads  # the file beside the notebook
 from einops import einsum, rearrange
+
+from attention_lab.lesson_09.efficient import merge_heads, split_heads
 
 
 class CachedAttention(nn.Module):

@@ -2,7 +2,6 @@
 
 import torch
 import torch.nn as nn
-from attention_head import AttentionHead
 
 from attention_lab.authoring import (
     FLOATS,
@@ -16,6 +15,7 @@ from attention_lab.authoring import (
     for_large_scores,
     hidden_above,
 )
+from attention_lab.lesson_05.attention_head import AttentionHead
 
 multi_head_attention = Exercise(
     "MultiHeadAttention",

@@ -2,7 +2,8 @@
 
 import torch
 import torch.nn as nn
-from attention_head import AttentionHead
+
+from attention_lab.lesson_05.attention_head import AttentionHead
 
 from .multi_head_attention import _Layer, multi_head_attention
 

@@ -2,7 +2,8 @@
 
 import torch
 import torch.nn as nn
-from attention_head import AttentionHead  # the file beside the notebook
+
+from attention_lab.lesson_05.attention_head import AttentionHead
 
 
 class MultiHeadAttention(nn.Module):

@@ -54,7 +54,7 @@ class Session:
 
     def set_up(self):
         """Run the set-up cell of a notebook that was opened in a service without the course."""
-        find, system = importlib.util.find_spec, self.shell.system
+        find = importlib.util.find_spec
         if not IS_INSTALLED:
             self.run(self.cells["setup"])
             return
@@ -62,24 +62,14 @@ class Session:
         def find_spec(name, *more):
             return None if name == "attention_lab" else find(name, *more)
 
-        def run_all_but_pip(command):
-            assert command.startswith(("pip install -q ", "attention-lab files ")), command
-            if not command.startswith("pip "):
-                system(f"{Path(sys.executable).parent}/{command}")
+        def run_nothing(command):
+            assert command.startswith("pip install -q "), command
 
         with (
             mock.patch("importlib.util.find_spec", find_spec),
-            mock.patch.object(type(self.shell), "system", staticmethod(run_all_but_pip)),
+            mock.patch.object(type(self.shell), "system", staticmethod(run_nothing)),
         ):
             self.run(self.cells["setup"])
-
-
-def forget_modules_of(folder):
-    """Let the next lesson import its own `lesson_tests`."""
-    for name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", "")).startswith(str(folder)):
-            del sys.modules[name]
-    importlib.invalidate_caches()
 
 
 def main(release, folders):
@@ -102,7 +92,6 @@ def main(release, folders):
             session.run(next("".join(cell["source"]) for cell in solved if cell["id"] == name))
             assert "right in all" in repr(session.run(f"check({name!r})")), name
             print(folder, "check names the mistake and accepts the right answer")
-        forget_modules_of(work)
 
 
 if __name__ == "__main__":

@@ -85,12 +85,12 @@ def test_only_the_cells_that_a_slider_needs_are_run(tmp_path):
         "roots(numbers)",
     ]
     assert needed_cells(codes, 5) == [0, 3, 5]
-    assert run_cell(codes, 5, tmp_path, "the slider") == pytest.approx([1, 2**0.5])
+    assert run_cell(codes, 5, "the slider") == pytest.approx([1, 2**0.5])
 
 
 def test_a_slider_that_does_not_run_is_said_in_a_sentence(tmp_path):
     with pytest.raises(CourseError, match="The slider 'x' cannot be drawn: .* ZeroDivisionError"):
-        run_cell(["1 / 0"], 0, tmp_path, "The slider 'x'")
+        run_cell(["1 / 0"], 0, "The slider 'x'")
 
 
 def test_formulas_keep_what_the_library_would_lose():

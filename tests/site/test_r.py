@@ -3,7 +3,6 @@
 import math
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -79,10 +78,7 @@ def test_the_files_show_what_r_prints():
 
 @needs_r
 @every_lesson
-def test_variables_of_one_name_hold_one_thing_in_both_languages(lesson, monkeypatch):
-    monkeypatch.syspath_prepend(lesson.solution_path.parent)
-    for path in lesson.solution_path.parent.glob("*.py"):  # another lesson's module of the same name
-        monkeypatch.delitem(sys.modules, path.stem, raising=False)
+def test_variables_of_one_name_hold_one_thing_in_both_languages(lesson):
     in_r = values_of(file_of(lesson))
     cells = [cell for cell in read_notebook(lesson.solution_path).cells if cell.cell_type == "code"]
     codes, places = [cell.source for cell in cells], {cell.id: place for place, cell in enumerate(cells)}

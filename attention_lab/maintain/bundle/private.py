@@ -87,11 +87,8 @@ def _kinds(cell: NotebookNode, regions: PrivateRegions) -> Iterable[tuple[str, s
 
 
 def _given(course: Course) -> set[str]:
-    """The lines of the files that students get as they are: beside the lessons, and in the helper package."""
+    """The lines of the helper package, which students get as it is."""
     files = [course.root / name for name in package_files(course.root) if name.endswith(".py")]
-    files += [
-        file for lesson in course.assignments.values() for file in lesson.source_path.parent.glob("*.py")
-    ]
     return {_bare(line) for file in files for line in file.read_text().splitlines()}
 
 

@@ -106,9 +106,10 @@ def _alt_text(texts: dict[str, str], lesson: Assignment, cell_id: str) -> str:
 
 
 def _given_files(lesson: Assignment) -> dict[str, bytes]:
-    """The released notebook and the files beside it, by name."""
-    folder = lesson.release_path.parent
-    return {file.name: file.read_bytes() for file in sorted(folder.iterdir()) if file.is_file()}
+    """The released notebook, and the modules of its own that it imports, by name."""
+    number, _, _ = lesson.folder.partition("_")
+    modules = (lesson.course.root / "attention_lab" / f"lesson_{number}").glob("[!_]*.py")
+    return {file.name: file.read_bytes() for file in (lesson.release_path, *sorted(modules))}
 
 
 def _downloads(lesson: Assignment, files: dict[str, bytes]) -> NotebookNode:
@@ -166,7 +167,7 @@ class _SolvedOutputs:
 
     def _static_slider(self, cell: NotebookNode) -> NotebookNode:
         name = f"The slider {cell.id!r} of {self.lesson.folder}"
-        widget = run_cell(self.codes, self.places[cell.id], self.lesson.release_path.parent, name)
+        widget = run_cell(self.codes, self.places[cell.id], name)
         drawn = [
             html_of(static_slider, self._keep, f"{cell.id}-{number}")
             for number, static_slider in enumerate(static_sliders(widget))

@@ -12,10 +12,8 @@ import html
 import io
 import math
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -49,15 +47,15 @@ class StaticSlider:
     opening: float
 
 
-def run_cell(codes: Sequence[str], wanted: int, folder: Path, name: str) -> Any:
+def run_cell(codes: Sequence[str], wanted: int, name: str) -> Any:
     """The value of the last expression of `codes[wanted]`, after the cells that it needs.
 
-    `folder` holds the files that the notebook imports; CourseError, with `name`, where a cell does not run.
+    CourseError, with `name`, where a cell does not run.
     """
     module = ModuleType(name)
     value = None
     try:
-        with _quietly(folder):
+        with _quietly():
             for place in needed_cells(codes, wanted):
                 value = _run(codes[place], module)
     except Exception as error:
@@ -148,18 +146,11 @@ def _run(code: str, module: ModuleType) -> Any:
 
 
 @contextlib.contextmanager
-def _quietly(folder: Path) -> Iterator[None]:
-    """Without windows or prints, and with the files in `folder` at hand, as beside the notebook."""
-    before = set(sys.modules)
-    sys.path.insert(0, str(folder))
+def _quietly() -> Iterator[None]:
+    """Without windows or prints."""
     plt.switch_backend("agg")
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             yield
     finally:
         plt.close("all")
-        sys.path.remove(str(folder))
-        # Another lesson may bring a file of the same name.
-        for file in folder.glob("*.py"):
-            if file.stem not in before:
-                sys.modules.pop(file.stem, None)

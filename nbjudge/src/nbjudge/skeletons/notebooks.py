@@ -22,7 +22,7 @@ KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": 
 
 
 def new_assignment(folders: CourseFolders, folder: str, form: Form | None = None) -> Path:
-    """Write an assignment's notebook, and the files beside it and beside its checks.
+    """Write an assignment's notebook, the files of its package, and those beside its checks.
 
     Parameters
     ----------
@@ -54,11 +54,13 @@ def new_assignment(folders: CourseFolders, folder: str, form: Form | None = None
     heading = f"{int(number)} · {title}" if number else title
     values = {"heading": heading, **vocabulary_of(folders.checks)}
     files = {folders.checks / stem / name: text for name, text in form.files("checks", values).items()}
+    if (tests := form.visible_tests(folder)) is not None:
+        package = folders.root / tests.parent
+        files |= {package / name: text for name, text in form.files("package", values).items()}
     taken = [path for path in folders.source_notebooks() if path.stem == stem]
     taken += [path for path in (source, *files) if path.exists()]
     if taken:
         raise CourseError(f"{taken[0]} is there already: give the assignment a name of its own.")
-    files |= {source / name: text for name, text in form.files("source", values).items()}
     cells = cells_of(form.render("assignment.cells", values).replace(EXERCISES, ""))
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
     files[source / f"{stem}.ipynb"] = nbformat.writes(notebook) + "\n"
@@ -110,8 +112,8 @@ def new_exercise(assignment: Assignment, name: str, form: Form | None = None) ->
     if form.page and page.exists():
         (answer,) = (cell.source for cell in cells if cell.metadata.get("nbgrader", {}).get("solution"))
         page.write_text(with_answer(page.read_text(), answer, LAYER_IMPORTS if kind == "layer" else ""))
-    tests = assignment.source_path.parent / form.tests
-    if form.tests and tests.exists():
+    visible = form.visible_tests(assignment.folder)
+    if visible is not None and (tests := assignment.course.root / visible).exists():
         tests.write_text(with_test(tests.read_text(), form.render(f"{kind}_test.py.txt", values)))
     return assignment.source_path, file
 
@@ -168,8 +170,9 @@ def _add_cells(
             del cell["id"]
     notebook.cells[place:place] = cells
     set_up = next((cell for cell in notebook.cells if cell.cell_type == "code"), None)
-    if form.tests and set_up is not None:
-        module = form.tests.removesuffix(".py")
+    visible = form.visible_tests(assignment.folder)
+    if visible is not None and set_up is not None:
+        module = ".".join(visible.with_suffix("").parts)
         set_up.source = with_import(set_up.source, module, [f"test_{values['name']}"])
     nbformat.write(notebook, assignment.source_path)
     return cells

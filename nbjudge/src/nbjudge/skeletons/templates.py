@@ -37,9 +37,11 @@ class Form:
         The course's own templates; a file that is missing there is nbjudge's.
     page
         The file beside the checks that every new exercise adds its answer to; empty if there is none.
-    tests
-        The file beside the notebook that every new exercise adds its visible test to, as
-        `function_test.py.txt` or `layer_test.py.txt` has it; empty if the graded cell holds the test.
+    package
+        The folder, from the course's own, of the Python package that an assignment's notebook imports, with
+        `{number}` for the first part of the assignment's name; empty if there is none. Every new exercise
+        adds its visible test to `visible_tests.py` there, as `function_test.py.txt` or `layer_test.py.txt`
+        has it; otherwise the graded cell holds the test.
     program, build
         The command that an author types, and the one that makes release and solution.
     advice
@@ -48,7 +50,7 @@ class Form:
 
     folder: Path = OWN
     page: str = ""
-    tests: str = ""
+    package: str = ""
     program: str = "nbjudge"
     build: str = (
         "nbgrader generate_assignment --force {folder} && nbgrader generate_solution --force {folder}"
@@ -67,8 +69,13 @@ class Form:
         """Return the text that a template makes of these values."""
         return self._environment.get_template(name).render(values)
 
+    def visible_tests(self, assignment: str) -> Path | None:
+        """Return the file, from the course's folder, that holds an assignment's visible tests."""
+        number, _, _ = assignment.partition("_")
+        return Path(self.package.format(number=number), "visible_tests.py") if self.package else None
+
     def files(self, place: str, values: Mapping[str, Any]) -> dict[str, str]:
-        """Return the files beside a new notebook ("source") or beside its checks ("checks"), by name."""
+        """Return the files of a new assignment's "package", or those beside its "checks", by name."""
         files = sorted((self.folder / place).glob("*.txt"))
         return {file.stem: self.render(f"{place}/{file.name}", values) for file in files}
 
