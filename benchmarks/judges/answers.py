@@ -1,15 +1,16 @@
-"""The answers of the benchmark: the lines of `answers.jsonl`, and how they are made from the course."""
+"""The answers of the benchmark: the lines of `answers.jsonl.xz`, and how they are made from the course."""
 
 from __future__ import annotations
 
 import ast
 import json
+import lzma
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from attention_lab.maintain.demo.material import answer_cells, checks_texts
 from attention_lab.maintain.demo.transplant import ChecksFile
@@ -17,7 +18,7 @@ from nbjudge.course.course import Assignment, Course, find_course
 from nbjudge.course.loading import read_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
-FILE = Path(__file__).with_name("answers.jsonl")
+FILE = Path(__file__).with_name("answers.jsonl.xz")  # compressed: answers repeat each other's code
 VERSION = "1.1"
 LICENCE = "BSD-3-Clause"
 RIGHT_KINDS = ("reference", "accepted", "torch-judge reference")
@@ -34,7 +35,7 @@ SET_UP = {
 
 @dataclass(frozen=True)
 class Answer:
-    """One line of `answers.jsonl`.
+    """One line of a file of answers.
 
     Parameters
     ----------
@@ -78,9 +79,9 @@ class Answer:
 def read_answers(path: Path = FILE) -> list[Answer]:
     """Read a file of answers; raise ValueError if there is none or a line is not one."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        return [Answer(**json.loads(line)) for line in lines]
-    except (OSError, TypeError, ValueError) as error:
+        with _open(path, "rt") as lines:
+            return [Answer(**json.loads(line)) for line in lines]
+    except (OSError, TypeError, ValueError, lzma.LZMAError, EOFError) as error:
         raise ValueError(
             f"{path} holds no answers ({error}). Build it: benchmarks/judges/build.py."
         ) from error
@@ -88,8 +89,14 @@ def read_answers(path: Path = FILE) -> list[Answer]:
 
 def write_answers(answers: Iterable[Answer], path: Path = FILE) -> None:
     """Write one JSON object per line, in the order given."""
-    lines = (json.dumps(asdict(each), ensure_ascii=False) for each in answers)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    with _open(path, "wt") as lines:
+        lines.writelines(f"{json.dumps(asdict(each), ensure_ascii=False)}\n" for each in answers)
+
+
+def _open(path: Path, mode: str) -> IO[str]:
+    """Open a file of answers, compressed if its name ends on `.xz`."""
+    opened: IO[str] = (lzma.open if path.suffix == ".xz" else open)(path, mode, encoding="utf-8")
+    return opened
 
 
 @cache

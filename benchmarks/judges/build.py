@@ -1,4 +1,4 @@
-"""Build `answers.jsonl`: the course's right and wrong answers and mutations of the references, validated."""
+"""Build `answers.jsonl.xz`: the course's right and wrong answers and mutations of the references, validated."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=answers.FILE)
     options = parser.parse_args()
     valid, equivalent, problems = list[Answer](), list[Answer](), list[str]()
-    removed = options.output.with_name(f"{options.output.stem}_equivalent.jsonl")
+    removed = options.output.with_name(f"{options.output.name.partition('.')[0]}_equivalent.jsonl")
     todo: dict[str, tuple[Assignment, list[Answer]]] = {}
     for lesson in answers.course().assignments.values():
         for each in candidates(lesson, options.exercise, options.mutations, options.torchcode):

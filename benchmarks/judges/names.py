@@ -152,7 +152,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample (default: 0)")
     parser.add_argument("--count", nargs="+", type=Path, metavar="SHEET", help="filled sheets, one per rater")
     parser.add_argument(
-        "--opinions", type=Path, default=OPINIONS, help="what run.py wrote (default: the published run)"
+        "--opinions", type=Path, default=OPINIONS, help="what run.py wrote (default: beside its results)"
     )
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help=f"of {SHEET} and {KEY} (default: that of names.py)"

@@ -1,4 +1,4 @@
-"""Put the answers of `answers.jsonl` to several judges; print and write one table, and draw it."""
+"""Put the answers of `answers.jsonl.xz` to several judges; print and write one table, and draw it."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def main() -> None:
         nargs="+",
         default=[answers.FILE],
         metavar="FILE",
-        help="files of answers (default: answers.jsonl)",
+        help="files of answers (default: answers.jsonl.xz)",
     )
     parser.add_argument("--output", type=Path, default=OUTPUT)
     parser.add_argument("--picture", type=Path, default=PICTURE)
@@ -315,7 +315,7 @@ def main() -> None:
         of_judge = [each for each in judged if each.judge == judge.name]
         for text in list_wrong_verdicts(judge.name, of_judge, opinions_file):
             console.print(text, markup=False, highlight=False, soft_wrap=True)
-    content = machine | {"version": answers.VERSION, "judges": rows, "exercises": by_exercise}
+    content = machine | {"version": answers.VERSION, "judges": rows}
     results.write(options.output, content, console)
     draw(rows, options.picture)
 
