@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-from functools import cache
 
 import pytest
 from nbgrader.api import Gradebook
@@ -16,7 +15,6 @@ from tiny_course import (
     NAME,
     ROOT,
     GradedClass,
-    after,
     answered,
     hand_in,
     make_course,
@@ -24,23 +22,17 @@ from tiny_course import (
     succeed,
     without_ids,
 )
-from tiny_course import JUDGED as JUDGED_CELLS
 from typer.testing import CliRunner
 
 from nbjudge.batch.grade_command import Options, grade_class
 from nbjudge.batch.regrade import regrade, withdraw
-from nbjudge.course.assignment_forms import grading_template
-from nbjudge.course.configuration import read_config
 from nbjudge.course.course import open_course
 from nbjudge.course.folders import CourseFolders, read_folders
 from nbjudge.csv_files import CsvFormat
 from nbjudge.errors import CourseError
 from nbjudge.judge.verdict import GroupVerdict, Verdict
 from nbjudge.overrides.decisions import Decision, decision_for, read_decisions
-from nbjudge.overrides.same_answer import answers_of
 from nbjudge.report import write_report
-from nbjudge.submission.merge import merge_submission
-from nbjudge.submission.read_submission import SubmittedCell
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]  # the first test grades everything
 
@@ -184,171 +176,6 @@ def test_a_broken_file_of_decisions_stops_the_grading_and_what_was_graded_is_kep
     finally:
         file.unlink() if backup is None else file.write_bytes(backup)
     assert doubles(graded)["eve"] == 2
-
-
-CALLING = "def double(x):\n    return helper(x)"
-TWICE, ONCE = "def helper(x):\n    return 2 * x", "def helper(x):\n    return x"
-
-
-@cache
-def form(ids: bool):
-    return grading_template(source() if ids else without_ids(source()), read_config(ROOT), JUDGED_CELLS)
-
-
-def answer(
-    *own: str,
-    to: str = CALLING,
-    files: dict[str, bytes] | None = None,
-    exercise: str = "row_sums",
-    ids: bool = True,
-):
-    """Which answer it is where `own` cells are before the first exercise."""
-    work = after(answered(**{exercise: to}), "setup", *own)
-    merged = merge_submission(form(ids), submitted(work if ids else without_ids(work)))
-    return answers_of(merged.cells, files or {})[exercise]
-
-
-def submitted(work) -> list[SubmittedCell]:
-    return [
-        SubmittedCell(
-            cell.cell_type, cell.source, cell.metadata.get("nbgrader", {}).get("grade_id"), cell.get("id")
-        )
-        for cell in work.cells
-    ]
-
-
-def test_helpers_of_their_own_are_part_of_an_answer_wherever_they_are():
-    assert answer(TWICE) == answer("def helper(x):\n    return (2*x)  # two\n")
-    assert answer(TWICE) == answer(TWICE, to=f"# mine\n{CALLING}")
-    assert len({answer(TWICE), answer(ONCE), answer(), answer(TWICE, to=CALLING + " * 1")}) == 4
-    assert answer(f"two = 2\n{TWICE.replace('2', 'two')}") != answer(f"two = 3\n{TWICE.replace('2', 'two')}")
-    assert answer(TWICE, files={"more.py": b"1"}) != answer(TWICE, files={"more.py": b"2"})
-
-
-@pytest.mark.parametrize("ids", [True, False])
-def test_an_answer_whose_helper_is_another_is_another_answer(ids):
-    summed, same = (
-        "def mine(x):\n    return x.sum(dim=0)",
-        "def mine( x ):  # rows\n    return x.sum(dim = 0)",
-    )
-    others = ["def mine(x):\n    return x", "def mean(x):\n    return x.sum(dim=0)"]
-    calling = "def row_sums(x):\n    return mine(x)"
-    assert answer(summed, to=calling, ids=ids) == answer(same, to=calling, ids=ids)
-    assert len({answer(each, to=calling, ids=ids) for each in (summed, *others)}) == 3
-
-
-@pytest.mark.parametrize(
-    "unrelated",
-    [
-        "def other(x):\n    return torch.sum(3 * x)",
-        "class Other(torch.nn.Module):\n    size = 3\n\n    def forward(self, x):\n        return x.sum()",
-        "print(3, torch.pi)",
-        "import math",
-        "import torch.nn as nn",  # a package that the course has imported
-        "x = 3",
-        "x, y = [torch.pi, -1], lambda x: x.sum()",
-        "# nothing but a comment",
-        "'A text.'",
-    ],
-)
-def test_what_an_answer_does_not_reach_makes_no_difference(unrelated):
-    assert answer(TWICE, unrelated) == answer(TWICE)
-
-
-@pytest.mark.parametrize(
-    "reaching",
-    [
-        ONCE,  # a second definition
-        "helper = lambda x: x",
-        "import torch as t\nt.helper = 1\nhelper.__code__ = None",
-        "globals()['helper'] = abs",
-        "exec('helper = abs')",
-        "from mine import *",
-        "from mine import helper",
-        "%run mine.py",
-        "%%writefile mine.py\ndef helper(x): pass",
-        "open('mine.py', 'w').write('')",
-        "import os as o\no.system('touch mine.py')",
-        "def change():\n    global helper\n    helper = abs",
-        "def helper(x:",
-        "for helper in (abs,):\n    pass",
-        "with open_it() as helper:\n    pass",
-        # What binds no name that the answer reaches, and may change what it does all the same.
-        "torch.set_default_dtype(torch.float64)",
-        "torch.nn.modules.module.register_module_forward_hook(print)",
-        "torch.Tensor.__mul__ = lambda a, b: a",
-        "torch.backends.table['x'] = 3",
-        "from unittest import mock\nmock.patch.object(torch.Tensor, 'max', print).start()",
-        "L = torch.library.Library('aten', 'IMPL')",
-        "import warnings\nwarnings.simplefilter('error')",
-        "x = torch.manual_seed(0)",
-        "x = 3\nx += 1",
-        "del torch",
-        "print(torch.ones(3))",
-        "print(3, file=torch)",
-        "print = 3",
-        "reset -f",  # IPython's
-        "pylab",
-        "@torch.compile\ndef other(x):\n    return x",
-        "def other(x=torch.ones(3)):\n    return x",
-        "class Other(metaclass=torch.Kind):\n    pass",
-        "class Other:\n    torch.manual_seed(0)",
-        "import a_package_of_theirs",
-        "from __future__ import annotations",
-        "for x in [3]:\n    pass",
-        "if torch.pi:\n    pass",
-        "x = In[-1]",
-        "x = _i3",
-        "x = _",
-        "x = (y := 3)",
-    ],
-)
-def test_in_doubt_two_answers_are_not_the_same(reaching):
-    assert answer(TWICE, reaching) != answer(TWICE)
-
-
-def test_a_call_of_what_changes_a_name_is_part_of_the_answer():
-    change = "def change():\n    global helper\n    helper = abs"
-    assert answer(TWICE, change, "change()") != answer(TWICE, change)
-    assert answer(TWICE, "def double_it(x):\n    return helper(x)") == answer(TWICE)
-    table = "table = [2]\ndef helper(x):\n    return table[0] * x"
-    assert answer(table, "table.insert(0, 1)") != answer(table)
-    module = "import torch as t\nt.sum = None"
-    assert answer(module, to="def row_sums(x):\n    return torch.sum(x)") != answer(
-        to="def row_sums(x):\n    return torch.sum(x)"
-    )
-
-
-def test_the_order_of_what_counts_is_part_of_the_answer():
-    run, plain = "%run mine.py", "def helper(x):\n    return 2 * x"
-    assert answer(f"{run}\n{plain}") != answer(f"{plain}\n{run}")
-    assert answer(f"k = nothing\n{plain}") != answer(plain)  # whose cell may stop before `helper`
-    assert answer(f"{plain}\nk = nothing") == answer(plain)
-    reading = "def row_sums(x):\n    return len(In[-2])"
-    assert answer("# 3", to=reading) != answer("# 4", to=reading)
-    assert answer("# 3") == answer("# 4")
-
-
-def test_what_an_imported_file_of_theirs_does_is_part_of_the_answer():
-    files = {"math.py": b"1"}
-    assert answer(TWICE, "import math", files=files) != answer(TWICE, files=files)
-    assert answer(TWICE, "import random", files=files) == answer(TWICE, files=files)
-
-
-def test_a_class_whose_methods_run_without_a_call_is_seen():
-    base = "class Base:\n    def __init_subclass__(cls):\n        torch.manual_seed(0)"
-    assert answer(base, "class Other(Base):\n    pass") != answer(base)
-
-
-def test_the_courses_own_cells_lead_to_a_students_code():
-    lesson = after(source(), "test_double", "def given(x):\n    return double(x)")
-    form = grading_template(lesson, read_config(ROOT), JUDGED_CELLS)
-
-    def with_double(text: str) -> str:
-        work = answered(double=text, row_sums="def row_sums(x):\n    return given(x)")
-        return answers_of(merge_submission(form, submitted(work)).cells, {})["row_sums"]
-
-    assert with_double("def double(x):\n    return x") != with_double("def double(x):\n    return 2 * x")
 
 
 def test_a_decision_is_for_equal_verdicts_and_for_its_own_student_whatever_the_verdict():

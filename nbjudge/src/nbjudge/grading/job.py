@@ -30,8 +30,9 @@ from nbjudge.grading.grade import cells_of_assignment, failed_given_cells, grade
 from nbjudge.kernel.client import open_kernel
 from nbjudge.kernel.process import KernelEnvironment
 from nbjudge.kernel.timing import Costs
+from nbjudge.overrides.same_answer import record_answers
 from nbjudge.settings import GradingSettings
-from nbjudge.submission.files import copy_plain_files, write_files
+from nbjudge.submission.files import copy_plain_files, plain_file_names, write_files
 
 NOT_WITH_THESE_FILES = "No kernel could be started with the files of this submission beside the notebook"
 KEY_FILE = ".grading-key"
@@ -134,10 +135,17 @@ def run_job(job: GradingJob, assignment: Assignment) -> GradingResult:
             _check_that_kernels_start(job.environment)
             warning = str(error)
             verdicts = grade_without_running(notebook, assignment, f"{NOT_WITH_THESE_FILES} ({error})")
+        record_answers(notebook, _own_files(job, assignment))
         graded = notebook_to_json(notebook)
     points = tuple((verdict.exercise, verdict.points, verdict.max_points) for verdict in verdicts)
     seconds = round(time.monotonic() - started, 3)
     return GradingResult(graded, points, seconds, warning, assignment_warning, costs)
+
+
+def _own_files(job: GradingJob, assignment: Assignment) -> dict[str, bytes]:
+    """A student's files that an answer can depend on: all but those that the assignment replaces."""
+    given = set(plain_file_names(assignment.source_path.parent)) - set(job.exclude_overwriting)
+    return {path: content for path, content in job.files.items() if path not in given}
 
 
 def notebook_to_json(notebook: NotebookNode) -> str:

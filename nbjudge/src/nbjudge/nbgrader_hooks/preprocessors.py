@@ -26,13 +26,12 @@ from nbjudge.errors import CourseError, GradingImpossibleError, GradingStoppedEr
 from nbjudge.grading.grade import grade_without_running
 from nbjudge.grading.job import GradingJob, make_job, notebook_from_json, run_job
 from nbjudge.overrides.decisions import apply_regrades
-from nbjudge.overrides.same_answer import record_answers
 from nbjudge.plain_text import as_html
 from nbjudge.record.graded_cell import Status
 from nbjudge.record.graded_notebook import NotebookRecord, read_record, write_record
 from nbjudge.sandbox.bubblewrap import readable, refusal, shown_to_students
 from nbjudge.settings import GradingSettings, execute_remarks
-from nbjudge.submission.files import TIMESTAMP_FILE, copy_plain_files, plain_file_names, write_replacing
+from nbjudge.submission.files import TIMESTAMP_FILE, copy_plain_files, write_replacing
 from nbjudge.submission.folder import EXCHANGE_SECRET, SubmissionFolder, files_within
 from nbjudge.submission.merge import has_cell_ids, merge_submission
 from nbjudge.submission.read_submission import Submission
@@ -164,7 +163,6 @@ class RunAndJudge(GradingSettings, NbGraderPreprocessor):  # type: ignore[misc]
             self.log.warning("%s: %s", student, result.warning)
         self._warn_once(result.assignment_warning)
         graded_notebook = notebook_from_json(result.notebook)
-        record_answers(graded_notebook, _own_files(job, assignment))
         has_decisions = assignment.course.folders.decisions(assignment.folder).exists()
         decided = apply_regrades(graded_notebook, assignment, student) if has_decisions else {}
         for exercise, points, max_points in result.points:
@@ -220,12 +218,6 @@ def protected_paths(coursedir: Any, config: Config) -> list[tuple[str, Path]]:
     whole.merge(config)  # such as what the command line says
     exchange = Exchange(config=whole)
     return [*paths, ("The exchange", Path(exchange.root)), ("The exchange's cache", Path(exchange.cache))]
-
-
-def _own_files(job: GradingJob, assignment: Assignment) -> dict[str, bytes]:
-    """A student's files that an answer can depend on: all but those that the assignment replaces."""
-    given = set(plain_file_names(assignment.source_path.parent)) - set(job.exclude_overwriting)
-    return {path: content for path, content in job.files.items() if path not in given}
 
 
 def write_small_file(handed_in: SubmissionFolder, folder: Path, name: str) -> None:
